@@ -1,0 +1,113 @@
+//! `json.dumps` with its defaults: ASCII only, `", "` and `": "` between items.
+//!
+//! ASCII matters beyond taste: Ansible splits a module's output with `str.splitlines`, so a raw U+2028
+//! inside a string would tear the document apart.
+
+use std::fmt::Write as _;
+
+use crate::text::float_digits;
+use crate::value::Value;
+
+/// Returns the JSON text of a value, as Python's `json.dumps(value)` would write it: one line, ASCII
+/// only, with `NaN`, `Infinity` and `-Infinity` for the floats that JSON has no words for.
+#[must_use]
+pub fn encode(value: &Value) -> String {
+    let mut out = String::new();
+    write_value(&mut out, value);
+    out
+}
+
+fn write_value(out: &mut String, value: &Value) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+        Value::Int(number) => write!(out, "{number}").expect("a String takes every write"),
+        Value::BigInt(number) => out.push_str(number.as_str()),
+        Value::Float(number) => out.push_str(&float_text(*number)),
+        Value::Str(text) => write_string(out, text.encode_utf16()),
+        Value::Surrogates(text) => write_string(out, text.units().iter().copied()),
+        Value::List(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push_str(", ");
+                }
+                write_value(out, item);
+            }
+            out.push(']');
+        }
+        Value::Dict(entries) => {
+            out.push('{');
+            for (index, (key, item)) in entries.iter().enumerate() {
+                if index > 0 {
+                    out.push_str(", ");
+                }
+                write_string(out, key.encode_utf16());
+                out.push_str(": ");
+                write_value(out, item);
+            }
+            out.push('}');
+        }
+    }
+}
+
+fn float_text(number: f64) -> String {
+    if number.is_nan() {
+        "NaN".to_owned()
+    } else if number.is_infinite() {
+        if number > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()
+    } else {
+        float_digits(number)
+    }
+}
+
+fn write_string(out: &mut String, units: impl Iterator<Item = u16>) {
+    out.push('"');
+    for unit in units {
+        match u8::try_from(unit).map(char::from) {
+            Ok('"') => out.push_str("\\\""),
+            Ok('\\') => out.push_str("\\\\"),
+            Ok('\n') => out.push_str("\\n"),
+            Ok('\r') => out.push_str("\\r"),
+            Ok('\t') => out.push_str("\\t"),
+            Ok('\u{c}') => out.push_str("\\f"),
+            Ok('\u{8}') => out.push_str("\\b"),
+            Ok(plain @ ' '..='~') => out.push(plain),
+            _ => write!(out, "\\u{unit:04x}").expect("a String takes every write"),
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode;
+
+    #[track_caller]
+    fn check(value: impl Into<Value>, expect: &str) {
+        assert_eq!(encode(&value.into()), expect);
+    }
+
+    #[test]
+    fn writes_ascii_only() {
+        check("\u{2028}é😀\u{7f}\u{0}\"\\/\t", r#""\u2028\u00e9\ud83d\ude00\u007f\u0000\"\\/\t""#);
+    }
+
+    #[test]
+    fn writes_numbers_as_python_does() {
+        check(1.0, "1.0");
+        check(1e16, "1e+16");
+        check(1e-7, "1e-07");
+        check(f64::NAN, "NaN");
+        check(f64::NEG_INFINITY, "-Infinity");
+        check(u64::MAX, "18446744073709551615");
+    }
+
+    #[test]
+    fn keeps_lone_surrogates() {
+        let text = r#"{"a": ["\udcff", "\ud83d\ude00"]}"#;
+        assert_eq!(encode(&decode(text).unwrap()), text);
+    }
+}

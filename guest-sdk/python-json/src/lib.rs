@@ -1,0 +1,33 @@
+//! JSON as Python's `json` module reads and writes it, and Python's `str()` and `repr()` of the values.
+//!
+//! Ansible's contract is defined by CPython: its decoder accepts `NaN` and integers of any size, its
+//! error messages are part of a failed result, its encoder's output is ASCII, and its `str()` and
+//! `repr()` leak into argument files and validation messages. No general JSON library does these
+//! things, so they live here, once, for the runner and for guests alike.
+//!
+//! This crate does no I/O and knows nothing about modules.
+//!
+//! ```
+//! use modbox_python_json::{decode, encode};
+//!
+//! let value = decode(r#"{"n": 123456789012345678901234567890, "x": NaN}"#)?;
+//! assert_eq!(encode(&value), r#"{"n": 123456789012345678901234567890, "x": NaN}"#);
+//! assert_eq!(
+//!     decode("{} x").unwrap_err().to_string(),
+//!     "Extra data: line 1 column 4 (char 3)"
+//! );
+//! # Ok::<(), modbox_python_json::DecodeError>(())
+//! ```
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod decode;
+mod encode;
+mod text;
+mod value;
+
+pub use decode::{DecodeError, MAX_DEPTH, MAX_INT_DIGITS, decode};
+pub use encode::encode;
+pub use text::{repr, str, str_repr};
+pub use value::{BigInt, Dict, Surrogates, Value};

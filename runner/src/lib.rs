@@ -1,0 +1,9 @@
+//! modbox runs automation modules that nobody has to trust.
+
+#![deny(missing_docs)]
+
+pub mod contract;
+pub mod kinds;
+pub mod sandbox;
+pub mod authoring;
+pub mod cli;

@@ -1,0 +1,107 @@
+//! What must be undone even when a signal ends the process: scratch directories, half-written files,
+//! child processes.
+//!
+//! A destructor does not run when SIGTERM arrives. Whoever makes something that may not be left behind
+//! therefore registers how to undo it; the guard undoes it in the ordinary case, and the thread that
+//! waits for signals undoes all that is still registered. Nothing helps against SIGKILL; for that
+//! [`crate::sandbox::scratch`] sweeps at the next start.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+type Undo = Box<dyn FnOnce() + Send>;
+
+/// The list of things to undo. Clones share one list.
+#[derive(Clone, Default)]
+pub struct Cleanup {
+    entries: Arc<Mutex<Entries>>,
+}
+
+#[derive(Default)]
+struct Entries {
+    next: u64,
+    undo: BTreeMap<u64, Undo>,
+}
+
+impl fmt::Debug for Cleanup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pending = self.entries.lock().unwrap_or_else(PoisonError::into_inner).undo.len();
+        f.debug_struct("Cleanup").field("pending", &pending).finish()
+    }
+}
+
+impl Cleanup {
+    /// Registers how to undo something that was just made. The guard undoes it when it is dropped.
+    #[must_use = "dropping the guard undoes it at once"]
+    pub fn register(&self, undo: impl FnOnce() + Send + 'static) -> UndoGuard {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = entries.next;
+        entries.next += 1;
+        entries.undo.insert(id, Box::new(undo));
+        UndoGuard { cleanup: self.clone(), id }
+    }
+
+    /// Undoes everything that is registered, the newest first.
+    pub fn undo_all(&self) {
+        // Taken out under the lock, run outside it: an undo may take a while or register something.
+        while let Some((_, undo)) = self.lock_pop() {
+            undo();
+        }
+    }
+
+    fn lock_pop(&self) -> Option<(u64, Undo)> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).undo.pop_last()
+    }
+
+    fn take(&self, id: u64) -> Option<Undo> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).undo.remove(&id)
+    }
+}
+
+/// Undoes one thing when it is dropped.
+#[derive(Debug)]
+pub struct UndoGuard {
+    cleanup: Cleanup,
+    id: u64,
+}
+
+impl UndoGuard {
+    /// Keeps what was made: it is not undone any more.
+    pub fn disarm(self) {
+        drop(self.cleanup.take(self.id));
+    }
+}
+
+impl Drop for UndoGuard {
+    fn drop(&mut self) {
+        if let Some(undo) = self.cleanup.take(self.id) {
+            undo();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn each_thing_is_undone_exactly_once() {
+        let cleanup = Cleanup::default();
+        let undone = Arc::new(AtomicU32::new(0));
+        let register = |weight: u32| {
+            let undone = undone.clone();
+            cleanup.register(move || {
+                undone.fetch_add(weight, Ordering::SeqCst);
+            })
+        };
+        drop(register(1));
+        register(10).disarm();
+        let by_signal = register(100);
+        cleanup.undo_all();
+        drop(by_signal);
+        assert_eq!(undone.load(Ordering::SeqCst), 101);
+    }
+}

@@ -1,0 +1,194 @@
+//! What is handed to a sandbox, and what comes back: plain data, so that kinds can be tested without
+//! running anything and sandboxes without knowing any kind.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A program with everything it is to see. Made by a kind, consumed by a sandbox.
+#[derive(Debug, Clone)]
+pub struct Invocation {
+    /// What to start.
+    pub program: Program,
+    /// Files that the sandbox lays out before it starts the program: in `/args` for a guest, in the
+    /// module's own temporary directory for a native module.
+    pub files: Vec<InputFile>,
+    /// Bytes on standard input; a native module always gets an empty one.
+    pub stdin: Vec<u8>,
+}
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub enum Program {
+    /// A WASI component or core module for the engine.
+    Wasm(WasmProgram),
+    /// A command for the system's shell.
+    Native(NativeProgram),
+}
+
+/// A guest for the engine.
+#[derive(Debug, Clone)]
+pub struct WasmProgram {
+    /// The binary, without a `#!` line.
+    pub bytes: Arc<[u8]>,
+    /// Which of the two binary formats it is in.
+    pub format: WasmFormat,
+    /// `argv`, the program's name first.
+    pub argv: Vec<String>,
+}
+
+/// The two formats of a wasm binary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WasmFormat {
+    /// A component that exports `wasi:cli/run`.
+    Component,
+    /// A core module against WASI 0.1 ("preview 1"), to be wrapped by the standard adapter.
+    Core,
+}
+
+/// A native module, as the command line that Ansible would give to `/bin/sh -c` on the target.
+#[derive(Debug, Clone)]
+pub struct NativeProgram {
+    /// The shell command, words already quoted, naming files by their absolute paths in the temporary
+    /// directory.
+    pub command: String,
+}
+
+/// A file that exists for one run.
+#[derive(Debug, Clone)]
+pub struct InputFile {
+    /// A bare file name.
+    pub name: String,
+    /// The bytes.
+    pub contents: Arc<[u8]>,
+    /// The permission bits, for example `0o700`.
+    pub mode: u32,
+}
+
+/// What a sandbox saw of one run.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// How the program ended.
+    pub exit: Exit,
+    /// Its standard output, bounded.
+    pub stdout: Captured,
+    /// Its standard error, bounded.
+    pub stderr: Captured,
+    /// The limit that ended or cut the run, the first one when there were several.
+    pub limit: Option<LimitHit>,
+    /// What was used of each limit.
+    pub usage: Usage,
+    /// Where the time went.
+    pub timing: Timing,
+    /// What confined it, strongest layer first: `"wasmtime"`, `"process-group"`.
+    pub layers: Vec<String>,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Exit {
+    /// It exited by itself. A shell reports a signal as 128 plus its number here.
+    Code(i32),
+    /// A guest trapped; the text says where and why.
+    Trap(String),
+    /// A limit ended it, see [`Outcome::limit`].
+    Killed,
+}
+
+/// The head of an output stream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The bytes that were kept.
+    pub bytes: Vec<u8>,
+    /// How many bytes were written in all.
+    pub total: u64,
+}
+
+impl Captured {
+    /// Returns whether bytes were dropped.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.total > self.bytes.len() as u64
+    }
+}
+
+/// Which limit was hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitHit {
+    /// Which one.
+    pub kind: LimitKind,
+    /// What was allowed, in [`LimitKind::unit`]s.
+    pub allowed: u64,
+}
+
+/// The limits that a report can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitKind {
+    /// Wall-clock time.
+    Wall,
+    /// Processor time.
+    Cpu,
+    /// Memory.
+    Memory,
+    /// Bytes on standard output.
+    Stdout,
+    /// Bytes on standard error.
+    Stderr,
+    /// Processes at a time.
+    Processes,
+}
+
+impl LimitKind {
+    /// Returns the word that reports use.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Wall => "wall",
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+            Self::Processes => "processes",
+        }
+    }
+
+    /// Returns the unit that its numbers are in.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Wall | Self::Cpu => "us",
+            Self::Memory | Self::Stdout | Self::Stderr => "bytes",
+            Self::Processes => "processes",
+        }
+    }
+}
+
+/// What a run used. Zero where the sandbox cannot tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Wall-clock time in microseconds.
+    pub wall_us: u64,
+    /// Processor time in microseconds.
+    pub cpu_us: u64,
+    /// Peak memory in bytes: linear memories and tables of a guest, the largest process of a native run.
+    pub memory_bytes: u64,
+    /// Bytes in the scratch directory at the end.
+    pub disk_bytes: u64,
+    /// Files in the scratch directory at the end.
+    pub files: u64,
+}
+
+/// Where the time went, in microseconds. Zero for steps that a sandbox does not have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// Reading compiled code from the cache.
+    pub load_us: u64,
+    /// Compiling.
+    pub compile_us: u64,
+    /// Linking and instantiating.
+    pub instantiate_us: u64,
+    /// Running.
+    pub run_us: u64,
+}
+
+/// Where a run's temporary directory was kept, when it was asked to be.
+pub type KeptFiles = Option<PathBuf>;
