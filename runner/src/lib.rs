@@ -2,8 +2,8 @@
 
 #![deny(missing_docs)]
 
+pub mod authoring;
+pub mod cli;
 pub mod contract;
 pub mod kinds;
 pub mod sandbox;
-pub mod authoring;
-pub mod cli;

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use crate::sandbox::invocation::LimitKind;
+
 /// Long enough for a slow package manager under a classic module, short enough that a hung module does
 /// not hang a night's run.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
@@ -44,6 +46,21 @@ impl Default for Limits {
             max_memory: DEFAULT_MAX_MEMORY,
             max_output: DEFAULT_MAX_OUTPUT,
             max_processes: DEFAULT_MAX_PROCESSES,
+        }
+    }
+}
+
+impl Limits {
+    /// Returns what is allowed of one kind, in that kind's unit.
+    #[must_use]
+    pub fn allowed(&self, kind: LimitKind) -> u64 {
+        let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        match kind {
+            LimitKind::Wall => micros(self.timeout),
+            LimitKind::Cpu => micros(self.cpu_time),
+            LimitKind::Memory => self.max_memory,
+            LimitKind::Stdout | LimitKind::Stderr => self.max_output,
+            LimitKind::Processes => self.max_processes,
         }
     }
 }

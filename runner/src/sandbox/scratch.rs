@@ -1,1 +1,307 @@
-//! P
+//! The private directories of a run, and the sweep of what killed runs left.
+//!
+//! All of them lie in one folder of the user's, mode 0700. A run holds a lock on its directory for as long
+//! as it lives; a directory that nobody holds was left by a process that was killed, and the next run
+//! removes it. Directories that a caller asked to keep have a name that the sweep leaves alone.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{FlockOperation, Mode, OFlags};
+
+use crate::sandbox::cleanup::{Cleanup, UndoGuard};
+use crate::sandbox::invocation::InputFile;
+
+/// Ansible names a task's directory like this, and some modules look for the `-tmp-`.
+const PREFIX: &str = "ansible-tmp-";
+
+const KEPT_PREFIX: &str = "kept-ansible-tmp-";
+
+/// How often removal is tried while a dying program still writes into the directory.
+const REMOVAL_TRIES: u32 = 50;
+
+/// How many entries are counted for a report; more are not looked at.
+const MAX_COUNTED: u64 = 100_000;
+
+/// Why a run got no directory.
+#[derive(Debug, thiserror::Error)]
+pub enum ScratchError {
+    /// An operation of the operating system failed.
+    #[error("failed to {verb} `{}`", path.display())]
+    Io {
+        /// What was tried.
+        verb: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why it failed.
+        #[source]
+        source: io::Error,
+    },
+    /// The folder for temporary files is not this user's own.
+    #[error(
+        "`{}` belongs to another user or is open to others; remove it, or set TMPDIR to a folder of your own",
+        .0.display()
+    )]
+    NotPrivate(PathBuf),
+}
+
+/// The folder that holds the directories of all runs of one user.
+#[derive(Debug, Clone)]
+pub struct ScratchRoot {
+    path: PathBuf,
+    cleanup: Cleanup,
+}
+
+/// The directory of one run. Removed when it is dropped, unless it is kept.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+    /// Holds the lock that keeps the sweep away.
+    _lock: OwnedFd,
+    undo: Option<UndoGuard>,
+}
+
+/// The host directories behind a guest's own two.
+#[derive(Debug, Clone)]
+pub struct GuestDirs {
+    /// Seen as `/args`, read-only.
+    pub args: PathBuf,
+    /// Seen as `/tmp`.
+    pub tmp: PathBuf,
+}
+
+impl ScratchRoot {
+    /// Names the folder: `modbox-<uid>` in the system's folder for temporary files.
+    #[must_use]
+    pub fn new(temp_dir: &Path, cleanup: Cleanup) -> Self {
+        let uid = rustix::process::geteuid().as_raw();
+        Self { path: temp_dir.join(format!("modbox-{uid}")), cleanup }
+    }
+
+    /// Makes the directory of one run, and removes those that killed runs left.
+    ///
+    /// # Errors
+    ///
+    /// A folder that is not private, cannot be made or is full.
+    pub fn create(&self, keep: bool) -> Result<Scratch, ScratchError> {
+        let root = self.open_private()?;
+        self.sweep(&root);
+        let io = |verb, path: &Path| {
+            let path = path.to_owned();
+            move |source: io::Error| ScratchError::Io { verb, path, source }
+        };
+        // The shared lock keeps a sweep from taking the directory before its own lock is held.
+        rustix::fs::flock(&root, FlockOperation::LockShared).map_err(|e| io("lock", &self.path)(e.into()))?;
+        let path = self.path.join(unique_name(if keep { KEPT_PREFIX } else { PREFIX }));
+        fs::DirBuilder::new().mode(0o700).create(&path).map_err(io("create", &path))?;
+        let removed = path.clone();
+        let undo = (!keep).then(|| self.cleanup.register(move || remove(&removed)));
+        let lock = open_dir(&path).map_err(|e| io("open", &path)(e.into()))?;
+        let held = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
+        held.map_err(|e| io("lock", &path)(e.into()))?;
+        Ok(Scratch { path, _lock: lock, undo })
+    }
+
+    fn open_private(&self) -> Result<OwnedFd, ScratchError> {
+        let io = |verb| move |source| ScratchError::Io { verb, path: self.path.clone(), source };
+        match fs::DirBuilder::new().mode(0o700).create(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io("create")(error)),
+            _ => {}
+        }
+        // Opened without following a link: in a shared folder anyone could have put one here.
+        let root = match open_dir(&self.path) {
+            Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
+                return Err(ScratchError::NotPrivate(self.path.clone()));
+            }
+            root => File::from(root.map_err(|errno| io("open")(errno.into()))?),
+        };
+        let metadata = root.metadata().map_err(io("look at"))?;
+        if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o077 != 0 {
+            return Err(ScratchError::NotPrivate(self.path.clone()));
+        }
+        Ok(root.into())
+    }
+
+    /// Removes what nobody holds. Best effort: a sweep that cannot be done now is done by a later run.
+    fn sweep(&self, root: &OwnedFd) {
+        let Ok(entries) = fs::read_dir(&self.path) else { return };
+        let candidates: Vec<PathBuf> = entries
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
+            .map(|entry| entry.path())
+            .collect();
+        if candidates.is_empty() || rustix::fs::flock(root, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return;
+        }
+        let free = |path: &PathBuf| {
+            let lock = open_dir(path).ok()?;
+            rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+            Some((path.clone(), lock))
+        };
+        let stale: Vec<(PathBuf, OwnedFd)> = candidates.iter().filter_map(free).collect();
+        let _ = rustix::fs::flock(root, FlockOperation::Unlock);
+        for (path, _lock) in stale {
+            remove(&path);
+        }
+    }
+}
+
+impl Scratch {
+    /// Returns the directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns whether it stays when the run is over.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.undo.is_none()
+    }
+
+    /// Makes a guest's `/args`, with the given files in it, and its `/tmp`.
+    ///
+    /// # Errors
+    ///
+    /// A full disk.
+    pub fn lay_out(&self, files: &[InputFile]) -> Result<GuestDirs, ScratchError> {
+        let dirs = GuestDirs { args: self.path.join("args"), tmp: self.path.join("tmp") };
+        for dir in [&dirs.args, &dirs.tmp] {
+            let made = fs::DirBuilder::new().mode(0o700).create(dir);
+            made.map_err(|source| ScratchError::Io { verb: "create", path: dir.clone(), source })?;
+        }
+        for file in files {
+            let path = dirs.args.join(&file.name);
+            write_new(&path, file).map_err(|source| ScratchError::Io { verb: "write", path, source })?;
+        }
+        Ok(dirs)
+    }
+
+    /// Counts the bytes and files beneath a directory, without following links.
+    #[must_use]
+    pub fn count(dir: &Path) -> (u64, u64) {
+        let (mut bytes, mut files) = (0, 0);
+        let mut pending = vec![dir.to_owned()];
+        while let Some(dir) = pending.pop() {
+            for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+                let Ok(metadata) = entry.metadata() else { continue };
+                if files >= MAX_COUNTED {
+                    return (bytes, files);
+                }
+                files += 1;
+                if metadata.is_dir() {
+                    pending.push(entry.path());
+                } else {
+                    bytes += metadata.len();
+                }
+            }
+        }
+        (bytes, files)
+    }
+}
+
+fn write_new(path: &Path, file: &InputFile) -> io::Result<()> {
+    let mut open = fs::OpenOptions::new().write(true).create_new(true).mode(file.mode).open(path)?;
+    open.write_all(&file.contents)
+}
+
+fn open_dir(path: &Path) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+fn unique_name(prefix: &str) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut random = [0; 8];
+    // Without random bytes the name is still unique per process and nanosecond, and `mkdir` refuses a clash.
+    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    let random = u64::from_le_bytes(random);
+    format!("{prefix}{}.{:09}-{}-{random:016x}", now.as_secs(), now.subsec_nanos(), std::process::id())
+}
+
+/// Removes a directory for good, also one that a module made unreadable or still writes into.
+fn remove(path: &Path) {
+    for _ in 0..REMOVAL_TRIES {
+        match fs::remove_dir_all(path) {
+            Ok(()) => return,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => make_removable(path),
+            Err(_) => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}
+
+/// A module may take away its own rights to a directory; its owner can give them back.
+fn make_removable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mut pending = vec![path.to_owned()];
+    while let Some(dir) = pending.pop() {
+        drop(fs::set_permissions(&dir, fs::Permissions::from_mode(0o700)));
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+        pending.extend(entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir())).map(|e| e.path()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn root() -> (tempfile::TempDir, ScratchRoot) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = ScratchRoot::new(dir.path(), Cleanup::default());
+        (dir, root)
+    }
+
+    fn entries(root: &ScratchRoot) -> usize {
+        fs::read_dir(&root.path).unwrap().count()
+    }
+
+    #[test]
+    fn a_run_leaves_nothing() {
+        let (_dir, root) = root();
+        let scratch = root.create(false).unwrap();
+        let file = InputFile { name: "args.json".to_owned(), contents: b"{}".as_slice().into(), mode: 0o600 };
+        let dirs = scratch.lay_out(&[file]).unwrap();
+        fs::create_dir(dirs.tmp.join("locked")).unwrap();
+        fs::write(dirs.tmp.join("locked/file"), b"12345").unwrap();
+        assert_eq!(Scratch::count(&dirs.tmp), (5, 2));
+        fs::set_permissions(dirs.tmp.join("locked"), fs::Permissions::from_mode(0o000)).unwrap();
+        drop(scratch);
+        assert_eq!(entries(&root), 0);
+    }
+
+    #[test]
+    fn the_next_run_sweeps_what_a_killed_one_left_but_not_what_is_held_or_kept() {
+        let (_dir, root) = root();
+        let held = root.create(false).unwrap();
+        let kept = root.create(true).unwrap().path().to_owned();
+        let left = root.path.join(format!("{PREFIX}1.2-3-left"));
+        fs::create_dir(&left).unwrap();
+        let next = root.create(false).unwrap();
+        assert!(!left.exists() && held.path().exists() && kept.exists() && next.path().exists());
+    }
+
+    #[test]
+    fn a_signal_removes_it() {
+        let (_dir, root) = root();
+        let scratch = root.create(false).unwrap();
+        root.cleanup.undo_all();
+        assert!(!scratch.path().exists());
+    }
+
+    #[test]
+    fn refuses_a_folder_that_is_not_private() {
+        let (dir, root) = root();
+        fs::create_dir(&root.path).unwrap();
+        fs::set_permissions(&root.path, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(matches!(root.create(false), Err(ScratchError::NotPrivate(_))));
+        fs::remove_dir(&root.path).unwrap();
+        std::os::unix::fs::symlink(dir.path(), &root.path).unwrap();
+        assert!(matches!(root.create(false), Err(ScratchError::NotPrivate(_))));
+    }
+}

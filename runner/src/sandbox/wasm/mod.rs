@@ -1,1 +1,296 @@
-//! Placeholder.
+//! Runs one guest: engine, compiled code, store, instance, outcome. Wasmtime is named only in here.
+//!
+//! A guest runs on its own fiber under a single-threaded runtime. Two clocks watch it: the epoch ticker
+//! interrupts wasm code, and the runtime's timer ends a host call that does not come back, so that a guest
+//! asleep or blocked ends at its limit like one that spins.
+
+mod adapter;
+mod cache;
+mod engine;
+mod output;
+mod store;
+mod wasi;
+
+use std::hash::{Hash, Hasher};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use wasmtime::Engine;
+use wasmtime::component::{Component, Linker};
+use wasmtime_wasi::I32Exit;
+use wasmtime_wasi::p2::bindings::CommandPre;
+
+pub use self::cache::{CacheEntry, CacheError, CompileCache};
+use self::engine::Ticker;
+use self::output::HeadStream;
+use self::store::State;
+use crate::sandbox::cleanup::Cleanup;
+use crate::sandbox::invocation::{
+    Exit, Invocation, LimitHit, LimitKind, Outcome, Timing, Usage, WasmFormat, WasmProgram,
+};
+use crate::sandbox::limits::Limits;
+use crate::sandbox::policy::Policy;
+use crate::sandbox::scratch::GuestDirs;
+
+/// A cause in the engine's own words.
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why a guest could not be started. Whatever it does once started is an [`Outcome`].
+#[derive(Debug, thiserror::Error)]
+pub enum WasmError {
+    /// The engine refused its configuration: this machine lacks something that it needs.
+    #[error("failed to start the wasm engine")]
+    Engine(#[source] Cause),
+    /// The bytes are no valid component or core module.
+    #[error("failed to compile the module")]
+    Compile(#[source] Cause),
+    /// The component needs an interface that modbox does not have.
+    #[error("failed to link the module: it needs an interface that modbox does not offer, or is no command")]
+    Link(#[source] Cause),
+    /// A granted directory cannot be opened.
+    #[error("failed to open the granted directory `{}`", path.display())]
+    Open {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
+    /// The runtime that waits for timers and files could not be made.
+    #[error("failed to start the runtime")]
+    Runtime(#[source] std::io::Error),
+}
+
+/// The engine with what all of its runs share.
+pub struct WasmSandbox {
+    engine: Engine,
+    linker: Linker<State>,
+    ticker: Ticker,
+    cache: Option<CompileCache>,
+    cleanup: Cleanup,
+    on_compile: Option<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl std::fmt::Debug for WasmSandbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WasmSandbox").field("cache", &self.cache).finish_non_exhaustive()
+    }
+}
+
+/// A compiled module, ready to be run many times.
+pub struct LoadedModule {
+    pre: CommandPre<State>,
+    timing: Timing,
+    note: Option<String>,
+}
+
+impl std::fmt::Debug for LoadedModule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoadedModule").field("timing", &self.timing).finish_non_exhaustive()
+    }
+}
+
+impl LoadedModule {
+    /// Returns why the compile cache could not be used, if so.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+}
+
+impl WasmSandbox {
+    /// Makes the engine. Without a cache, every load compiles.
+    ///
+    /// # Errors
+    ///
+    /// An engine that cannot be made on this machine.
+    pub fn new(cache: Option<CompileCache>, cleanup: Cleanup) -> Result<Self, WasmError> {
+        let engine = engine::new_engine().map_err(|error| WasmError::Engine(error.into()))?;
+        let mut linker = Linker::new(&engine);
+        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
+        Ok(Self { engine, linker, ticker: Ticker::default(), cache, cleanup, on_compile: None })
+    }
+
+    /// Calls `callback` whenever a module must be compiled, since that may take seconds.
+    pub fn on_compile(&mut self, callback: impl Fn() + Send + Sync + 'static) {
+        self.on_compile = Some(Box::new(callback));
+    }
+
+    /// Compiles a module, or takes its compiled code from the cache. `digest` is the module's SHA-256 in hex.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that are no valid module, or a module that needs what modbox does not offer.
+    pub fn load(&self, program: &WasmProgram, digest: &str) -> Result<LoadedModule, WasmError> {
+        let mut timing = Timing::default();
+        let mut note = None;
+        let name = self.cache_name(digest);
+        let started = Instant::now();
+        let cached = self.load_cached(&name).unwrap_or_else(|error| {
+            note = Some(chain(&error));
+            None
+        });
+        timing.load_us = micros(started.elapsed());
+        let component = match cached {
+            Some(component) => component,
+            None => {
+                let started = Instant::now();
+                let component = self.compile(program)?;
+                timing.compile_us = micros(started.elapsed());
+                if note.is_none() {
+                    note = self.store_compiled(&name, &component).err();
+                }
+                component
+            }
+        };
+        let link = |error: wasmtime::Error| WasmError::Link(error.into());
+        let started = Instant::now();
+        let pre = CommandPre::new(self.linker.instantiate_pre(&component).map_err(link)?).map_err(link)?;
+        timing.instantiate_us = micros(started.elapsed());
+        Ok(LoadedModule { pre, timing, note })
+    }
+
+    fn load_cached(&self, name: &str) -> Result<Option<Component>, CacheError> {
+        let Some(cache) = &self.cache else { return Ok(None) };
+        let Some(bytes) = cache.load(name)? else { return Ok(None) };
+        #[expect(unsafe_code, reason = "the engine has no safe way to load compiled code")]
+        // SAFETY: `deserialize` asks for bytes that `Component::serialize` wrote, unchanged. The cache
+        // returns only bytes whose keyed hash shows that this user's modbox stored them under this name,
+        // and `store_compiled` stores nothing else. An engine with other settings refuses them by itself.
+        let component = unsafe { Component::deserialize(&self.engine, bytes) };
+        // An entry of other settings whose name collides: compile again.
+        Ok(component.ok())
+    }
+
+    fn compile(&self, program: &WasmProgram) -> Result<Component, WasmError> {
+        if let Some(callback) = &self.on_compile {
+            callback();
+        }
+        let compile = |bytes: &[u8]| {
+            Component::from_binary(&self.engine, bytes).map_err(|error| WasmError::Compile(error.into()))
+        };
+        match program.format {
+            WasmFormat::Component => compile(&program.bytes),
+            WasmFormat::Core => {
+                compile(&adapter::componentize(&program.bytes).map_err(|error| WasmError::Compile(error.into()))?)
+            }
+        }
+    }
+
+    fn store_compiled(&self, name: &str, component: &Component) -> Result<(), String> {
+        let Some(cache) = &self.cache else { return Ok(()) };
+        let bytes = component.serialize().map_err(|error| format!("{error:#}"))?;
+        cache.store(name, &bytes, &self.cleanup).map_err(|error| chain(&error))
+    }
+
+    /// An entry is bound to the module, to modbox (whose adapter is compiled in) and to the engine's settings.
+    fn cache_name(&self, digest: &str) -> String {
+        let mut hasher = std::hash::DefaultHasher::new();
+        self.engine.precompile_compatibility_hash().hash(&mut hasher);
+        env!("CARGO_PKG_VERSION").hash(&mut hasher);
+        format!("{digest}-{:016x}", hasher.finish())
+    }
+
+    /// Runs a loaded module once, in a fresh store.
+    ///
+    /// # Errors
+    ///
+    /// A granted directory that cannot be opened, or a runtime that cannot be made. Whatever the guest does is
+    /// an outcome.
+    pub fn run(
+        &self,
+        module: &LoadedModule,
+        invocation: &Invocation,
+        program: &WasmProgram,
+        policy: &Policy,
+        limits: &Limits,
+        dirs: &GuestDirs,
+    ) -> Result<Outcome, WasmError> {
+        let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
+        let stdin = invocation.stdin.clone();
+        let wasi = wasi::context(program, stdin, policy, dirs, stdout.clone(), stderr.clone())?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(WasmError::Runtime)?;
+        let mut store = store::new_store(&self.engine, wasi, limits);
+        let ticking = self.ticker.start(&self.engine);
+        let mut timing = module.timing;
+        let started = Instant::now();
+        let ended = runtime.block_on(async {
+            let run = async {
+                let command = module.pre.instantiate_async(&mut store).await?;
+                timing.instantiate_us += micros(started.elapsed());
+                command.wasi_cli_run().call_run(&mut store).await
+            };
+            tokio::time::timeout(limits.timeout, run).await
+        });
+        let wall = started.elapsed();
+        drop(ticking);
+        // A file operation that blocks holds a thread of the pool for good; waiting for it would hang us.
+        runtime.shutdown_background();
+        let meter = &mut store.data_mut().meter;
+        if ended.is_err() {
+            meter.hit = Some(LimitKind::Wall);
+        }
+        timing.run_us = micros(wall).saturating_sub(timing.instantiate_us.saturating_sub(module.timing.instantiate_us));
+        let exit = exit_of(ended.ok(), meter);
+        let usage = Usage {
+            wall_us: micros(wall),
+            cpu_us: micros(meter.cpu_used()),
+            memory_bytes: meter.peak_memory as u64,
+            ..Usage::default()
+        };
+        let hit = meter.hit;
+        drop(store);
+        let (stdout, stderr) = (stdout.take(), stderr.take());
+        let hit = hit
+            .or_else(|| stdout.is_truncated().then_some(LimitKind::Stdout))
+            .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
+        let limit = hit.map(|kind| LimitHit { kind, allowed: limits.allowed(kind) });
+        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, layers: vec!["wasmtime".to_owned()] })
+    }
+}
+
+/// Reads how a guest ended out of what the engine returned; `None` stands for a timeout.
+fn exit_of(ended: Option<wasmtime::Result<Result<(), ()>>>, meter: &mut store::Meter) -> Exit {
+    let error = match ended {
+        Some(Ok(Ok(()))) => return Exit::Code(0),
+        Some(Ok(Err(()))) => return exit_code(1, meter),
+        Some(Err(error)) => error,
+        None => return Exit::Killed,
+    };
+    if meter.hit.is_some() {
+        return Exit::Killed;
+    }
+    match error.downcast_ref::<I32Exit>() {
+        Some(exit) => exit_code(exit.0, meter),
+        None => {
+            if meter.memory_denied {
+                meter.hit = Some(LimitKind::Memory);
+                return Exit::Killed;
+            }
+            Exit::Trap(format!("{error:#}"))
+        }
+    }
+}
+
+/// A guest that was denied memory and then gave up ended by that limit, however it said so.
+fn exit_code(code: i32, meter: &mut store::Meter) -> Exit {
+    if code != 0 && meter.memory_denied {
+        meter.hit = Some(LimitKind::Memory);
+    }
+    Exit::Code(code)
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

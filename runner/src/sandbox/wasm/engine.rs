@@ -1,0 +1,80 @@
+//! The one engine configuration, and the ticker that drives its epochs.
+//!
+//! Everything that widens what a guest can reach inside the engine and that no WASI 0.2 module needs is
+//! off: garbage collection, exceptions, threads, 64-bit memories, stack switching, component-model async.
+//! About half of a year's Wasmtime advisories need one of these. The cargo features `gc` and `threads`
+//! stay compiled in all the same: builds without them abort on some inputs (GHSA-rc4p, GHSA-2674).
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use wasmtime::{Config, Engine};
+
+/// How often a running guest is looked at. A limit is noticed this much late, at the most; ten
+/// milliseconds of ticking cost nothing that can be measured.
+pub(super) const TICK: Duration = Duration::from_millis(10);
+
+/// Stack for wasm frames: deep recursion traps here, in milliseconds, instead of eating memory.
+const WASM_STACK: usize = 512 << 10;
+
+/// Stack of the fiber that a guest runs on: [`WASM_STACK`] and what host calls need above it.
+const FIBER_STACK: usize = 2 << 20;
+
+/// Frames in the backtrace of a trap. More would only make a report longer.
+const BACKTRACE_FRAMES: NonZeroUsize = NonZeroUsize::new(8).expect("eight is not zero");
+
+/// Makes the engine that every guest runs in.
+pub(super) fn new_engine() -> wasmtime::Result<Engine> {
+    let mut config = Config::new();
+    config
+        .epoch_interruption(true)
+        .max_wasm_stack(WASM_STACK)
+        .async_stack_size(FIBER_STACK)
+        .wasm_backtrace_max_frames(Some(BACKTRACE_FRAMES))
+        .generate_address_map(false)
+        .shared_memory(false)
+        .concurrency_support(false)
+        .wasm_gc(false)
+        .wasm_function_references(false)
+        .wasm_exceptions(false)
+        .wasm_threads(false)
+        .wasm_memory64(false)
+        .wasm_stack_switching(false)
+        .relaxed_simd_deterministic(true);
+    Engine::new(&config)
+}
+
+/// Increments an engine's epoch every [`TICK`] while at least one run holds a [`Ticking`].
+#[derive(Debug, Default)]
+pub(super) struct Ticker {
+    running: Mutex<Weak<Ticking>>,
+}
+
+/// Keeps the ticker's thread alive.
+#[derive(Debug)]
+pub(super) struct Ticking(());
+
+impl Ticker {
+    /// Returns a share of the running ticker and starts its thread when there is none.
+    pub(super) fn start(&self, engine: &Engine) -> Arc<Ticking> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ticking) = running.upgrade() {
+            return ticking;
+        }
+        let ticking = Arc::new(Ticking(()));
+        *running = Arc::downgrade(&ticking);
+        let (engine, alive) = (engine.weak(), Arc::downgrade(&ticking));
+        thread::spawn(move || {
+            while alive.strong_count() > 0 {
+                thread::sleep(TICK);
+                match engine.upgrade() {
+                    Some(engine) => engine.increment_epoch(),
+                    None => return,
+                }
+            }
+        });
+        ticking
+    }
+}

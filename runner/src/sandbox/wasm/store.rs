@@ -1,0 +1,135 @@
+//! What a store holds for one run, and the limits that the engine asks about.
+
+use std::time::{Duration, Instant};
+
+use rustix::thread::ClockId;
+use wasmtime::component::ResourceTable;
+use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use crate::sandbox::invocation::LimitKind;
+use crate::sandbox::limits::Limits;
+
+/// Bytes that one host call may copy out of a guest. Far above what WASI's own calls carry.
+const HOSTCALL_FUEL: usize = 4 << 20;
+
+/// Handles that a guest may hold, and entries in the host's table behind them.
+const MAX_HANDLES: usize = 10_000;
+
+/// Core instances, tables and memories of one component. Real ones have fewer than ten of each.
+const MAX_INSTANCES: usize = 64;
+
+/// Bytes that a table element costs the host.
+const TABLE_ELEMENT: usize = 8;
+
+/// The host's state for one guest.
+pub(super) struct State {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    pub(super) meter: Meter,
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+/// Counts what a guest uses and remembers the first limit that it hit.
+pub(super) struct Meter {
+    max_memory: usize,
+    memory: usize,
+    pub(super) peak_memory: usize,
+    pub(super) hit: Option<LimitKind>,
+    pub(super) memory_denied: bool,
+    deadline: Instant,
+    cpu_start: Duration,
+    cpu_time: Duration,
+}
+
+impl Meter {
+    fn new(limits: &Limits) -> Self {
+        Self {
+            max_memory: usize::try_from(limits.max_memory).unwrap_or(usize::MAX),
+            memory: 0,
+            peak_memory: 0,
+            hit: None,
+            memory_denied: false,
+            deadline: Instant::now() + limits.timeout,
+            cpu_start: thread_cpu_time(),
+            cpu_time: limits.cpu_time,
+        }
+    }
+
+    /// Returns the processor time that this thread has used since the run began.
+    pub(super) fn cpu_used(&self) -> Duration {
+        thread_cpu_time().saturating_sub(self.cpu_start)
+    }
+
+    fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> bool {
+        let after = self.memory.saturating_sub(current).saturating_add(desired);
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return false;
+        }
+        if after > self.max_memory {
+            self.memory_denied = true;
+            return false;
+        }
+        self.memory = after;
+        self.peak_memory = self.peak_memory.max(after);
+        true
+    }
+
+    fn check_time(&mut self) -> UpdateDeadline {
+        if self.cpu_used() > self.cpu_time {
+            self.hit = Some(LimitKind::Cpu);
+        } else if Instant::now() > self.deadline {
+            self.hit = Some(LimitKind::Wall);
+        } else {
+            return UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now()));
+        }
+        UpdateDeadline::Interrupt
+    }
+}
+
+/// The engine asks here before any memory or table grows. The stock limiter counts each memory by
+/// itself; this one sums them, so that a hundred memories are no way around the limit.
+impl ResourceLimiter for Meter {
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(self.grow(current, desired, maximum))
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let bytes = |elements: usize| elements.saturating_mul(TABLE_ELEMENT);
+        Ok(self.grow(bytes(current), bytes(desired), maximum.map(bytes)))
+    }
+
+    fn instances(&self) -> usize {
+        MAX_INSTANCES
+    }
+
+    fn tables(&self) -> usize {
+        MAX_INSTANCES
+    }
+
+    fn memories(&self) -> usize {
+        MAX_INSTANCES
+    }
+}
+
+/// Makes the store of one run; its clocks start now.
+pub(super) fn new_store(engine: &Engine, wasi: WasiCtx, limits: &Limits) -> Store<State> {
+    let mut table = ResourceTable::new();
+    table.set_max_capacity(MAX_HANDLES);
+    let mut store = Store::new(engine, State { wasi, table, meter: Meter::new(limits) });
+    store.limiter(|state| &mut state.meter);
+    store.set_hostcall_fuel(HOSTCALL_FUEL);
+    store.set_max_component_handles(MAX_HANDLES);
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(|mut cx| Ok(cx.data_mut().meter.check_time()));
+    store
+}
+
+fn thread_cpu_time() -> Duration {
+    rustix::time::clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
+}
