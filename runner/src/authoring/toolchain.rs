@@ -73,7 +73,7 @@ impl Toolchain {
         } else if arrives_soon(&libraries) {
             Ok(())
         } else {
-            missing(TargetMissing::Rustup { detail: ended.stderr })
+            missing(TargetMissing::Rustup { detail: gist(&ended.stderr) })
         }
     }
 
@@ -105,7 +105,7 @@ impl Toolchain {
         let program = self.rustc.clone();
         match process::output(&cx.cleanup, &self.tool(&self.rustc, &args, Stderr::Captured)) {
             Ok((ended, answer)) if ended.status.success() => Ok(answer),
-            Ok((ended, _)) => Err(BuildError::Question { program, question, detail: ended.stderr }),
+            Ok((ended, _)) => Err(BuildError::Question { program, question, detail: gist(&ended.stderr) }),
             Err(source) => Err(BuildError::Run { program, source }),
         }
     }
@@ -133,6 +133,21 @@ fn is_executable(path: &Path) -> bool {
 fn parse_version(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split('.');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// Returns the error and its causes out of what rustup or rustc said, on one line.
+fn gist(said: &str) -> String {
+    let lines = said.lines().take_while(|line| !line.starts_with("Stack backtrace")).map(str::trim);
+    let told: Vec<&str> = lines.filter(|line| !line.is_empty() && *line != "Caused by:").collect();
+    let is_error = |line: &&str| line.starts_with("error");
+    let start = told.iter().position(is_error).unwrap_or(0);
+    told[start..].iter().map(|line| plain(line)).collect::<Vec<_>>().join("; ")
+}
+
+/// Takes off what marks a line as an error or numbers it as a cause.
+fn plain(line: &str) -> &str {
+    let numbered = line.split_once(": ").filter(|(number, _)| number.bytes().all(|digit| digit.is_ascii_digit()));
+    numbered.map(|(_, rest)| rest).or_else(|| line.strip_prefix("error: ")).unwrap_or(line)
 }
 
 /// Whether the directory holds what every program links: a half-added target has one of the two at most.
@@ -164,6 +179,15 @@ fn lock_toolchain(libraries: &Path) -> Option<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keeps_the_error_and_its_causes() {
+        let said = "info: downloading\nerror: download failed\n\nCaused by:\n    0: no file\n    1: refused (os error 111)\n\n\
+                    Stack backtrace:\n   0: main\n";
+        assert_eq!(gist(said), "download failed; no file; refused (os error 111)");
+        assert_eq!(gist("nothing to say"), "nothing to say");
+        assert_eq!(gist(""), "");
+    }
 
     #[test]
     fn reads_versions_of_every_channel() {
