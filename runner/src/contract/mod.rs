@@ -10,9 +10,13 @@
 //! | `args` | the arguments a caller gave: pairs, merging, the JSON file |
 //! | `internal_args` | the reserved keys: a closed, typed list |
 //! | `quoting` | `shlex`, and the `key=value` file of old-style modules |
+//! | `stdout` | finding the JSON object in what a module printed |
+//! | `warnings` | the warnings and deprecations of a result |
+//! | `typed` | objects that carry `__ansible_type`, as Python modules print them |
+//! | `result` | from raw output to a validated result, or to a well-formed failure |
 //!
-//! Nothing that a module prints is trusted. `RawOutput` is an allegation: bytes under a bound that the
-//! sandbox enforced, and nothing more. `ModuleResult` is what is left when the contract's rules have
+//! Nothing that a module prints is trusted. [`RawOutput`] is an allegation: bytes under a bound that the
+//! sandbox enforced, and nothing more. [`ModuleResult`] is what is left when the contract's rules have
 //! been applied to it: one JSON object with a truthful `failed`, without internal keys. What the object
 //! *says* stays the module's claim.
 //!
@@ -22,6 +26,11 @@
 pub mod args;
 pub mod internal_args;
 pub mod quoting;
+pub mod result;
+pub mod stdout;
+mod typed;
+mod warnings;
 
 pub use internal_args::InternalArgs;
 pub use modbox_python_json::{Dict, Value, decode, encode, repr, str as python_str};
+pub use result::{ModuleResult, RawOutput};
