@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::value::{Dict, Value};
+use crate::value::{Dict, Surrogates, Value};
 
 /// How deep lists and dicts may nest. CPython stops at its recursion limit of 1000 frames, some of
 /// which its caller has used; a fixed bound a little below keeps a hostile document from our stack.
@@ -19,6 +19,7 @@ pub const MAX_INT_DIGITS: usize = 4300;
 pub struct DecodeError {
     message: String,
     position: Option<Position>,
+    surrogate_key: Option<Surrogates>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,12 @@ impl DecodeError {
         &self.message
     }
 
+    /// Returns the key with a lone surrogate, when that is what was wrong.
+    #[must_use]
+    pub fn surrogate_key(&self) -> Option<&Surrogates> {
+        self.surrogate_key.as_ref()
+    }
+
     fn at(message: &str, text: &str, byte: usize) -> Self {
         let before = &text[..byte];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -43,11 +50,11 @@ impl DecodeError {
             column: before[line_start..].chars().count() + 1,
             char: before.chars().count(),
         };
-        Self { message: message.to_owned(), position: Some(position) }
+        Self { message: message.to_owned(), position: Some(position), surrogate_key: None }
     }
 
     fn bare(message: String) -> Self {
-        Self { message, position: None }
+        Self { message, position: None, surrogate_key: None }
     }
 }
 
@@ -142,8 +149,13 @@ impl Scanner<'_> {
                 return Err(self.error("Expecting property name enclosed in double quotes", at));
             }
             let (key, end) = self.string(at)?;
-            let Value::Str(key) = key else {
-                return Err(self.error("Lone surrogate in a property name", at));
+            let key = match key {
+                Value::Str(key) => key,
+                Value::Surrogates(key) => {
+                    let error = self.error("Lone surrogate in a property name", at);
+                    return Err(DecodeError { surrogate_key: Some(key), ..error });
+                }
+                _ => unreachable!("a string is one of the two"),
             };
             at = self.skip_whitespace(end);
             if self.byte(at) != Some(b':') {

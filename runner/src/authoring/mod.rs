@@ -1,1 +1,30 @@
-//! Placeholder.
+//! For those who write modules: makes a guest crate into a component, and makes new guest crates.
+//!
+//! ```text
+//! new_project ──> NAME/ ──> build ──> NAME/target/modbox/NAME.wasm
+//!                              ^
+//!             find_fresh ──────┘ when something changed
+//! ```
+//!
+//! This layer runs the author's own tools, cargo and rustup, with the author's own authority: it is the one
+//! part of modbox that confines nothing, because compiling a crate runs its build scripts whatever one does. It
+//! therefore takes only directories that the author named, and what comes out is a file that the rest of modbox
+//! trusts as little as any other.
+//!
+//! Nothing here prints or reads the environment: both come in with the [`AuthoringContext`].
+
+mod build;
+mod context;
+mod dep_info;
+mod environment;
+mod error;
+mod messages;
+mod output;
+mod package;
+mod process;
+mod stamp;
+mod toolchain;
+
+pub use build::{BuildOptions, BuiltModule, build, build_if_stale, find_fresh};
+pub use context::AuthoringContext;
+pub use error::{BuildError, NewError, TargetMissing};

@@ -1,9 +1,98 @@
-//! Placeholder.
+//! The only place that reads the command line and the environment, prints, and decides the exit status.
 
+mod args;
+mod commands;
+mod environment;
+mod exit;
+mod output;
+mod settings;
+mod signals;
+
+use std::ffi::OsString;
+use std::io;
 use std::process::ExitCode;
 
-/// Runs the program.
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
+
+use self::args::{Cli, Command};
+use self::environment::Environment;
+use self::exit::{ExitStatus, Failure, OrExit};
+use crate::sandbox::cleanup::Cleanup;
+use crate::sandbox::native::launcher;
+
+/// What every command is given.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) environment: Environment,
+    pub(crate) cleanup: Cleanup,
+}
+
+/// Runs the program and returns its exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    let argv: Vec<OsString> = std::env::args_os().collect();
+    if argv.get(1).is_some_and(|word| word == launcher::WORD) {
+        return launcher::main();
+    }
+    let cleanup = Cleanup::default();
+    let ended = start(&argv, &cleanup).unwrap_or_else(|failure| {
+        if is_broken_pipe(&failure.error) {
+            // Whoever read our output has seen enough.
+            return ExitStatus::Success;
+        }
+        if !cleanup.is_ending() {
+            output::print_error(&failure.error);
+        }
+        failure.status
+    });
+    // A signal is ending the process in its own way; do not overtake it.
+    while cleanup.is_ending() {
+        std::thread::park();
+    }
+    ended.into()
+}
+
+fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
+    signals::watch(cleanup.clone()).or_internal()?;
+    let environment = Environment::of_process().or_internal()?;
+    let context = Context { environment, cleanup: cleanup.clone() };
+    if let Some(invocation) = commands::file::recognize(argv) {
+        return commands::file::run(&context, &invocation);
+    }
+    let matches = match Cli::command().try_get_matches_from(argv) {
+        Ok(matches) => matches,
+        Err(error) => return Ok(explain(&error)),
+    };
+    let cli = Cli::from_arg_matches(&matches).or_usage()?;
+    match cli.command {
+        Command::Run(args) => {
+            let order = matches.subcommand_matches("run").map(commands::run::argument_order).unwrap_or_default();
+            commands::run::run(&context, &args, &order)
+        }
+        Command::Inspect(args) => commands::inspect::run(&context, &args),
+        Command::Doc(args) => commands::doc::run(&context, &args),
+        Command::Build(args) => commands::build::run(&context, &args),
+        Command::New(_) => Ok(ExitStatus::Internal),
+        Command::Cache(args) => commands::cache::run(&context, &args.command),
+        Command::Completions { shell } => commands::manual::completions(shell),
+        Command::Man => commands::manual::man(),
+    }
+}
+
+/// Prints clap's help, version or complaint.
+fn explain(error: &clap::Error) -> ExitStatus {
+    // A standard output that is gone has seen enough.
+    drop(error.print());
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitStatus::Success,
+        _ => ExitStatus::Usage,
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }

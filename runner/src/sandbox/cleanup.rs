@@ -20,6 +20,8 @@ pub struct Cleanup {
 
 #[derive(Default)]
 struct Entries {
+    /// Set once a signal is ending the process: what is made after that is undone at once.
+    ending: bool,
     next: u64,
     undo: BTreeMap<u64, Undo>,
 }
@@ -38,12 +40,25 @@ impl Cleanup {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let id = entries.next;
         entries.next += 1;
-        entries.undo.insert(id, Box::new(undo));
+        let ending = entries.ending;
+        if !ending {
+            entries.undo.insert(id, Box::new(undo));
+            return UndoGuard { cleanup: self.clone(), id };
+        }
+        drop(entries);
+        undo();
         UndoGuard { cleanup: self.clone(), id }
     }
 
-    /// Undoes everything that is registered, the newest first.
+    /// Returns whether [`Cleanup::undo_all`] has been called: the process is about to end.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).ending
+    }
+
+    /// Undoes everything that is registered, the newest first, and from now on everything at once.
     pub fn undo_all(&self) {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).ending = true;
         // Taken out under the lock, run outside it: an undo may take a while or register something.
         while let Some((_, undo)) = self.lock_pop() {
             undo();
@@ -102,6 +117,7 @@ mod tests {
         let by_signal = register(100);
         cleanup.undo_all();
         drop(by_signal);
-        assert_eq!(undone.load(Ordering::SeqCst), 101);
+        drop(register(1000));
+        assert_eq!(undone.load(Ordering::SeqCst), 1101);
     }
 }

@@ -1,7 +1,6 @@
 //! The policy file: YAML, unknown keys refused, errors with line and column.
 //!
 //! ```yaml
-//! designated: write
 //! allow:
 //!   read: [/usr/share/zoneinfo]
 //!   write: [/srv/app]
@@ -17,14 +16,11 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::sandbox::limits::Limits;
-use crate::sandbox::policy::Designated;
 
 /// A policy file, as written: paths and names are not resolved yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PolicyFile {
-    /// How far an argument that names a path is a grant by itself.
-    pub designated: Option<Designated>,
     /// The grants.
     pub allow: Allow,
     /// The limits that differ from the defaults.
@@ -93,26 +89,6 @@ impl PolicyFile {
     }
 }
 
-impl<'de> Deserialize<'de> for Designated {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let word = String::deserialize(deserializer)?;
-        word.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-impl std::str::FromStr for Designated {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        match word {
-            "none" => Ok(Self::None),
-            "read" => Ok(Self::Read),
-            "write" => Ok(Self::Write),
-            _ => Err(format!("`{word}` is not one of `none`, `read`, `write`")),
-        }
-    }
-}
-
 fn duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_duration(&text).map(Some).map_err(serde::de::Error::custom)
@@ -160,11 +136,10 @@ mod tests {
     #[test]
     fn reads_the_documented_form() {
         let file = PolicyFile::parse(
-            "designated: read\nallow:\n  read: [/usr/share/zoneinfo]\n  write: [/srv/app::/app]\n  \
+            "allow:\n  read: [/usr/share/zoneinfo]\n  write: [/srv/app::/app]\n  \
              env: [LANG, STAGE=test]\nlimits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}\n",
         )
         .unwrap();
-        assert_eq!(file.designated, Some(Designated::Read));
         assert_eq!(file.allow.write, ["/srv/app::/app"]);
         assert_eq!(file.limits.memory, Some(256 << 20));
         assert_eq!(file.limits.timeout, Some(Duration::from_secs(30)));
@@ -184,7 +159,7 @@ mod tests {
             ("allow:\n  read: /x\n", "line 2"),
             ("limits: {timeout: soon}\n", "`soon` is not a duration"),
             ("limits: {memory: lots}\n", "`lots` is not a size"),
-            ("designated: perhaps\n", "`perhaps` is not one of"),
+            ("designated: write\n", "designated"),
             ("allow: [\n", "line"),
         ] {
             let error = PolicyFile::parse(text).unwrap_err().to_string();

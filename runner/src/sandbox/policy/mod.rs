@@ -31,18 +31,6 @@ impl Access {
     }
 }
 
-/// How far an argument that names a path is a grant by itself.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Designated {
-    /// Not at all.
-    None,
-    /// For reading.
-    Read,
-    /// For whatever the module's spec says.
-    #[default]
-    Write,
-}
-
 /// A directory that a guest may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathGrant {
@@ -121,8 +109,6 @@ pub struct Policy {
     paths: Vec<PathGrant>,
     env: Vec<EnvGrant>,
     everything: Option<String>,
-    /// How far an argument that names a path is a grant by itself.
-    pub designated: Designated,
 }
 
 impl Policy {

@@ -1,0 +1,152 @@
+//! The directory where a project's components and their stamps lie.
+//!
+//! Each file appears in it whole, by a rename, and one build at a time writes there: a component and its stamp
+//! always belong together.
+
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::context::AuthoringContext;
+use super::error::BuildError;
+use super::stamp::{FileState, Moment, Stamp};
+use crate::sandbox::cleanup::Cleanup;
+
+/// How every component begins: the magic number, version 13, layer 1.
+const COMPONENT_START: [u8; 8] = *b"\0asm\x0d\0\x01\0";
+
+/// The longest list of inputs that is read.
+const MAX_DEP_INFO: u64 = 4 << 20;
+
+/// The directory, held against other builds as long as this value lives.
+#[derive(Debug)]
+pub(super) struct OutputDir {
+    dir: PathBuf,
+    _lock: File,
+}
+
+impl OutputDir {
+    /// Makes the directory where it is missing, and waits for other builds of the project.
+    pub(super) fn open(cx: &mut AuthoringContext<'_>, project: &Path) -> Result<Self, BuildError> {
+        let dir = directory(project);
+        fs::create_dir_all(&dir).map_err(failed("make", &dir))?;
+        // A member of a workspace has no `target` of its own, and its workspace may not ignore one.
+        let ignore = dir.join(".gitignore");
+        fs::write(&ignore, "*\n").map_err(failed("write", &ignore))?;
+        let path = dir.join(".lock");
+        let lock = File::create(&path).map_err(failed("write", &path))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                cx.say(&format!("waiting for another build of `{}`", project.display()));
+                lock.lock().map_err(failed("lock", &path))?;
+            }
+            // Not every file system can; what is written stays whole, by the renames.
+            Err(TryLockError::Error(_)) => {}
+        }
+        Ok(Self { dir, _lock: lock })
+    }
+
+    /// Returns where the component of a binary is.
+    pub(super) fn component_path(project: &Path, binary: &str) -> PathBuf {
+        directory(project).join(format!("{binary}.wasm"))
+    }
+
+    /// Returns where the stamp is of a build for the binary that was chosen, or for the one that goes without saying.
+    pub(super) fn stamp_path(project: &Path, chosen: Option<&str>) -> PathBuf {
+        directory(project).join(stamp_name(chosen))
+    }
+
+    /// Returns the present moment by the file system's clock, which need not be this machine's.
+    pub(super) fn now(&self) -> Result<Moment, BuildError> {
+        let path = self.dir.join(".lock");
+        let written = File::create(&path).and_then(|mut file| {
+            file.write_all(b"\n")?;
+            file.metadata()
+        });
+        Ok(FileState::from_metadata(&written.map_err(failed("write", &path))?).modified)
+    }
+
+    /// Copies what cargo built into place, if it is a component.
+    ///
+    /// A copy, because the next build by hand may overwrite cargo's file while a module runs from this one.
+    pub(super) fn install(
+        &self,
+        cleanup: &Cleanup,
+        program: &Path,
+        binary: &str,
+    ) -> Result<(PathBuf, FileState), BuildError> {
+        let mut from = File::open(program).map_err(failed("read", program))?;
+        let mut start = [0; COMPONENT_START.len()];
+        let is_component = from.read_exact(&mut start).is_ok() && start == COMPONENT_START;
+        if !is_component {
+            return Err(BuildError::NotAComponent { path: program.to_owned() });
+        }
+        let readable = |mut from: &File| {
+            from.rewind()?;
+            from.metadata()
+        };
+        // Executable, as cargo makes it: a kernel that knows components can start it.
+        let mode = readable(&from).map_err(failed("read", program))?.permissions().mode();
+        let path = self.dir.join(format!("{binary}.wasm"));
+        let state = self.put(cleanup, &path, mode, &mut from).map_err(failed("write", &path))?;
+        Ok((path, state))
+    }
+
+    /// Writes the stamp, or takes the old one away when there is none.
+    pub(super) fn write_stamp(
+        &self,
+        cleanup: &Cleanup,
+        chosen: Option<&str>,
+        stamp: Option<&Stamp>,
+    ) -> Result<(), BuildError> {
+        let path = self.dir.join(stamp_name(chosen));
+        let written = match stamp {
+            Some(stamp) => {
+                stamp.to_bytes().and_then(|bytes| self.put(cleanup, &path, 0o644, &mut bytes.as_slice())).map(|_| ())
+            }
+            None => fs::remove_file(&path).or_else(|err| match err.kind() {
+                io::ErrorKind::NotFound => Ok(()),
+                _ => Err(err),
+            }),
+        };
+        written.map_err(failed("write", &path))
+    }
+
+    fn put(&self, cleanup: &Cleanup, path: &Path, mode: u32, from: &mut dyn Read) -> io::Result<FileState> {
+        // One name is enough under the lock, and what a SIGKILL left of an earlier build is overwritten.
+        let part = self.dir.join(".part");
+        let doomed = part.clone();
+        let guard = cleanup.register(move || {
+            let _ = fs::remove_file(doomed);
+        });
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&part)?;
+        file.set_permissions(Permissions::from_mode(mode))?;
+        io::copy(from, &mut file)?;
+        let state = FileState::from_metadata(&file.metadata()?);
+        fs::rename(&part, path)?;
+        guard.disarm();
+        Ok(state)
+    }
+}
+
+/// Reads a text file that a tool wrote, up to a length that no such file has.
+pub(super) fn read_bounded(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MAX_DEP_INFO).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn directory(project: &Path) -> PathBuf {
+    project.join("target").join("modbox")
+}
+
+fn stamp_name(chosen: Option<&str>) -> String {
+    chosen.map_or_else(|| ".stamp".to_owned(), |binary| format!(".stamp-{binary}"))
+}
+
+fn failed(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BuildError {
+    let path = path.to_owned();
+    move |source| BuildError::File { verb, path, source }
+}

@@ -1,0 +1,178 @@
+//! Runs one of the author's tools to its end. The only place in this layer that starts a process.
+//!
+//! A tool runs with the author's own authority, as if typed: this is no sandbox. What it does guarantee is that
+//! the tool does not outlive modbox: it gets a process group of its own, which holds the compilers it starts
+//! too, and the cleanup list ends that group when a signal comes. A ctrl-C in the terminal reaches modbox alone, and
+//! through the list the group.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use crate::sandbox::cleanup::{Cleanup, UndoGuard};
+
+/// The longest line that is read from a tool. Cargo's lines hold a path for each file it made, a few kilobytes;
+/// what is longer is not a message, and is passed over.
+const MAX_LINE: u64 = 4 << 20;
+
+/// How much of a captured standard error is kept: enough for a message, too little to bury one.
+const MAX_STDERR: u64 = 16 << 10;
+
+/// What happens to the standard error of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stderr {
+    /// It goes where modbox's own goes: for the author to read.
+    Inherited,
+    /// It is kept, for an error message.
+    Captured,
+}
+
+/// One tool to run.
+#[derive(Debug)]
+pub(super) struct Tool<'a> {
+    pub(super) program: &'a Path,
+    pub(super) args: &'a [OsString],
+    pub(super) dir: &'a Path,
+    pub(super) env: &'a BTreeMap<OsString, OsString>,
+    pub(super) stderr: Stderr,
+}
+
+/// How a tool ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) status: ExitStatus,
+    pub(super) stderr: String,
+}
+
+/// Runs the tool and hands each line of its standard output over as it comes.
+pub(super) fn run(cleanup: &Cleanup, tool: &Tool<'_>, on_line: &mut dyn FnMut(&[u8])) -> io::Result<Ended> {
+    let mut child = start(tool)?;
+    // Dropped on every early return, and that ends the group before the child is waited for.
+    let guard = kill_on_signal(cleanup, &child);
+    let stderr = child.stderr.take().map(|pipe| thread::spawn(move || read_start(pipe)));
+    if let Some(pipe) = child.stdout.take() {
+        each_line(BufReader::new(pipe), on_line)?;
+    }
+    let stderr = stderr.and_then(|reader| reader.join().ok()).unwrap_or_default();
+    let status = reap(child, guard)?;
+    Ok(Ended { status, stderr })
+}
+
+/// Runs the tool and returns its standard output together with how it ended.
+pub(super) fn output(cleanup: &Cleanup, tool: &Tool<'_>) -> io::Result<(Ended, String)> {
+    let mut text = String::new();
+    let ended = run(cleanup, tool, &mut |line| {
+        text.push_str(&String::from_utf8_lossy(line));
+        text.push('\n');
+    })?;
+    Ok((ended, text))
+}
+
+fn start(tool: &Tool<'_>) -> io::Result<Child> {
+    #[expect(clippy::disallowed_methods, reason = "the one place where the author's tools start")]
+    let mut command = Command::new(tool.program);
+    command.args(tool.args).current_dir(tool.dir).env_clear().envs(tool.env);
+    // Cargo and rustup name the directory by this variable where they can, so it must agree.
+    command.env(OsStr::new("PWD"), tool.dir);
+    let stderr = match tool.stderr {
+        Stderr::Inherited => Stdio::inherit(),
+        Stderr::Captured => Stdio::piped(),
+    };
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).process_group(0).spawn()
+}
+
+fn kill_on_signal(cleanup: &Cleanup, child: &Child) -> UndoGuard {
+    let group = Pid::from_child(child);
+    cleanup.register(move || {
+        // It may have ended by itself; then there is nothing to do.
+        let _ = kill_process_group(group, Signal::TERM);
+    })
+}
+
+fn reap(mut child: Child, guard: UndoGuard) -> io::Result<ExitStatus> {
+    // Waits without collecting first: until the child is collected its number cannot name another process,
+    // so it must be off the cleanup list by then.
+    waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
+    guard.disarm();
+    child.wait()
+}
+
+fn each_line(mut reader: impl BufRead, on_line: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let mut line = Vec::new();
+    let mut is_rest = false;
+    loop {
+        line.clear();
+        if reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        let is_whole = line.last() == Some(&b'\n') || (line.len() as u64) < MAX_LINE;
+        if is_whole && !is_rest {
+            on_line(line.strip_suffix(b"\n").unwrap_or(&line));
+        }
+        is_rest = !is_whole;
+    }
+}
+
+/// Reads to the end, so that the writer is never stopped, and keeps the beginning.
+fn read_start(mut pipe: impl Read) -> String {
+    let mut kept = Vec::new();
+    // What cannot be read is missing from a message: no reason to fail.
+    let _ = pipe.by_ref().take(MAX_STDERR).read_to_end(&mut kept);
+    let _ = io::copy(&mut pipe, &mut io::sink());
+    String::from_utf8_lossy(&kept).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    fn shell<'a>(args: &'a [OsString], env: &'a BTreeMap<OsString, OsString>) -> Tool<'a> {
+        Tool { program: Path::new("/bin/sh"), args, dir: Path::new("/"), env, stderr: Stderr::Captured }
+    }
+
+    fn script(text: &str) -> [OsString; 2] {
+        ["-c".into(), text.into()]
+    }
+
+    #[test]
+    fn keeps_both_streams_apart() {
+        let (ended, text) =
+            output(&Cleanup::default(), &shell(&script("echo out; echo err >&2; exit 3"), &BTreeMap::new())).unwrap();
+        assert_eq!((ended.status.code(), ended.stderr.as_str(), text.as_str()), (Some(3), "err", "out\n"));
+    }
+
+    #[test]
+    fn passes_over_a_line_without_end() {
+        let endless = vec![b'x'; usize::try_from(MAX_LINE).unwrap() + 5];
+        let input = [b"first\n".as_slice(), &endless, b"\nlast"].concat();
+        let mut lines = Vec::new();
+        each_line(input.as_slice(), &mut |line| lines.push(line.to_vec())).unwrap();
+        assert_eq!(lines, [b"first".to_vec(), b"last".to_vec()]);
+    }
+
+    #[test]
+    fn the_cleanup_list_ends_the_tool_and_what_it_started() {
+        let cleanup = Cleanup::default();
+        let by_signal = cleanup.clone();
+        let started = Instant::now();
+        // The inner shell holds the pipe open: reading ends only when it is gone too.
+        let args = script("sh -c 'echo ready; sleep 60; echo late' & wait");
+        let mut lines = 0;
+        let ended = run(&cleanup, &shell(&args, &BTreeMap::new()), &mut |_| {
+            lines += 1;
+            by_signal.undo_all();
+        })
+        .unwrap();
+        assert!(!ended.status.success());
+        assert_eq!(lines, 1);
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
+}

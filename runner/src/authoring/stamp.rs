@@ -1,0 +1,249 @@
+//! Whether a component is still what its sources say, judged without starting cargo.
+//!
+//! Beside each component lies a stamp: which files it was built from, each with its size and time, and how. A
+//! component is fresh while all of that is as it was. *As it was* and not *older than the component*: a file
+//! that was restored from a backup or checked out has an old time and yet changed, and on a machine with a
+//! wrong clock a time in the future would make everything stale for ever. The cost is one `stat` for each
+//! input.
+//!
+//! A file that changed while cargo ran may or may not be in the component. Then there is no stamp, and the next
+//! look asks cargo, which knows better. Cargo is asked too rarely in one case: when a variable changed that the
+//! code reads at build time. `modbox build` always asks.
+
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// The longest stamp that is read: room for some ten thousand inputs.
+const MAX_STAMP: u64 = 4 << 20;
+
+/// A moment as the file system tells it, in seconds and nanoseconds.
+pub(super) type Moment = (i64, i64);
+
+/// What a file was like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileState {
+    pub(super) size: u64,
+    pub(super) modified: Moment,
+}
+
+impl FileState {
+    /// Returns what the file is like now, or nothing if there is none.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        path.metadata().ok().map(|metadata| Self::from_metadata(&metadata))
+    }
+
+    pub(super) fn from_metadata(metadata: &Metadata) -> Self {
+        Self { size: metadata.len(), modified: (metadata.mtime(), metadata.mtime_nsec()) }
+    }
+}
+
+/// What one component was built from.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stamp {
+    /// The arguments that cargo got: another modbox may give others.
+    pub(super) recipe: Vec<String>,
+    pub(super) binary: String,
+    pub(super) component: FileState,
+    /// Each input, with nothing for a file that was not there and would count if it were.
+    inputs: BTreeMap<PathBuf, Option<FileState>>,
+}
+
+/// The files that decide about a component.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    /// Files that are part of it.
+    pub(super) sources: Vec<PathBuf>,
+    /// Files that would be part of it if they were there, such as `build.rs`.
+    pub(super) optional: Vec<PathBuf>,
+    /// Files that cargo may write while it builds, such as `Cargo.lock`.
+    pub(super) written: Vec<PathBuf>,
+}
+
+impl Stamp {
+    /// Returns the stamp for a component that was built between `started` and its own time, or nothing when
+    /// that cannot be judged.
+    pub(super) fn new(
+        recipe: Vec<String>,
+        binary: String,
+        component: FileState,
+        started: Moment,
+        inputs: &Inputs,
+    ) -> Option<Self> {
+        // Times after the end are clocks that are wrong, not edits.
+        let during = started..=component.modified;
+        let mut states = BTreeMap::new();
+        for path in &inputs.sources {
+            states.insert(path.clone(), Some(FileState::of(path)?));
+        }
+        for path in &inputs.optional {
+            states.insert(path.clone(), FileState::of(path));
+        }
+        if states.values().flatten().any(|state| during.contains(&state.modified)) {
+            return None;
+        }
+        for path in &inputs.written {
+            states.insert(path.clone(), FileState::of(path));
+        }
+        Some(Self { recipe, binary, component, inputs: states })
+    }
+
+    /// Reads a stamp. One that is missing, damaged or of another kind says nothing.
+    pub(super) fn read(path: &Path) -> Option<Self> {
+        let mut bytes = Vec::new();
+        File::open(path).ok()?.take(MAX_STAMP).read_to_end(&mut bytes).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// Returns the bytes that [`Stamp::read`] understands.
+    pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        Ok(serde_json::to_vec(self)?)
+    }
+
+    /// Whether the component and each input are as they were.
+    pub(super) fn holds(&self, component: &Path, recipe: &[String]) -> bool {
+        self.recipe == recipe
+            && FileState::of(component) == Some(self.component)
+            && self.inputs.iter().all(|(path, state)| FileState::of(path) == *state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    /// A directory with a component that was built, ten seconds ago, from a source that is a minute old.
+    struct Fixture {
+        dir: tempfile::TempDir,
+        inputs: Inputs,
+    }
+
+    const STARTED: u64 = 11;
+    const ENDED: u64 = 10;
+
+    fn ago(seconds: u64) -> SystemTime {
+        SystemTime::now() - Duration::from_secs(seconds)
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let inputs = Inputs {
+                sources: vec![dir.path().join("main.rs")],
+                optional: vec![dir.path().join("build.rs")],
+                written: vec![dir.path().join("Cargo.lock")],
+            };
+            let fixture = Self { dir, inputs };
+            fixture.write("main.rs", "fn main() {}", ago(60));
+            fixture.write("component", "c", ago(ENDED));
+            fixture
+        }
+
+        fn write(&self, name: &str, text: &str, modified: SystemTime) {
+            let path = self.dir.path().join(name);
+            fs::write(&path, text).unwrap();
+            File::open(&path).unwrap().set_modified(modified).unwrap();
+        }
+
+        fn stamp(&self) -> Option<Stamp> {
+            let started = ago(STARTED).duration_since(SystemTime::UNIX_EPOCH).unwrap();
+            let started = (i64::try_from(started.as_secs()).unwrap(), 0);
+            let component = FileState::of(&self.dir.path().join("component")).unwrap();
+            Stamp::new(vec!["r".into()], "hello".into(), component, started, &self.inputs)
+        }
+
+        fn holds(&self, stamp: &Stamp) -> bool {
+            stamp.holds(&self.dir.path().join("component"), &["r".to_owned()])
+        }
+    }
+
+    #[track_caller]
+    fn check_stale_after(change: impl FnOnce(&Fixture)) {
+        let fixture = Fixture::new();
+        let stamp = fixture.stamp().unwrap();
+        assert!(fixture.holds(&stamp), "before the change");
+        change(&fixture);
+        assert!(!fixture.holds(&stamp), "after the change");
+    }
+
+    #[test]
+    fn stale_after_a_change_of_an_input() {
+        check_stale_after(|fixture| fixture.write("main.rs", "fn main() {}", ago(0)));
+    }
+
+    #[test]
+    fn stale_after_a_change_to_an_older_file() {
+        check_stale_after(|fixture| fixture.write("main.rs", "fn main() {}", ago(3600)));
+    }
+
+    #[test]
+    fn stale_after_a_change_of_size_alone() {
+        check_stale_after(|fixture| {
+            let path = fixture.dir.path().join("main.rs");
+            let modified = path.metadata().unwrap().modified().unwrap();
+            fixture.write("main.rs", "fn main() { }", modified);
+        });
+    }
+
+    #[test]
+    fn stale_after_an_input_went_or_came() {
+        check_stale_after(|fixture| fs::remove_file(fixture.dir.path().join("main.rs")).unwrap());
+        check_stale_after(|fixture| fixture.write("build.rs", "", ago(3600)));
+    }
+
+    #[test]
+    fn stale_after_the_component_changed() {
+        check_stale_after(|fixture| fixture.write("component", "x", ago(1)));
+    }
+
+    #[test]
+    fn stale_under_another_recipe() {
+        let fixture = Fixture::new();
+        assert!(!fixture.stamp().unwrap().holds(&fixture.dir.path().join("component"), &["other".to_owned()]));
+    }
+
+    #[test]
+    fn a_source_that_changed_while_building_gives_no_stamp() {
+        let fixture = Fixture::new();
+        let ended = fixture.dir.path().join("component").metadata().unwrap().modified().unwrap();
+        fixture.write("main.rs", "fn main() {}", ended);
+        assert_eq!(fixture.stamp(), None);
+    }
+
+    #[test]
+    fn a_missing_source_gives_no_stamp() {
+        let fixture = Fixture::new();
+        fs::remove_file(fixture.dir.path().join("main.rs")).unwrap();
+        assert_eq!(fixture.stamp(), None);
+    }
+
+    #[test]
+    fn a_source_from_the_future_and_a_lock_file_just_written_are_no_obstacle() {
+        let fixture = Fixture::new();
+        let ended = fixture.dir.path().join("component").metadata().unwrap().modified().unwrap();
+        fixture.write("main.rs", "fn main() {}", SystemTime::now() + Duration::from_secs(3600));
+        fixture.write("Cargo.lock", "", ended);
+        let stamp = fixture.stamp().unwrap();
+        assert!(fixture.holds(&stamp));
+    }
+
+    #[test]
+    fn survives_being_written_and_read() {
+        let fixture = Fixture::new();
+        let stamp = fixture.stamp().unwrap();
+        let path = fixture.dir.path().join("stamp");
+        fs::write(&path, stamp.to_bytes().unwrap()).unwrap();
+        assert_eq!(Stamp::read(&path), Some(stamp));
+        fs::write(&path, "{").unwrap();
+        assert_eq!(Stamp::read(&path), None);
+    }
+}

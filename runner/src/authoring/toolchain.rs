@@ -1,0 +1,199 @@
+//! Finds the author's Rust, and sees to it that it can build for WASI 0.2.
+//!
+//! The one thing this changes on the machine is what `rustup target add wasm32-wasip2` changes: it adds Rust's
+//! standard library for that target to the toolchain that the project uses. It never updates Rust or rustup, and
+//! touches nothing that a distribution's package manager owns.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use super::context::AuthoringContext;
+use super::environment;
+use super::error::{BuildError, TargetMissing};
+use super::process::{self, Ended, Stderr, Tool};
+
+/// The target that modules are built for.
+pub(super) const TARGET: &str = "wasm32-wasip2";
+
+/// The first Rust for which rustup carries the target's standard library.
+const LEAST_VERSION: (u32, u32) = (1, 82);
+
+/// Another rustup may be adding the same target, and then ours fails while its files are still arriving. So the look
+/// after a failure is repeated this often, this far apart: a second is short for whoever waits for a real failure.
+const LOOKS_AFTER_FAILURE: (u32, Duration) = (5, Duration::from_millis(200));
+
+/// The author's tools, as they are found for one project.
+#[derive(Debug)]
+pub(super) struct Toolchain {
+    pub(super) cargo: PathBuf,
+    rustc: PathBuf,
+    rustup: Option<PathBuf>,
+    /// What the tools see of the environment.
+    pub(super) env: BTreeMap<OsString, OsString>,
+    /// The project, which decides by `rust-toolchain.toml` which toolchain rustup uses.
+    pub(super) dir: PathBuf,
+}
+
+impl Toolchain {
+    /// Finds cargo and rustc, and rustup where there is one.
+    pub(super) fn find(cx: &AuthoringContext<'_>, dir: &Path) -> Result<Self, BuildError> {
+        let cargo = find_program(cx, Path::new("cargo")).ok_or(BuildError::ToolMissing { tool: "cargo" })?;
+        let rustc_name = cx.var("RUSTC").map_or_else(|| Path::new("rustc"), Path::new);
+        let rustc = find_program(cx, rustc_name).ok_or(BuildError::ToolMissing { tool: "rustc" })?;
+        let rustup = find_program(cx, Path::new("rustup"));
+        Ok(Self { cargo, rustc, rustup, env: environment::for_children(&cx.env), dir: dir.to_owned() })
+    }
+
+    /// Makes sure that the standard library for the target is there, by rustup if need be.
+    pub(super) fn ensure_target(&self, cx: &mut AuthoringContext<'_>) -> Result<(), BuildError> {
+        let libraries = self.target_libraries(cx)?;
+        if has_standard_library(&libraries) {
+            return Ok(());
+        }
+        let missing = |reason| Err(BuildError::TargetMissing { reason });
+        let Some(rustup) = &self.rustup else {
+            return missing(TargetMissing::NoRustup { rustc: self.rustc.clone() });
+        };
+        // Rustup does not lock a toolchain, so two builds at once would both add to it.
+        let _lock = lock_toolchain(&libraries);
+        if has_standard_library(&libraries) {
+            return Ok(());
+        }
+        cx.say(&format!("adding target `{TARGET}` with rustup"));
+        let ended = self.add_target(cx, rustup)?;
+        if has_standard_library(&libraries) {
+            Ok(())
+        } else if ended.status.success() {
+            missing(TargetMissing::OtherToolchain { rustc: self.rustc.clone() })
+        } else if arrives_soon(&libraries) {
+            Ok(())
+        } else {
+            missing(TargetMissing::Rustup { detail: gist(&ended.stderr) })
+        }
+    }
+
+    /// Runs one of the tools in the project.
+    pub(super) fn tool<'a>(&'a self, program: &'a Path, args: &'a [OsString], stderr: Stderr) -> Tool<'a> {
+        Tool { program, args, dir: &self.dir, env: &self.env, stderr }
+    }
+
+    fn add_target(&self, cx: &AuthoringContext<'_>, rustup: &Path) -> Result<Ended, BuildError> {
+        let args = ["target", "add", TARGET].map(OsString::from);
+        process::run(&cx.cleanup, &self.tool(rustup, &args, Stderr::Captured), &mut |_| ())
+            .map_err(|source| BuildError::Run { program: rustup.to_owned(), source })
+    }
+
+    /// Returns where the standard library for the target is, if it is.
+    fn target_libraries(&self, cx: &AuthoringContext<'_>) -> Result<PathBuf, BuildError> {
+        // The version first: a compiler that does not know the target can only say so in words.
+        let verbose = self.ask(cx, "version", &["-vV"])?;
+        let version = verbose.lines().find_map(|line| line.strip_prefix("release: ")).unwrap_or_default();
+        if parse_version(version).is_some_and(|version| version < LEAST_VERSION) {
+            return Err(BuildError::TooOld { version: version.to_owned() });
+        }
+        let libraries = self.ask(cx, "libraries", &["--print", "target-libdir", "--target", TARGET])?;
+        Ok(PathBuf::from(libraries.trim_end_matches('\n')))
+    }
+
+    fn ask(&self, cx: &AuthoringContext<'_>, question: &'static str, args: &[&str]) -> Result<String, BuildError> {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        let program = self.rustc.clone();
+        match process::output(&cx.cleanup, &self.tool(&self.rustc, &args, Stderr::Captured)) {
+            Ok((ended, answer)) if ended.status.success() => Ok(answer),
+            Ok((ended, _)) => Err(BuildError::Question { program, question, detail: gist(&ended.stderr) }),
+            Err(source) => Err(BuildError::Run { program, source }),
+        }
+    }
+}
+
+/// Looks for a program in `PATH`, then where rustup puts it: right after rustup was installed, the shell that
+/// modbox runs in does not have that directory in its `PATH` yet.
+fn find_program(cx: &AuthoringContext<'_>, name: &Path) -> Option<PathBuf> {
+    let in_path = cx.var("PATH").into_iter().flat_map(std::env::split_paths);
+    let cargo_home = cx.var("CARGO_HOME").map(PathBuf::from);
+    let home = cargo_home.or_else(|| Some(Path::new(cx.var("HOME")?).join(".cargo")));
+    // A name with a slash in it, as `RUSTC` may be, is a path already.
+    let directories: Vec<PathBuf> = if name.components().count() > 1 {
+        vec![PathBuf::new()]
+    } else {
+        in_path.chain(home.map(|home| home.join("bin"))).collect()
+    };
+    directories.iter().map(|directory| cx.cwd.join(directory).join(name)).find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+fn parse_version(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// Returns the error and its causes out of what rustup or rustc said, on one line.
+fn gist(said: &str) -> String {
+    let lines = said.lines().take_while(|line| !line.starts_with("Stack backtrace")).map(str::trim);
+    let told: Vec<&str> = lines.filter(|line| !line.is_empty() && *line != "Caused by:").collect();
+    let is_error = |line: &&str| line.starts_with("error");
+    let start = told.iter().position(is_error).unwrap_or(0);
+    told[start..].iter().map(|line| plain(line)).collect::<Vec<_>>().join("; ")
+}
+
+/// Takes off what marks a line as an error or numbers it as a cause.
+fn plain(line: &str) -> &str {
+    let numbered = line.split_once(": ").filter(|(number, _)| number.bytes().all(|digit| digit.is_ascii_digit()));
+    numbered.map(|(_, rest)| rest).or_else(|| line.strip_prefix("error: ")).unwrap_or(line)
+}
+
+/// Whether the directory holds what every program links: a half-added target has one of the two at most.
+fn has_standard_library(libraries: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(libraries) else { return false };
+    let names: Vec<OsString> = entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect();
+    let has = |start: &str| {
+        names.iter().filter_map(|name| name.to_str()).any(|name| name.starts_with(start) && name.ends_with(".rlib"))
+    };
+    has("libstd-") && has("libcore-")
+}
+
+fn arrives_soon(libraries: &Path) -> bool {
+    let (looks, apart) = LOOKS_AFTER_FAILURE;
+    (0..looks).any(|_| {
+        thread::sleep(apart);
+        has_standard_library(libraries)
+    })
+}
+
+/// Locks the directory in which a toolchain keeps its targets, where that is possible: a lock file would be left in
+/// a place that is not ours.
+fn lock_toolchain(libraries: &Path) -> Option<File> {
+    let targets = File::open(libraries.parent()?.parent()?).ok()?;
+    targets.lock().ok()?;
+    Some(targets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_error_and_its_causes() {
+        let said = "info: downloading\nerror: download failed\n\nCaused by:\n    0: no file\n    1: refused (os error 111)\n\n\
+                    Stack backtrace:\n   0: main\n";
+        assert_eq!(gist(said), "download failed; no file; refused (os error 111)");
+        assert_eq!(gist("nothing to say"), "nothing to say");
+        assert_eq!(gist(""), "");
+    }
+
+    #[test]
+    fn reads_versions_of_every_channel() {
+        assert_eq!(parse_version("1.95.0"), Some((1, 95)));
+        assert_eq!(parse_version("1.82.0-beta.3"), Some((1, 82)));
+        assert_eq!(parse_version("2.0-nightly"), None);
+        assert_eq!(parse_version(""), None);
+    }
+}

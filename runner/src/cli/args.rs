@@ -1,0 +1,240 @@
+//! The command line as typed. Parsing only validates values; looking things up on the host is for
+//! `settings`. Nothing below `cli` sees any of this.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::kinds::Kind;
+use crate::sandbox::policy::{parse_duration, parse_size};
+
+/// Runs automation modules that nobody has to trust.
+#[derive(Debug, Parser)]
+#[command(name = "modbox", version, max_term_width = 100, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Without a subcommand, `modbox FILE ARGSFILE` runs a module as a kernel starts it for a `#!` line: arguments \
+from a JSON file, grants from the policy files alone, the result as one JSON line.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run one module.
+    Run(Box<RunArgs>),
+    /// Show what a module is and asks for, without running it.
+    Inspect(InspectArgs),
+    /// Show a module's manual.
+    Doc(DocArgs),
+    /// Turn a guest crate into a component.
+    Build(BuildArgs),
+    /// Write a new module project.
+    New(NewArgs),
+    /// Look after the cache of compiled modules.
+    Cache(CacheArgs),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+}
+
+/// How a result leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// The module's result, one JSON object.
+    Result,
+    /// Status, message, diff and warnings for a person.
+    Human,
+    /// Result, grants, denials, limits, usage and timing, one JSON object.
+    Report,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = RUN_HELP)]
+pub(crate) struct RunArgs {
+    /// A module file, a guest crate's directory, or a name to look up in the library.
+    pub(crate) module: PathBuf,
+    /// Arguments as strings.
+    #[arg(value_name = "KEY=VALUE")]
+    pub(crate) pairs: Vec<OsString>,
+    /// Arguments with types: JSON or YAML, `@FILE`, or `-` for stdin. Repeatable; later wins.
+    #[arg(short, long = "args", value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    pub(crate) args: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) lookup: LookupArgs,
+
+    /// Report what would change and change nothing.
+    #[arg(short = 'C', long, help_heading = "Ansible's switches")]
+    pub(crate) check: bool,
+    /// Ask the module for differences.
+    #[arg(short = 'D', long, help_heading = "Ansible's switches")]
+    pub(crate) diff: bool,
+    /// Be more verbose; repeatable.
+    #[arg(short, action = clap::ArgAction::Count, help_heading = "Ansible's switches")]
+    pub(crate) verbose: u8,
+    /// Tell the module to log nothing, and show nothing of its result but the status.
+    #[arg(long, help_heading = "Ansible's switches")]
+    pub(crate) no_log: bool,
+
+    #[command(flatten)]
+    pub(crate) grants: GrantArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+
+    /// How the result leaves. Default: `human` on a terminal, else `result`.
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub(crate) output: Option<OutputFormat>,
+    /// Take the last line of stdout that is a JSON object, whatever else there is. Ansible does not do this.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) last_json_line: bool,
+
+    /// Take the module for this kind; an error when its bytes say otherwise.
+    #[arg(long, value_name = "KIND", value_parser = parse_kind, help_heading = "Running")]
+    pub(crate) kind: Option<Kind>,
+    /// Use another interpreter for `#!` lines that name NAME. Repeatable.
+    #[arg(long, value_name = "NAME=PATH", value_parser = parse_interpreter, help_heading = "Running")]
+    pub(crate) interpreter: Vec<(String, String)>,
+    /// Give a wasm module its arguments on stdin, too.
+    #[arg(long, help_heading = "Running")]
+    pub(crate) stdin_args: bool,
+    /// Leave the run's temporary directory, and say where it is.
+    #[arg(long, help_heading = "Running")]
+    pub(crate) keep_files: bool,
+}
+
+const RUN_HELP: &str = "\
+A module starts with its arguments, a private /tmp, clocks, random numbers and its standard streams. Any host \
+file, variable or command beyond that is granted with --allow-* or in a policy file: /etc/modbox/policy.yaml, \
+then modbox/policy.yaml in the user's config folder, then --policy.
+
+Exit status: 0 ok, changed or skipped · 1 failed · 2 usage · 3 module not found, read, built or loaded · 4 denied \
+· 5 a limit was hit · 6 the module crashed · 70 modbox's own fault.";
+
+#[derive(Debug, Args)]
+pub(crate) struct LookupArgs {
+    /// Look module names up here, after ./library and before $MODBOX_LIBRARY. Repeatable.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) module_path: Vec<PathBuf>,
+}
+
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Grants")]
+pub(crate) struct GrantArgs {
+    /// Let the module read a directory; `PATH::GUEST` shows it elsewhere. Repeatable.
+    #[arg(long, value_name = "DIR[::GUEST]")]
+    pub(crate) allow_read: Vec<OsString>,
+    /// Let the module read and change a directory. Repeatable.
+    #[arg(long, value_name = "DIR[::GUEST]")]
+    pub(crate) allow_write: Vec<OsString>,
+    /// Show the module an environment variable. Repeatable.
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub(crate) allow_env: Vec<OsString>,
+    /// Grant everything that you can reach: for a module that you trust as yourself.
+    #[arg(long)]
+    pub(crate) allow_all: bool,
+    /// Add the grants and limits of a policy file. Repeatable.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Vec<PathBuf>,
+}
+
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// Wall-clock time, sleeping and waiting included [default: 5m].
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Processor time [default: 1m].
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) cpu_time: Option<Duration>,
+    /// Memory [default: 256MiB].
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) max_memory: Option<u64>,
+    /// Bytes kept of stdout and of stderr, each [default: 4MiB].
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) max_output: Option<u64>,
+    /// Processes of a native module at a time [default: 64].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_processes: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// A module file, a guest crate's directory, or a name.
+    pub(crate) module: PathBuf,
+    #[command(flatten)]
+    pub(crate) lookup: LookupArgs,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DocArgs {
+    /// A module file, a guest crate's directory, or a name.
+    pub(crate) module: PathBuf,
+    #[command(flatten)]
+    pub(crate) lookup: LookupArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BuildArgs {
+    /// The guest crate's directory.
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Build this binary of a crate that has several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bin: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewArgs {
+    /// The module's name: lower-case letters, digits and `_`. Also the directory's, which must not exist.
+    pub(crate) name: String,
+    /// Use the SDK from this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) sdk: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CacheArgs {
+    #[command(subcommand)]
+    pub(crate) command: CacheCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// List the compiled modules, the newest first.
+    List,
+    /// Remove them all.
+    Clear,
+}
+
+fn parse_kind(word: &str) -> Result<Kind, String> {
+    word.parse::<Kind>().map_err(|error| error.to_string())
+}
+
+fn parse_interpreter(pair: &str) -> Result<(String, String), String> {
+    match pair.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), path.to_owned())),
+        _ => Err("not NAME=PATH, such as `python=/usr/bin/python3`".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,40 @@
+//! `modbox cache`: what is in the cache of compiled modules, and emptying it.
+
+use std::time::SystemTime;
+
+use anyhow::Context as _;
+
+use crate::cli::args::CacheCommand;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::{Context, output};
+use crate::sandbox::wasm::CompileCache;
+
+/// The cache of this user.
+pub(crate) fn of_user(context: &Context) -> Option<CompileCache> {
+    context.environment.cache_dir.as_ref().map(|dir| CompileCache::new(dir.join("compiled")))
+}
+
+/// Lists or clears the cache.
+pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatus, Failure> {
+    let cache =
+        of_user(context).context("there is no cache: this user has no home folder; set XDG_CACHE_HOME").or_usage()?;
+    match command {
+        CacheCommand::List => list(&cache),
+        CacheCommand::Clear => {
+            let removed = cache.clear().or_internal()?;
+            output::print_line(&format!("removed {removed} files from {}", cache.dir().display())).or_internal()?;
+            Ok(ExitStatus::Success)
+        }
+    }
+}
+
+fn list(cache: &CompileCache) -> Result<ExitStatus, Failure> {
+    let now = SystemTime::now();
+    for entry in cache.list().or_internal()? {
+        let age = now.duration_since(entry.written).unwrap_or_default();
+        let age = humantime::format_duration(std::time::Duration::from_secs(age.as_secs()));
+        let size = bytesize::ByteSize(entry.bytes).display().iec();
+        output::print_line(&format!("sha256:{}  {size}  {age} old", entry.module)).or_internal()?;
+    }
+    Ok(ExitStatus::Success)
+}

@@ -1,0 +1,140 @@
+//! `modbox FILE ARGSFILE`: how a kernel starts modbox for a `#!` line or through binfmt_misc, and so how an
+//! unmodified Ansible runs a `.wasm` module.
+//!
+//! Whoever started it reads one JSON object from standard output and little else, so every failure leaves
+//! that way, too. Grants come from the policy files alone: whoever wrote the module wrote its `#!` line.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use clap::CommandFactory;
+
+use crate::cli::args::{Cli, GrantArgs, LimitArgs};
+use crate::cli::commands::run;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::{Context, output, settings};
+use crate::contract::{Dict, ModuleResult, Value, args, encode};
+use crate::run::{Arguments, Report, RunRequest, locate};
+
+/// Ansible puts this before the file's name when it copies a module.
+const ANSIBLE_PREFIX: &str = "AnsiballZ_";
+
+/// `FILE ARGSFILE`, and what stood behind the program on the `#!` line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Invocation {
+    option: Option<OsString>,
+    file: PathBuf,
+    args_file: PathBuf,
+}
+
+/// Recognises the form without a subcommand: two words of which the first is a path, or three when the
+/// kernel passes on what stood behind the program, which it does as one word.
+pub(crate) fn recognize(argv: &[OsString]) -> Option<Invocation> {
+    let is_path = |word: &OsString| word.as_bytes().contains(&b'/') || Path::new(word).is_file();
+    match argv {
+        [_, file, args_file] if is_path(file) && !is_subcommand(file) && !file.as_bytes().starts_with(b"-") => {
+            Some(Invocation { option: None, file: file.into(), args_file: args_file.into() })
+        }
+        [_, option, file, args_file]
+            if option.as_bytes().starts_with(b"-") && file.as_bytes().starts_with(b"/") && is_path(args_file) =>
+        {
+            Some(Invocation { option: Some(option.clone()), file: file.into(), args_file: args_file.into() })
+        }
+        _ => None,
+    }
+}
+
+fn is_subcommand(word: &OsString) -> bool {
+    Cli::command().get_subcommands().any(|subcommand| word == subcommand.get_name())
+}
+
+/// Runs the module and prints one line of JSON, whatever happens.
+pub(crate) fn run(context: &Context, invocation: &Invocation) -> Result<ExitStatus, Failure> {
+    let (line, status) = match run_file(context, invocation) {
+        Ok(report) => {
+            let result = encode(&Value::Dict(report.result.as_dict().clone()));
+            (result, ExitStatus::from(&report))
+        }
+        Err(failure) => {
+            let result = ModuleResult::runner_failure(&format!("{:#}", failure.error), None);
+            (encode(&Value::Dict(result.as_dict().clone())), failure.status)
+        }
+    };
+    if !context.cleanup.is_ending() {
+        output::print_line(&line).or_internal()?;
+    }
+    Ok(status)
+}
+
+fn run_file(context: &Context, invocation: &Invocation) -> Result<Report, Failure> {
+    refuse_option(invocation).or_usage()?;
+    let (policy, limits) =
+        settings::policy(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
+    let args = read_args(&invocation.args_file).or_usage()?;
+    let file = locate::read(&invocation.file).or_unavailable()?;
+    let name = name(&args, &invocation.file);
+    let request = RunRequest {
+        file: &file,
+        name: &name,
+        arguments: Arguments::Complete(args),
+        kind: None,
+        policy: &policy,
+        limits: &limits,
+        interpreters: &std::collections::BTreeMap::new(),
+        last_json_line: false,
+        stdin_args: false,
+        keep_files: false,
+    };
+    Ok(run::runner(context, None).run(&request))
+}
+
+fn refuse_option(invocation: &Invocation) -> anyhow::Result<()> {
+    match &invocation.option {
+        Some(option) => bail!(
+            "the `#!` line of `{}` gives the option `{}`: a module may not choose how it is run; put it in a policy file",
+            invocation.file.display(),
+            option.to_string_lossy(),
+        ),
+        None => Ok(()),
+    }
+}
+
+fn read_args(path: &Path) -> anyhow::Result<Dict> {
+    let bytes = settings::read_bounded(path, settings::MAX_ARGS)
+        .with_context(|| format!("failed to read the arguments file `{}`", path.display()))?;
+    args::decode_file(&bytes).with_context(|| format!("wrong arguments file `{}`", path.display()))
+}
+
+fn name(args: &Dict, file: &Path) -> String {
+    if let Some(name) = args.get("_ansible_module_name").and_then(Value::as_str) {
+        return name.to_owned();
+    }
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    stem.strip_prefix(ANSIBLE_PREFIX).unwrap_or(&stem).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recognized(words: &[&str]) -> Option<(Option<String>, String)> {
+        let argv: Vec<OsString> = ["modbox"].iter().chain(words).map(OsString::from).collect();
+        let text = |word: &OsString| word.to_string_lossy().into_owned();
+        recognize(&argv).map(|found| (found.option.as_ref().map(text), found.file.display().to_string()))
+    }
+
+    #[test]
+    fn paths_are_told_from_commands() {
+        assert_eq!(recognized(&["/x/m.wasm", "args"]), Some((None, "/x/m.wasm".to_owned())));
+        assert_eq!(recognized(&["./run", "args"]), Some((None, "./run".to_owned())));
+        assert_eq!(recognized(&["run", "ping"]), None);
+        assert_eq!(recognized(&["/x/m.wasm"]), None);
+        assert_eq!(recognized(&["inspect", "/x/m.wasm"]), None);
+        assert_eq!(
+            recognized(&["--allow-all -v", "/x/m.wasm", "/x/args"]),
+            Some((Some("--allow-all -v".to_owned()), "/x/m.wasm".to_owned()))
+        );
+    }
+}

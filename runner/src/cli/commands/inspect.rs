@@ -1,0 +1,113 @@
+//! `modbox inspect`: what a module is and asks for, without running it.
+
+use std::fmt::Write as _;
+
+use modbox_argument_spec::Metadata;
+use modbox_python_json::{Value, decode, encode};
+
+use crate::cli::args::InspectArgs;
+use crate::cli::commands::run;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::{Context, output};
+use crate::kinds::detect;
+use crate::run::{WasmInfo, digest, locate, wasm_bytes};
+
+/// Prints what is known of a module's file.
+pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, Failure> {
+    let path = run::find(context, &args.module, &args.lookup.module_path)?;
+    let file = locate::read(&path).or_unavailable()?;
+    let detection = detect::detect(&file.bytes).or_unavailable()?;
+    let info = match wasm_bytes(&file.bytes) {
+        Some(wasm) => WasmInfo::parse(wasm).or_unavailable()?,
+        None => WasmInfo::default(),
+    };
+    let metadata = info.metadata().or_unavailable()?;
+    let facts = Facts {
+        path: path.display().to_string(),
+        kind: detection.kind.as_str(),
+        reason: detection.reason,
+        digest: digest(&file.bytes),
+        size: file.bytes.len() as u64,
+        info,
+        metadata,
+    };
+    let text = if args.json { encode(&facts.to_value()) } else { output::clean(facts.to_text().trim_end()) };
+    output::print_line(&text).or_internal()?;
+    Ok(ExitStatus::Success)
+}
+
+struct Facts {
+    path: String,
+    kind: &'static str,
+    reason: String,
+    digest: String,
+    size: u64,
+    info: WasmInfo,
+    metadata: Option<Metadata>,
+}
+
+impl Facts {
+    fn to_value(&self) -> Value {
+        let strings = |list: &[String]| list.iter().map(String::as_str).collect::<Vec<_>>().into();
+        // The section was read as metadata, so it decodes.
+        let metadata = self.info.metadata.as_deref().and_then(|text| decode(text).ok());
+        [
+            ("path", Value::from(self.path.as_str())),
+            ("kind", self.kind.into()),
+            ("reason", self.reason.as_str().into()),
+            ("digest", format!("sha256:{}", self.digest).into()),
+            ("size", self.size.into()),
+            ("imports", strings(&self.info.imports)),
+            ("exports", strings(&self.info.exports)),
+            ("metadata", metadata.into()),
+        ]
+        .into()
+    }
+
+    fn to_text(&self) -> String {
+        let mut text = String::new();
+        let _ = writeln!(text, "file:    {}", self.path);
+        let _ = writeln!(text, "kind:    {} ({})", self.kind, self.reason);
+        let _ = writeln!(text, "digest:  sha256:{}", self.digest);
+        let _ = writeln!(text, "size:    {}", bytesize::ByteSize(self.size).display().iec());
+        push_list(&mut text, "imports", &self.info.imports);
+        push_list(&mut text, "exports", &self.info.exports);
+        if let Some(metadata) = &self.metadata {
+            push_metadata(&mut text, metadata);
+        }
+        text
+    }
+}
+
+fn push_list(text: &mut String, title: &str, items: &[String]) {
+    if items.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "{title}:");
+    for item in items {
+        let _ = writeln!(text, "  {item}");
+    }
+}
+
+fn push_metadata(text: &mut String, metadata: &Metadata) {
+    let _ = writeln!(text, "module:  {} {}", metadata.name, metadata.version);
+    let check = if metadata.supports_check_mode { "supported" } else { "not supported" };
+    let _ = writeln!(text, "check mode: {check}");
+    let requests: Vec<String> = metadata
+        .requests
+        .iter()
+        .map(|(capability, subjects)| format!("{capability}: {}", subjects.join(", ")))
+        .collect();
+    push_list(text, "requests", &requests);
+    let paths: Vec<String> = metadata
+        .argument_spec
+        .path_options()
+        .filter_map(|option| option.access.map(|access| format!("{}: {}", option.name, access.name())))
+        .collect();
+    push_list(text, "paths that arguments name", &paths);
+    let _ = writeln!(text, "options:");
+    for (name, option) in &metadata.argument_spec.options {
+        let required = if option.required { ", required" } else { "" };
+        let _ = writeln!(text, "  {name}: {}{required}", option.option_type.name());
+    }
+}

@@ -1,0 +1,31 @@
+//! `modbox completions` and `modbox man`: both made from the command line itself.
+
+use std::io;
+
+use clap::CommandFactory;
+
+use crate::cli::args::Cli;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+
+/// Prints the completions for a shell.
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<ExitStatus, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "modbox", &mut script);
+    io::Write::write_all(&mut io::stdout().lock(), &script).or_internal()?;
+    Ok(ExitStatus::Success)
+}
+
+/// Prints the manual: the page of `modbox`, then those of its commands.
+pub(crate) fn man() -> Result<ExitStatus, Failure> {
+    let mut command = Cli::command();
+    command.build();
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone()).render(&mut page).or_internal()?;
+    for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help") {
+        let name = format!("modbox-{}", subcommand.get_name());
+        let man = clap_mangen::Man::new(subcommand.clone()).title(name);
+        man.render(&mut page).or_internal()?;
+    }
+    io::Write::write_all(&mut io::stdout().lock(), &page).or_internal()?;
+    Ok(ExitStatus::Success)
+}

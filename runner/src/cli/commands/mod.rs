@@ -1,0 +1,10 @@
+//! One file per command: from its arguments to an exit status.
+
+pub(crate) mod build;
+pub(crate) mod cache;
+pub(crate) mod doc;
+pub(crate) mod file;
+pub(crate) mod inspect;
+pub(crate) mod manual;
+//pub(crate) mod new;
+pub(crate) mod run;

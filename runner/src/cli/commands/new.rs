@@ -1,0 +1,17 @@
+//! `modbox new`: a module project that builds, runs and has a test.
+
+use crate::authoring::{self, NewOptions};
+use crate::cli::args::NewArgs;
+use crate::cli::commands::build;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::{Context, output};
+
+/// Writes the project and says what to do next.
+pub(crate) fn run(context: &Context, args: &NewArgs) -> Result<ExitStatus, Failure> {
+    let options = NewOptions { sdk: args.sdk.clone() };
+    let parent = &context.environment.cwd;
+    let made = |cx: &mut authoring::AuthoringContext<'_>| authoring::new_project(cx, parent, &args.name, &options);
+    build::with_context(context, made).or_usage()?;
+    output::print_line(&format!("made the module project `{}`", args.name)).or_internal()?;
+    Ok(ExitStatus::Success)
+}

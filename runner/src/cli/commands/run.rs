@@ -1,0 +1,175 @@
+//! `modbox run`: one module, once.
+
+use std::ffi::OsStr;
+use std::io::{self, IsTerminal};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::ArgMatches;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::cli::args::{OutputFormat, RunArgs};
+use crate::cli::commands::{build, cache};
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::{Context, output, settings};
+use crate::contract::{Dict, InternalArgs, Value, args};
+use crate::run::{Arguments, Report, RunRequest, Runner, RunnerConfig, locate};
+
+/// One thing that gives arguments, in the order of the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ArgumentSource {
+    /// The n-th `KEY=VALUE`.
+    Pair(usize),
+    /// The n-th `--args`.
+    Args(usize),
+}
+
+/// Returns in which order arguments were given, so that the later one can win.
+pub(crate) fn argument_order(matches: &ArgMatches) -> Vec<ArgumentSource> {
+    let indices = |id| matches.indices_of(id).into_iter().flatten().enumerate();
+    let pairs = indices("pairs").map(|(n, index)| (index, ArgumentSource::Pair(n)));
+    let typed = indices("args").map(|(n, index)| (index, ArgumentSource::Args(n)));
+    let mut order: Vec<_> = pairs.chain(typed).collect();
+    order.sort_by_key(|(index, _)| *index);
+    order.into_iter().map(|(_, source)| source).collect()
+}
+
+/// Runs a module and prints its result.
+pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -> Result<ExitStatus, Failure> {
+    let format = args.output.unwrap_or_else(|| match io::stdout().is_terminal() {
+        true => OutputFormat::Human,
+        false => OutputFormat::Result,
+    });
+    let environment = &context.environment;
+    let (policy, limits) = settings::policy(environment, &args.grants, &args.limits).or_usage()?;
+    if policy.allows_everything() {
+        output::print_note("--allow-all: the module can do everything that you can");
+    }
+    let task = task_args(args, order).or_usage()?;
+    let path = find(context, &args.module, &args.lookup.module_path)?;
+    let file = locate::read(&path).or_unavailable()?;
+    let name = module_name(&args.module);
+    let request = RunRequest {
+        file: &file,
+        name: &name,
+        arguments: Arguments::Task { args: task, internal: internal_args(args, &name) },
+        kind: args.kind,
+        policy: &policy,
+        limits: &limits,
+        interpreters: &args.interpreter.iter().cloned().collect(),
+        last_json_line: args.last_json_line,
+        stdin_args: args.stdin_args,
+        keep_files: args.keep_files,
+    };
+    let spinner = (format == OutputFormat::Human && io::stderr().is_terminal()).then(compile_spinner);
+    let report = runner(context, spinner.clone()).run(&request);
+    if let Some(spinner) = spinner {
+        spinner.finish_and_clear();
+    }
+    show(context, &report, format, args)
+}
+
+fn show(context: &Context, report: &Report, format: OutputFormat, args: &RunArgs) -> Result<ExitStatus, Failure> {
+    if context.cleanup.is_ending() {
+        // A signal is ending us; what was cut short by it is no result.
+        return Ok(ExitStatus::Internal);
+    }
+    if args.verbose > 0 || format == OutputFormat::Human {
+        for note in &report.notes {
+            output::print_note(note);
+        }
+    }
+    if args.keep_files
+        && format == OutputFormat::Result
+        && let Some(path) = &report.kept_files
+    {
+        output::print_note(&format!("files kept in {path}"));
+    }
+    output::print_report(report, format, args.no_log, args.verbose).or_internal()?;
+    Ok(report.into())
+}
+
+/// Makes the runner of this process.
+pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>) -> Runner {
+    let environment = &context.environment;
+    Runner::new(RunnerConfig {
+        cache: cache::of_user(context),
+        temp_dir: environment.temp_dir.clone(),
+        directory: environment.cwd.clone(),
+        environment: environment.variables.clone(),
+        cleanup: context.cleanup.clone(),
+        on_compile: spinner.map(|spinner| -> Box<dyn Fn() + Send + Sync> {
+            Box::new(move || spinner.enable_steady_tick(Duration::from_millis(100)))
+        }),
+    })
+}
+
+fn compile_spinner() -> ProgressBar {
+    let spinner = ProgressBar::new_spinner().with_message("compiling the module (once; it is cached)");
+    spinner.with_style(ProgressStyle::default_spinner())
+}
+
+/// Finds a module's file, and builds it first when it is a crate whose component is stale.
+pub(crate) fn find(context: &Context, module: &Path, module_path: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let library = settings::library(&context.environment, module_path);
+    match locate::locate(module, &library).or_unavailable()? {
+        locate::Located::File(path) => Ok(path),
+        locate::Located::Crate(dir) => build::if_stale(context, &dir),
+    }
+}
+
+/// The module's name: what was asked for, without folder and extension.
+fn module_name(module: &Path) -> String {
+    let name = module.canonicalize().ok().filter(|path| path.is_dir()).unwrap_or_else(|| module.to_owned());
+    name.file_stem().unwrap_or(name.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn internal_args(args: &RunArgs, name: &str) -> InternalArgs {
+    InternalArgs {
+        check_mode: args.check,
+        diff: args.diff,
+        verbosity: args.verbose.into(),
+        no_log: args.no_log,
+        keep_remote_files: args.keep_files,
+        ..InternalArgs::new(name)
+    }
+}
+
+fn task_args(run: &RunArgs, order: &[ArgumentSource]) -> anyhow::Result<Dict> {
+    let mut merged = Dict::new();
+    for source in order {
+        let given = match source {
+            ArgumentSource::Pair(n) => Dict::from_iter([args::parse_pair(run.pairs[*n].as_bytes())?]),
+            ArgumentSource::Args(n) => typed_args(&run.args[*n])
+                .with_context(|| format!("wrong arguments `--args {}`", run.args[*n].to_string_lossy()))?,
+        };
+        args::merge(&mut merged, given);
+    }
+    args::check_not_reserved(&merged)?;
+    Ok(merged)
+}
+
+/// Reads JSON, or YAML where that fails, from the switch itself, a file or standard input.
+fn typed_args(source: &OsStr) -> anyhow::Result<Dict> {
+    let bytes = match source.as_bytes() {
+        b"-" => settings::read_stream(io::stdin().lock(), settings::MAX_ARGS)?,
+        [b'@', path @ ..] => {
+            let path = Path::new(OsStr::from_bytes(path));
+            settings::read_bounded(path, settings::MAX_ARGS)
+                .with_context(|| format!("failed to read `{}`", path.display()))?
+        }
+        text => text.to_vec(),
+    };
+    let text = String::from_utf8(bytes).ok().context("the arguments are not UTF-8")?;
+    let value = match crate::contract::decode(&text) {
+        Ok(value) => value,
+        Err(json_error) => serde_saphyr::from_str::<Value>(&text)
+            .map_err(|yaml_error| anyhow::anyhow!("neither JSON ({json_error}) nor YAML ({yaml_error})"))?,
+    };
+    match value {
+        Value::Dict(dict) => Ok(dict),
+        other => anyhow::bail!("the arguments must be a dict, not a {}", other.type_name()),
+    }
+}

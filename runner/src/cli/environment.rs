@@ -1,0 +1,68 @@
+//! What modbox takes from its surroundings: folders, variables, the working directory. Read once, here,
+//! and passed down as values.
+
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy;
+
+/// The surroundings of one invocation of modbox.
+#[derive(Debug, Clone)]
+pub(crate) struct Environment {
+    /// The working directory.
+    pub(crate) cwd: PathBuf,
+    /// Where temporary files go.
+    pub(crate) temp_dir: PathBuf,
+    /// The user's cache folder, when the user has a home.
+    pub(crate) cache_dir: Option<PathBuf>,
+    /// The policy files that apply to every run, those of the system first.
+    pub(crate) policy_files: Vec<PathBuf>,
+    /// Folders of `MODBOX_LIBRARY`.
+    pub(crate) library: Vec<PathBuf>,
+    /// Every variable, in the order of the process.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+}
+
+impl Environment {
+    /// Reads the surroundings of this process.
+    ///
+    /// # Errors
+    ///
+    /// A working directory that is gone.
+    pub(crate) fn of_process() -> io::Result<Self> {
+        let base = etcetera::choose_base_strategy().ok();
+        let user_policy = base.as_ref().map(|base| base.config_dir().join("modbox/policy.yaml"));
+        let variables: Vec<(OsString, OsString)> = variables();
+        let library = variables.iter().find(|(name, _)| name == "MODBOX_LIBRARY");
+        Ok(Self {
+            cwd: env::current_dir()?,
+            temp_dir: temp_dir(),
+            cache_dir: base.map(|base| base.cache_dir().join("modbox")),
+            policy_files: [PathBuf::from("/etc/modbox/policy.yaml")].into_iter().chain(user_policy).collect(),
+            library: library.map(|(_, folders)| env::split_paths(folders).collect()).unwrap_or_default(),
+            variables,
+        })
+    }
+
+    /// Returns a variable's value.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsString> {
+        self.variables.iter().find(|(other, _)| other == name).map(|(_, value)| value)
+    }
+
+    /// Returns a path as an absolute one, without looking at the disk.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        crate::sandbox::policy::normalize(&self.cwd.join(path))
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+fn variables() -> Vec<(OsString, OsString)> {
+    env::vars_os().collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+fn temp_dir() -> PathBuf {
+    env::temp_dir()
+}

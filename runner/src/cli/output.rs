@@ -1,0 +1,255 @@
+//! Prints: results and reports as JSON, a summary for people, errors with their causes. What came from a
+//! module is cleaned before it reaches a terminal.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use modbox_python_json::{Value, encode, str as python_str};
+use similar::TextDiff;
+
+use crate::cli::args::OutputFormat;
+use crate::run::{Report, Status};
+
+/// Lines of unchanged text around a change.
+const DIFF_CONTEXT: usize = 3;
+
+/// Longer values are cut in the summary; `--output result` has them whole.
+const MAX_SHOWN: usize = 4096;
+
+/// What a result under `--no-log` is replaced by (ansible-core 2.19, `module_response_deepcopy` and `CENSORED`).
+const CENSORED: &str = "the output has been hidden due to the fact that 'no_log: true' was specified for this result";
+
+/// Prints a report in the wanted form. `no_log` leaves nothing of the result but its status.
+///
+/// # Errors
+///
+/// A standard output that cannot be written.
+pub(crate) fn print_report(report: &Report, format: OutputFormat, no_log: bool, verbosity: u8) -> io::Result<()> {
+    match format {
+        OutputFormat::Result if no_log => print_line(&encode(&censored(report))),
+        OutputFormat::Result => print_line(&encode(&Value::Dict(report.result.as_dict().clone()))),
+        OutputFormat::Report => {
+            let mut value = report.to_value();
+            if no_log && let Value::Dict(entries) = &mut value {
+                entries.insert("result".to_owned(), censored(report));
+            }
+            print_line(&encode(&value))
+        }
+        OutputFormat::Human => {
+            let text = if no_log { headline(report) + CENSORED + "\n" } else { summary(report, verbosity) };
+            anstream::stdout().lock().write_all(text.as_bytes())
+        }
+    }
+}
+
+fn censored(report: &Report) -> Value {
+    let dict = report.result.as_dict();
+    let mut shown = vec![("censored".to_owned(), Value::from(CENSORED))];
+    for key in ["changed", "failed", "skipped"] {
+        shown.extend(dict.get(key).map(|value| (key.to_owned(), value.clone())));
+    }
+    Value::Dict(shown.into_iter().collect())
+}
+
+/// Prints one line to standard output.
+///
+/// # Errors
+///
+/// A standard output that cannot be written.
+pub(crate) fn print_line(line: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(line.as_bytes())?;
+    stdout.write_all(b"\n")?;
+    stdout.flush()
+}
+
+/// Prints an error and its causes to standard error.
+pub(crate) fn print_error(error: &anyhow::Error) {
+    let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+    let mut text = format!("{style}error:{style:#} {}\n", clean(&error.to_string()));
+    for cause in error.chain().skip(1) {
+        let _ = writeln!(text, "  caused by: {}", clean(&cause.to_string()));
+    }
+    print_stderr(&text);
+}
+
+/// Prints a note to standard error.
+pub(crate) fn print_note(note: &str) {
+    print_stderr(&format!("modbox: {}\n", clean(note)));
+}
+
+fn print_stderr(text: &str) {
+    // Nothing can be done about a standard error that is gone.
+    drop(anstream::stderr().lock().write_all(text.as_bytes()));
+}
+
+fn style_of(status: Status) -> Style {
+    let color = match status {
+        Status::Ok => AnsiColor::Green,
+        Status::Changed => AnsiColor::Yellow,
+        Status::Skipped => AnsiColor::Cyan,
+        Status::Failed | Status::Denied | Status::Limit | Status::Crashed => AnsiColor::Red,
+    };
+    Style::new().bold().fg_color(Some(color.into()))
+}
+
+fn headline(report: &Report) -> String {
+    let style = style_of(report.status);
+    format!("{style}{}{style:#}: {}\n", report.status.as_str(), clean(&report.module.path))
+}
+
+fn summary(report: &Report, verbosity: u8) -> String {
+    let mut text = headline(report);
+    let dict = report.result.as_dict();
+    for (key, value) in dict {
+        let hidden = matches!(key.as_str(), "changed" | "failed" | "diff" | "warnings" | "deprecations")
+            || key.ends_with("_lines")
+            || (key == "invocation" && verbosity < 3)
+            || (key == "exception" && verbosity < 3);
+        if !hidden {
+            push_value(&mut text, key, value);
+        }
+    }
+    if let Some(diff) = dict.get("diff") {
+        push_diffs(&mut text, diff);
+    }
+    push_warnings(&mut text, dict.get("warnings"));
+    for denial in &report.denials {
+        let _ = writeln!(
+            text,
+            "  denied: {} {} (allow it with `{}`)",
+            denial.capability,
+            clean(&denial.subject),
+            clean(&denial.allow)
+        );
+    }
+    if let Some(path) = &report.kept_files {
+        let _ = writeln!(text, "  files kept in {}", clean(path));
+    }
+    if verbosity > 0 {
+        push_details(&mut text, report);
+    }
+    text
+}
+
+fn push_value(text: &mut String, key: &str, value: &Value) {
+    let shown = match value {
+        Value::List(_) | Value::Dict(_) => encode(value),
+        scalar => python_str(scalar),
+    };
+    let mut shown = clean(&shown);
+    if let Some((cut, _)) = shown.char_indices().nth(MAX_SHOWN) {
+        shown.truncate(cut);
+        shown.push_str("… (cut; see --output result)");
+    }
+    let shown = shown.trim_end_matches('\n').replace('\n', "\n    ");
+    let _ = writeln!(text, "  {}: {shown}", clean(key));
+}
+
+fn push_warnings(text: &mut String, warnings: Option<&Value>) {
+    let style = Style::new().fg_color(Some(AnsiColor::Magenta.into()));
+    for warning in warnings.and_then(Value::as_list).unwrap_or_default() {
+        let _ = writeln!(text, "  {style}warning:{style:#} {}", clean(&python_str(warning)));
+    }
+}
+
+/// A module's `diff` is one dict or a list of them, with `before` and `after`, or `prepared` text.
+fn push_diffs(text: &mut String, diff: &Value) {
+    let one = std::slice::from_ref(diff);
+    for diff in diff.as_list().unwrap_or(one).iter().filter_map(Value::as_dict) {
+        let part = |key: &str| diff.get(key).map(diff_text);
+        if let Some(prepared) = part("prepared") {
+            push_diff_lines(text, &prepared);
+        }
+        if let (Some(before), Some(after)) = (part("before"), part("after")) {
+            let header = |key: &str, default: &str| part(key).unwrap_or_else(|| default.to_owned());
+            let (old, new) = (header("before_header", "before"), header("after_header", "after"));
+            let unified = TextDiff::from_lines(before.as_str(), after.as_str())
+                .unified_diff()
+                .context_radius(DIFF_CONTEXT)
+                .header(&old, &new)
+                .to_string();
+            push_diff_lines(text, &unified);
+        }
+    }
+}
+
+/// Ansible shows text as it is and anything else as JSON.
+fn diff_text(value: &Value) -> String {
+    match value {
+        Value::Str(_) | Value::Surrogates(_) => python_str(value),
+        Value::Null => String::new(),
+        other => encode(other) + "\n",
+    }
+}
+
+fn push_diff_lines(text: &mut String, unified: &str) {
+    for line in unified.lines() {
+        let color = match line.as_bytes().first() {
+            Some(b'+') => Some(AnsiColor::Green.into()),
+            Some(b'-') => Some(AnsiColor::Red.into()),
+            Some(b'@') => Some(AnsiColor::Cyan.into()),
+            _ => None,
+        };
+        let style = Style::new().fg_color(color);
+        let _ = writeln!(text, "{style}{}{style:#}", clean(line));
+    }
+}
+
+fn push_details(text: &mut String, report: &Report) {
+    let module = &report.module;
+    let kind = module.kind.map_or("unknown", crate::kinds::Kind::as_str);
+    let _ = writeln!(text, "  kind {kind}: {}", clean(&module.reason));
+    for grant in &report.grants {
+        let _ = writeln!(text, "  granted: {} {} ({})", grant.capability, clean(&grant.subject), clean(&grant.source));
+    }
+    let (usage, timing) = (&report.usage, &report.timing);
+    let _ = writeln!(
+        text,
+        "  used {:.1} ms wall, {:.1} ms cpu, {} KiB memory; compiled in {:.1} ms",
+        millis(usage.wall_us),
+        millis(usage.cpu_us),
+        usage.memory_bytes >> 10,
+        millis(timing.compile_us),
+    );
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+fn millis(micros: u64) -> f64 {
+    micros as f64 / 1000.0
+}
+
+/// Takes the control characters out of text that a module wrote, so that it cannot move the cursor, change
+/// colours or turn the direction of writing. Line ends and tabs stay.
+pub(crate) fn clean(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    for c in text.chars() {
+        let direction = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if matches!(c, '\n' | '\t') || !(c.is_control() || direction) {
+            cleaned.push(c);
+        } else {
+            let _ = write!(cleaned, "{}", c.escape_unicode());
+        }
+    }
+    cleaned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminals_see_no_control_sequences() {
+        assert_eq!(clean("a\tb\n\u{1b}[31mred\r\u{202e}x\u{9b}"), "a\tb\n\\u{1b}[31mred\\u{d}\\u{202e}x\\u{9b}");
+    }
+
+    #[test]
+    fn diffs_are_unified() {
+        let diff = [("before", "a\nb\n"), ("after", "a\nc\n")].into();
+        let mut text = String::new();
+        push_diffs(&mut text, &diff);
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        assert_eq!(plain, "--- before\n+++ after\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
+    }
+}

@@ -1,0 +1,142 @@
+//! The reserved `_ansible_*` arguments: a closed, typed list that only the runner fills.
+//!
+//! Keys, types and order are those of ansible-core 2.19 (17 keys; older releases had 15). A module must
+//! not depend on the order; it is kept because people compare argument files with `diff`.
+
+use modbox_python_json::{Dict, Value};
+
+/// The ansible-core release whose contract is kept, told to modules as `_ansible_version`. Modules compare
+/// it with what they need, so it names a release of Ansible and not of this program.
+pub const ANSIBLE_VERSION: &str = "2.19.14";
+
+/// The syslog facility that ansible-core uses unless told otherwise.
+pub const SYSLOG_FACILITY: &str = "LOG_USER";
+
+/// The filesystems on which ansible-core sets no SELinux context of its own.
+pub const SELINUX_SPECIAL_FS: [&str; 6] = ["fuse", "nfs", "vboxsf", "ramfs", "9p", "vfat"];
+
+/// What the runner tells a module beside its arguments. Every field is one `_ansible_*` key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InternalArgs {
+    /// Report what would change and change nothing. Honouring it is the module's job.
+    pub check_mode: bool,
+    /// Write no arguments to the system's log.
+    pub no_log: bool,
+    /// Write debug lines to the system's log.
+    pub debug: bool,
+    /// Report differences as `diff`.
+    pub diff: bool,
+    /// How many `-v` were given.
+    pub verbosity: u32,
+    /// The release whose contract is kept, [`ANSIBLE_VERSION`].
+    pub version: String,
+    /// The name the module was asked for by, as it was typed.
+    pub module_name: String,
+    /// A facility's name, [`SYSLOG_FACILITY`].
+    pub syslog_facility: String,
+    /// Filesystem types, [`SELINUX_SPECIAL_FS`].
+    pub selinux_special_fs: Vec<String>,
+    /// The socket of a persistent connection; nothing here has one.
+    pub socket: Option<String>,
+    /// The shell that modules run commands with.
+    pub shell_executable: String,
+    /// Leave temporary files where they are.
+    pub keep_remote_files: bool,
+    /// The module's own temporary directory, with a trailing slash.
+    pub tmpdir: Option<String>,
+    /// Where a module makes a temporary directory when it was given none; `~` is not expanded.
+    pub remote_tmp: String,
+    /// Let arguments pass that the module does not know.
+    pub ignore_unknown_opts: bool,
+    /// What to put before every line in the system's log.
+    pub target_log_info: Option<String>,
+    /// For which events Python modules add a traceback: `error`, `warning`, `deprecated`, `deprecated_value`.
+    pub tracebacks_for: Vec<String>,
+}
+
+impl InternalArgs {
+    /// Returns ansible-core's defaults for a module of that name: no check mode, no diff, no temporary directory.
+    #[must_use]
+    pub fn new(module_name: &str) -> Self {
+        Self {
+            check_mode: false,
+            no_log: false,
+            debug: false,
+            diff: false,
+            verbosity: 0,
+            version: ANSIBLE_VERSION.to_owned(),
+            module_name: module_name.to_owned(),
+            syslog_facility: SYSLOG_FACILITY.to_owned(),
+            selinux_special_fs: SELINUX_SPECIAL_FS.map(str::to_owned).into(),
+            socket: None,
+            shell_executable: "/bin/sh".to_owned(),
+            keep_remote_files: false,
+            tmpdir: None,
+            remote_tmp: "~/.ansible/tmp".to_owned(),
+            ignore_unknown_opts: false,
+            target_log_info: None,
+            tracebacks_for: Vec::new(),
+        }
+    }
+
+    /// Returns the keys in the order in which ansible-core 2.19 sends them.
+    #[must_use]
+    pub fn into_dict(self) -> Dict {
+        let entries: [(&str, Value); 17] = [
+            ("_ansible_check_mode", self.check_mode.into()),
+            ("_ansible_no_log", self.no_log.into()),
+            ("_ansible_debug", self.debug.into()),
+            ("_ansible_diff", self.diff.into()),
+            ("_ansible_verbosity", self.verbosity.into()),
+            ("_ansible_version", self.version.into()),
+            ("_ansible_module_name", self.module_name.into()),
+            ("_ansible_syslog_facility", self.syslog_facility.into()),
+            ("_ansible_selinux_special_fs", self.selinux_special_fs.into()),
+            ("_ansible_socket", self.socket.into()),
+            ("_ansible_shell_executable", self.shell_executable.into()),
+            ("_ansible_keep_remote_files", self.keep_remote_files.into()),
+            ("_ansible_tmpdir", self.tmpdir.into()),
+            ("_ansible_remote_tmp", self.remote_tmp.into()),
+            ("_ansible_ignore_unknown_opts", self.ignore_unknown_opts.into()),
+            ("_ansible_target_log_info", self.target_log_info.into()),
+            ("_ansible_tracebacks_for", self.tracebacks_for.into()),
+        ];
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    /// Returns everything a module is given: the task's arguments, sorted by name at the top level as
+    /// ansible-core 2.19 sorts them, then these.
+    #[must_use]
+    pub fn append_to(self, mut args: Dict) -> Dict {
+        args.sort_unstable_keys();
+        args.extend(self.into_dict());
+        args
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use modbox_python_json::encode;
+
+    #[test]
+    fn follows_the_sorted_arguments() {
+        let args = Value::from([("b", Value::from([("z", 1), ("y", 2)])), ("a", true.into()), ("Z", Value::Null)]);
+        let Value::Dict(args) = args else { unreachable!() };
+        let internal = InternalArgs { tmpdir: Some("/tmp/".to_owned()), ..InternalArgs::new("hello") };
+        assert_eq!(
+            encode(&Value::Dict(internal.append_to(args))),
+            concat!(
+                r#"{"Z": null, "a": true, "b": {"z": 1, "y": 2}, "_ansible_check_mode": false, "#,
+                r#""_ansible_no_log": false, "_ansible_debug": false, "_ansible_diff": false, "#,
+                r#""_ansible_verbosity": 0, "_ansible_version": "2.19.14", "_ansible_module_name": "hello", "#,
+                r#""_ansible_syslog_facility": "LOG_USER", "_ansible_selinux_special_fs": "#,
+                r#"["fuse", "nfs", "vboxsf", "ramfs", "9p", "vfat"], "_ansible_socket": null, "#,
+                r#""_ansible_shell_executable": "/bin/sh", "_ansible_keep_remote_files": false, "#,
+                r#""_ansible_tmpdir": "/tmp/", "_ansible_remote_tmp": "~/.ansible/tmp", "#,
+                r#""_ansible_ignore_unknown_opts": false, "_ansible_target_log_info": null, "#,
+                r#""_ansible_tracebacks_for": []}"#,
+            )
+        );
+    }
+}

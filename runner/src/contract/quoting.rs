@@ -1,0 +1,175 @@
+//! Shell words as Python's `shlex` reads and writes them, and the argument file of old-style modules.
+//!
+//! Ansible quotes with `shlex.quote` and reads `#!` lines with `shlex.split`; both are CPython 3.11's, with
+//! POSIX rules and no comments. Quoting works on bytes, because arguments may hold bytes that are not UTF-8.
+
+use modbox_python_json::{Dict, Value, str as python_str};
+use thiserror::Error;
+
+/// Why words could not be split, in `shlex`'s words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum SplitError {
+    /// A quote is open at the end.
+    #[error("No closing quotation")]
+    NoClosingQuotation,
+    /// A backslash is the last character.
+    #[error("No escaped character")]
+    NoEscapedCharacter,
+}
+
+/// Returns a word as a POSIX shell has to read it, unchanged when it is safe (`shlex.quote`).
+#[must_use]
+pub fn quote(word: &str) -> String {
+    String::from_utf8(quote_bytes(word.as_bytes())).expect("quoting adds ASCII between whole characters")
+}
+
+/// [`quote`] for bytes.
+#[must_use]
+pub fn quote_bytes(word: &[u8]) -> Vec<u8> {
+    let safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(byte);
+    if !word.is_empty() && word.iter().all(safe) {
+        return word.to_vec();
+    }
+    let mut quoted = vec![b'\''];
+    for byte in word {
+        match byte {
+            b'\'' => quoted.extend_from_slice(b"'\"'\"'"),
+            other => quoted.push(*other),
+        }
+    }
+    quoted.push(b'\'');
+    quoted
+}
+
+/// Joins words to a command for a POSIX shell (`shlex.join`).
+#[must_use]
+pub fn join<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    words.into_iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+/// Splits a text into words (`shlex.split`): blanks separate, quotes and backslashes are taken away.
+///
+/// # Errors
+///
+/// An open quote or a backslash at the end.
+pub fn split(text: &str) -> Result<Vec<String>, SplitError> {
+    let mut words = Vec::new();
+    let mut chars = text.chars();
+    // `Some` as soon as a word has begun: a pair of quotes makes an empty one.
+    let mut word: Option<String> = None;
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' | '\t' | '\r' | '\n' => words.extend(word.take()),
+            '\'' => single_quoted(&mut chars, word.get_or_insert_default())?,
+            '"' => double_quoted(&mut chars, word.get_or_insert_default())?,
+            '\\' => word.get_or_insert_default().push(chars.next().ok_or(SplitError::NoEscapedCharacter)?),
+            plain => word.get_or_insert_default().push(plain),
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+fn single_quoted(chars: &mut impl Iterator<Item = char>, word: &mut String) -> Result<(), SplitError> {
+    for c in chars {
+        match c {
+            '\'' => return Ok(()),
+            plain => word.push(plain),
+        }
+    }
+    Err(SplitError::NoClosingQuotation)
+}
+
+fn double_quoted(chars: &mut impl Iterator<Item = char>, word: &mut String) -> Result<(), SplitError> {
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => return Ok(()),
+            '\\' => match chars.next() {
+                None => return Err(SplitError::NoEscapedCharacter),
+                Some(escaped @ ('"' | '\\')) => word.push(escaped),
+                // Unlike a shell, which would also unescape `$`, a backquote and a newline.
+                Some(other) => word.extend(['\\', other]),
+            },
+            plain => word.push(plain),
+        }
+    }
+    Err(SplitError::NoClosingQuotation)
+}
+
+/// Writes the arguments file of an old-style module: `key=value ` for each argument, the value being
+/// Python's `str()` quoted for a shell, on one line without an end. Scripts read it with `. "$1"`.
+///
+/// Keys are not quoted, as in ansible-core. That is safe only as long as nobody runs the file of someone
+/// else's arguments outside the confinement that the module itself runs in.
+#[must_use]
+pub fn old_style_args(args: &Dict) -> Vec<u8> {
+    let mut file = Vec::new();
+    for (key, value) in args {
+        file.extend_from_slice(key.as_bytes());
+        file.push(b'=');
+        file.extend(quote_bytes(&str_bytes(value)));
+        file.push(b' ');
+    }
+    file
+}
+
+/// Python's `str()` as bytes; a string that came from bytes goes back to them.
+fn str_bytes(value: &Value) -> Vec<u8> {
+    match value {
+        Value::Surrogates(text) => text.to_bytes().unwrap_or_else(|| text.to_string_lossy().into_bytes()),
+        other => python_str(other).into_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use modbox_python_json::decode;
+
+    #[test]
+    fn quotes_what_a_shell_would_read() {
+        for (word, expect) in [
+            ("", "''"),
+            ("aZ09_@%+=:,./-", "aZ09_@%+=:,./-"),
+            ("a b", "'a b'"),
+            ("it's", r#"'it'"'"'s'"#),
+            ("é", "'é'"),
+            ("$x", "'$x'"),
+            ("~", "'~'"),
+        ] {
+            assert_eq!(quote(word), expect);
+        }
+        assert_eq!(join(["/bin/my sh", "-c"]), "'/bin/my sh' -c");
+    }
+
+    #[test]
+    fn splits_as_shlex_does() {
+        for (text, expect) in [
+            (" a\tb\r\n c", &["a", "b", "c"][..]),
+            ("", &[]),
+            ("'' a\"\"", &["", "a"]),
+            (r#"a\ b 'c\d' "e\f\"\\$""#, &["a b", r"c\d", r#"e\f"\$"#]),
+            ("a#b #c", &["a#b", "#c"]),
+            ("a\u{a0}b", &["a\u{a0}b"]),
+            ("\\\n", &["\n"]),
+        ] {
+            assert_eq!(split(text).unwrap(), expect, "for {text:?}");
+        }
+        for text in ["'a", "\"a", "\"a\\\""] {
+            assert_eq!(split(text).unwrap_err().to_string(), "No closing quotation", "for {text:?}");
+        }
+        for text in ["a\\", "\"a\\"] {
+            assert_eq!(split(text).unwrap_err().to_string(), "No escaped character", "for {text:?}");
+        }
+    }
+
+    #[test]
+    fn writes_old_style_files() {
+        let json = r#"{"a": true, "b": null, "c": ["x", 1.0], "d": {"k": "it's"}, "e": "", "f g": "h", "i": "\udcff"}"#;
+        let Value::Dict(args) = decode(json).unwrap() else { unreachable!() };
+        assert_eq!(
+            old_style_args(&args),
+            b"a=True b=None c='['\"'\"'x'\"'\"', 1.0]' d='{'\"'\"'k'\"'\"': \"it'\"'\"'s\"}' e='' f g=h i='\xff' "
+        );
+    }
+}

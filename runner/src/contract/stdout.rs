@@ -1,0 +1,150 @@
+//! Finding the JSON object in what a module printed.
+//!
+//! A module is not alone on its standard output: login banners, library chatter and debug prints are there
+//! as well. ansible-core 2.19 (`_filter_non_json_lines`) drops whole lines before the first that starts with
+//! `{` and after the last that ends with `}`; what is left has to be one JSON document. Lines are those of
+//! Python's `str.splitlines`, which also end at U+2028 and six other characters: a raw one inside of a string
+//! tears the document apart, which is why everything here prints ASCII.
+
+use std::borrow::Cow;
+
+/// The text of a stream, of which not every byte has to be UTF-8.
+///
+/// Ansible decodes a stream with `surrogateescape`, one lone surrogate for each byte that is not UTF-8. Rust
+/// text cannot hold those, so there are two readings, with the same lines at the same places.
+#[derive(Debug)]
+pub(super) struct StreamText<'a> {
+    /// With one U+FFFD for each such byte: positions are Python's, content is lost.
+    pub(super) lossy: Cow<'a, str>,
+    /// With a JSON escape for each such byte: content is Python's, positions are not. `None` when every byte
+    /// is UTF-8.
+    pub(super) escaped: Option<String>,
+}
+
+impl<'a> StreamText<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        if let Ok(text) = str::from_utf8(bytes) {
+            return Self { lossy: text.into(), escaped: None };
+        }
+        let (mut lossy, mut escaped) = (String::new(), String::new());
+        for chunk in bytes.utf8_chunks() {
+            lossy.push_str(chunk.valid());
+            escaped.push_str(chunk.valid());
+            for byte in chunk.invalid() {
+                lossy.push(char::REPLACEMENT_CHARACTER);
+                escaped.push_str(&format!("\\udc{byte:02x}"));
+            }
+        }
+        Self { lossy: lossy.into(), escaped: Some(escaped) }
+    }
+}
+
+/// The lines that hold the JSON object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonLines {
+    /// Those lines, joined by newlines.
+    pub json: String,
+    /// The lines behind them, unless all are blank.
+    pub junk_after: Option<String>,
+}
+
+/// Picks the lines that should be a JSON object, as ansible-core does for the output of modules.
+///
+/// # Errors
+///
+/// No line that starts with `{`, or none behind it that ends with `}`, in Ansible's words.
+pub fn json_lines(text: &str) -> Result<JsonLines, &'static str> {
+    let lines = split_lines(text);
+    let start = lines.iter().position(|line| strip(line).starts_with('{')).ok_or("No start of json char found")?;
+    let lines = &lines[start..];
+    let last = lines.iter().rposition(|line| strip(line).ends_with('}')).ok_or("No end of json char found")?;
+    let (json, junk) = lines.split_at(last + 1);
+    let is_junk = junk.iter().any(|line| !strip(line).is_empty());
+    Ok(JsonLines { json: json.join("\n"), junk_after: is_junk.then(|| junk.join("\n")) })
+}
+
+/// Returns the lines that could be a JSON object on their own, the last one first: for programs that print a
+/// log and then a result, which Ansible's rule refuses when a line of the log starts with `{`.
+pub(super) fn object_lines(text: &str) -> impl Iterator<Item = &str> {
+    let lines = split_lines(text).into_iter().rev().map(strip);
+    lines.filter(|line| line.starts_with('{') && line.ends_with('}'))
+}
+
+/// Python's `str.splitlines`.
+#[must_use]
+pub fn split_lines(text: &str) -> Vec<&str> {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if !is_line_end(c) {
+            continue;
+        }
+        lines.push(&text[start..at]);
+        start = at + c.len_utf8();
+        if c == '\r' && chars.next_if(|(_, next)| *next == '\n').is_some() {
+            start += 1;
+        }
+    }
+    if start < text.len() {
+        lines.push(&text[start..]);
+    }
+    lines
+}
+
+fn is_line_end(c: char) -> bool {
+    matches!(c, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Python's `str.strip`: Unicode's white space and the four ASCII separators.
+fn strip(line: &str) -> &str {
+    line.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splits_lines_as_python_does() {
+        for (text, expect) in [
+            ("", &[][..]),
+            ("a", &["a"]),
+            ("a\n", &["a"]),
+            ("\n", &[""]),
+            ("a\r\nb\rc\n\nd", &["a", "b", "c", "", "d"]),
+            ("a\u{b}b\u{c}c\u{1c}d\u{1d}e\u{1e}f\u{1f}g", &["a", "b", "c", "d", "e", "f\u{1f}g"]),
+            ("a\u{85}b\u{2028}c\u{2029}d", &["a", "b", "c", "d"]),
+        ] {
+            assert_eq!(split_lines(text), expect, "for {text:?}");
+        }
+    }
+
+    #[test]
+    fn finds_the_object() {
+        for (text, json, junk) in [
+            ("{}", "{}", None),
+            ("motd\n {\"a\":\n1} \n \n", " {\"a\":\n1} ", None),
+            ("[1]\n{}\nbye\n\n", "{}", Some("bye\n")),
+            ("{}\n{}\nx", "{}\n{}", Some("x")),
+            ("{\u{2028}}", "{\n}", None),
+        ] {
+            let expect = JsonLines { json: json.to_owned(), junk_after: junk.map(str::to_owned) };
+            assert_eq!(json_lines(text), Ok(expect), "for {text:?}");
+        }
+        for text in ["", "x {}", "[1]", "\u{feff}{}", "\u{1b}[0m{}"] {
+            assert_eq!(json_lines(text), Err("No start of json char found"), "for {text:?}");
+        }
+        for text in ["{", "{} x", "}\n{"] {
+            assert_eq!(json_lines(text), Err("No end of json char found"), "for {text:?}");
+        }
+    }
+
+    #[test]
+    fn keeps_what_is_not_utf8_in_two_readings() {
+        let text = StreamText::new(b"a\xff\xe2\x82b");
+        assert_eq!(text.lossy, "a\u{fffd}\u{fffd}\u{fffd}b");
+        assert_eq!(text.escaped.as_deref(), Some(r"a\udcff\udce2\udc82b"));
+        assert_eq!(StreamText::new("é".as_bytes()).escaped, None);
+    }
+}

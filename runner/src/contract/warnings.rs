@@ -1,0 +1,159 @@
+//! The `warnings` and `deprecations` of a result, from the runner's own and what the module sent.
+//!
+//! After ansible-core 2.19 (`_apply_task_result_compat`): the runner's own come first, equal ones are kept
+//! once, plain text and plain dicts are made typed objects, and an entry of the wrong type warns. One crash is
+//! followed as a failure and not as a crash: a deprecation that is a malformed dict or a list.
+
+use modbox_python_json::{Dict, Value, str as python_str};
+
+use super::typed::{self, Refusal};
+
+/// What was gathered so far, as typed objects.
+#[derive(Debug, Default)]
+pub(super) struct Warnings {
+    warnings: Vec<Value>,
+    deprecations: Vec<Value>,
+}
+
+impl Warnings {
+    /// Adds a warning of the runner itself.
+    pub(super) fn add_text(&mut self, text: String) {
+        self.add(summary("WarningSummary", text));
+    }
+
+    /// Adds an entry, whatever it is, unless there is an equal one.
+    fn add(&mut self, entry: Value) {
+        let list = match typed::class_of(&entry) {
+            Some("DeprecationSummary") => &mut self.deprecations,
+            _ => &mut self.warnings,
+        };
+        if !list.contains(&entry) {
+            list.push(entry);
+        }
+    }
+
+    /// Takes both keys out of a result and gathers what is in them.
+    pub(super) fn take_from(&mut self, dict: &mut Dict) -> Result<(), Refusal> {
+        let entries = |value: Option<Value>| value.filter(Value::is_truthy);
+        match entries(dict.shift_remove("warnings")) {
+            None => {}
+            Some(Value::List(items)) => items.into_iter().for_each(|item| self.add(upgrade_warning(item))),
+            Some(other) => self.add_text(wrong_container("warnings", &other)),
+        }
+        match entries(dict.shift_remove("deprecations")) {
+            None => Ok(()),
+            Some(Value::List(items)) => items.into_iter().try_for_each(|item| self.add_deprecation(item)),
+            Some(other) => {
+                self.add_text(wrong_container("deprecations", &other));
+                Ok(())
+            }
+        }
+    }
+
+    fn add_deprecation(&mut self, item: Value) -> Result<(), Refusal> {
+        let invalid = |reason: &str| format!("Task result `deprecations` contained an invalid item: {reason}");
+        if typed::class_of(&item) == Some("DeprecationSummary") {
+            self.add(item);
+            return Ok(());
+        }
+        let sort = typed::class_of(&item).map(str::to_owned);
+        let entry = match (sort, item) {
+            (None, Value::Dict(fields)) => match upgrade_deprecation(fields) {
+                Ok(summary) => summary,
+                Err(reason) => {
+                    self.add_text(invalid(&reason));
+                    return Err(Refusal::Task("unhashable type: 'dict'".to_owned()));
+                }
+            },
+            (_, Value::List(_)) => {
+                self.add_text(invalid("pop expected at most 1 argument, got 2"));
+                return Err(Refusal::Task("unhashable type: 'list'".to_owned()));
+            }
+            (sort, other) => {
+                let sort = sort.as_deref().unwrap_or_else(|| other.type_name());
+                self.add_text(invalid(&format!("'{sort}' object has no attribute 'pop'")));
+                other
+            }
+        };
+        self.add(entry);
+        Ok(())
+    }
+
+    /// Puts what was gathered behind a result's other keys, as a playbook sees it.
+    pub(super) fn add_to(self, mut dict: Dict) -> Dict {
+        for (key, entries) in [("warnings", self.warnings), ("deprecations", self.deprecations)] {
+            if !entries.is_empty() {
+                dict.insert(key.to_owned(), Value::List(entries.into_iter().map(typed::present).collect()));
+            }
+        }
+        dict
+    }
+}
+
+fn summary(class: &str, text: String) -> Value {
+    typed::object(class, [("event", typed::object("Event", [("msg", text.into())]))])
+}
+
+fn wrong_container(key: &str, value: &Value) -> String {
+    format!("Task result `{key}` was {} instead of <class 'list'>.", typed::type_repr(value))
+}
+
+fn upgrade_warning(item: Value) -> Value {
+    match typed::class_of(&item) {
+        // A deprecation is a warning to Ansible.
+        Some("WarningSummary" | "DeprecationSummary") => item,
+        // Ansible shows the object's `repr()`.
+        Some("ErrorSummary") => summary("WarningSummary", typed::brief_message(&item)),
+        _ => summary("WarningSummary", python_str(&item)),
+    }
+}
+
+/// Makes a typed object of `{msg, version | date, collection_name}`, or says why not in Python's words.
+fn upgrade_deprecation(mut fields: Dict) -> Result<Value, String> {
+    let reason = |refusal| match refusal {
+        Refusal::Task(reason) | Refusal::Deserialization(reason) => reason,
+    };
+    let collection = fields.shift_remove("collection_name").map(deprecator).transpose()?;
+    if let Some(deprecator) = collection {
+        fields.insert("deprecator".to_owned(), deprecator);
+    }
+    let msg = match fields.shift_remove("msg") {
+        None => return Err("'msg'".to_owned()),
+        Some(Value::Str(text)) => text,
+        Some(other) => return Err(format!("Event.msg must be <class 'str'> instead of {}", typed::type_repr(&other))),
+    };
+    if fields.contains_key("event") {
+        return Err("ansible.module_utils._internal._messages.DeprecationSummary() got multiple values for keyword \
+                    argument 'event'"
+            .to_owned());
+    }
+    for (name, value) in &fields {
+        typed::check_deprecation_field(name, value).map_err(reason)?;
+    }
+    // Null is the default of all three, and an equal deprecation may have left it out.
+    fields.retain(|_, value| !matches!(value, Value::Null));
+    let Value::Dict(mut whole) = summary("DeprecationSummary", msg) else { unreachable!("summaries are dicts") };
+    whole.extend(fields);
+    Ok(whole.into())
+}
+
+fn deprecator(collection: Value) -> Result<Value, String> {
+    match collection {
+        Value::Str(name) if is_collection(&name) => {
+            Ok(typed::object("PluginInfo", [("resolved_name", name.into()), ("type", Value::Null)]))
+        }
+        Value::Str(name) if !name.is_empty() => {
+            Err("collection_name must consist of two non-keyword identifiers separated by '.'".to_owned())
+        }
+        nothing if !nothing.is_truthy() => Ok(Value::Null),
+        other => Err(format!("collection_name must be <class 'str'> instead of {}", typed::type_repr(&other))),
+    }
+}
+
+fn is_collection(name: &str) -> bool {
+    let identifier = |part: &str| {
+        let mut chars = part.chars();
+        chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')
+    };
+    name.split_once('.').is_some_and(|(namespace, collection)| identifier(namespace) && identifier(collection))
+}

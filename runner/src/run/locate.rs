@@ -1,0 +1,174 @@
+//! Finds and reads a module's file.
+//!
+//! A name is looked up as Ansible looks up its own: folder by folder, by the file's name with or without
+//! its extension, leaving out files that are never modules. Where Ansible takes whichever file the
+//! folder lists first, the first by name is taken here, so that the answer is always the same.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Larger than any module that was met; a Python interpreter as a component has 20 MB.
+pub const MAX_MODULE: u64 = 256 << 20;
+
+/// Extensions of files that are not modules (ansible-core 2.19, `MODULE_IGNORE_EXTS`).
+const IGNORED_EXTENSIONS: [&str; 10] = ["pyc", "pyo", "swp", "bak", "rpm", "md", "txt", "rst", "yaml", "yml"];
+
+/// Where a module was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Located {
+    /// A file.
+    File(PathBuf),
+    /// A directory with a guest crate in it.
+    Crate(PathBuf),
+}
+
+/// A module's file, read.
+#[derive(Debug, Clone)]
+pub struct ModuleFile {
+    /// Where it was.
+    pub path: PathBuf,
+    /// All of it.
+    pub bytes: Arc<[u8]>,
+}
+
+/// Why a module cannot be found or read.
+#[derive(Debug, thiserror::Error)]
+pub enum LocateError {
+    /// Nothing of that name anywhere.
+    #[error("there is no module `{name}`: no such file, and nothing of that name in {}", folders(.searched))]
+    NotFound {
+        /// What was asked for.
+        name: String,
+        /// Where it was looked up.
+        searched: Vec<PathBuf>,
+    },
+    /// A path to nothing.
+    #[error("there is no module file `{}`", .0.display())]
+    NoSuchFile(PathBuf),
+    /// A directory without a crate.
+    #[error("`{}` is a directory without a Cargo.toml; name a module file or a guest crate", .0.display())]
+    NotACrate(PathBuf),
+    /// A FIFO, socket or device: reading it might never end.
+    #[error("`{}` is not a regular file", .0.display())]
+    NotRegular(PathBuf),
+    /// A file that is too large.
+    #[error("`{}` is longer than the limit of {MAX_MODULE} bytes for a module", .0.display())]
+    TooLarge(PathBuf),
+    /// A file that cannot be read.
+    #[error("failed to read the module `{}`", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+fn folders(searched: &[PathBuf]) -> String {
+    let shown: Vec<String> = searched.iter().map(|folder| format!("`{}`", folder.display())).collect();
+    shown.join(", ")
+}
+
+/// Finds a module by path or by name. A path is anything with a slash in it, or anything that exists.
+///
+/// # Errors
+///
+/// Nothing there, or a directory that is no crate.
+pub fn locate(module: &Path, library: &[PathBuf]) -> Result<Located, LocateError> {
+    let is_path = module.as_os_str().as_bytes().contains(&b'/');
+    match fs::metadata(module) {
+        Ok(metadata) if metadata.is_dir() => {
+            if module.join("Cargo.toml").is_file() {
+                return Ok(Located::Crate(module.to_owned()));
+            }
+            if is_path {
+                return Err(LocateError::NotACrate(module.to_owned()));
+            }
+        }
+        Ok(_) => return Ok(Located::File(module.to_owned())),
+        Err(error) if is_path => {
+            return Err(match error.kind() {
+                io::ErrorKind::NotFound => LocateError::NoSuchFile(module.to_owned()),
+                _ => LocateError::Read { path: module.to_owned(), source: error },
+            });
+        }
+        Err(_) => {}
+    }
+    let found = library.iter().find_map(|folder| look_up(folder, module)).map(Located::File);
+    found.ok_or_else(|| LocateError::NotFound { name: module.display().to_string(), searched: library.to_vec() })
+}
+
+fn look_up(folder: &Path, name: &Path) -> Option<PathBuf> {
+    let candidates = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    let matches = |path: &PathBuf| {
+        let ignored = path.file_name().is_some_and(|file| file.as_bytes().ends_with(b"~"))
+            || path.extension().is_some_and(|extension| IGNORED_EXTENSIONS.iter().any(|ignored| extension == *ignored))
+            || path.extension().is_some_and(|extension| extension == "ini");
+        let named = path.file_stem() == Some(name.as_os_str()) || path.file_name() == Some(name.as_os_str());
+        named && !ignored && path.is_file()
+    };
+    candidates.filter(matches).min()
+}
+
+/// Reads a module's file.
+///
+/// # Errors
+///
+/// A file that is not regular, too large, or cannot be read.
+pub fn read(path: &Path) -> Result<ModuleFile, LocateError> {
+    let failed = |source| LocateError::Read { path: path.to_owned(), source };
+    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(nonblock).open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(LocateError::NotRegular(path.to_owned()));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(MAX_MODULE)).unwrap_or(0) + 1);
+    file.take(MAX_MODULE + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_MODULE {
+        return Err(LocateError::TooLarge(path.to_owned()));
+    }
+    Ok(ModuleFile { path: path.to_owned(), bytes: bytes.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_looked_up_folder_by_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let (first, second) = (dir.path().join("first"), dir.path().join("second"));
+        for (folder, files) in [(&first, ["both.md", "b.yml", "a.wasm~"]), (&second, ["both.wasm", "both.py", "b"])] {
+            fs::create_dir(folder).unwrap();
+            for file in files {
+                fs::write(folder.join(file), "").unwrap();
+            }
+        }
+        let library = [dir.path().join("missing"), first, second.clone()];
+        for (name, expect) in [("both", "both.py"), ("both.wasm", "both.wasm"), ("b", "b")] {
+            assert_eq!(locate(Path::new(name), &library).unwrap(), Located::File(second.join(expect)));
+        }
+        assert!(matches!(locate(Path::new("a"), &library), Err(LocateError::NotFound { .. })));
+    }
+
+    #[test]
+    fn a_path_is_not_looked_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nothing");
+        assert!(matches!(locate(&path, &[dir.path().to_owned()]), Err(LocateError::NoSuchFile(_))));
+        assert!(matches!(locate(dir.path(), &[]), Err(LocateError::NotACrate(_))));
+    }
+
+    #[test]
+    fn only_regular_files_are_read() {
+        assert!(matches!(read(Path::new("/dev/zero")), Err(LocateError::NotRegular(_))));
+        assert!(matches!(read(Path::new("/")), Err(LocateError::NotRegular(_))));
+    }
+}

@@ -1,0 +1,124 @@
+//! From an outcome to a verdict: the module's result where it gave one, a failed result that says what
+//! happened where it did not.
+
+use std::error::Error;
+
+use crate::contract::result::ResultLines;
+use crate::contract::{ModuleResult, RawOutput};
+use crate::kinds::Prepared;
+use crate::run::RunRequest;
+use crate::run::report::{Denial, Report, Status};
+use crate::sandbox::invocation::{Exit, LimitHit, LimitKind, Outcome};
+
+/// From here on an exit code is how a shell reports death by a signal.
+const SIGNAL_BASE: i32 = 128;
+
+/// The largest signal number of Linux.
+const LAST_SIGNAL: i32 = 64;
+
+/// What a run that had no exit status reports as `rc`, as Ansible does for a module that was killed.
+const KILLED: i64 = 137;
+
+/// Fills in the result and the status of a run that was started.
+pub(super) fn reach(report: &mut Report, outcome: &Outcome, prepared: &Prepared, request: &RunRequest<'_>) {
+    report.limit = outcome.limit;
+    report.layers.clone_from(&outcome.layers);
+    report.usage = outcome.usage;
+    report.written = (outcome.stdout.total, outcome.stderr.total);
+    report.timing = outcome.timing;
+    let raw = RawOutput {
+        stdout: &outcome.stdout.bytes,
+        stderr: &outcome.stderr.bytes,
+        rc: match outcome.exit {
+            Exit::Code(code) => code.into(),
+            Exit::Trap(_) | Exit::Killed => KILLED,
+        },
+        shebang: prepared.shebang.as_deref(),
+    };
+    let lines = if request.last_json_line { ResultLines::LastJsonLine } else { ResultLines::Ansible };
+    let result = ModuleResult::parse_lines(&raw, lines);
+    (report.status, report.result) = judge(outcome, result, &raw);
+}
+
+fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (Status, ModuleResult) {
+    if let Some(hit) = outcome.limit {
+        // Only a cut-off stderr leaves the result whole; whatever else a stopped module printed is not its last word.
+        let whole = hit.kind == LimitKind::Stderr && result.parsed();
+        let result = if whole { result } else { ModuleResult::runner_failure(&limit_message(hit), Some(raw)) };
+        return (Status::Limit, result);
+    }
+    if result.parsed() {
+        if let Exit::Trap(reason) = &outcome.exit {
+            result.warn(&format!("the module crashed after it had printed its result: {reason}"));
+        }
+        return (status_of(&result), result);
+    }
+    match &outcome.exit {
+        Exit::Trap(reason) => {
+            (Status::Crashed, ModuleResult::runner_failure(&format!("the module crashed: {reason}"), Some(raw)))
+        }
+        Exit::Code(code) if (SIGNAL_BASE + 1..=SIGNAL_BASE + LAST_SIGNAL).contains(code) => (Status::Crashed, result),
+        Exit::Code(_) | Exit::Killed => (Status::Failed, result),
+    }
+}
+
+fn status_of(result: &ModuleResult) -> Status {
+    if result.failed() {
+        Status::Failed
+    } else if result.skipped() {
+        Status::Skipped
+    } else if result.changed() {
+        Status::Changed
+    } else {
+        Status::Ok
+    }
+}
+
+fn limit_message(hit: LimitHit) -> String {
+    let (what, switch) = match hit.kind {
+        LimitKind::Wall => ("ran longer than its wall-clock limit", "--timeout"),
+        LimitKind::Cpu => ("used more than its limit of processor time", "--cpu-time"),
+        LimitKind::Memory => ("wanted more than its limit of memory", "--max-memory"),
+        LimitKind::Stdout => ("wrote more than its limit to stdout", "--max-output"),
+        LimitKind::Stderr => ("wrote more than its limit to stderr", "--max-output"),
+        LimitKind::Processes => ("started more than its limit of processes", "--max-processes"),
+    };
+    let allowed = match hit.kind {
+        LimitKind::Wall | LimitKind::Cpu => {
+            humantime::format_duration(std::time::Duration::from_micros(hit.allowed)).to_string()
+        }
+        LimitKind::Processes => hit.allowed.to_string(),
+        LimitKind::Memory | LimitKind::Stdout | LimitKind::Stderr => {
+            bytesize::ByteSize(hit.allowed).display().iec().to_string()
+        }
+    };
+    format!("the module {what}, {allowed}; `{switch}` sets another")
+}
+
+/// Says what was denied and how to allow it.
+pub(super) fn denied(denials: &[Denial]) -> String {
+    let one = |denial: &Denial| match denial.capability {
+        "native" => format!(
+            "`{}` would run as a native process, and nothing confines those yet; if you trust it as yourself, allow it \
+             with `{}`",
+            denial.subject, denial.allow
+        ),
+        capability => format!(
+            "an argument names `{}` to {capability}, and nothing grants that; allow it with `{}`",
+            denial.subject, denial.allow
+        ),
+    };
+    denials.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+/// An error with its causes, on one line.
+pub(super) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,209 @@
+//! What the host and its launcher say to each other, over the launcher's standard input.
+//!
+//! The host sends one [`Spec`]; after it, one more byte or the end of the stream means "kill". The
+//! launcher sends one [`Reply`] and exits. A message is a four-byte little-endian length and that much
+//! JSON: with a length nobody reads past the end of a message or waits for a delimiter, and it can be
+//! refused before it is read. There is no version in it, as both ends are the same binary.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io::{self, Read, Write};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::sandbox::invocation::LimitKind;
+
+/// Bounds a message. Linux gives a program at most 6 MB of arguments and environment; as JSON numbers
+/// they grow to four times that.
+const MAX_MESSAGE: u32 = 32 << 20;
+
+/// What the launcher is to start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Spec {
+    /// For `/bin/sh -c`.
+    pub(super) command: String,
+    /// Where it starts. Like the environment it need not be UTF-8.
+    pub(super) directory: OsString,
+    /// Its whole environment.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// Processor time of the whole tree.
+    pub(super) cpu_time_us: u64,
+    /// Bytes of memory of each process, and of the whole tree.
+    pub(super) max_memory: u64,
+    /// Processes and threads of the whole tree.
+    pub(super) max_processes: u64,
+}
+
+/// What the launcher has to say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Reply {
+    /// The shell ran, and the whole tree is gone.
+    Ended {
+        /// Why it ended.
+        end: End,
+        /// Processor time of the tree.
+        cpu_us: u64,
+        /// Peak resident set of its largest process.
+        memory_bytes: u64,
+        /// Processes that were still there after all attempts to kill them: in uninterruptible sleep.
+        survivors: u64,
+    },
+    /// The shell was not started.
+    Failed {
+        /// What did not work.
+        step: Step,
+        /// The system's error number.
+        errno: i32,
+    },
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum End {
+    /// The shell exited, with this status, or 128 plus the signal that killed it.
+    Exited(i32),
+    /// A limit that the launcher watches was passed.
+    Limit(WatchedLimit),
+    /// The host asked, or is gone.
+    Requested,
+}
+
+/// The limits that the launcher watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum WatchedLimit {
+    /// Processor time.
+    Cpu,
+    /// Memory.
+    Memory,
+    /// Processes and threads.
+    Processes,
+}
+
+impl From<WatchedLimit> for LimitKind {
+    fn from(limit: WatchedLimit) -> Self {
+        match limit {
+            WatchedLimit::Cpu => Self::Cpu,
+            WatchedLimit::Memory => Self::Memory,
+            WatchedLimit::Processes => Self::Processes,
+        }
+    }
+}
+
+/// A step of the launcher, in the order in which they are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Step {
+    /// Opening `/proc`, without which a tree can be neither watched nor killed.
+    Proc,
+    /// A session of its own, without a terminal.
+    Session,
+    /// Becoming the parent of orphaned descendants.
+    Subreaper,
+    /// Hiding inherited descriptors.
+    Descriptors,
+    /// Entering the module's working directory.
+    Directory,
+    /// Asking to be told of ended children.
+    ChildSignal,
+    /// Resource limits.
+    Limits,
+    /// Starting `/bin/sh`.
+    Shell,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Proc => "open `/proc`",
+            Self::Session => "start a session",
+            Self::Subreaper => "become a subreaper",
+            Self::Descriptors => "hide inherited descriptors",
+            Self::Directory => "enter the working directory",
+            Self::ChildSignal => "listen for ended children",
+            Self::Limits => "set resource limits",
+            Self::Shell => "start `/bin/sh`",
+        })
+    }
+}
+
+/// Writes one message.
+///
+/// # Errors
+///
+/// What the stream says; [`io::ErrorKind::InvalidInput`] for a message that is too long.
+pub(super) fn send(mut stream: impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut frame = vec![0; 4];
+    serde_json::to_writer(&mut frame, message)?;
+    let length = u32::try_from(frame.len() - 4).unwrap_or(u32::MAX);
+    if length > MAX_MESSAGE {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the message is too long"));
+    }
+    frame[..4].copy_from_slice(&length.to_le_bytes());
+    stream.write_all(&frame)
+}
+
+/// Reads one message, and not a byte beyond it.
+///
+/// # Errors
+///
+/// What the stream says, `UnexpectedEof` when it ends early; [`io::ErrorKind::InvalidData`] for what is
+/// no such message.
+pub(super) fn receive<M: DeserializeOwned>(mut stream: impl Read) -> io::Result<M> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length);
+    if length > MAX_MESSAGE {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the message is too long"));
+    }
+    // Not allocated ahead: the length is only a claim.
+    let mut json = Vec::new();
+    stream.take(u64::from(length)).read_to_end(&mut json)?;
+    if json.len() < usize::try_from(length).unwrap_or(usize::MAX) {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(serde_json::from_slice(&json)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    fn spec() -> Spec {
+        Spec {
+            command: "true".to_owned(),
+            directory: OsString::from_vec(b"/srv/\xff".to_vec()),
+            environment: vec![("A".into(), OsString::from_vec(b"\xfe".to_vec()))],
+            cpu_time_us: 1,
+            max_memory: 2,
+            max_processes: 3,
+        }
+    }
+
+    #[test]
+    fn a_message_arrives_as_it_was_sent_and_leaves_what_follows() {
+        let mut wire = Vec::new();
+        send(&mut wire, &spec()).unwrap();
+        wire.push(b'k');
+        let mut rest = wire.as_slice();
+        assert_eq!(receive::<Spec>(&mut rest).unwrap(), spec());
+        assert_eq!(rest, b"k");
+    }
+
+    #[test]
+    fn a_cut_message_is_an_error() {
+        let mut wire = Vec::new();
+        send(&mut wire, &spec()).unwrap();
+        for length in 0..wire.len() {
+            assert_eq!(receive::<Spec>(&wire[..length]).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        }
+    }
+
+    #[test]
+    fn a_claimed_length_is_bounded() {
+        let error = receive::<Spec>(u32::MAX.to_le_bytes().as_slice()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
+}

@@ -1,0 +1,56 @@
+//! The two system calls that no safe wrapper offers.
+//!
+//! Kept in one small file so that all unsafe code of native runs is read in one sitting. Nothing here
+//! decides anything.
+
+use std::io;
+use std::mem::MaybeUninit;
+
+/// What all ended and reaped descendants of this process used together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ChildrenUsage {
+    /// User and system time in microseconds.
+    pub(super) cpu_us: u64,
+    /// The largest resident set of any one of them, in bytes.
+    pub(super) memory_bytes: u64,
+}
+
+/// Returns what the reaped descendants of this process used.
+///
+/// `/proc/self/stat` has the times too, but in hundredths of a second, and has no peak memory at all.
+#[expect(unsafe_code, reason = "rustix wraps neither getrusage nor wait4")]
+pub(super) fn children_usage() -> ChildrenUsage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: getrusage writes one `rusage` through its second argument, which points to a live local
+    // of that type. It fails only for an unknown first argument or a bad address; were it to fail, the
+    // zeroes stay, and every field of `rusage` is an integer, for which zero is a valid value.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let micros = |time: libc::timeval| {
+        let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+        seconds.saturating_mul(1_000_000).saturating_add(u64::try_from(time.tv_usec).unwrap_or(0))
+    };
+    ChildrenUsage {
+        cpu_us: micros(usage.ru_utime).saturating_add(micros(usage.ru_stime)),
+        memory_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0).saturating_mul(1024),
+    }
+}
+
+/// Marks every descriptor from `first` on as not to be inherited by what this process starts.
+///
+/// Whoever started modbox may have left descriptors open for it (a shell's `3<file`); a module must not
+/// find them. They are marked and not closed, because this process goes on using its own.
+///
+/// # Errors
+///
+/// What the kernel says; [`io::ErrorKind::Unsupported`] or `InvalidInput` before Linux 5.11.
+#[expect(unsafe_code, reason = "rustix does not wrap close_range")]
+pub(super) fn close_on_exec_from(first: libc::c_uint) -> io::Result<()> {
+    // SAFETY: close_range with CLOSE_RANGE_CLOEXEC takes three integers and only sets a flag on
+    // descriptors: none is closed, so no owner of a descriptor is invalidated. The raw system call is
+    // used because glibc has a wrapper only since 2.34.
+    let status = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
