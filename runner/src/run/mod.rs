@@ -76,7 +76,7 @@ pub enum Arguments {
         /// What the caller gave.
         args: Dict,
         /// What the module is told beside it.
-        internal: InternalArgs,
+        internal: Box<InternalArgs>,
     },
     /// Arguments that somebody else has completed: they reach the module as they are.
     Complete(Dict),

@@ -54,7 +54,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
     let request = RunRequest {
         file: &file,
         name: &name,
-        arguments: Arguments::Task { args: task, internal: internal_args(args, &name) },
+        arguments: Arguments::Task { args: task, internal: Box::new(internal_args(args, &name)) },
         kind: args.kind,
         policy: &policy,
         limits: &limits,

@@ -184,7 +184,7 @@ impl CompileCache {
         fill.map_err(|errno| CacheError::Io { verb: "make", path: path.clone(), source: errno.into() })?;
         write_key(&self.dir, &path, &key)?;
         // Another process may have been first: its key is the one that counts.
-        read_key(&path)?.ok_or_else(|| CacheError::DamagedKey(path))
+        read_key(&path)?.ok_or(CacheError::DamagedKey(path))
     }
 
     fn make_private_dir(&self) -> Result<(), CacheError> {
@@ -284,6 +284,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test wrote the file itself")]
     fn discards_every_damaged_entry() {
         let (_dir, cache) = cache();
         cache.store("a-1", b"some code", &Cleanup::default()).unwrap();
