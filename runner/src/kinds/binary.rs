@@ -1,0 +1,25 @@
+//! Executables: the kernel starts the file as it is, with the path of a JSON file as its one argument.
+//!
+//! A `#!` line in front of binary data is the kernel's business: Ansible neither parses nor overrides it.
+
+use std::sync::Arc;
+
+use crate::contract::args::encode_file;
+use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, native};
+
+#[derive(Debug)]
+pub(super) struct Binary;
+
+impl ModuleKind for Binary {
+    fn kind(&self) -> Kind {
+        Kind::Binary
+    }
+
+    fn name(&self) -> &'static str {
+        "binary"
+    }
+
+    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+        Ok(native::prepare(request, Arc::clone(request.bytes), Some(encode_file(request.args)), None))
+    }
+}

@@ -1,0 +1,45 @@
+//! What the native kinds share: the files they are given and the shell command that starts them.
+//!
+//! Names, modes and the command are those of ansible-core 2.19 on a POSIX target: the module is
+//! `AnsiballZ_<file name>` in its own temporary directory, its arguments are `args` beside it, and the
+//! command is `[interpreter] MODULE [ARGS] && sleep 0`, for `/bin/sh -c`.
+
+use std::sync::Arc;
+
+use crate::contract::quoting;
+use crate::kinds::{Prepared, Request};
+use crate::sandbox::invocation::{InputFile, Invocation, NativeProgram, Program};
+
+use super::shebang::Shebang;
+
+/// What Ansible's `chmod u+rwx` makes of a file that was copied with 0600.
+const MODULE_MODE: u32 = 0o700;
+
+/// What it makes of one that was copied with 0644.
+const ARGS_MODE: u32 = 0o744;
+
+/// The name of the arguments file.
+const ARGS_NAME: &str = "args";
+
+/// Puts an invocation together. Without a shebang the kernel is left to start the module.
+pub(super) fn prepare(
+    request: &Request<'_>,
+    module: Arc<[u8]>,
+    args: Option<Vec<u8>>,
+    shebang: Option<&Shebang>,
+) -> Prepared {
+    let module_name = format!("AnsiballZ_{}", request.file_name);
+    let directory = request.tmpdir.trim_end_matches('/');
+    let mut words = shebang.map_or_else(Vec::new, |shebang| shebang.words.clone());
+    words.push(format!("{directory}/{module_name}"));
+    let mut files = vec![InputFile { name: module_name, contents: module, mode: MODULE_MODE }];
+    if let Some(args) = args {
+        words.push(format!("{directory}/{ARGS_NAME}"));
+        files.push(InputFile { name: ARGS_NAME.to_owned(), contents: args.into(), mode: ARGS_MODE });
+    }
+    let command = format!("{} && sleep 0", quoting::join(words.iter().map(String::as_str)));
+    Prepared {
+        invocation: Invocation { program: Program::Native(NativeProgram { command }), files, stdin: Vec::new() },
+        shebang: shebang.map(Shebang::text),
+    }
+}

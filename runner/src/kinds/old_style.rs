@@ -1,0 +1,24 @@
+//! Scripts without any marker: their interpreter gets the script and the path of a `key=value` file, which
+//! shell scripts read with `. "$1"`.
+
+use crate::contract::quoting::old_style_args;
+use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, native, shebang};
+
+#[derive(Debug)]
+pub(super) struct OldStyle;
+
+impl ModuleKind for OldStyle {
+    fn kind(&self) -> Kind {
+        Kind::OldStyle
+    }
+
+    fn name(&self) -> &'static str {
+        "old_style"
+    }
+
+    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+        let line = shebang::read(request.bytes, request)?;
+        let module = shebang::rewrite(request.bytes, &line);
+        Ok(native::prepare(request, module, Some(old_style_args(request.args)), Some(&line)))
+    }
+}

@@ -1,0 +1,77 @@
+//! The `#!` line of a script: reading it, replacing its interpreter, writing it back.
+//!
+//! After ansible-core 2.19 (`_extract_interpreter`, `_get_shebang`), with one difference on purpose: the
+//! words behind the interpreter stay words. 2.19 hands the whole line to the shell as a single quoted
+//! word, so that `#!/usr/bin/env python3` fails; every release before it, and we, pass it on word by word.
+
+use std::sync::Arc;
+
+use crate::contract::quoting::split;
+use crate::kinds::{PrepareError, Request};
+
+/// An interpreter line, after the overrides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Shebang {
+    /// The interpreter and its arguments.
+    pub(super) words: Vec<String>,
+    /// Whether it is another interpreter than the file names.
+    pub(super) replaced: bool,
+}
+
+impl Shebang {
+    /// The line without `#!`: words joined by single blanks, their quoting lost, as Ansible does it.
+    pub(super) fn text(&self) -> String {
+        self.words.join(" ")
+    }
+}
+
+/// Reads the first line of a script and applies the request's interpreters to it.
+pub(super) fn read(bytes: &[u8], request: &Request<'_>) -> Result<Shebang, PrepareError> {
+    let module = || request.module_name.to_owned();
+    let line = first_line(bytes).ok_or_else(|| PrepareError::MissingInterpreter(module()))?;
+    let line = str::from_utf8(line.trim_ascii_end()).map_err(|_| PrepareError::InterpreterNotText(module()))?;
+    let bad = |line: &str| {
+        let line = line.to_owned();
+        move |reason| PrepareError::BadInterpreter { module: request.module_name.to_owned(), line, reason }
+    };
+    let mut words = split(line).map_err(bad(line))?;
+    let interpreter = words.first().ok_or_else(|| PrepareError::EmptyInterpreter(module()))?;
+    let Some(other) = replacement(interpreter, request).filter(|other| other != interpreter) else {
+        return Ok(Shebang { words, replaced: false });
+    };
+    // People write `/usr/bin/env python3.12` here, so it is words as well.
+    let other_words = split(other).map_err(bad(other))?;
+    words.splice(..1, other_words);
+    Ok(Shebang { words, replaced: true })
+}
+
+/// Returns what to start instead of an interpreter. The name looked up is its base name, so `/usr/bin/env
+/// python3` is `env`, and `python3` is not `python`.
+fn replacement<'a>(interpreter: &str, request: &Request<'a>) -> Option<&'a str> {
+    let name = interpreter.rsplit('/').next().unwrap_or(interpreter).trim();
+    let given = request.interpreters.get(name).map(|other| other.trim()).filter(|other| !other.is_empty());
+    given.or_else(|| request.default_python.filter(|_| name == "python"))
+}
+
+/// Returns a file whose first line is that shebang: the same bytes unless the interpreter was replaced.
+pub(super) fn rewrite(bytes: &Arc<[u8]>, shebang: &Shebang) -> Arc<[u8]> {
+    if !shebang.replaced {
+        return Arc::clone(bytes);
+    }
+    let rest = bytes.iter().position(|byte| *byte == b'\n').map_or(&[][..], |newline| &bytes[newline..]);
+    [b"#!", shebang.text().as_bytes(), rest].concat().into()
+}
+
+/// Returns the first line, without `#!` and the newline, of bytes that start with exactly `#!`.
+fn first_line(bytes: &[u8]) -> Option<&[u8]> {
+    let line = bytes.strip_prefix(b"#!")?;
+    line.split(|byte| *byte == b'\n').next()
+}
+
+/// Returns what follows a leading `#!` line, or everything when there is none.
+pub(super) fn skip_line(bytes: &[u8]) -> &[u8] {
+    match first_line(bytes) {
+        Some(line) => bytes.get(line.len() + 3..).unwrap_or_default(),
+        None => bytes,
+    }
+}

@@ -1,0 +1,23 @@
+//! Scripts with the word `WANT_JSON` in them: their interpreter gets the script and the path of a JSON file.
+
+use crate::contract::args::encode_file;
+use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, native, shebang};
+
+#[derive(Debug)]
+pub(super) struct WantJson;
+
+impl ModuleKind for WantJson {
+    fn kind(&self) -> Kind {
+        Kind::WantJson
+    }
+
+    fn name(&self) -> &'static str {
+        "want_json"
+    }
+
+    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+        let line = shebang::read(request.bytes, request)?;
+        let module = shebang::rewrite(request.bytes, &line);
+        Ok(native::prepare(request, module, Some(encode_file(request.args)), Some(&line)))
+    }
+}

@@ -1,0 +1,54 @@
+//! WASI programs, components and core modules alike: the path of a JSON file in `argv[1]`, nothing on
+//! standard input.
+//!
+//! A `#!` line in front is taken off: it lets a kernel, and so an unmodified Ansible, start the file.
+
+use std::sync::Arc;
+
+use crate::contract::args::encode_file;
+use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, shebang};
+use crate::sandbox::invocation::{InputFile, Invocation, Program, WasmFormat, WasmProgram};
+
+/// The name of the arguments file.
+const ARGS_NAME: &str = "args.json";
+
+/// Where a guest finds it.
+const ARGS_PATH: &str = "/args/args.json";
+
+#[derive(Debug)]
+pub(super) struct Wasm {
+    kind: Kind,
+    name: &'static str,
+    format: WasmFormat,
+}
+
+pub(super) const COMPONENT: Wasm = Wasm { kind: Kind::Component, name: "component", format: WasmFormat::Component };
+pub(super) const CORE: Wasm = Wasm { kind: Kind::Core, name: "core", format: WasmFormat::Core };
+
+impl ModuleKind for Wasm {
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+        let program = WasmProgram {
+            bytes: without_line(request.bytes),
+            format: self.format,
+            argv: vec![request.module_name.to_owned(), ARGS_PATH.to_owned()],
+        };
+        // Only the guest's own copy of the file: nobody else can see it, and the guest cannot write it.
+        let args = InputFile { name: ARGS_NAME.to_owned(), contents: encode_file(request.args).into(), mode: 0o444 };
+        let invocation = Invocation { program: Program::Wasm(program), files: vec![args], stdin: Vec::new() };
+        Ok(Prepared { invocation, shebang: None })
+    }
+}
+
+/// The binary itself, not copied when there is no line to take off.
+fn without_line(bytes: &Arc<[u8]>) -> Arc<[u8]> {
+    let binary = shebang::skip_line(bytes);
+    if binary.len() == bytes.len() { Arc::clone(bytes) } else { binary.into() }
+}
