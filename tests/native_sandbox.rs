@@ -344,6 +344,8 @@ fn nothing_is_left_when_the_host_is_killed() {
         .arg("plays_the_host_when_asked")
         .env(PLAYED_COMMAND, format!("{}; : {}; sleep 600", room.daemon(), room.marker))
         .current_dir(room.tmp.path())
+        // Killed, it cannot remove its own temporary directory, so that lies in this one.
+        .env("TMPDIR", room.tmp.path())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
