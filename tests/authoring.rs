@@ -205,10 +205,10 @@ fn fails_when_cargo_does() {
     bench.write("hello/src/main.rs", "fn main() { nonsense }\n");
     bench.check_fails("hello", "failed to build `%/hello`: cargo ended with exit status: 101, see its messages");
     bench.write("hello/Cargo.toml", "nonsense");
-    bench.check_fails(
-        "hello",
-        "failed to read the package in `%/hello`: cargo ended with exit status: 101, see its messages",
-    );
+    let message = bench.build("hello").unwrap_err().to_string();
+    let (summary, said) = message.split_once('\n').unwrap();
+    assert_eq!(summary, format!("failed to read the package in `{}`, cargo said:", bench.path("hello").display()));
+    assert!(said.contains("Cargo.toml:1"), "{said}");
 }
 
 /// Scripts in the place of the author's tools. `rustc` knows its libraries in `lib`; cargo is real for
