@@ -1,1 +1,53 @@
-//! Placeholder.
+//! Ansible's argument specs: what options a module takes, whether given arguments fit, and the manual
+//! page that follows from both.
+//!
+//! One pure crate, because both sides need it: the SDK validates inside the module, the runner reads the
+//! same spec to show a module's manual and to learn which options designate host paths. The rules, their
+//! order and their messages are those of ansible-core 2.19's `ArgumentSpecValidator`, which
+//! `tests/argument_spec_oracle.py` compares with this crate.
+//!
+//! It does no I/O and reads no environment: variables for `$HOME/x` come in as a value.
+//!
+//! ```
+//! use modbox_argument_spec::{ArgumentSpec, NoEnvironment};
+//! use modbox_python_json::{Value, decode};
+//!
+//! let spec = ArgumentSpec::parse(&decode(r#"{"state": {"choices": ["present", "absent"]}}"#)?)?;
+//! let args = decode(r#"{"state": "gone"}"#)?;
+//! let validated = spec.validate(args.as_dict().unwrap(), &NoEnvironment);
+//! assert_eq!(
+//!     validated.errors[0].message,
+//!     "value of state must be one of: present, absent, got: gone"
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod constraints;
+mod convert;
+mod dict_text;
+mod environment;
+mod equality;
+mod error;
+mod literal;
+mod manual;
+mod metadata;
+mod no_log;
+mod number;
+mod parse;
+mod size;
+mod spec;
+mod sub_spec;
+mod validate;
+
+pub use environment::{Environment, NoEnvironment};
+pub use equality::python_eq;
+pub use error::SpecError;
+pub use metadata::{MAX_METADATA_BYTES, Metadata, SECTION_NAME};
+pub use spec::{
+    Access, ArgumentSpec, Constraints, DeprecatedAlias, OptionSpec, OptionType, PathOption, Removal, RequiredBy,
+    RequiredIf,
+};
+pub use validate::{Deprecation, ErrorKind, Validated, ValidationError};

@@ -242,7 +242,8 @@ impl Scanner<'_> {
         let high = self.hex4(at + 1).ok_or_else(|| self.error("Invalid \\uXXXX escape", at))?;
         let end = at + 5;
         // CPython looks for the partner only when something can follow it.
-        let partner = (0xD800..0xDC00).contains(&high) && self.bytes[end..].starts_with(b"\\u") && end + 6 < self.bytes.len();
+        let partner =
+            (0xD800..0xDC00).contains(&high) && self.bytes[end..].starts_with(b"\\u") && end + 6 < self.bytes.len();
         if !partner {
             return Ok((high, end));
         }

@@ -24,10 +24,15 @@
 
 mod decode;
 mod encode;
+mod from_value;
+mod serde_value;
 mod text;
+mod to_value;
 mod value;
 
 pub use decode::{DecodeError, MAX_DEPTH, MAX_INT_DIGITS, decode};
 pub use encode::encode;
+pub use from_value::{ConvertError, from_value};
 pub use text::{repr, str, str_repr};
+pub use to_value::to_value;
 pub use value::{BigInt, Dict, Surrogates, Value};

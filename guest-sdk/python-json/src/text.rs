@@ -158,10 +158,7 @@ mod tests {
 
     #[test]
     fn writes_containers_and_scalars() {
-        check(
-            r#"{"a": [1, true, null, 1.5, "x"], "b": {}}"#,
-            "{'a': [1, True, None, 1.5, 'x'], 'b': {}}",
-        );
+        check(r#"{"a": [1, true, null, 1.5, "x"], "b": {}}"#, "{'a': [1, True, None, 1.5, 'x'], 'b': {}}");
         check("[NaN, -Infinity, 1e400]", "[nan, -inf, inf]");
     }
 

@@ -12,9 +12,10 @@ pub type Dict = IndexMap<String, Value>;
 ///
 /// Equality is structural: `Int(1)` and `Float(1.0)` differ, unlike in Python, and `NaN` differs
 /// from itself.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub enum Value {
     /// `None`
+    #[default]
     Null,
     /// `True` or `False`
     Bool(bool),

@@ -1,0 +1,110 @@
+//! What a path's `$VAR` and `~` expand to: a value that the caller passes in.
+
+use indexmap::IndexMap;
+
+/// Answers what path expansion and environment fallbacks ask for.
+pub trait Environment {
+    /// Returns the value of an environment variable that is set.
+    fn variable(&self, name: &str) -> Option<String>;
+
+    /// Returns the home folder of a user, or of the current one. By default only the current user has
+    /// one, and `HOME` says where.
+    fn home(&self, user: Option<&str>) -> Option<String> {
+        if user.is_none() { self.variable("HOME") } else { None }
+    }
+}
+
+/// An environment without any variables: paths stay as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoEnvironment;
+
+impl Environment for NoEnvironment {
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+}
+
+impl Environment for IndexMap<String, String> {
+    fn variable(&self, name: &str) -> Option<String> {
+        self.get(name).cloned()
+    }
+}
+
+/// Expands `$NAME` and `${NAME}`, then a leading `~` or `~user`, as `os.path` does: what is not known
+/// stays as it is.
+pub(crate) fn expand_path(path: &str, environment: &dyn Environment) -> String {
+    expand_home(&expand_variables(path, environment), environment)
+}
+
+fn expand_variables(path: &str, environment: &dyn Environment) -> String {
+    let mut out = String::new();
+    let mut rest = path;
+    while let Some(dollar) = rest.find('$') {
+        out.push_str(&rest[..dollar]);
+        rest = &rest[dollar..];
+        let Some((name, length)) = variable_name(rest) else {
+            out.push('$');
+            rest = &rest[1..];
+            continue;
+        };
+        match environment.variable(name) {
+            Some(value) => out.push_str(&value),
+            None => out.push_str(&rest[..length]),
+        }
+        rest = &rest[length..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The name in `$NAME` or `${NAME}` at the start of a text, and how long the whole reference is.
+fn variable_name(text: &str) -> Option<(&str, usize)> {
+    let after = &text[1..];
+    if let Some(braced) = after.strip_prefix('{') {
+        let end = braced.find('}')?;
+        return Some((&braced[..end], end + 3));
+    }
+    let length = after.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    (length > 0).then(|| (&after[..length], length + 1))
+}
+
+fn expand_home(path: &str, environment: &dyn Environment) -> String {
+    let Some(after) = path.strip_prefix('~') else {
+        return path.to_owned();
+    };
+    let (user, rest) = after.split_at(after.find('/').unwrap_or(after.len()));
+    let Some(home) = environment.home((!user.is_empty()).then_some(user)) else {
+        return path.to_owned();
+    };
+    let expanded = format!("{}{rest}", home.trim_end_matches('/'));
+    if expanded.is_empty() { "/".to_owned() } else { expanded }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, expect: &str) {
+        let environment =
+            IndexMap::from([("HOME".to_owned(), "/root".to_owned()), ("A_1".to_owned(), "x y".to_owned())]);
+        assert_eq!(expand_path(path, &environment), expect);
+    }
+
+    #[test]
+    fn expands_what_is_known() {
+        check("$HOME/a", "/root/a");
+        check("/${A_1}b/$A_1", "/x yb/x y");
+        check("~", "/root");
+        check("~/x", "/root/x");
+        check("a/~", "a/~");
+    }
+
+    #[test]
+    fn leaves_the_rest() {
+        check("$nope/${nope}/$", "$nope/${nope}/$");
+        check("${HOME", "${HOME");
+        check("~nobody/x", "~nobody/x");
+        check("$HOMEx", "$HOMEx");
+    }
+}

@@ -1,0 +1,71 @@
+//! The values that must not show up in a module's output.
+//!
+//! A secret with lone surrogates is kept as text with U+FFFD in their place; masking compares likewise.
+
+use indexmap::IndexSet;
+use modbox_python_json::{Dict, Value, str};
+
+use crate::dict_text::dict_from_text;
+use crate::spec::{ArgumentSpec, OptionSpec, OptionType};
+
+/// Adds the secrets in `parameters`, as given: before any conversion.
+///
+/// # Errors
+///
+/// Ansible's message for sub-options that are no dict. The secrets found until then are kept.
+pub(crate) fn collect(spec: &ArgumentSpec, parameters: &Dict, secrets: &mut IndexSet<String>) -> Result<(), String> {
+    for (name, option) in &spec.options {
+        let Some(value) = parameters.get(name) else { continue };
+        if option.no_log == Some(true) && value.is_truthy() {
+            add(value, secrets);
+        }
+        collect_sub_options(name, option, value, secrets)?;
+    }
+    Ok(())
+}
+
+fn collect_sub_options(
+    name: &str,
+    option: &OptionSpec,
+    value: &Value,
+    secrets: &mut IndexSet<String>,
+) -> Result<(), String> {
+    let Some(sub_spec) = option.sub_spec.as_deref().filter(|_| option.holds_dicts() && *value != Value::Null) else {
+        return Ok(());
+    };
+    let items = value.as_list().unwrap_or_else(|| std::slice::from_ref(value));
+    for item in items {
+        match item {
+            Value::Dict(entries) => collect(sub_spec, entries, secrets)?,
+            Value::Str(_) | Value::Surrogates(_) => {
+                let Value::Dict(entries) = dict_from_text(&str(item))? else { continue };
+                collect(sub_spec, &entries, secrets)?;
+            }
+            // Ansible crashes on these a little later; here the type check reports them.
+            _ if option.option_type == OptionType::Dict && value.as_list().is_none() => {}
+            _ => {
+                let (wanted, found) = (option.option_type.name(), item.type_name());
+                let shown = str(item);
+                return Err(format!(
+                    "Value '{shown}' in the sub parameter field '{name}' must be a {wanted}, not '{found}'"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds every text and number in a value. Bools, null and empty text are no secrets.
+pub(crate) fn add(value: &Value, secrets: &mut IndexSet<String>) {
+    match value {
+        Value::Null | Value::Bool(_) => {}
+        Value::List(items) => items.iter().for_each(|item| add(item, secrets)),
+        Value::Dict(entries) => entries.values().for_each(|item| add(item, secrets)),
+        _ => {
+            let text = str(value);
+            if !text.is_empty() {
+                secrets.insert(text);
+            }
+        }
+    }
+}

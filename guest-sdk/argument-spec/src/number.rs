@@ -1,0 +1,126 @@
+//! `int` and `float` options: what Python's `decimal.Decimal` and `float()` make of text.
+
+use modbox_python_json::{MAX_INT_DIGITS, Value};
+
+/// Returns the integer that a value stands for, if it stands for one: `2.0`, `" 42 "`, `"4.0"`, `"1e3"`.
+pub(crate) fn to_int(value: &Value) -> Option<Value> {
+    match value {
+        Value::Int(_) | Value::BigInt(_) | Value::Bool(_) => Some(value.clone()),
+        Value::Float(number) if number.is_finite() && number.fract() == 0.0 => {
+            Value::int_from_decimal(&format!("{number:.0}"))
+        }
+        Value::Str(text) => int_from_text(text),
+        _ => None,
+    }
+}
+
+/// Decimal text with optional sign, fraction and exponent. As in Python, underscores count for nothing.
+fn int_from_text(text: &str) -> Option<Value> {
+    let text: String = python_strip(text).chars().filter(|c| *c != '_').collect();
+    let (negative, unsigned) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(&text)),
+    };
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
+        None => (unsigned, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let shift = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+    let digits = shifted(digits.trim_start_matches('0'), shift)?;
+    Value::int_from_decimal(&format!("{}{digits}", if negative { "-" } else { "" }))
+}
+
+/// Digits times ten to the power of `shift`, if that is an integer of bearable size.
+fn shifted(digits: &str, shift: i64) -> Option<String> {
+    if digits.is_empty() {
+        return Some("0".to_owned());
+    }
+    if let Ok(zeros) = usize::try_from(shift) {
+        let fits = digits.len().checked_add(zeros)? <= MAX_INT_DIGITS;
+        return fits.then(|| format!("{digits}{}", "0".repeat(zeros)));
+    }
+    let cut = digits.len().checked_sub(usize::try_from(shift.unsigned_abs()).ok()?)?;
+    let (whole, fraction) = digits.split_at(cut);
+    fraction.bytes().all(|byte| byte == b'0').then(|| if whole.is_empty() { "0".to_owned() } else { whole.to_owned() })
+}
+
+/// Returns the float that a value stands for, if it stands for one.
+pub(crate) fn to_float(value: &Value) -> Option<f64> {
+    match value {
+        Value::Float(number) => Some(*number),
+        Value::Bool(truth) => Some(if *truth { 1.0 } else { 0.0 }),
+        Value::Int(number) => number.to_string().parse().ok(),
+        // Python raises OverflowError for what a float cannot hold; Ansible does not expect it.
+        Value::BigInt(number) => number.as_str().parse().ok().filter(|float: &f64| float.is_finite()),
+        Value::Str(text) => float_from_text(python_strip(text)),
+        _ => None,
+    }
+}
+
+/// Rust reads the same floats as Python, except for underscores between digits.
+fn float_from_text(text: &str) -> Option<f64> {
+    let bytes = text.as_bytes();
+    let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+    let misplaced =
+        |(at, byte): (usize, &u8)| *byte == b'_' && !(is_digit(at.checked_sub(1)) && is_digit(at.checked_add(1)));
+    if bytes.iter().enumerate().any(misplaced) {
+        return None;
+    }
+    text.replace('_', "").parse().ok()
+}
+
+/// Removes the white space that Python's `str.strip` removes: Unicode's, and the separators U+001C to
+/// U+001F.
+pub(crate) fn python_strip(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_int(value: impl Into<Value>, expect: Option<&str>) {
+        let got = to_int(&value.into()).map(|int| modbox_python_json::str(&int));
+        assert_eq!(got.as_deref(), expect);
+    }
+
+    #[test]
+    fn reads_integers_as_decimal_does() {
+        check_int(" 42 ", Some("42"));
+        check_int("4.0", Some("4"));
+        check_int("1e3", Some("1000"));
+        check_int("0644", Some("644"));
+        check_int("12.50e1", Some("125"));
+        check_int("_1_0_", Some("10"));
+        check_int("-0", Some("0"));
+        check_int(".0", Some("0"));
+        check_int("100e-2", Some("1"));
+        check_int(2.0, Some("2"));
+        check_int(true, Some("True"));
+    }
+
+    #[test]
+    fn refuses_what_is_no_integer() {
+        for text in ["", "x", "4.5", "inf", "nan", "0x10", "--1", "1e-1", ".", "1e99999999999999999999", "1e9999", "e1"]
+        {
+            check_int(text, None);
+        }
+        check_int(2.5, None);
+        check_int(f64::INFINITY, None);
+    }
+
+    #[test]
+    fn reads_floats_as_python_does() {
+        assert_eq!(to_float(&"1_0.5".into()), Some(10.5));
+        assert_eq!(to_float(&" -1e3\n".into()), Some(-1000.0));
+        assert_eq!(to_float(&"1__0".into()), None);
+        assert_eq!(to_float(&"_1".into()), None);
+        assert_eq!(to_float(&true.into()), Some(1.0));
+    }
+}

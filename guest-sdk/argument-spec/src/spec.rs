@@ -1,0 +1,256 @@
+//! The argument spec as a value: options, their types, and the rules between them.
+//!
+//! Holding an [`ArgumentSpec`] means that its keys were known and did not contradict each other; see
+//! `parse.rs`. It says nothing about any arguments.
+
+use indexmap::IndexMap;
+use modbox_python_json::Value;
+
+/// The options a module takes, and the rules between them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ArgumentSpec {
+    /// The options by name, in the order in which they were written.
+    pub options: IndexMap<String, OptionSpec>,
+    /// The rules between options.
+    pub constraints: Constraints,
+}
+
+/// One option. [`OptionSpec::default`] is an optional string.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OptionSpec {
+    /// What values are converted to.
+    pub option_type: OptionType,
+    /// What the items of a list are converted to.
+    pub elements: Option<OptionType>,
+    /// Whether the option has to be given.
+    pub required: bool,
+    /// The value of an option that is not given.
+    pub default: Option<Value>,
+    /// The values that are allowed; `None` allows all.
+    pub choices: Option<Vec<Value>>,
+    /// Other names of the option.
+    pub aliases: Vec<String>,
+    /// Those aliases that will go away.
+    pub deprecated_aliases: Vec<DeprecatedAlias>,
+    /// Whether values are secrets; `None` when the spec does not say.
+    pub no_log: Option<bool>,
+    /// What the module does to a path that the caller names: the host grants that path this access.
+    pub access: Option<Access>,
+    /// Environment variables that give the value of an absent option: the first one that is set.
+    pub fallback: Vec<String>,
+    /// Whether an absent dict is made from the defaults of its own options.
+    pub apply_defaults: bool,
+    /// The options of a dict, or of each dict in a list.
+    pub sub_spec: Option<Box<ArgumentSpec>>,
+    /// When the option itself will go away.
+    pub removal: Option<Removal>,
+    /// What the option means, one paragraph an item.
+    pub description: Vec<String>,
+    /// Since which version of the module there is this option.
+    pub version_added: Option<String>,
+}
+
+/// Ansible's option types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OptionType {
+    /// Text; anything else becomes Python's `str()` of it.
+    #[default]
+    Str,
+    /// An integer of any size.
+    Int,
+    /// A float.
+    Float,
+    /// A boolean, or one of the words for it.
+    Bool,
+    /// A list; a string is split at commas.
+    List,
+    /// A dict; a string is read as JSON, as a Python literal, or as `key=value` words.
+    Dict,
+    /// A path, with `$VAR` and `~` expanded.
+    Path,
+    /// The value as it is.
+    Raw,
+    /// JSON text (`json`).
+    Json,
+    /// JSON text, under its other name (`jsonarg`).
+    JsonArg,
+    /// A number of bytes, such as `1.5M`.
+    Bytes,
+    /// A number of bits, such as `10Mb`.
+    Bits,
+}
+
+impl OptionType {
+    /// Every type, in the order in which Ansible's documentation has them.
+    pub const ALL: [Self; 12] = [
+        Self::Str,
+        Self::List,
+        Self::Dict,
+        Self::Bool,
+        Self::Int,
+        Self::Float,
+        Self::Path,
+        Self::Raw,
+        Self::JsonArg,
+        Self::Json,
+        Self::Bytes,
+        Self::Bits,
+    ];
+
+    /// Returns Ansible's name of the type.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Str => "str",
+            Self::Int => "int",
+            Self::Float => "float",
+            Self::Bool => "bool",
+            Self::List => "list",
+            Self::Dict => "dict",
+            Self::Path => "path",
+            Self::Raw => "raw",
+            Self::Json => "json",
+            Self::JsonArg => "jsonarg",
+            Self::Bytes => "bytes",
+            Self::Bits => "bits",
+        }
+    }
+
+    /// Returns the type with that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|option_type| option_type.name() == name)
+    }
+}
+
+/// What a module does to a path that one of its options names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Reads it.
+    Read,
+    /// Reads and changes it.
+    Write,
+}
+
+impl Access {
+    /// Returns the word used in specs: `read` or `write`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
+/// When something goes away, and whose version that is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Removal {
+    /// The version that no longer has it.
+    pub version: Option<String>,
+    /// The day of the release that no longer has it.
+    pub date: Option<String>,
+    /// The collection that the version or date belongs to.
+    pub collection_name: Option<String>,
+}
+
+/// An alias that will go away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeprecatedAlias {
+    /// The alias.
+    pub name: String,
+    /// When it goes away.
+    pub removal: Removal,
+}
+
+/// The rules between the options of one level.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Constraints {
+    /// Groups of options of which only one may be given.
+    pub mutually_exclusive: Vec<Vec<String>>,
+    /// Groups of options that are given all or none.
+    pub required_together: Vec<Vec<String>>,
+    /// Groups of options of which one has to be given.
+    pub required_one_of: Vec<Vec<String>>,
+    /// Options that are required when another one has a certain value.
+    pub required_if: Vec<RequiredIf>,
+    /// Options that are required when another one is given.
+    pub required_by: Vec<RequiredBy>,
+}
+
+/// When option `key` is `value`, `requirements` are required: all of them, or any.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequiredIf {
+    /// The option looked at.
+    pub key: String,
+    /// The value that makes the others required.
+    pub value: Value,
+    /// The options that become required.
+    pub requirements: Vec<String>,
+    /// Whether one of them is enough.
+    pub any_is_enough: bool,
+}
+
+/// When option `key` is given, `requirements` are required.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequiredBy {
+    /// The option looked at.
+    pub key: String,
+    /// The options that become required.
+    pub requirements: Vec<String>,
+}
+
+/// An option whose values are paths, found anywhere in a spec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathOption<'a> {
+    /// The option's name at the top level.
+    pub name: &'a str,
+    /// Its other names.
+    pub aliases: &'a [String],
+    /// Whether its value is a list of paths.
+    pub list: bool,
+    /// What the module does to the path, if the spec says so.
+    pub access: Option<Access>,
+}
+
+impl ArgumentSpec {
+    /// Returns the top-level options whose values are paths (`type: path`, or a list with
+    /// `elements: path`), in order. Only those with an [`Access`] designate anything.
+    pub fn path_options(&self) -> impl Iterator<Item = PathOption<'_>> {
+        self.options.iter().filter(|(_, option)| option.is_path()).map(|(name, option)| PathOption {
+            name,
+            aliases: &option.aliases,
+            list: option.option_type == OptionType::List,
+            access: option.access,
+        })
+    }
+
+    /// Returns whether a name is an option or the alias of one.
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
+        self.options.contains_key(name)
+            || self.options.values().any(|option| option.aliases.iter().any(|alias| alias == name))
+    }
+}
+
+impl OptionSpec {
+    /// Returns whether values are paths, or lists of paths.
+    #[must_use]
+    pub fn is_path(&self) -> bool {
+        self.option_type == OptionType::Path
+            || (self.option_type == OptionType::List && self.elements == Some(OptionType::Path))
+    }
+
+    /// Returns whether values are dicts, or lists of dicts: only those have options of their own.
+    #[must_use]
+    pub fn holds_dicts(&self) -> bool {
+        self.option_type == OptionType::Dict
+            || (self.option_type == OptionType::List && self.elements == Some(OptionType::Dict))
+    }
+
+    /// Returns the default, unless it is null: Ansible makes no difference between null and none.
+    #[must_use]
+    pub fn default_value(&self) -> Option<&Value> {
+        self.default.as_ref().filter(|default| **default != Value::Null)
+    }
+}
