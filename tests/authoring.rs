@@ -7,10 +7,13 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-use modbox::authoring::{AuthoringContext, BuildError, BuildOptions, BuiltModule, build, build_if_stale, find_fresh};
+use modbox::authoring::{
+    AuthoringContext, BuildError, BuildOptions, BuiltModule, NewOptions, build, build_if_stale, find_fresh, new_project,
+};
 use modbox::sandbox::cleanup::Cleanup;
 
 /// A script that is written while another test starts a process is open in that process for a moment, and the
@@ -205,10 +208,38 @@ fn fails_when_cargo_does() {
     bench.write("hello/src/main.rs", "fn main() { nonsense }\n");
     bench.check_fails("hello", "failed to build `%/hello`: cargo ended with exit status: 101, see its messages");
     bench.write("hello/Cargo.toml", "nonsense");
-    bench.check_fails(
-        "hello",
-        "failed to read the package in `%/hello`: cargo ended with exit status: 101, see its messages",
-    );
+    let message = bench.build("hello").unwrap_err().to_string();
+    let (summary, said) = message.split_once('\n').unwrap();
+    assert_eq!(summary, format!("failed to read the package in `{}`, cargo said:", bench.path("hello").display()));
+    assert!(said.contains("Cargo.toml:1"), "{said}");
+}
+
+#[test]
+fn a_new_project_builds_and_its_tests_pass() {
+    let mut bench = Bench::new();
+    // The workspace's own lock file and crates, so that nothing is downloaded.
+    bench.env.insert("CARGO_NET_OFFLINE".into(), "true".into());
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let options = NewOptions { sdk: Some(workspace.join("guest-sdk")) };
+    let project = bench.with(|cx| new_project(cx, Path::new(""), "motd", &options)).unwrap();
+    fs::copy(workspace.join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+
+    let module = bench.build("motd").unwrap();
+    assert_eq!(module.component, bench.path("motd/target/modbox/motd.wasm"));
+    Bench::check_component(&module);
+    let bytes = read(&module.component);
+    let name = b"modbox:module";
+    assert!(bytes.windows(name.len()).any(|window| window == name), "the metadata is in it");
+    assert!(bench.find_fresh("motd").is_some());
+
+    #[expect(clippy::disallowed_methods, reason = "the author types this one")]
+    let mut tests = Command::new("cargo");
+    tests.args(["test", "--quiet"]).current_dir(&project).env_clear();
+    tests.envs(bench.env.iter().filter(|(name, _)| !name.to_string_lossy().starts_with("CARGO_PKG")));
+    let output = tests.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(!told.contains("running 0 tests"), "{told}");
 }
 
 /// Scripts in the place of the author's tools. `rustc` knows its libraries in `lib`; cargo is real for

@@ -227,6 +227,11 @@ fn too_many_processes_end_the_run() {
         format!("i=0; while [ $i -lt 300 ]; do sleep 600 & i=$((i+1)); done; wait; : {marker}"),
         format!("perl -e 'fork for 1..9; sleep 600; # {marker}'"),
         format!("perl -e 'use POSIX; for (1..9) {{ fork; POSIX::setsid() }} sleep 600; # {marker}'"),
+        // Busy ones, who besides keep the launcher from running; the pipe bounds them should it fail.
+        format!(
+            "perl -e 'use POSIX; pipe(R, W); syswrite W, \"x\" x 200; close W; \
+             while (sysread R, $_, 1) {{ fork; POSIX::setsid() }} 1 while 1; # {marker}'"
+        ),
     ] {
         room.assert_limit(&bomb, LimitKind::Processes, 20);
     }
@@ -339,6 +344,8 @@ fn nothing_is_left_when_the_host_is_killed() {
         .arg("plays_the_host_when_asked")
         .env(PLAYED_COMMAND, format!("{}; : {}; sleep 600", room.daemon(), room.marker))
         .current_dir(room.tmp.path())
+        // Killed, it cannot remove its own temporary directory, so that lies in this one.
+        .env("TMPDIR", room.tmp.path())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();

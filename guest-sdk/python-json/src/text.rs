@@ -104,7 +104,9 @@ fn write_escape(out: &mut String, code: u32) {
     .expect("a String takes every write");
 }
 
-/// `str.isprintable` of one character: everything but "Other" and "Separator", the space excepted.
+/// `str.isprintable` of one character: everything but "Other" and "Separator", the space excepted. Python
+/// has an edition of Unicode for each of its releases; a character that is newer than a release is escaped by
+/// that release and not here.
 fn is_printable(c: char) -> bool {
     use GeneralCategory as G;
     c == ' '

@@ -1,7 +1,8 @@
 //! Why a module could not be built, or a project not be made.
 //!
 //! Each message names the thing and, where the author can mend it, what to type. What cargo itself says about
-//! the author's code is not repeated here: it went to standard error as it came.
+//! the author's code is not repeated here: it went to standard error as it came. Cargo is quoted only about a
+//! manifest that it cannot read.
 
 use std::io;
 use std::path::PathBuf;
@@ -104,12 +105,12 @@ pub enum BuildError {
         reason: TargetMissing,
     },
     /// Cargo could not read the package.
-    #[error("failed to read the package in `{}`: cargo ended with {status}, see its messages", dir.display())]
+    #[error("failed to read the package in `{}`, cargo said:\n{detail}", dir.display())]
     Manifest {
         /// What was asked for.
         dir: PathBuf,
-        /// How cargo ended.
-        status: ExitStatus,
+        /// What cargo said, on several lines.
+        detail: String,
     },
     /// Cargo could not build the package.
     #[error("failed to build `{}`: cargo ended with {status}, see its messages", dir.display())]

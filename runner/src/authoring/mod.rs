@@ -19,12 +19,15 @@ mod dep_info;
 mod environment;
 mod error;
 mod messages;
+mod name;
 mod output;
 mod package;
 mod process;
+mod project;
 mod stamp;
 mod toolchain;
 
 pub use build::{BuildOptions, BuiltModule, build, build_if_stale, find_fresh};
 pub use context::AuthoringContext;
 pub use error::{BuildError, NewError, TargetMissing};
+pub use project::{NewOptions, new_project};

@@ -57,11 +57,12 @@ pub(super) fn read(
     let manifest = dir.join("Cargo.toml");
     let mut args = ["metadata", "--no-deps", "--format-version=1", "--manifest-path"].map(OsString::from).to_vec();
     args.push(manifest.clone().into());
-    let tool = toolchain.tool(&toolchain.cargo, &args, Stderr::Inherited);
+    // Kept, because the build would print the same warnings again.
+    let tool = toolchain.tool(&toolchain.cargo, &args, Stderr::Captured);
     let (ended, answer) = process::output(&cx.cleanup, &tool)
         .map_err(|source| BuildError::Run { program: toolchain.cargo.clone(), source })?;
     if !ended.status.success() {
-        return Err(BuildError::Manifest { dir: dir.clone(), status: ended.status });
+        return Err(BuildError::Manifest { dir: dir.clone(), detail: ended.stderr });
     }
     choose(dir, &manifest, &answer, binary)
 }

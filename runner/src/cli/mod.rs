@@ -73,7 +73,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
         Command::Inspect(args) => commands::inspect::run(&context, &args),
         Command::Doc(args) => commands::doc::run(&context, &args),
         Command::Build(args) => commands::build::run(&context, &args),
-        Command::New(_) => Ok(ExitStatus::Internal),
+        Command::New(args) => commands::new::run(&context, &args),
         Command::Cache(args) => commands::cache::run(&context, &args.command),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(),

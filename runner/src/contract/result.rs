@@ -8,6 +8,9 @@
 //! - Whenever the output was refused, `module_stdout`, `module_stderr` and `rc` say what it was; Ansible keeps
 //!   them only when the output was not JSON.
 //! - Facts are not stored here, so nothing warns about facts that must not be stored.
+//! - Ansible checks each object as soon as it has read it, we check a document that is JSON as a whole: of two
+//!   reasons to refuse an output, an error in its JSON is named first.
+//! - Bytes that are not UTF-8 are U+FFFD in the warning about junk, not lone surrogates.
 
 use modbox_python_json::{Dict, Value, decode, encode, str as python_str};
 

@@ -288,7 +288,11 @@ fn unwrap_tagged(mut entries: Dict) -> Result<Value, Refusal> {
     if !missing.is_empty() {
         return Err(missing_arguments(function, "positional", &missing));
     }
-    entries.shift_remove("value").ok_or_else(|| unknown("value"))
+    if entries["tags"].as_list().is_none() {
+        // Ansible's message lists its classes of tags, in another order every time.
+        return Err(Refusal::Task(format!("tags must be a list instead of {}", type_repr(&entries["tags"]))));
+    }
+    Ok(entries.shift_remove("value").unwrap_or(Value::Null))
 }
 
 /// Returns the class of a resolved value that is a typed object.

@@ -2,7 +2,7 @@
 //!
 //! A kind is pure: module bytes and arguments in, an [`Invocation`] out. It reads no file, starts nothing
 //! and knows no other kind, so that its rules can be tested as a table. [`detect`] finds the kind of
-//! some bytes; [`ALL`] is the registry. To add a kind: a file, a variant of [`Kind`], a line in [`ALL`].
+//! some bytes; `ALL` is the registry. To add a kind: a file, a variant of [`Kind`], a line in `ALL`.
 //!
 //! What the native kinds share is not a kind: `native` lays out files and the command, `shebang` reads
 //! and overrides interpreter lines.

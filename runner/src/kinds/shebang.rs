@@ -50,7 +50,7 @@ pub(super) fn read(bytes: &[u8], request: &Request<'_>) -> Result<Shebang, Prepa
 fn replacement<'a>(interpreter: &str, request: &Request<'a>) -> Option<&'a str> {
     let name = interpreter.rsplit('/').next().unwrap_or(interpreter).trim();
     let given = request.interpreters.get(name).map(|other| other.trim()).filter(|other| !other.is_empty());
-    given.or(request.default_python.filter(|_| name == "python"))
+    given.or_else(|| request.default_python.filter(|_| name == "python"))
 }
 
 /// Returns a file whose first line is that shebang: the same bytes unless the interpreter was replaced.

@@ -119,7 +119,7 @@ fn interpreters_are_replaced_by_base_name() {
         let script = format!("#!{line}\nbody\n");
         let (got, module, _) = native(case, Kind::WantJson, script.as_bytes());
         assert!(got.starts_with(&format!("{command} ")), "{got} for {line:?}");
-        let expect = rewritten.map_or(script.clone(), |line| format!("#!{line}\nbody\n"));
+        let expect = rewritten.map_or_else(|| script.clone(), |line| format!("#!{line}\nbody\n"));
         assert_eq!(String::from_utf8(module).unwrap(), expect);
         assert_eq!(
             prepare_with(case, Kind::WantJson, script.as_bytes()).unwrap().shebang.unwrap(),

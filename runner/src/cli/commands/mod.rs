@@ -6,5 +6,5 @@ pub(crate) mod doc;
 pub(crate) mod file;
 pub(crate) mod inspect;
 pub(crate) mod manual;
-//pub(crate) mod new;
+pub(crate) mod new;
 pub(crate) mod run;

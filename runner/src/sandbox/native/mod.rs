@@ -15,11 +15,13 @@
 //! launcher ([`launcher`])
 //! 1. open `/proc`; 2. start a session; 3. become a subreaper; 4. hide inherited descriptors; 5. enter
 //!    the working directory; 6. listen for ended children; 7. set resource limits; 8. start the shell;
-//!    9. watch its tree; 10. kill what is left of it.
+//!    9. go before all others, if root; 10. watch the tree; 11. kill what is left of it.
 //!
 //! Each process watches the other. The launcher kills the tree when the host is gone, even by SIGKILL;
-//! the host does so when the launcher is gone or does not answer. What escapes: a module that kills the
-//! launcher *and* left a process in a session of its own. Only a PID namespace can prevent that.
+//! the host does so when the launcher is gone or does not answer. Two things are left to a PID namespace
+//! with a limit of its own: a module that kills the launcher *and* left a process in another session
+//! leaves that process; and a bomb of busy processes under a user who is not root ends late, since
+//! without the right to go first the launcher waits for its turn among them.
 
 mod attend;
 mod files;

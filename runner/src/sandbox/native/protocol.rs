@@ -156,8 +156,8 @@ pub(super) fn receive<M: DeserializeOwned>(mut stream: impl Read) -> io::Result<
     if length > MAX_MESSAGE {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the message is too long"));
     }
-    // Not allocated ahead: the length is only a claim.
-    let mut json = Vec::new();
+    // The length is only a claim; no more is allocated ahead than most messages need.
+    let mut json = Vec::with_capacity(16 << 10);
     stream.take(u64::from(length)).read_to_end(&mut json)?;
     if json.len() < usize::try_from(length).unwrap_or(usize::MAX) {
         return Err(io::ErrorKind::UnexpectedEof.into());

@@ -1,4 +1,4 @@
-//! The two system calls that no safe wrapper offers.
+//! The three system calls that no safe wrapper offers.
 //!
 //! Kept in one small file so that all unsafe code of native runs is read in one sitting. Nothing here
 //! decides anything.
@@ -52,5 +52,30 @@ pub(super) fn close_on_exec_from(first: libc::c_uint) -> io::Result<()> {
     // descriptors: none is closed, so no owner of a descriptor is invalidated. The raw system call is
     // used because glibc has a wrapper only since 2.34.
     let status = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Makes this process run before all ordinary ones, but nothing that it starts.
+///
+/// A nice value would not do: where the kernel groups processes by session for scheduling, it counts
+/// only inside the group, and each process of a bomb can be a group of its own.
+///
+/// # Errors
+///
+/// What the kernel says: not permitted, unless root asks.
+#[expect(unsafe_code, reason = "rustix does not wrap sched_setscheduler")]
+pub(super) fn run_before_others() -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: sched_setscheduler reads one `sched_param` through its third argument, which points to a
+    // live local of that type; zero means the calling thread. The raw system call is used because
+    // musl's function of that name only says that there is none.
+    let status = unsafe {
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            0,
+            libc::SCHED_RR | libc::SCHED_RESET_ON_FORK,
+            std::ptr::from_ref(&parameters),
+        )
+    };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

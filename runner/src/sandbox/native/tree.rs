@@ -19,6 +19,9 @@ const MAX_PROC_FILE: u64 = 16 << 10;
 /// The unit of times in `/proc`, USER_HZ: 100 on every architecture that Linux still has.
 const MICROS_PER_TICK: u64 = 10_000;
 
+/// More processes than this are taken for a bomb when they are killed.
+const MANY: usize = 32;
+
 /// How long to wait for killed processes to go before looking for more.
 pub(super) const KILL_ROUND: Duration = Duration::from_millis(5);
 
@@ -113,9 +116,38 @@ impl Proc {
     }
 }
 
-/// Kills processes and the process groups they are in, except `spared`: a group is killed in one step
-/// that no fork slips through, which is what ends a fork bomb.
-pub(super) fn kill(processes: &[Process], spared: Pid) {
+/// Kills what `find` finds, once, and returns it. More may have been born meanwhile, so this belongs into
+/// a loop.
+///
+/// # Errors
+///
+/// When `/proc` cannot be listed.
+pub(super) fn kill(find: impl Fn() -> io::Result<Vec<Process>>, spared: Pid) -> io::Result<Vec<Process>> {
+    let mut found = find()?;
+    if found.len() > MANY {
+        // A bomb grows back as fast as it is killed. What is stopped does not fork, so after this only
+        // those are moving that were born during the look.
+        signal(&found, spared, Signal::STOP);
+        found = find()?;
+    }
+    signal(&found, spared, Signal::KILL);
+    Ok(found)
+}
+
+/// Kills what `find` finds, again and again, until it finds no living process or patience ends.
+pub(super) fn kill_all(find: impl Fn() -> io::Result<Vec<Process>>, spared: Pid, patience: Duration) {
+    let end = Instant::now() + patience;
+    while let Ok(found) = kill(&find, spared) {
+        if found.iter().all(|process| process.zombie) || Instant::now() >= end {
+            return;
+        }
+        std::thread::sleep(KILL_ROUND);
+    }
+}
+
+/// Signals processes and the process groups that they are in: a group is signalled in one step that no
+/// fork slips through.
+fn signal(processes: &[Process], spared: Pid, signal: Signal) {
     let mut groups: Vec<i32> = processes.iter().map(|process| process.group).collect();
     groups.sort_unstable();
     groups.dedup();
@@ -124,23 +156,11 @@ pub(super) fn kill(processes: &[Process], spared: Pid) {
     for group in groups.into_iter().filter(|&group| group != spared.as_raw_pid()) {
         if let Some(group) = Pid::from_raw(group) {
             // Whatever this says, the next look decides.
-            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+            let _ = rustix::process::kill_process_group(group, signal);
         }
     }
     for process in processes.iter().filter(|process| !process.zombie) {
-        let _ = rustix::process::kill_process(process.pid, Signal::KILL);
-    }
-}
-
-/// Kills what `find` finds, again and again, until it finds no living process or patience ends.
-pub(super) fn kill_all(find: impl Fn() -> io::Result<Vec<Process>>, spared: Pid, patience: Duration) {
-    let end = Instant::now() + patience;
-    while let Ok(found) = find() {
-        if found.iter().all(|process| process.zombie) || Instant::now() >= end {
-            return;
-        }
-        kill(&found, spared);
-        std::thread::sleep(KILL_ROUND);
+        let _ = rustix::process::kill_process(process.pid, signal);
     }
 }
 

@@ -1,0 +1,214 @@
+//! One call of a module's function, from a dict of arguments to a dict of results: everything but files
+//! and streams, so that a module's own tests can call it too.
+
+use modbox_argument_spec::{Environment, ErrorKind, Metadata, Validated};
+use modbox_python_json::{Dict, Value, from_value};
+use serde::de::DeserializeOwned;
+
+use crate::internal_args::InternalArgs;
+use crate::mask::Secrets;
+use crate::module::{Deprecation, Module};
+use crate::result::{Diff, Exit, Failure};
+
+/// What a call ended with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// The result, with secrets masked.
+    pub result: Dict,
+    /// Whether the result is a failure.
+    pub failed: bool,
+}
+
+impl Finished {
+    pub(crate) fn failure(message: &str) -> Self {
+        let result = Dict::from_iter([("failed".to_owned(), true.into()), ("msg".to_owned(), message.into())]);
+        Self { result, failed: true }
+    }
+}
+
+/// The environment of this process, for paths with `$VAR` and `~`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessEnvironment;
+
+impl Environment for ProcessEnvironment {
+    fn variable(&self, name: &str) -> Option<String> {
+        // `std::env::var` panics on a name that no variable can have.
+        let possible = !name.is_empty() && !name.contains(['=', '\0']);
+        possible.then(|| std::env::var(name).ok())?
+    }
+}
+
+/// Validates arguments (internal ones among them), calls a module's function, and completes its result.
+pub fn call<A: DeserializeOwned>(
+    metadata: &Metadata,
+    mut arguments: Dict,
+    environment: &dyn Environment,
+    run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>,
+) -> Finished {
+    let taken = InternalArgs::take(&mut arguments);
+    let validated = metadata.argument_spec.validate(&arguments, environment);
+    let mut module = module_for(metadata, taken.clone().unwrap_or_default(), &validated);
+    crate::entry::remember_secrets(&module.secrets);
+    if let Err(message) = taken {
+        return finish(&module, Err(Failure::new(message)));
+    }
+    if let Some(message) = first_error(&module, &validated) {
+        return finish(&module, Err(Failure::new(message)));
+    }
+    if module.check_mode() && !metadata.supports_check_mode {
+        let reason = format!("remote module ({}) does not support check mode", module.name);
+        return finish(&module, Ok(Exit::skipped(reason)));
+    }
+    let own = metadata.argument_spec.options.keys();
+    let own: Dict = own.filter_map(|name| Some((name.clone(), validated.parameters.get(name)?.clone()))).collect();
+    let outcome = match from_value(Value::Dict(own)) {
+        Ok(args) => run(args, &mut module),
+        Err(error) => Err(Failure::new(format!("failed to read the arguments: {error}"))),
+    };
+    finish(&module, outcome)
+}
+
+fn module_for(metadata: &Metadata, internal: InternalArgs, validated: &Validated) -> Module {
+    let deprecation = |found: &modbox_argument_spec::Deprecation| Deprecation {
+        message: found.message.clone(),
+        version: found.removal.version.clone(),
+        date: found.removal.date.clone(),
+        collection_name: found.removal.collection_name.clone(),
+    };
+    Module {
+        name: internal.module_name.clone().unwrap_or_else(|| metadata.name.clone()),
+        internal,
+        parameters: validated.parameters.clone(),
+        secrets: Secrets::from(validated),
+        warnings: validated.warnings.clone(),
+        deprecations: validated.deprecations.iter().map(deprecation).collect(),
+    }
+}
+
+/// The message of the first error, which is the one that Ansible shows.
+fn first_error(module: &Module, validated: &Validated) -> Option<String> {
+    let error = validated.errors.first()?;
+    if error.kind != ErrorKind::Unsupported {
+        return Some(error.message.clone());
+    }
+    let shown = || format!("Unsupported parameters for ({}) module: {}", module.name, error.message);
+    (!module.internal.ignore_unknown_opts).then(shown)
+}
+
+fn finish(module: &Module, outcome: Result<Exit, Failure>) -> Finished {
+    match outcome {
+        Ok(Exit { mut entries, mut diffs }) => {
+            if module.diff_wanted() && !diffs.is_empty() {
+                let diff = if diffs.len() == 1 {
+                    diffs.remove(0).into_value()
+                } else {
+                    Value::List(diffs.into_iter().map(Diff::into_value).collect())
+                };
+                entries.insert("diff".to_owned(), diff);
+            }
+            Finished { result: module.complete(entries), failed: false }
+        }
+        Err(Failure { message, mut entries }) => {
+            entries.insert("failed".to_owned(), true.into());
+            entries.insert("msg".to_owned(), message.into());
+            Finished { result: module.complete(entries), failed: true }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use modbox_argument_spec::NoEnvironment;
+    use modbox_python_json::{decode, encode};
+    use serde::Deserialize;
+
+    #[derive(Deserialize)]
+    struct Args {
+        a: Option<u8>,
+        p: Option<String>,
+    }
+
+    fn run(args: Args, module: &mut Module) -> Result<Exit, Failure> {
+        module.warn("w1");
+        module.warn("w1");
+        if args.a == Some(1) {
+            return Err(Failure::new(format!("bad {}", args.p.unwrap_or_default())).with("rc", 3));
+        }
+        let diff = Diff::new("a", "b").headers("x", "y");
+        Ok(Exit::changed().with("k", args.p).diff(diff))
+    }
+
+    #[track_caller]
+    fn check(check_mode: bool, json: &str, expect: &str) {
+        let spec = r#"{"a": {"type": "int", "aliases": ["aa"]}, "p": {"no_log": true}}"#;
+        let metadata = format!(r#"{{"name": "m", "supports_check_mode": {check_mode}, "argument_spec": {spec}}}"#);
+        let metadata = Metadata::from_json(&metadata).unwrap();
+        let arguments = decode(json).unwrap().as_dict().unwrap().clone();
+        let mut finished = call(&metadata, arguments, &NoEnvironment, run);
+        finished.result.shift_remove("invocation");
+        assert_eq!(encode(&finished.result.into()), expect, "for {json}");
+    }
+
+    #[test]
+    fn completes_results() {
+        check(true, "{}", r#"{"changed": true, "k": null, "warnings": ["w1"]}"#);
+        check(
+            true,
+            r#"{"_ansible_diff": true, "aa": "2"}"#,
+            concat!(
+                r#"{"changed": true, "k": null, "diff": {"before": "a", "after": "b", "before_header": "x", "#,
+                r#""after_header": "y"}, "warnings": ["w1"]}"#
+            ),
+        );
+    }
+
+    #[test]
+    fn masks_failures() {
+        check(
+            true,
+            r#"{"a": 1, "p": "sec"}"#,
+            r#"{"rc": 3, "failed": true, "msg": "bad ********", "warnings": ["w1"]}"#,
+        );
+    }
+
+    #[test]
+    fn reports_only_the_first_error() {
+        check(
+            true,
+            r#"{"z": 1}"#,
+            concat!(
+                r#"{"failed": true, "msg": "Unsupported parameters for (m) module: z. "#,
+                r#"Supported parameters include: a, p (aa)."}"#
+            ),
+        );
+        check(
+            true,
+            r#"{"z": 1, "_ansible_module_name": "x.y.m", "a": "q"}"#,
+            concat!(
+                r#"{"failed": true, "msg": "argument 'a' is of type str and we were unable to convert to int: "#,
+                r#"\"'q'\" cannot be converted to an int"}"#
+            ),
+        );
+        check(
+            true,
+            r#"{"z": 1, "_ansible_ignore_unknown_opts": true}"#,
+            r#"{"changed": true, "k": null, "warnings": ["w1"]}"#,
+        );
+        check(
+            true,
+            r#"{"a": 300}"#,
+            concat!(
+                r#"{"failed": true, "msg": "failed to read the arguments: at `a`: invalid value: integer `300`, "#,
+                r#"expected u8"}"#
+            ),
+        );
+    }
+
+    #[test]
+    fn skips_what_cannot_be_checked() {
+        let expect = r#"{"skipped": true, "msg": "remote module (m) does not support check mode"}"#;
+        check(false, r#"{"_ansible_check_mode": true}"#, expect);
+        check(true, r#"{"_ansible_check_mode": true}"#, r#"{"changed": true, "k": null, "warnings": ["w1"]}"#);
+    }
+}

@@ -1,0 +1,100 @@
+//! The program around a module: the arguments file in, one JSON object out, whatever happens between.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::panic::PanicHookInfo;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+use modbox_argument_spec::Metadata;
+use modbox_python_json::{Dict, Value, decode, encode};
+use serde::de::DeserializeOwned;
+
+use crate::call::{Finished, ProcessEnvironment, call};
+use crate::mask::Secrets;
+use crate::module::Module;
+use crate::result::{Exit, Failure};
+
+/// How long an arguments file may be: file contents travel in arguments, but nobody sends films.
+pub const MAX_ARGS_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The secrets of the run, for the panic hook: a panic's message may hold one.
+static SECRETS: Mutex<Option<Secrets>> = Mutex::new(None);
+
+pub(crate) fn remember_secrets(secrets: &Secrets) {
+    *SECRETS.lock().unwrap_or_else(PoisonError::into_inner) = Some(secrets.clone());
+}
+
+/// Runs a module: the body of `main` that [`module!`](crate::module!) writes.
+///
+/// Reads the file that the one argument names, calls `run`, prints the result. The exit status is 0 for a
+/// result, 1 for a failed one, 2 when the program was not called as a module.
+pub fn start<A: DeserializeOwned>(
+    metadata: &str,
+    run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>,
+) -> ExitCode {
+    std::panic::set_hook(Box::new(fail_on_panic));
+    let metadata = match Metadata::from_json(metadata) {
+        Ok(metadata) => metadata,
+        Err(error) => return emit(&Finished::failure(&format!("the module's own metadata is wrong: {error}"))),
+    };
+    let mut arguments = std::env::args_os().skip(1);
+    let (Some(path), None) = (arguments.next(), arguments.next()) else {
+        return explain(&metadata.name);
+    };
+    let finished = match read_arguments(path.as_ref()) {
+        Ok(arguments) => call(&metadata, arguments, &ProcessEnvironment, run),
+        Err(message) => Finished::failure(&message),
+    };
+    emit(&finished)
+}
+
+fn read_arguments(path: &std::path::Path) -> Result<Dict, String> {
+    let shown = path.display();
+    let unreadable = |error: io::Error| format!("failed to read the arguments file `{shown}`: {error}");
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(MAX_ARGS_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_ARGS_BYTES) {
+        return Err(format!("failed to read the arguments file `{shown}`: it is longer than {MAX_ARGS_BYTES} bytes"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| format!("the arguments file `{shown}` is not UTF-8"))?;
+    match decode(&text).map_err(|error| format!("the arguments file `{shown}` is no JSON: {error}"))? {
+        Value::Dict(arguments) => Ok(arguments),
+        other => Err(format!("the arguments file `{shown}` must hold an object, not {}", other.type_name())),
+    }
+}
+
+fn emit(finished: &Finished) -> ExitCode {
+    let text = format!("\n{}\n", encode(&Value::Dict(finished.result.clone())));
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) if !finished.failed => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
+
+fn explain(name: &str) -> ExitCode {
+    let text = format!(
+        "`{name}` is an automation module: it takes one argument, the path of a JSON file with its arguments, and \
+         prints its result as JSON. To run it: `modbox run FILE key=value`, or as a module of Ansible.\n"
+    );
+    // Nobody is left to tell when standard error is closed.
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+    ExitCode::from(2)
+}
+
+/// Turns a panic into a failed result. On WebAssembly nothing unwinds, so the program ends right here.
+#[expect(clippy::exit, reason = "a panic hook has no other way to set the exit status")]
+fn fail_on_panic(panic: &PanicHookInfo<'_>) {
+    let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();
+    let why = panic.payload_as_str().unwrap_or("no message");
+    let message = format!("the module panicked{place}: {why}");
+    // `try_lock`: the panic may have come while the lock was held.
+    let message = match SECRETS.try_lock() {
+        Ok(secrets) => secrets.as_ref().map_or_else(|| message.clone(), |secrets| secrets.mask_text(&message)),
+        Err(_) => format!("the module panicked{place}"),
+    };
+    emit(&Finished::failure(&message));
+    std::process::exit(1);
+}

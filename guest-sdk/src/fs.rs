@@ -1,0 +1,155 @@
+//! What modules need of files beyond `std::fs`: bounded reads, and writes that are whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// How often a name for a temporary file may turn out to be taken.
+const NAME_ATTEMPTS: u32 = 16;
+
+/// Reads a whole file of at most `limit` bytes.
+///
+/// # Errors
+///
+/// What the file system says, and [`io::ErrorKind::FileTooLarge`] for a longer file.
+pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > limit) {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than {limit} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Writes a file so that others see the old contents or the new ones, never half of them: into a
+/// temporary file beside it, which then takes its name. Mode and, where allowed, owner stay.
+///
+/// A sandbox may grant the file but nothing beside it. Then it is written in place.
+///
+/// # Errors
+///
+/// What the file system says. The temporary file is gone then.
+pub fn write_atomic(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let (temporary, mut file) = match create_beside(path) {
+        Ok(created) => created,
+        Err(error) if may_not_create(&error) => return write_in_place(path, contents),
+        Err(error) => return Err(error),
+    };
+    let written = file
+        .write_all(contents)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| keep_attributes(path, &temporary))
+        .and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        // The first error tells more than a failed clean-up.
+        let _ = fs::remove_file(&temporary);
+    }
+    match written {
+        // The new name was allowed, but taking the old one's place was not.
+        Err(error) if may_not_create(&error) => write_in_place(path, contents),
+        other => other,
+    }
+}
+
+/// Follows symbolic links, as far as they lead to something: `canonicalize` needs more of the file system
+/// than a sandbox has to show.
+///
+/// # Errors
+///
+/// What the file system says, and [`io::ErrorKind::InvalidInput`] for links that lead in circles.
+pub fn follow_links(path: &Path) -> io::Result<PathBuf> {
+    const MAX_LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_symlink() => {
+                let target = fs::read_link(&path)?;
+                path = path.parent().unwrap_or_else(|| Path::new("")).join(target);
+            }
+            _ => return Ok(path),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "too many levels of symbolic links"))
+}
+
+fn may_not_create(error: &io::Error) -> bool {
+    use io::ErrorKind::{CrossesDevices, PermissionDenied, ReadOnlyFilesystem, ResourceBusy, Unsupported};
+    matches!(error.kind(), PermissionDenied | CrossesDevices | ReadOnlyFilesystem | ResourceBusy | Unsupported)
+}
+
+fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    for attempt in 0..NAME_ATTEMPTS {
+        let mut temporary = OsString::from(format!(".modbox_tmp{:016x}", RandomState::new().hash_one(attempt)));
+        temporary.push(name);
+        let temporary = path.with_file_name(temporary);
+        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+            Ok(file) => return Ok((temporary, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+fn write_in_place(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+    file.write_all(contents)?;
+    file.sync_all()
+}
+
+#[cfg(unix)]
+fn keep_attributes(from: &Path, to: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let Ok(metadata) = fs::metadata(from) else { return Ok(()) };
+    // Only root may give files away; others keep the mode.
+    let _ = chown(to, Some(metadata.uid()), Some(metadata.gid()));
+    fs::set_permissions(to, metadata.permissions())
+}
+
+#[cfg(not(unix))]
+fn keep_attributes(_from: &Path, _to: &Path) -> io::Result<()> {
+    Ok(()) // WASI has neither modes nor owners; the host gives new files its own.
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("modbox-sdk-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn replaces_whole_files() {
+        let folder = folder("replace");
+        let path = folder.join("file");
+        write_atomic(&path, b"one").unwrap();
+        write_atomic(&path, b"two").unwrap();
+        assert_eq!(read(&path, 3).unwrap(), b"two");
+        assert_eq!(read(&path, 2).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn keeps_the_mode_and_follows_links() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = folder("mode");
+        let path = folder.join("file");
+        fs::write(&path, "x").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        write_atomic(&path, b"y").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o640);
+        symlink("file", folder.join("link")).unwrap();
+        symlink("loop", folder.join("loop")).unwrap();
+        assert_eq!(follow_links(&folder.join("link")).unwrap(), path);
+        assert!(follow_links(&folder.join("loop")).is_err());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

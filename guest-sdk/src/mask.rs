@@ -1,0 +1,108 @@
+//! Secrets, and their removal from everything that leaves a module.
+//!
+//! Ansible's rules: a text that is a secret becomes a placeholder, a text that contains one gets
+//! asterisks there, a number whose digits contain one becomes the placeholder. Keys, bools and null stay.
+
+use modbox_argument_spec as spec;
+use modbox_python_json::{Dict, Value, str};
+
+const PLACEHOLDER: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";
+const ASTERISKS: &str = "********";
+
+/// The values that must not show up in a module's output.
+#[derive(Clone, Default)]
+pub struct Secrets {
+    /// Longest first, so that a secret inside another one does not spoil it.
+    texts: Vec<String>,
+}
+
+impl Secrets {
+    /// Adds a secret. Empty text is none.
+    pub fn add(&mut self, secret: impl Into<String>) {
+        let secret = secret.into();
+        if secret.is_empty() || self.texts.contains(&secret) {
+            return;
+        }
+        let at = self.texts.partition_point(|text| text.len() >= secret.len());
+        self.texts.insert(at, secret);
+    }
+
+    /// Returns a text without the secrets.
+    #[must_use]
+    pub fn mask_text(&self, text: &str) -> String {
+        if self.texts.iter().any(|secret| secret == text) {
+            return PLACEHOLDER.to_owned();
+        }
+        self.texts.iter().fold(text.to_owned(), |text, secret| text.replace(secret, ASTERISKS))
+    }
+
+    /// Returns a value without the secrets.
+    #[must_use]
+    pub fn mask(&self, value: Value) -> Value {
+        match value {
+            Value::Null | Value::Bool(_) => value,
+            Value::Str(text) => self.mask_text(&text).into(),
+            Value::Surrogates(_) if self.is_in(&value) => self.mask_text(&str(&value)).into(),
+            Value::Surrogates(_) => value,
+            Value::Int(_) | Value::BigInt(_) | Value::Float(_) if self.is_in(&value) => PLACEHOLDER.into(),
+            Value::Int(_) | Value::BigInt(_) | Value::Float(_) => value,
+            Value::List(items) => Value::List(items.into_iter().map(|item| self.mask(item)).collect()),
+            Value::Dict(entries) => Value::Dict(self.mask_dict(entries)),
+        }
+    }
+
+    /// Returns a dict without the secrets; its keys stay.
+    #[must_use]
+    pub fn mask_dict(&self, entries: Dict) -> Dict {
+        entries.into_iter().map(|(key, value)| (key, self.mask(value))).collect()
+    }
+
+    fn is_in(&self, value: &Value) -> bool {
+        let text = str(value);
+        self.texts.iter().any(|secret| text.contains(secret.as_str()))
+    }
+}
+
+impl From<&spec::Validated> for Secrets {
+    fn from(validated: &spec::Validated) -> Self {
+        let mut secrets = Self::default();
+        validated.no_log_values.iter().for_each(|secret| secrets.add(secret.as_str()));
+        secrets
+    }
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Secrets({})", self.texts.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use modbox_python_json::{decode, encode};
+
+    #[track_caller]
+    fn check(secrets: &[&str], json: &str, expect: &str) {
+        let mut masked = Secrets::default();
+        secrets.iter().for_each(|secret| masked.add(*secret));
+        assert_eq!(encode(&masked.mask(decode(json).unwrap())), expect);
+    }
+
+    #[test]
+    fn hides_secrets_wherever_they_are() {
+        check(&["45"], r#"[12345, 45, 1.5, "45", "x45y", true]"#, &{
+            let placeholder = format!("\"{PLACEHOLDER}\"");
+            format!("[{placeholder}, {placeholder}, 1.5, {placeholder}, \"x********y\", true]")
+        });
+        check(&["se", "secret"], r#"{"se": ["a secret", null]}"#, r#"{"se": ["a ********", null]}"#);
+        check(&[""], r#""x""#, r#""x""#);
+    }
+
+    #[test]
+    fn debug_does_not_tell() {
+        let mut secrets = Secrets::default();
+        secrets.add("hunter2");
+        assert_eq!(format!("{secrets:?}"), "Secrets(1)");
+    }
+}

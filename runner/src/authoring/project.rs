@@ -1,0 +1,201 @@
+//! Makes a module project: a crate that builds, runs and is tested from the first moment.
+//!
+//! The files are those of `template/`, with the name filled in. A project appears whole or not at all: it is
+//! written beside its place and then moved there, so an error or a signal leaves nothing half-written.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::context::AuthoringContext;
+use super::error::NewError;
+use super::name;
+
+/// The files of a project: where they go, and what is in them.
+const FILES: &[(&str, &str)] = &[
+    ("Cargo.toml", include_str!("template/Cargo.toml.in")),
+    ("module.json", include_str!("template/module.json")),
+    ("src/main.rs", include_str!("template/src/main.rs")),
+    ("README.md", include_str!("template/README.md")),
+    (".gitignore", include_str!("template/gitignore")),
+];
+
+/// Where the SDK was when modbox was built: for those who build modbox themselves, a checkout that is still there.
+const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../guest-sdk");
+
+/// What a new project is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewOptions {
+    /// The directory of the SDK that the project uses. Without it, the one of the checkout that modbox was built
+    /// from while that exists, and else the released version with modbox's own number.
+    pub sdk: Option<PathBuf>,
+}
+
+/// Makes a module project in a directory of its own below `parent`, and says where it is.
+///
+/// # Errors
+///
+/// Fails when the name does not do, when something other than an empty directory is in the way, when the SDK is
+/// not where it was said to be, and when a file cannot be written.
+pub fn new_project(
+    cx: &AuthoringContext<'_>,
+    parent: &Path,
+    name: &str,
+    options: &NewOptions,
+) -> Result<PathBuf, NewError> {
+    name::check(name)?;
+    let sdk = sdk_dependency(cx, options.sdk.as_deref())?;
+    let parent = cx.resolve(parent).canonicalize().map_err(failed("find", parent))?;
+    let target = parent.join(name);
+    // The mode that `mkdir` would give: a temporary directory is otherwise for its owner alone.
+    let draft = tempfile::Builder::new()
+        .prefix(".modbox-new-")
+        .permissions(Permissions::from_mode(0o777))
+        .tempdir_in(&parent)
+        .map_err(failed("make a directory in", &parent))?;
+    let doomed = draft.path().to_owned();
+    let guard = cx.cleanup.register(move || {
+        let _ = fs::remove_dir_all(doomed);
+    });
+    write_files(draft.path(), name, &sdk)?;
+    put(draft, &target)?;
+    guard.disarm();
+    Ok(target)
+}
+
+fn write_files(draft: &Path, name: &str, sdk: &str) -> Result<(), NewError> {
+    for (file, text) in FILES {
+        let path = draft.join(file);
+        let folder = path.parent().unwrap_or(draft);
+        fs::create_dir_all(folder).map_err(failed("make", folder))?;
+        fs::write(&path, text.replace("{{name}}", name).replace("{{sdk}}", sdk)).map_err(failed("write", &path))?;
+    }
+    Ok(())
+}
+
+/// Moves the draft into place. A rename succeeds over nothing and over an empty directory, and over nothing else.
+fn put(draft: TempDir, target: &Path) -> Result<(), NewError> {
+    match fs::rename(draft.path(), target) {
+        Ok(()) => {
+            // It is not where the temporary directory was any more, so there is nothing to remove.
+            let _ = draft.keep();
+            Ok(())
+        }
+        Err(err) => match err.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => {
+                Err(NewError::Exists { path: target.to_owned() })
+            }
+            _ => Err(failed("make", target)(err)),
+        },
+    }
+}
+
+/// Returns what stands right of `modbox-sdk =` in the manifest.
+fn sdk_dependency(cx: &AuthoringContext<'_>, chosen: Option<&Path>) -> Result<String, NewError> {
+    let found = |path: &Path| path.canonicalize().ok().filter(|path| path.join("Cargo.toml").is_file());
+    let path = match chosen {
+        Some(chosen) => {
+            let missing = || NewError::Sdk { path: chosen.to_owned() };
+            found(&cx.resolve(chosen)).ok_or_else(missing)?
+        }
+        None => match found(Path::new(CHECKOUT)) {
+            Some(path) => path,
+            None => return Ok(concat!("\"", env!("CARGO_PKG_VERSION"), "\"").to_owned()),
+        },
+    };
+    let text = path.to_str().ok_or_else(|| NewError::NotUtf8 { path: path.clone() })?;
+    Ok(format!("{{ path = {} }}", toml_string(text)))
+}
+
+/// Writes a TOML basic string.
+fn toml_string(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn failed(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> NewError {
+    let path = path.to_owned();
+    move |source| NewError::File { verb, path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::sandbox::cleanup::Cleanup;
+
+    fn new_in(parent: &Path, name: &str, sdk: Option<&str>) -> Result<PathBuf, NewError> {
+        let cx = AuthoringContext {
+            cwd: parent.to_owned(),
+            env: BTreeMap::new(),
+            cleanup: Cleanup::default(),
+            progress: &mut |_| (),
+        };
+        new_project(&cx, Path::new("."), name, &NewOptions { sdk: sdk.map(PathBuf::from) })
+    }
+
+    fn entries(dir: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn no_file_keeps_a_gap() {
+        let parent = tempfile::tempdir().unwrap();
+        let project = new_in(parent.path(), "motd", None).unwrap();
+        assert_eq!(entries(parent.path()), ["motd"]);
+        assert_eq!(entries(&project), [".gitignore", "Cargo.toml", "README.md", "module.json", "src"]);
+        for (file, _) in FILES {
+            let text = io::read_to_string(fs::File::open(project.join(file)).unwrap()).unwrap();
+            assert!(!text.contains("{{name}}") && !text.contains("{{sdk}}"), "{file}");
+        }
+    }
+
+    #[test]
+    fn takes_an_empty_directory_and_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        fs::create_dir(parent.path().join("empty")).unwrap();
+        new_in(parent.path(), "empty", None).unwrap();
+        fs::write(parent.path().join("file"), "").unwrap();
+        for name in ["empty", "file"] {
+            assert!(matches!(new_in(parent.path(), name, None), Err(NewError::Exists { .. })), "{name}");
+        }
+        assert_eq!(entries(parent.path()), ["empty", "file"]);
+    }
+
+    #[test]
+    fn fails_without_a_trace() {
+        let parent = tempfile::tempdir().unwrap();
+        assert!(matches!(new_in(parent.path(), "../motd", None), Err(NewError::Name { .. })));
+        assert!(matches!(new_in(parent.path(), "motd", Some("nowhere")), Err(NewError::Sdk { .. })));
+        assert!(matches!(new_in(&parent.path().join("nowhere"), "motd", None), Err(NewError::File { .. })));
+        assert!(entries(parent.path()).is_empty());
+    }
+
+    #[test]
+    fn the_sdk_may_lie_at_an_odd_path() {
+        let parent = tempfile::tempdir().unwrap();
+        let sdk = parent.path().join("a \"b\" \\c");
+        fs::create_dir(&sdk).unwrap();
+        fs::write(sdk.join("Cargo.toml"), "").unwrap();
+        let project = new_in(parent.path(), "motd", sdk.to_str()).unwrap();
+        let manifest = io::read_to_string(fs::File::open(project.join("Cargo.toml")).unwrap()).unwrap();
+        let root = parent.path().canonicalize().unwrap();
+        let expected = format!("modbox-sdk = {{ path = \"{}/a \\\"b\\\" \\\\c\" }}\n", root.display());
+        assert!(manifest.contains(&expected), "{manifest}");
+    }
+}

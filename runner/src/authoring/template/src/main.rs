@@ -1,0 +1,96 @@
+//! Makes sure that a file holds a text, and writes it only when it does not.
+//!
+//! What options there are, `module.json` says. They are validated before `run` gets them.
+
+use std::io;
+use std::path::Path;
+
+use modbox_sdk::{Diff, Exit, Failure, Module, fs};
+use serde::Deserialize;
+
+modbox_sdk::module! { metadata = "module.json", run = run }
+
+/// A longer file is not one that this module is for.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+#[derive(Deserialize)]
+struct Args {
+    path: String,
+    content: String,
+}
+
+fn run(args: Args, module: &mut Module) -> Result<Exit, Failure> {
+    let path = Path::new(&args.path);
+    let before =
+        read(path).map_err(|err| Failure::new(format!("failed to read `{}`: {err}", args.path)))?;
+    if before.as_deref() == Some(args.content.as_bytes()) {
+        return Ok(Exit::unchanged().with("path", args.path));
+    }
+    if !module.check_mode() {
+        fs::write_atomic(path, args.content.as_bytes())
+            .map_err(|err| Failure::new(format!("failed to write `{}`: {err}", args.path)))?;
+    }
+    let before = String::from_utf8_lossy(&before.unwrap_or_default()).into_owned();
+    let diff = Diff::new(before, args.content).headers(&args.path, &args.path);
+    Ok(Exit::changed().with("path", args.path).diff(diff))
+}
+
+/// Returns what the file holds, or nothing when there is none.
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path, MAX_BYTES) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(err) => Err(err),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use modbox_sdk::argument_spec::NoEnvironment;
+    use modbox_sdk::{Dict, Metadata, call};
+
+    use super::*;
+
+    /// Runs the module as a caller does, on a file of its own, and returns the result with what the file holds.
+    fn run_on(file: &str, before: Option<&str>, check_mode: bool) -> (Dict, Option<String>) {
+        let path: PathBuf =
+            std::env::temp_dir().join(format!("{}-{}-{file}", module_path!(), std::process::id()));
+        if let Some(before) = before {
+            std::fs::write(&path, before).unwrap();
+        }
+        let arguments = Dict::from_iter([
+            ("path".to_owned(), path.to_str().unwrap().into()),
+            ("content".to_owned(), "Hello.\n".into()),
+            ("_ansible_check_mode".to_owned(), check_mode.into()),
+        ]);
+        let metadata = Metadata::from_json(MODBOX_METADATA).unwrap();
+        let finished = call(&metadata, arguments, &NoEnvironment, run);
+        assert!(!finished.failed, "{:?}", finished.result);
+        let after = std::fs::read_to_string(&path).ok();
+        let _ = std::fs::remove_file(&path);
+        (finished.result, after)
+    }
+
+    #[test]
+    fn writes_a_missing_file() {
+        let (result, after) = run_on("missing", None, false);
+        assert_eq!(result["changed"], true.into());
+        assert_eq!(after.as_deref(), Some("Hello.\n"));
+    }
+
+    #[test]
+    fn leaves_a_file_alone_that_is_as_it_should_be() {
+        let (result, after) = run_on("same", Some("Hello.\n"), false);
+        assert_eq!(result["changed"], false.into());
+        assert_eq!(after.as_deref(), Some("Hello.\n"));
+    }
+
+    #[test]
+    fn check_mode_tells_and_does_not_write() {
+        let (result, after) = run_on("check", Some("Goodbye.\n"), true);
+        assert_eq!(result["changed"], true.into());
+        assert_eq!(after.as_deref(), Some("Goodbye.\n"));
+    }
+}
