@@ -17,13 +17,15 @@ use std::time::SystemTime;
 
 use crate::sandbox::cleanup::Cleanup;
 
-/// First bytes of an entry. The number grows when the layout changes.
-const MAGIC: &[u8; 16] = b"modbox compiled1";
+/// Last bytes of an entry. The number grows when the layout changes.
+const MAGIC: &[u8; 16] = b"modbox compiled2";
 
 /// Larger than the compiled code of any module that the module size limit lets in.
 const MAX_ENTRY: u64 = 2 << 30;
 
 const HASH: usize = blake3::OUT_LEN;
+
+const TRAILER: usize = HASH + MAGIC.len();
 
 const EXTENSION: &str = "cwasm";
 
@@ -79,12 +81,13 @@ impl CompileCache {
         &self.dir
     }
 
-    /// Returns the bytes stored under `name`, or `None` when there are none or they are damaged.
+    /// Returns the file stored under `name`, or `None` when there is none or it is damaged. What was checked
+    /// is the open file: whatever is renamed to its place afterwards is another one.
     ///
     /// # Errors
     ///
     /// A folder or key that is not private, or cannot be read.
-    pub(super) fn load(&self, name: &str) -> Result<Option<Vec<u8>>, CacheError> {
+    pub(super) fn load(&self, name: &str) -> Result<Option<File>, CacheError> {
         let path = self.entry_path(name);
         let file = match File::open(&path) {
             Ok(file) => file,
@@ -92,12 +95,9 @@ impl CompileCache {
             Err(source) => return Err(CacheError::Io { verb: "open", path, source }),
         };
         let key = self.key()?;
-        let mut bytes = Vec::new();
-        let length = file.metadata().map_or(0, |metadata| metadata.len());
-        bytes.reserve_exact(usize::try_from(length.min(MAX_ENTRY)).unwrap_or(0));
-        let read = file.take(MAX_ENTRY).read_to_end(&mut bytes);
-        read.map_err(|source| CacheError::Io { verb: "read", path, source })?;
-        Ok(authentic(&key, name, bytes))
+        let authentic = is_authentic(&key, name, &file);
+        let authentic = authentic.map_err(|source| CacheError::Io { verb: "read", path, source })?;
+        Ok(authentic.then_some(file))
     }
 
     /// Stores bytes under `name`, in one step. Another writer of the same name may win; both wrote the same.
@@ -115,9 +115,9 @@ impl CompileCache {
         let unfinished = file.path().to_owned();
         let guard = cleanup.register(move || drop(fs::remove_file(unfinished)));
         let write = |file: &mut File| {
-            file.write_all(MAGIC)?;
-            file.write_all(keyed_hash(&key, name, bytes).as_bytes())?;
-            file.write_all(bytes)
+            file.write_all(bytes)?;
+            file.write_all(hasher(&key, name, bytes.len() as u64).update(bytes).finalize().as_bytes())?;
+            file.write_all(MAGIC)
         };
         write(file.as_file_mut()).map_err(|source| io("write")(source, file.path()))?;
         let path = self.entry_path(name);
@@ -239,22 +239,31 @@ fn write_key(dir: &Path, path: &Path, key: &[u8]) -> Result<(), CacheError> {
     written.map_err(io)
 }
 
-fn keyed_hash(key: &[u8; HASH], name: &str, bytes: &[u8]) -> blake3::Hash {
+/// Begins the hash of an entry: over its name, its length and then its bytes.
+fn hasher(key: &[u8; HASH], name: &str, length: u64) -> blake3::Hasher {
     let mut hasher = blake3::Hasher::new_keyed(key);
-    hasher.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes()).update(bytes);
-    hasher.finalize()
+    hasher.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes()).update(&length.to_le_bytes());
+    hasher
 }
 
-/// Returns the payload of an entry that this user's modbox wrote under this name.
-fn authentic(key: &[u8; HASH], name: &str, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
-    let rest = bytes.strip_prefix(MAGIC)?;
-    let (hash, payload) = rest.split_at_checked(HASH)?;
+/// Whether this user's modbox wrote the file under this name. The compiled code comes first, so that the
+/// engine can map the file as it is; hash and magic follow.
+fn is_authentic(key: &[u8; HASH], name: &str, file: &File) -> io::Result<bool> {
+    let length = file.metadata()?.len();
+    let Some(payload) = length.checked_sub(TRAILER as u64).filter(|_| length <= MAX_ENTRY) else {
+        return Ok(false);
+    };
+    let mut hasher = hasher(key, name, payload);
+    let mut reader = file;
+    hasher.update_reader(reader.take(payload))?;
+    let mut trailer = [0; TRAILER];
+    match reader.read_exact(&mut trailer) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+        read => read?,
+    }
+    let (hash, magic) = trailer.split_at(HASH);
     // `blake3::Hash` compares in constant time.
-    let expected = blake3::Hash::from_slice(hash).ok()?;
-    (keyed_hash(key, name, payload) == expected).then(|| {
-        bytes.drain(..MAGIC.len() + HASH);
-        bytes
-    })
+    Ok(magic == MAGIC && blake3::Hash::from_slice(hash).is_ok_and(|hash| hasher.finalize() == hash))
 }
 
 fn describe(path: &Path) -> Option<CacheEntry> {
@@ -279,7 +288,7 @@ mod tests {
         let (_dir, cache) = cache();
         assert!(cache.load("a-1").unwrap().is_none());
         cache.store("a-1", b"code", &Cleanup::default()).unwrap();
-        assert_eq!(cache.load("a-1").unwrap().as_deref(), Some(b"code".as_slice()));
+        assert!(cache.load("a-1").unwrap().is_some());
         assert_eq!(cache.list().unwrap()[0].module, "a");
     }
 

@@ -12,6 +12,7 @@ mod store;
 mod wasi;
 
 use std::hash::{Hash, Hasher};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -152,12 +153,16 @@ impl WasmSandbox {
 
     fn load_cached(&self, name: &str) -> Result<Option<Component>, CacheError> {
         let Some(cache) = &self.cache else { return Ok(None) };
-        let Some(bytes) = cache.load(name)? else { return Ok(None) };
+        let Some(file) = cache.load(name)? else { return Ok(None) };
+        // The engine maps the file that was checked, and not what its name may lead to by now.
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         #[expect(unsafe_code, reason = "the engine has no safe way to load compiled code")]
-        // SAFETY: `deserialize` asks for bytes that `Component::serialize` wrote, unchanged. The cache
-        // returns only bytes whose keyed hash shows that this user's modbox stored them under this name,
-        // and `store_compiled` stores nothing else. An engine with other settings refuses them by itself.
-        let component = unsafe { Component::deserialize(&self.engine, bytes) };
+        // SAFETY: `deserialize_file` asks for a file that `Component::serialize` wrote and that does not change
+        // while it is mapped. The cache returns only files whose keyed hash shows that this user's modbox
+        // stored them under this name, `store_compiled` stores nothing else, and nothing writes to an entry
+        // once it has its name: it is replaced or removed. Only this user can, in a folder of mode 0700. An
+        // engine with other settings refuses the file by itself.
+        let component = unsafe { Component::deserialize_file(&self.engine, path) };
         // An entry of other settings whose name collides: compile again.
         Ok(component.ok())
     }
