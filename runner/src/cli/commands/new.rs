@@ -12,6 +12,8 @@ pub(crate) fn run(context: &Context, args: &NewArgs) -> Result<ExitStatus, Failu
     let parent = &context.environment.cwd;
     let made = |cx: &mut authoring::AuthoringContext<'_>| authoring::new_project(cx, parent, &args.name, &options);
     build::with_context(context, made).or_usage()?;
-    output::print_line(&format!("made the module project `{}`", args.name)).or_internal()?;
+    let name = &args.name;
+    let next = format!("made `{name}`; next: cd {name} && modbox run . --allow-write . path=$PWD/greeting");
+    output::print_line(&next).or_internal()?;
     Ok(ExitStatus::Success)
 }
