@@ -31,7 +31,6 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "a test stands where the cli does")]
         let env = std::env::vars_os().collect();
         Self { root: tempfile::tempdir().unwrap(), env, told: Vec::new() }
     }
@@ -232,7 +231,6 @@ fn a_new_project_builds_and_its_tests_pass() {
     assert!(bytes.windows(name.len()).any(|window| window == name), "the metadata is in it");
     assert!(bench.find_fresh("motd").is_some());
 
-    #[expect(clippy::disallowed_methods, reason = "the author types this one")]
     let mut tests = Command::new("cargo");
     tests.args(["test", "--quiet"]).current_dir(&project).env_clear();
     tests.envs(bench.env.iter().filter(|(name, _)| !name.to_string_lossy().starts_with("CARGO_PKG")));

@@ -3,8 +3,6 @@
 //! Every command line carries a marker of its own test, by which survivors are found in `/proc`; a
 //! process that must be gone first proves, by a file, that it was there.
 
-#![expect(clippy::disallowed_methods, reason = "tests look at the machine from outside the sandbox")]
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};

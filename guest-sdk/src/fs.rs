@@ -1,5 +1,7 @@
 //! What modules need of files beyond `std::fs`: bounded reads, and writes that are whole or not at all.
 
+pub use crate::backup::backup;
+
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};

@@ -38,6 +38,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod backup;
 mod call;
 mod entry;
 pub mod fs;

@@ -1,0 +1,145 @@
+//! `copy`: puts contents into a file.
+//!
+//! Parameters: `content` or `src`, `dest`, `force`, `backup`, `checksum`.
+//! Returns: `dest`, `checksum`, `size`, `md5sum` and `backup_file` when there are any.
+//! Capabilities: write access to `dest`, read access to `src`; `backup` needs the folder of `dest`.
+//!
+//! Ansible's `copy` brings files from the controller; there is no controller here, so `src` is a file of
+//! the host. Modes and owners are left alone.
+
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+
+use md5::Md5;
+use modbox_sdk::{Diff, Exit, Failure, Module, Value};
+use sha1::{Digest, Sha1};
+
+modbox_sdk::module! { metadata = "module.json", run = run }
+
+/// How long a file may be: it is held in memory whole.
+const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Ansible's own bound on what a diff shows.
+const MAX_DIFF_BYTES: usize = 104_448;
+
+#[derive(serde::Deserialize)]
+struct Args {
+    content: Option<Value>,
+    src: Option<String>,
+    dest: String,
+    force: bool,
+    backup: bool,
+    checksum: Option<String>,
+}
+
+fn run(args: Args, module: &mut Module) -> Result<Exit, Failure> {
+    let contents = contents(&args)?;
+    let sum = hex::<Sha1>(&contents);
+    if args.checksum.as_ref().is_some_and(|wanted| *wanted != sum) {
+        return Err(Failure::new("Copied file does not match the expected checksum. Transfer failed.")
+            .with("checksum", sum)
+            .with("expected_checksum", args.checksum));
+    }
+    let dest = destination(&args)?;
+    let result = |changed: bool| {
+        let size = i64::try_from(contents.len()).unwrap_or(i64::MAX);
+        let result =
+            Exit::new(changed).with("checksum", sum.as_str()).with("dest", path_value(&dest)).with("size", size);
+        args.src.as_deref().map_or_else(|| result.clone(), |src| result.clone().with("src", src))
+    };
+    let old = if dest.exists() {
+        Some(modbox_sdk::fs::read(&dest, MAX_FILE_BYTES).map_err(cannot_read(&dest))?)
+    } else {
+        None
+    };
+    if old.as_ref().is_some_and(|old| !args.force || *old == contents) {
+        return Ok(result(false));
+    }
+    let diff = module.diff_wanted().then(|| diff(&args, &dest, old.as_deref(), &contents));
+    let mut exit = result(true).with("md5sum", hex::<Md5>(&contents));
+    if !module.check_mode() {
+        if !dest.parent().is_some_and(|parent| parent.as_os_str().is_empty() || parent.is_dir()) {
+            let parent = dest.parent().unwrap_or(&dest).display();
+            return Err(Failure::new(format!("Destination directory {parent} does not exist")).with("checksum", sum));
+        }
+        if args.backup && old.is_some() {
+            let copy = modbox_sdk::fs::backup(&dest)
+                .map_err(|error| Failure::new(format!("failed to back up `{}`: {error}", dest.display())))?;
+            exit = exit.with("backup_file", path_value(&copy));
+        }
+        let target = modbox_sdk::fs::follow_links(&dest).map_err(cannot_write(&dest))?;
+        modbox_sdk::fs::write_atomic(&target, &contents).map_err(cannot_write(&dest))?;
+    }
+    Ok(diff.into_iter().fold(exit, Exit::diff))
+}
+
+fn contents(args: &Args) -> Result<Vec<u8>, Failure> {
+    match (&args.content, &args.src) {
+        (Some(Value::Null) | None, None) => Err(Failure::new("src (or content) is required")),
+        (Some(Value::Str(text)), _) => Ok(text.clone().into_bytes()),
+        (Some(Value::Surrogates(text)), _) => {
+            text.to_bytes().ok_or_else(|| Failure::new("content holds lone surrogates that stand for no bytes"))
+        }
+        (Some(data @ (Value::List(_) | Value::Dict(_))), _) => Ok(modbox_sdk::json::encode(data).into_bytes()),
+        (Some(other), None) => Ok(modbox_sdk::json::str(other).into_bytes()),
+        (_, Some(src)) => {
+            let path = Path::new(src);
+            if path.is_dir() {
+                return Err(Failure::new(format!("Source {src} is a directory: only files can be copied")));
+            }
+            modbox_sdk::fs::read(path, MAX_FILE_BYTES).map_err(cannot_read(path))
+        }
+    }
+}
+
+/// The file to write: `dest`, or, when that is a folder, the file of the same name in it.
+fn destination(args: &Args) -> Result<PathBuf, Failure> {
+    let dest = Path::new(&args.dest);
+    if !dest.is_dir() && !args.dest.ends_with('/') {
+        return Ok(dest.to_owned());
+    }
+    match args.src.as_deref().map(Path::new).and_then(Path::file_name) {
+        Some(name) => Ok(dest.join(name)),
+        None => Err(Failure::new("can not use content with a dir as dest")),
+    }
+}
+
+fn diff(args: &Args, dest: &Path, old: Option<&[u8]>, new: &[u8]) -> Diff {
+    let header = dest.display().to_string();
+    Diff {
+        before: shown(old.unwrap_or_default()),
+        after: shown(new),
+        before_header: old.map(|_| header.clone()),
+        after_header: Some(args.src.clone().unwrap_or(header)),
+    }
+}
+
+/// Contents as text, or why they are not shown.
+fn shown(contents: &[u8]) -> String {
+    if contents.len() > MAX_DIFF_BYTES {
+        return format!("({} bytes, too long to show)\n", contents.len());
+    }
+    if contents.contains(&0) {
+        return "(binary contents)\n".to_owned();
+    }
+    String::from_utf8_lossy(contents).into_owned()
+}
+
+fn hex<D: Digest>(bytes: &[u8]) -> String {
+    D::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn path_value(path: &Path) -> Value {
+    Value::from_os_bytes(path.as_os_str().as_encoded_bytes())
+}
+
+fn cannot_read(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
+    let shown = path.display().to_string();
+    move |error| Failure::new(format!("failed to read `{shown}`: {error}"))
+}
+
+fn cannot_write(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
+    let shown = path.display().to_string();
+    move |error| Failure::new(format!("failed to write `{shown}`: {error}"))
+}

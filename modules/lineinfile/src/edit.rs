@@ -1,0 +1,190 @@
+//! What becomes of the lines: bytes in, bytes out.
+//!
+//! A line ends with a newline that belongs to it; the last one may lack it. A carriage return before the
+//! newline counts as part of the ending when lines are compared, and is lost when a line is replaced.
+
+use modbox_sdk::Failure;
+
+use crate::pattern::{Match, Pattern};
+use crate::template;
+
+/// How the line to replace or remove is found.
+pub(crate) enum Finder<'a> {
+    /// It matches a pattern.
+    Pattern(Pattern),
+    /// It contains a text.
+    Text(&'a [u8]),
+    /// It is this line.
+    Line(&'a [u8]),
+}
+
+/// Where a new line goes.
+pub(crate) enum Place {
+    Beginning,
+    End,
+    After(Pattern),
+    Before(Pattern),
+}
+
+/// A line that shall be there.
+pub(crate) struct Edit<'a> {
+    /// The line, without its ending.
+    pub(crate) line: &'a [u8],
+    pub(crate) finder: Finder<'a>,
+    /// The line as a template, to be filled from the finder's match.
+    pub(crate) template: Option<&'a str>,
+    pub(crate) place: Place,
+    /// The first match counts, not the last.
+    pub(crate) first_match: bool,
+}
+
+type Lines<'a> = Vec<&'a [u8]>;
+
+const ADDED: &str = "line added";
+const REPLACED: &str = "line replaced";
+
+impl Finder<'_> {
+    fn find(&self, line: &[u8]) -> Result<Option<Option<Match>>, Failure> {
+        Ok(match self {
+            Self::Pattern(pattern) => pattern.search(line)?.map(Some),
+            Self::Text(text) => contains(line, text).then_some(None),
+            Self::Line(wanted) => (bare(line) == *wanted).then_some(None),
+        })
+    }
+}
+
+/// Removes the lines that are found, and returns how many they were.
+pub(crate) fn absent(contents: &[u8], finder: &Finder<'_>) -> Result<(Vec<u8>, usize), Failure> {
+    let mut kept = Vec::with_capacity(contents.len());
+    let mut found = 0;
+    for line in contents.split_inclusive(|byte| *byte == b'\n') {
+        if finder.find(line)?.is_some() {
+            found += 1;
+        } else {
+            kept.extend_from_slice(line);
+        }
+    }
+    Ok((kept, found))
+}
+
+impl Edit<'_> {
+    /// Puts the line where it belongs. Returns the contents and, if they changed, what was done.
+    pub(crate) fn present(&self, contents: &[u8]) -> Result<(Vec<u8>, Option<&'static str>), Failure> {
+        let mut lines: Lines<'_> = contents.split_inclusive(|byte| *byte == b'\n').collect();
+        if let Some((index, matched)) = self.found(&lines)? {
+            let replacement = self.replacement(matched.as_ref())?;
+            if lines[index] == replacement {
+                return Ok((contents.to_vec(), None));
+            }
+            lines[index] = &replacement;
+            return Ok((lines.concat(), Some(REPLACED)));
+        }
+        if self.template.is_some() {
+            return Ok((contents.to_vec(), None));
+        }
+        self.insert(&lines)
+    }
+
+    /// The line to replace: the finder's match or, when that finds nothing, the line itself.
+    fn found(&self, lines: &Lines<'_>) -> Result<Option<(usize, Option<Match>)>, Failure> {
+        let mut found = None;
+        for (index, line) in lines.iter().enumerate() {
+            if let Some(matched) = self.finder.find(line)? {
+                found = Some((index, matched));
+                if self.first_match {
+                    break;
+                }
+            }
+        }
+        let exact = || lines.iter().rposition(|line| bare(line) == self.line).map(|index| (index, None));
+        Ok(found.or_else(exact))
+    }
+
+    fn replacement(&self, matched: Option<&Match>) -> Result<Vec<u8>, Failure> {
+        let mut line = match (self.template, matched) {
+            (Some(template), Some(matched)) => template::expand(template, matched)?,
+            _ => self.line.to_vec(),
+        };
+        if !line.ends_with(b"\n") {
+            line.push(b'\n');
+        }
+        Ok(line)
+    }
+
+    fn insert(&self, lines: &Lines<'_>) -> Result<(Vec<u8>, Option<&'static str>), Failure> {
+        let line = [self.line, b"\n"].concat();
+        let mut lines = lines.clone();
+        let index = match &self.place {
+            Place::Beginning => Some(0),
+            Place::End => None,
+            Place::After(pattern) => self.place_of(pattern, &lines)?.map(|index| index + 1),
+            Place::Before(pattern) => self.place_of(pattern, &lines)?,
+        };
+        let unended = lines.last().is_some_and(|last| !last.ends_with(b"\n") && !last.ends_with(b"\r"));
+        let index = index.unwrap_or(lines.len());
+        if index == lines.len() && unended {
+            lines.push(b"\n");
+            lines.push(&line);
+        } else {
+            lines.insert(index, &line);
+        }
+        Ok((lines.concat(), Some(ADDED)))
+    }
+
+    fn place_of(&self, pattern: &Pattern, lines: &Lines<'_>) -> Result<Option<usize>, Failure> {
+        let mut place = None;
+        for (index, line) in lines.iter().enumerate() {
+            if pattern.search(line)?.is_some() {
+                place = Some(index);
+                if self.first_match {
+                    break;
+                }
+            }
+        }
+        Ok(place)
+    }
+}
+
+/// A line without its ending.
+fn bare(line: &[u8]) -> &[u8] {
+    let length = line.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n')).map_or(0, |last| last + 1);
+    &line[..length]
+}
+
+fn contains(line: &[u8], text: &[u8]) -> bool {
+    text.is_empty() || line.windows(text.len()).any(|window| window == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(contents: &str, line: &str, regexp: Option<&str>, place: Place, expect: (&str, Option<&str>)) {
+        let finder = match regexp {
+            Some(regexp) => Finder::Pattern(Pattern::new(regexp).unwrap()),
+            None => Finder::Line(line.as_bytes()),
+        };
+        let edit = Edit { line: line.as_bytes(), finder, template: None, place, first_match: false };
+        let (after, message) = edit.present(contents.as_bytes()).unwrap();
+        assert_eq!((String::from_utf8(after).unwrap().as_str(), message), expect);
+    }
+
+    #[test]
+    fn replaces_the_last_match() {
+        check("a=1\na=2\n", "a=3", Some("^a="), Place::End, ("a=1\na=3\n", Some(REPLACED)));
+        check("a=3\n", "a=3", Some("^a="), Place::End, ("a=3\n", None));
+        check("x\ny", "y", None, Place::End, ("x\ny\n", Some(REPLACED)));
+    }
+
+    #[test]
+    fn inserts_where_told() {
+        let pattern = |pattern| Pattern::new(pattern).unwrap();
+        check("a\nb\n", "c", None, Place::End, ("a\nb\nc\n", Some(ADDED)));
+        check("a\nb", "c", None, Place::End, ("a\nb\nc\n", Some(ADDED)));
+        check("a\nb\n", "c", None, Place::Beginning, ("c\na\nb\n", Some(ADDED)));
+        check("a\nb\n", "c", None, Place::After(pattern("a")), ("a\nc\nb\n", Some(ADDED)));
+        check("a\nb\n", "c", None, Place::Before(pattern("b")), ("a\nc\nb\n", Some(ADDED)));
+        check("a\nb\n", "c", None, Place::Before(pattern("z")), ("a\nb\nc\n", Some(ADDED)));
+    }
+}

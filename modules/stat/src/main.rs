@@ -1,0 +1,86 @@
+//! `stat`: what is known about a file, a folder or a link.
+//!
+//! Parameters: `path`, `follow`, `get_checksum`, `checksum_algorithm`; `get_mime` and `get_attributes` are
+//! taken for compatibility.
+//! Returns: `stat`, a dict with `exists` and, if it does, what the platform tells. WASI has neither modes
+//! nor owners; a build for a Unix host adds them.
+//! Capabilities: read access to `path`.
+
+#![forbid(unsafe_code)]
+
+mod checksum;
+#[cfg(unix)]
+mod unix;
+
+use std::fs::{self, Metadata};
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use modbox_sdk::{Dict, Exit, Failure, Module, Value};
+
+modbox_sdk::module! { metadata = "module.json", run = run }
+
+#[derive(serde::Deserialize)]
+struct Args {
+    path: String,
+    follow: bool,
+    get_checksum: bool,
+    checksum_algorithm: String,
+}
+
+fn run(args: Args, _module: &mut Module) -> Result<Exit, Failure> {
+    let path = Path::new(&args.path);
+    let metadata = if args.follow { fs::metadata(path) } else { fs::symlink_metadata(path) };
+    let stat = match metadata {
+        Ok(metadata) => describe(&args, path, &metadata)?,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Dict::from_iter([entry("exists", false)])
+        }
+        Err(error) => return Err(Failure::new(format!("failed to look at `{}`: {error}", args.path))),
+    };
+    Ok(Exit::unchanged().with("stat", stat))
+}
+
+fn describe(args: &Args, path: &Path, metadata: &Metadata) -> Result<Dict, Failure> {
+    let mut stat = Dict::from_iter([
+        entry("exists", true),
+        entry("path", args.path.as_str()),
+        entry("isdir", metadata.is_dir()),
+        entry("isreg", metadata.is_file()),
+        entry("islnk", metadata.is_symlink()),
+        entry("size", metadata.len()),
+    ]);
+    let times = [("mtime", metadata.modified()), ("atime", metadata.accessed())];
+    stat.extend(times.into_iter().filter_map(|(key, time)| Some(entry(key, seconds(time.ok()?)))));
+    #[cfg(unix)]
+    stat.extend(unix::describe(metadata));
+    if metadata.is_symlink() {
+        stat.extend(link(path));
+    }
+    if args.get_checksum && metadata.is_file() {
+        let checksum = checksum::of_file(path, &args.checksum_algorithm)
+            .map_err(|error| Failure::new(format!("failed to read `{}`: {error}", args.path)))?;
+        stat.extend([entry("checksum", checksum)]);
+    }
+    Ok(stat)
+}
+
+/// Where a link says that it leads, and where it ends, as far as that can be told.
+fn link(path: &Path) -> Vec<(String, Value)> {
+    let target = fs::read_link(path).map(|target| ("lnk_target", target));
+    let source = fs::canonicalize(path).map(|source| ("lnk_source", source));
+    let known = [source, target].into_iter().flatten();
+    known.map(|(key, path)| entry(key, Value::from_os_bytes(path.as_os_str().as_encoded_bytes()))).collect()
+}
+
+/// Seconds since 1970, computed as Python does, so that the digits agree.
+fn seconds(time: SystemTime) -> f64 {
+    let nanoseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
+    whole as f64 + 1e-9 * rest as f64
+}
+
+fn entry(key: &str, value: impl Into<Value>) -> (String, Value) {
+    (key.to_owned(), value.into())
+}

@@ -1,0 +1,17 @@
+//! Ends in the way that `how` names, after printing `text` if there is any.
+
+use test_guests::Args;
+
+#[expect(clippy::exit, reason = "exiting is the scenario")]
+fn main() {
+    let args = Args::read();
+    if !args.text("text").is_empty() {
+        test_guests::print(&serde_json::from_str(args.text("text")).expect("`text` is JSON"));
+    }
+    match args.text("how") {
+        "exit" => std::process::exit(args.number("code").and_then(|code| i32::try_from(code).ok()).unwrap_or(255)),
+        "panic" => panic!("this guest panics"),
+        "trap" => std::process::abort(),
+        _ => {}
+    }
+}

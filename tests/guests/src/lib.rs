@@ -1,0 +1,74 @@
+//! What the guests have in common: reading their arguments, printing one result.
+//!
+//! Built for wasm32-wasip2 by the tests themselves. They use nothing of modbox's own SDK, so that a mistake
+//! there cannot hide one in the runner.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value};
+
+/// The arguments of a run, as the JSON file holds them.
+#[derive(Debug)]
+pub struct Args(pub Map<String, Value>);
+
+impl Args {
+    /// Reads the file that `argv[1]` names.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such file or it holds no JSON object: the runner has broken its promise.
+    #[must_use]
+    pub fn read() -> Self {
+        let path = std::env::args().nth(1).expect("argv[1] names the arguments file");
+        let bytes = std::fs::read(path).expect("the arguments file can be read");
+        Self(serde_json::from_slice(&bytes).expect("the arguments file holds a JSON object"))
+    }
+
+    /// Returns a string argument, or `""`.
+    #[must_use]
+    pub fn text(&self, name: &str) -> &str {
+        self.0.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Returns a number, also one that was written as a string.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<u64> {
+        let value = self.0.get(name)?;
+        value.as_u64().or_else(|| value.as_str()?.parse().ok())
+    }
+
+    /// Returns a flag.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Value::as_bool).unwrap_or_default()
+    }
+}
+
+/// Prints a result.
+///
+/// # Panics
+///
+/// When standard output does not take it.
+pub fn print(result: &Value) {
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{result}").expect("standard output takes the result");
+}
+
+/// Returns `ok`, or the kind of the error and its number.
+pub fn seen<T>(result: &io::Result<T>) -> String {
+    match result {
+        Ok(_) => "ok".to_owned(),
+        Err(error) => format!("{:?} {}", error.kind(), error.raw_os_error().unwrap_or_default()),
+    }
+}
+
+/// Creates the file that the argument `started` names, so that the test knows when to go on.
+///
+/// # Panics
+///
+/// When it cannot be created.
+pub fn say_started(args: &Args) {
+    if !args.text("started").is_empty() {
+        std::fs::write(args.text("started"), "").expect("the file `started` can be created");
+    }
+}

@@ -1,0 +1,43 @@
+//! The integration tests of modbox: the real binary, run on real files.
+//!
+//! `README.md` beside this file says which test goes where.
+
+#![expect(clippy::disallowed_methods, reason = "tests start processes and read files of their own making")]
+#![expect(clippy::print_stderr, reason = "a failing test shows what it saw")]
+
+// What the tests stand on: a directory for each, the modbox command, guests, the real Ansible.
+mod support;
+
+// A guest sees what the contract promises, and its output becomes a result by the contract's rules.
+mod wasm_contract;
+// A guest reaches what was granted and nothing else.
+mod wasm_files;
+// A guest ends at its limits, also inside host calls.
+mod wasm_limits;
+
+// The sandbox of native modules by itself, with real processes.
+mod native_sandbox;
+// Building guest crates and making projects, with real cargo.
+mod authoring;
+
+// Files that are no modules, or try to be what they are not.
+mod hostile_modules;
+// Classic kinds: denied by default, and bounded like guests when allowed.
+mod native_modules;
+
+// The same module in eight languages and kinds.
+mod polyglot;
+// CPython and ansible-core, asked case by case about the pure parts of the contract.
+mod oracle_contract;
+// The real ansible-core is right: the same files through it and through modbox.
+mod oracle_playbook;
+
+// Compiled code is kept, checked and thrown away.
+mod cache;
+// Signals leave nothing behind.
+mod signals;
+
+// Golden cases of the command line; drop a file into `cli/`.
+mod cli;
+// The house rules that a program can check.
+mod tidy;

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""Compares modbox's own modules with ansible-core's modules of the same names.
+
+    cargo build -p modbox-module-stat -p modbox-module-copy -p modbox-module-lineinfile -p modbox-module-ping
+    python3 tests/modules_oracle.py VENV/bin target/debug
+    python3 tests/modules_oracle.py VENV/bin target/wasm32-wasip2/modbox --suffix .wasm --runner 'modbox'
+
+Each scenario runs on two equal folders, once per side, in check mode, for real, and for real again. What
+must agree: the bytes on disk, `changed`, `failed`, `msg`, `diff` and the keys that the module promises.
+With `--runner CMD` a module is executed as `CMD MODULE ARGSFILE`, otherwise as `MODULE ARGSFILE`.
+
+Left out on purpose: `insertafter` on a last line without a newline. ansible-core glues the new line to it, once
+more on each run; modbox ends that line first.
+
+ansible-core's `copy` is half an action plugin, so it goes through `ansible localhost`; the others run as
+Python files. Differences are printed; the exit status is 1 if there is one.
+"""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TEXT = "a\nfoo=1\nb\nfoo=2\nc\n"
+
+
+def line(contents, **arguments):
+    return {"module": "lineinfile", "files": {} if contents is None else {"f": contents}, "arguments": arguments}
+
+
+LINEINFILE = [
+    line(TEXT, line="foo=9", regexp="^foo="),
+    line(TEXT, line="foo=9", regexp="^foo=", firstmatch=True),
+    line(TEXT, line="foo=2", regexp="^foo="),
+    line(TEXT, line="new"),
+    line(TEXT, line="b"),
+    line(TEXT, line="new", insertafter="EOF"),
+    line(TEXT, line="new", insertbefore="BOF"),
+    line(TEXT, line="new", insertafter="BOF"),
+    line(TEXT, line="new", insertbefore="EOF"),
+    line(TEXT, line="new", insertafter="^foo"),
+    line(TEXT, line="new", insertafter="^foo", firstmatch=True),
+    line(TEXT, line="new", insertbefore="^foo"),
+    line(TEXT, line="new", insertbefore="^foo", firstmatch=True),
+    line(TEXT, line="new", insertafter="^c$"),
+    line(TEXT, line="new", insertbefore="^a$"),
+    line(TEXT, line="new", insertafter="nope"),
+    line(TEXT, line="new", insertbefore="nope"),
+    line(TEXT, line="b", insertafter="^foo=1"),
+    line(TEXT, line="c", insertafter="^a"),
+    line(TEXT, line="a", insertbefore="^c"),
+    line(TEXT, line="new", regexp="^nope", insertafter="^a"),
+    line(TEXT, line="new", regexp="^nope", insertbefore="^a"),
+    line(TEXT, line="b", regexp="^nope", insertafter="^foo=1"),
+    line(TEXT, line="b", regexp="^nope", insertbefore="^foo=2"),
+    line(TEXT, line="c", regexp="^nope", insertbefore="^a"),
+    line(TEXT, line="foo=9", regexp="^foo=", insertafter="^a"),
+    line(TEXT, line=r"bar\1", regexp="^foo(=.*)", backrefs=True),
+    line(TEXT, line=r"\g<k>:\g<v>", regexp=r"^(?P<k>\w+)=(?P<v>\d)$", backrefs=True),
+    line(TEXT, line=r"x\1", regexp="^nope(.*)", backrefs=True),
+    line(TEXT, line="b", regexp="^nope(.*)", backrefs=True),
+    line(TEXT, line="q", backrefs=True),
+    line(TEXT, line="foo=9", search_string="foo="),
+    line(TEXT, line="foo=9", search_string="foo=", firstmatch=True),
+    line(TEXT, line="new", search_string="nope"),
+    line(TEXT, line="new", search_string="nope", insertafter="^a"),
+    line(TEXT, state="absent", line="b"),
+    line(TEXT, state="absent", line="nope"),
+    line(TEXT, state="absent", regexp="^foo"),
+    line(TEXT, state="absent", search_string="o="),
+    line(TEXT, state="absent"),
+    line(TEXT, state="absent", regexp="^foo", line="b"),
+    line(TEXT, line="foo=9", regexp=""),
+    line(TEXT, line="foo=9", search_string=""),
+    line(TEXT),
+    line(TEXT, line=""),
+    line(TEXT, line="two\nlines"),
+    line(TEXT, line="b\n"),
+    line(TEXT, line="q", insertafter="a", insertbefore="b"),
+    line(TEXT, line="q", regexp="a", search_string="a"),
+    line(TEXT, line="q", unknown=1),
+    line(TEXT, line="q", state="gone"),
+    line(None, line="q"),
+    line(None, line="q", create=True),
+    line(None, state="absent", line="q"),
+    line(None, line="q", create=True, insertbefore="BOF"),
+    line("", line="q"),
+    line("", line="q", insertafter="x"),
+    line("", line="q", insertbefore="x"),
+    line("x\ny", line="q"),
+    line("x\ny", line="y"),
+    line("x\ny", line="q", regexp="y"),
+    line("x\ny", line="q", insertafter="^x"),
+    line("x\ny", line="q", insertbefore="^y"),
+    line("x\ny", state="absent", line="y"),
+    line("x\ny", state="absent", line="x"),
+    line("a\r\nb\r\n", line="b"),
+    line("a\r\nb\r\n", line="c", insertafter="^a"),
+    line("a\r\nb\r\n", state="absent", line="a"),
+    line("a\r\nb\r\n", line="c", regexp="b$"),
+    line("a\r\nb\r", line="c"),
+    line("é\nü\n", line="ö", regexp="^ü"),
+    line("é\nü\n", line="ö", regexp=r"^\w"),
+    line("é\nü\n", line="ö", regexp="^.$"),
+    line("é\nü\n", state="absent", regexp=r"^\W{2}$"),
+    line("# Port 22\nPort 2222\n", line="Port 22", regexp=r"^#?\s*Port\b"),
+    line("SELINUX=disabled\n", line="SELINUX=enforcing", regexp="^SELINUX="),
+    line("10.0.0.1 x\n127.0.0.1 localhost\n", line="127.0.0.1 lo", regexp=r"^127\.0\.0\.1", insertafter="EOF"),
+    line("%wheel ALL=(ALL) ALL\n", line="%wheel ALL=(ALL) NOPASSWD: ALL", regexp=r"^%wheel\s"),
+    line("-Xms256m\n", line=r"\1-Xmx$\{m\}", regexp=r"^(.*)-Xms(\d+)m\s*$", backrefs=True),
+    line("a b\n", line=r"\2 \1", regexp=r"(?i)(A)\s(?P<x>B)", backrefs=True),
+    line("aa\nbb\n", line="x", regexp=r"(.)\1$"),
+    line("key = v\n", line="key = w", regexp=r"^(?!#)\s*key\s*(?==)"),
+]
+
+STAT = [
+    {"module": "stat", "files": {"f": "hi\n"}, "arguments": {}},
+    {"module": "stat", "files": {"f": "hi\n"}, "arguments": {"checksum_algorithm": "sha256"}},
+    {"module": "stat", "files": {"f": "hi\n"}, "arguments": {"checksum": "md5"}},
+    {"module": "stat", "files": {"f": "hi\n"}, "arguments": {"get_checksum": False}},
+    {"module": "stat", "files": {"f": ""}, "arguments": {"checksum_algorithm": "sha512"}},
+    {"module": "stat", "files": {}, "arguments": {}},
+    {"module": "stat", "files": {}, "folders": ["f"], "arguments": {}},
+    {"module": "stat", "files": {"g": "hi\n"}, "links": {"f": "g"}, "arguments": {}},
+    {"module": "stat", "files": {"g": "hi\n"}, "links": {"f": "g"}, "arguments": {"follow": True}},
+    {"module": "stat", "files": {}, "links": {"f": "g"}, "arguments": {"follow": True}},
+    {"module": "stat", "files": {"f": "hi\n"}, "arguments": {"checksum_algorithm": "crc"}},
+    {"module": "stat", "files": {"f": "hi\n"}, "arguments": {"follow": "perhaps"}},
+]
+
+
+def copy(files=None, folders=(), **arguments):
+    return {"module": "copy", "files": files or {}, "folders": folders, "arguments": arguments, "path": "dest"}
+
+
+COPY = [
+    copy(content="hi\n"),
+    copy({"f": "old\n"}, content="hi\n"),
+    copy({"f": "hi\n"}, content="hi\n"),
+    copy({"f": "old\n"}, content="hi\n", force=False),
+    copy(content="hi\n", force=False),
+    copy(content={"a": 1, "b": [True, None]}),
+    copy({"f": "old\n"}, content=""),
+    copy(folders=["f"], content="hi\n"),
+    copy(content="é\n"),
+    copy(),
+    copy(content="x", src="y"),
+    copy({"f": "old\n"}, content="hi\n", backup=True),
+]
+
+PING = [
+    {"module": "ping", "files": {}, "arguments": {}, "path": None},
+    {"module": "ping", "files": {}, "arguments": {"data": "x"}, "path": None},
+    {"module": "ping", "files": {}, "arguments": {"date": "x"}, "path": None},
+]
+
+# What a result must agree on, beside `changed`, `failed`, `msg`, `diff` and `skipped`.
+PROMISED = {
+    "ping": ["ping"],
+    "lineinfile": ["found"],
+    "copy": ["checksum"],
+    "stat": ["exists", "path", "isreg", "isdir", "islnk", "size", "mtime", "checksum", "lnk_target"],
+}
+# Messages in which ansible-core names options that modbox's modules do not have.
+SUPPORTED_LIST = re.compile(r"Supported parameters include: .*", re.S)
+
+
+def prepare(root, scenario):
+    shutil.rmtree(root, ignore_errors=True)
+    os.makedirs(root)
+    for name, contents in scenario["files"].items():
+        with open(os.path.join(root, name), "w", newline="") as file:
+            file.write(contents)
+        os.utime(os.path.join(root, name), (1_700_000_000, 1_700_000_000.25))
+    for name in scenario.get("folders", ()):
+        os.mkdir(os.path.join(root, name))
+        os.utime(os.path.join(root, name), (1_700_000_000, 1_700_000_000.25))
+    for name, target in scenario.get("links", {}).items():
+        os.symlink(target, os.path.join(root, name))
+        os.utime(os.path.join(root, name), (1_700_000_000, 1_700_000_000.25), follow_symlinks=False)
+
+
+def on_disk(root):
+    found = {}
+    for name in sorted(os.listdir(root)):
+        path = os.path.join(root, name)
+        name = re.sub(r"\.\d+\.\d{4}-\d\d-\d\d@\d\d:\d\d:\d\d~$", ".BACKUP~", name)
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                found[name] = file.read()
+        else:
+            found[name] = "folder" if os.path.isdir(path) else "other"
+    return found
+
+
+def last_object(output):
+    start = output.find("{")
+    try:
+        return json.loads(output[start:])
+    except ValueError:
+        return {"failed": True, "unparsable": output}
+
+
+def run_ansible(options, module, arguments, scratch, check_mode):
+    if module == "copy":
+        flags = ["--diff"] + (["--check"] if check_mode else [])
+        command = [os.path.join(options.ansible, "ansible"), "localhost", *flags, "-m", "copy", "-a", json.dumps(arguments)]
+        environment = {
+            **os.environ,
+            "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.oneline",
+            "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
+            "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1",
+            "ANSIBLE_LOCALHOST_WARNING": "0",
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_PYTHON_INTERPRETER": os.path.join(options.ansible, "python"),
+        }
+        output = subprocess.run(command, capture_output=True, text=True, env=environment).stdout
+        return last_object(output[output.find("=> ") + 3 :] if "=> {" in output else output)
+    path = os.path.join(scratch, "ansible-args.json")
+    internal = {"_ansible_check_mode": check_mode, "_ansible_diff": True, "_ansible_module_name": module}
+    with open(path, "w") as file:
+        json.dump({"ANSIBLE_MODULE_ARGS": {**arguments, **internal}}, file)
+    python = os.path.join(options.ansible, "python")
+    run = subprocess.run([python, "-m", f"ansible.modules.{module}", path], capture_output=True, text=True)
+    return last_object(run.stdout)
+
+
+def run_modbox(options, module, arguments, scratch, check_mode):
+    path = os.path.join(scratch, "modbox-args.json")
+    internal = {"_ansible_check_mode": check_mode, "_ansible_diff": True, "_ansible_module_name": module}
+    with open(path, "w") as file:
+        json.dump({**arguments, **internal}, file)
+    binary = os.path.join(options.modules, module + options.suffix)
+    run = subprocess.run([*shlex.split(options.runner), binary, path], capture_output=True, text=True)
+    return last_object(run.stdout)
+
+
+def comparable(module, result, root):
+    result = json.loads(json.dumps(result).replace(root, "ROOT"))
+    out = {"changed": bool(result.get("changed")), "failed": bool(result.get("failed"))}
+    out["msg"] = SUPPORTED_LIST.sub("Supported parameters ...", result.get("msg") or "")
+    if module != "copy":  # the `oneline` output leaves differences out
+        out["diff"] = content_diff(result.get("diff"))
+    if out["failed"]:
+        return out
+    source = result.get("stat", {}) if module == "stat" else result
+    for key in PROMISED[module]:
+        out[key] = source.get(key)
+    if module == "copy" and not (out["changed"] and result.get("checksum")):
+        del out["checksum"]  # ansible-core's check mode does not get that far
+    return out
+
+
+def content_diff(diff):
+    """The difference of the contents; ansible-core adds one of the file's attributes."""
+    diffs = [diff] if isinstance(diff, dict) else diff or []
+    for item in diffs:
+        if "before" in item and "after" in item and item.get("before_header", "").endswith("(content)"):
+            return [item["before"], item["after"], item["before_header"], item["after_header"]]
+    return None
+
+
+def compare(options, scratch, scenario):
+    """Yields each difference between the two sides in one scenario."""
+    module = scenario["module"]
+    sides = {"ansible": run_ansible, "modbox": run_modbox}
+    seen = {}
+    for side, run in sides.items():
+        root = os.path.join(scratch, side)
+        prepare(root, scenario)
+        arguments = dict(scenario["arguments"])
+        if scenario.get("path", "path"):
+            arguments[scenario.get("path", "path")] = os.path.join(root, "f")
+        for name, check_mode in (("check", True), ("first", False), ("second", False)):
+            result = run(options, module, arguments, scratch, check_mode)
+            seen[side, name] = {**comparable(module, result, root), "disk": on_disk(root)}
+    for name in ("check", "first", "second"):
+        ansible, modbox = seen["ansible", name], seen["modbox", name]
+        for key in sorted(set(ansible) | set(modbox)):
+            if ansible.get(key) != modbox.get(key):
+                yield name, key, ansible.get(key), modbox.get(key)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ansible", help="the bin folder of an environment with ansible-core")
+    parser.add_argument("modules", help="the folder with modbox's modules")
+    parser.add_argument("--runner", default="", help="a command that gets MODULE and ARGSFILE")
+    parser.add_argument("--suffix", default="", help="how the modules' file names end, such as .wasm")
+    parser.add_argument("--only", help="only the scenarios of this module")
+    options = parser.parse_args()
+    scenarios = [s for s in PING + STAT + LINEINFILE + COPY if options.only in (None, s["module"])]
+    different = 0
+    with tempfile.TemporaryDirectory(prefix="modbox-oracle-") as scratch:
+        for scenario in scenarios:
+            differences = list(compare(options, scratch, scenario))
+            different += bool(differences)
+            if differences:
+                print("scenario", json.dumps(scenario))
+            for name, key, ansible, modbox in differences:
+                print(f"  {name} {key}\n    ansible {ansible!r}\n    modbox  {modbox!r}")
+    print(f"{len(scenarios)} scenarios, {different} different")
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,283 @@
+//! The modbox command, run as a user would, in a clean environment and never for ever.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use serde_json::Value;
+
+use crate::support::TestDir;
+
+/// How long a command may take unless a test says otherwise. Far more than any needs, on a busy machine, too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A modbox command in the making.
+pub(crate) struct Modbox {
+    command: Command,
+    stdin: Vec<u8>,
+    patience: Duration,
+}
+
+/// A modbox that runs.
+pub(crate) struct Running {
+    shown: String,
+    pid: Pid,
+    started: Instant,
+    ended: mpsc::Receiver<(ExitStatus, Duration)>,
+    stdout: JoinHandle<Vec<u8>>,
+    stderr: JoinHandle<Vec<u8>>,
+    patience: Duration,
+}
+
+/// A modbox that has ended. Shows what it printed when the test fails while it is alive.
+pub(crate) struct Ran {
+    shown: String,
+    /// How it ended.
+    pub(crate) status: ExitStatus,
+    /// What it printed.
+    pub(crate) stdout: Vec<u8>,
+    /// What it said.
+    pub(crate) stderr: Vec<u8>,
+    /// How long it took.
+    pub(crate) elapsed: Duration,
+}
+
+impl Modbox {
+    /// Prepares the binary in a test's directory. Compiled code is shared by all tests.
+    pub(crate) fn new(dir: &TestDir) -> Self {
+        Self::of(Path::new(env!("CARGO_BIN_EXE_modbox")), dir)
+    }
+
+    /// Prepares `modbox run`.
+    pub(crate) fn run_module(dir: &TestDir, module: impl AsRef<OsStr>) -> Self {
+        Self::new(dir).arg("run").arg(module)
+    }
+
+    /// Prepares another program in the same surroundings.
+    pub(crate) fn of(program: &Path, dir: &TestDir) -> Self {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("LC_ALL", "C.UTF-8")
+            .env("HOME", dir.join("home"))
+            .env("TMPDIR", dir.join("tmp"))
+            .env("XDG_CONFIG_HOME", dir.join("home/.config"))
+            .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+            .current_dir(dir.path());
+        Self { command, stdin: Vec::new(), patience: PATIENCE }
+    }
+
+    /// Gives it a cache of its own, at first an empty one.
+    pub(crate) fn own_cache(self, dir: &TestDir) -> Self {
+        self.env("XDG_CACHE_HOME", dir.join("home/.cache"))
+    }
+
+    /// Lets it find cargo and rustup, for commands that build.
+    pub(crate) fn with_toolchain(mut self) -> Self {
+        let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_else(|| "/root".into()));
+        for (name, default) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
+            self.command.env(name, std::env::var_os(name).unwrap_or_else(|| home.join(default).into()));
+        }
+        for name in ["PATH", "RUSTUP_TOOLCHAIN", "CARGO_NET_OFFLINE"] {
+            if let Some(value) = std::env::var_os(name) {
+                self.command.env(name, value);
+            }
+        }
+        self
+    }
+
+    pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    pub(crate) fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// Adds `--args` with a JSON object.
+    pub(crate) fn json_args(self, args: &Value) -> Self {
+        self.arg("--args").arg(args.to_string())
+    }
+
+    /// Adds `--output report`.
+    pub(crate) fn report(self) -> Self {
+        self.args(["--output", "report"])
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn current_dir(mut self, dir: &Path) -> Self {
+        self.command.current_dir(dir);
+        self
+    }
+
+    pub(crate) fn stdin(mut self, stdin: impl Into<Vec<u8>>) -> Self {
+        self.stdin = stdin.into();
+        self
+    }
+
+    pub(crate) fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Starts it.
+    pub(crate) fn spawn(mut self) -> Running {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let shown = shown(&self.command);
+        let started = Instant::now();
+        let mut child = self.command.spawn().unwrap_or_else(|error| panic!("failed to start {shown}: {error}"));
+        let mut stdin = child.stdin.take().unwrap();
+        let input = self.stdin;
+        thread::spawn(move || stdin.write_all(&input));
+        let stdout = read_all(child.stdout.take().unwrap());
+        let stderr = read_all(child.stderr.take().unwrap());
+        let pid = Pid::from_child(&child);
+        let ended = wait_in_background(child, started);
+        Running { shown, pid, started, ended, stdout, stderr, patience: self.patience }
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(self) -> Ran {
+        self.spawn().wait()
+    }
+}
+
+impl Running {
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        rustix::process::kill_process(self.pid, signal).unwrap();
+    }
+
+    /// Returns how long it has been running.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Waits for its end; kills it and fails when that does not come.
+    pub(crate) fn wait(self) -> Ran {
+        let Ok((status, elapsed)) = self.ended.recv_timeout(self.patience) else {
+            let _ = rustix::process::kill_process(self.pid, Signal::KILL);
+            panic!("{} did not end within {:?}", self.shown, self.patience);
+        };
+        // A pipe that stays open is held by a process that should be gone.
+        let drained = wait_for(Duration::from_secs(5), || self.stdout.is_finished() && self.stderr.is_finished());
+        assert!(drained, "{} ended, but something still holds its output", self.shown);
+        let (stdout, stderr) = (self.stdout.join().unwrap(), self.stderr.join().unwrap());
+        Ran { shown: self.shown, status, stdout, stderr, elapsed }
+    }
+}
+
+impl Ran {
+    /// Asserts the exit status.
+    #[track_caller]
+    pub(crate) fn exits_with(self, code: i32) -> Self {
+        assert_eq!(self.status.code(), Some(code), "exit status of {self}");
+        self
+    }
+
+    /// Asserts that a signal ended it.
+    #[track_caller]
+    pub(crate) fn dies_of(self, signal: Signal) -> Self {
+        assert_eq!(self.status.signal(), Some(signal.as_raw()), "signal that ended {self}");
+        self
+    }
+
+    /// Asserts that it ended within a time.
+    #[track_caller]
+    pub(crate) fn within(self, time: Duration) -> Self {
+        assert!(self.elapsed <= time, "{:?} is more than {time:?} for {self}", self.elapsed);
+        self
+    }
+
+    /// Asserts what it said on stderr, in part.
+    #[track_caller]
+    pub(crate) fn says(self, text: &str) -> Self {
+        assert!(self.stderr_text().contains(text), "no `{text}` in the stderr of {self}");
+        self
+    }
+
+    /// Returns the one JSON object that it printed.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        let parsed: Result<Value, _> = serde_json::from_slice(&self.stdout);
+        match parsed {
+            Ok(value @ Value::Object(_)) => value,
+            _ => panic!("stdout holds no JSON object: {self}"),
+        }
+    }
+
+    pub(crate) fn stdout_text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    pub(crate) fn stderr_text(&self) -> String {
+        String::from_utf8_lossy(&self.stderr).into_owned()
+    }
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(4000)]).into_owned();
+        let (stdout, stderr) = (head(&self.stdout), head(&self.stderr));
+        write!(f, "{}\n{}\n--- stdout\n{stdout}\n--- stderr\n{stderr}", self.shown, self.status)
+    }
+}
+
+impl Drop for Ran {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("ran: {self}");
+        }
+    }
+}
+
+/// Waits until a condition holds, and returns whether it does.
+pub(crate) fn wait_for(patience: Duration, mut condition: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + patience;
+    loop {
+        if condition() {
+            return true;
+        }
+        if Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn shown(command: &Command) -> String {
+    let words: Vec<OsString> =
+        [command.get_program()].into_iter().chain(command.get_args()).map(OsString::from).collect();
+    words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+fn read_all(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        bytes
+    })
+}
+
+fn wait_in_background(mut child: Child, started: Instant) -> mpsc::Receiver<(ExitStatus, Duration)> {
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || {
+        let status = child.wait().expect("a child can be waited for");
+        let _ = send.send((status, started.elapsed()));
+    });
+    receive
+}

@@ -1,0 +1,121 @@
+//! Guests: Rust programs from `tests/guests`, C programs, and modules written as text.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use crate::support::install::{locked, tool};
+use crate::support::{TestDir, fixture, oracle, repository};
+
+const TARGET: &str = "wasm32-wasip2";
+
+/// A build on two busy cores, dependencies included.
+const BUILD: Duration = Duration::from_secs(300);
+
+/// Returns the component of one of the programs in `tests/guests/src/bin`.
+pub(crate) fn guest(name: &str) -> PathBuf {
+    static DIR: LazyLock<PathBuf> = LazyLock::new(build_guests);
+    let path = DIR.join(format!("{name}.wasm"));
+    assert!(path.exists(), "there is no guest `{name}`");
+    path
+}
+
+fn build_guests() -> PathBuf {
+    let dir = locked("guests", |dir| {
+        ensure_target()?;
+        let mut cargo = cargo();
+        cargo
+            .args(["build", "--locked", "--release", "--package", "test-guests", "--bins", "--target", TARGET])
+            // Thirty small programs: small and quickly compiled counts more than fast.
+            .args(["--config", "profile.release.opt-level=\"s\""])
+            .arg("--target-dir")
+            .arg(dir)
+            .current_dir(repository());
+        tool(&mut cargo, BUILD).map(drop)
+    });
+    dir.join(TARGET).join("release")
+}
+
+/// Adds the wasm target to the toolchain if it is missing.
+fn ensure_target() -> Result<(), String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut rustc = Command::new(rustc);
+    let libraries = tool(rustc.args(["--print", "target-libdir", "--target", TARGET]), BUILD)?;
+    if Path::new(libraries.trim()).is_dir() {
+        return Ok(());
+    }
+    let mut rustup = Command::new("rustup");
+    tool(rustup.args(["target", "add", TARGET]), BUILD)
+        .map(drop)
+        .map_err(|error| format!("{error}\nguests need the Rust target {TARGET}: run `rustup target add {TARGET}`"))
+}
+
+/// Cargo without what the outer cargo set for this test, which would change how a guest is built.
+fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let kept = ["CARGO_HOME", "CARGO_NET_", "CARGO_REGISTR", "CARGO_HTTP_", "CARGO_TERM_"];
+    let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    for name in environment.keys() {
+        let text = name.to_string_lossy();
+        let of_cargo = text.starts_with("CARGO") && !kept.iter().any(|kept| text.starts_with(kept));
+        if of_cargo || text == "RUSTFLAGS" {
+            cargo.env_remove(name);
+        }
+    }
+    cargo
+}
+
+/// Writes a component, given as text.
+pub(crate) fn component(dir: &TestDir, name: &str, text: &str) -> PathBuf {
+    dir.write(name, wat::parse_str(text).unwrap_or_else(|error| panic!("{name}: {error}")))
+}
+
+/// Writes a core module, given as text. Without `(memory …)` it gets one, since WASI asks for it.
+pub(crate) fn core_module(dir: &TestDir, name: &str, fields: &str) -> PathBuf {
+    let memory = if fields.contains("(memory") { "" } else { r#"(memory (export "memory") 1)"# };
+    component(dir, name, &format!("(module {memory} {fields})"))
+}
+
+/// Compiles a C program of `tests/` to a core module against WASI 0.1, with the compiler that the oracle's
+/// environment holds.
+pub(crate) fn c_core(source: &str) -> PathBuf {
+    compiled(source, "wasm", |output| {
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("zig-cache");
+        let mut zig = Command::new(oracle::python());
+        zig.args(["-m", "ziglang", "cc", "-target", "wasm32-wasi", "-Os", "-s", "-o"])
+            .arg(output)
+            .arg(fixture(source))
+            .env("ZIG_GLOBAL_CACHE_DIR", &cache)
+            .env("ZIG_LOCAL_CACHE_DIR", &cache);
+        zig
+    })
+}
+
+/// Compiles a C program of `tests/` for this machine.
+pub(crate) fn native_c(source: &str) -> PathBuf {
+    compiled(source, "native", |output| {
+        let mut cc = Command::new("cc");
+        cc.args(["-O1", "-o"]).arg(output).arg(fixture(source));
+        cc
+    })
+}
+
+fn compiled(source: &str, what: &str, command: impl FnOnce(&Path) -> Command) -> PathBuf {
+    let name = format!("{}-{what}", source.replace(['/', '.'], "-"));
+    let dir = locked(&name, |dir| {
+        std::fs::create_dir_all(dir).map_err(|error| error.to_string())?;
+        let output = dir.join(&name);
+        let written = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+        if written(&output) > written(&fixture(source)) {
+            return Ok(());
+        }
+        // Linked beside its place: an interrupted compiler leaves nothing that looks finished.
+        let unfinished = dir.join("unfinished");
+        tool(&mut command(&unfinished), BUILD)?;
+        std::fs::rename(&unfinished, &output).map_err(|error| error.to_string())
+    });
+    dir.join(name)
+}

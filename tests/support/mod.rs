@@ -1,0 +1,24 @@
+//! What the tests stand on.
+
+mod command;
+mod guests;
+mod install;
+mod leftovers;
+pub(crate) mod oracle;
+mod test_dir;
+
+use std::path::{Path, PathBuf};
+
+pub(crate) use command::{Modbox, Ran, Running, wait_for};
+pub(crate) use guests::{c_core, component, core_module, guest, native_c};
+pub(crate) use test_dir::TestDir;
+
+/// The root of the repository.
+pub(crate) fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the runner lies in the repository")
+}
+
+/// A fixture under `tests/`.
+pub(crate) fn fixture(path: &str) -> PathBuf {
+    repository().join("tests").join(path)
+}

@@ -1,0 +1,167 @@
+//! The real ansible-core, in a Python environment of its own under the target directory.
+//!
+//! It is run, never linked or copied. The environment also holds a C compiler for WebAssembly, because
+//! that, too, comes from Python's package index.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::TestDir;
+use crate::support::install::{once, tool};
+
+/// The release whose behaviour modbox promises.
+pub(crate) const VERSION: &str = "2.19.14";
+
+const PACKAGES: [&str; 2] = ["ansible-core==2.19.14", "ziglang==0.17.1"];
+
+/// A hundred megabytes over a slow line.
+const INSTALL: Duration = Duration::from_secs(600);
+
+/// A play of a dozen tasks takes a few seconds.
+const PLAY: Duration = Duration::from_secs(180);
+
+const REMEDY: &str = "\
+the tests compare modbox with ansible-core, which they install with pip into the target directory; that needs \
+python3 (3.11 or newer), pip (on Debian: `apt-get install python3-venv`, as root) and, the first time, a package index";
+
+/// Returns the interpreter of the environment, which is installed first if need be.
+pub(crate) fn python() -> PathBuf {
+    static PYTHON: LazyLock<PathBuf> = LazyLock::new(|| {
+        let dir = once(&format!("oracle-{VERSION}"), |dir| install(dir).map_err(|error| format!("{error}\n{REMEDY}")));
+        dir.join("venv/bin/python")
+    });
+    PYTHON.clone()
+}
+
+fn install(dir: &Path) -> Result<(), String> {
+    let venv = dir.join("venv");
+    // Without pip, which Debian's python3 does not bring; it is found below.
+    let mut make = Command::new(system_python()?);
+    tool(clean(make.args(["-m", "venv", "--without-pip"]).arg(&venv)), INSTALL)?;
+    let python = venv.join("bin/python");
+    let mut errors = Vec::new();
+    for pip in [own_pip, system_pip, debian_pip] {
+        let installed = pip(dir, &python).and_then(|mut command| {
+            command.args(["install", "--quiet", "--no-input", "--disable-pip-version-check"]).args(PACKAGES);
+            tool(clean(&mut command), INSTALL)
+        });
+        match installed {
+            Ok(_) => return tool(Command::new(&python).args(["-c", "import ansible, ziglang"]), INSTALL).map(drop),
+            Err(error) => errors.push(error),
+        }
+    }
+    Err(errors.join("\n"))
+}
+
+/// The first `python3` that is new enough for ansible-core.
+fn system_python() -> Result<PathBuf, String> {
+    let mut tried = Vec::new();
+    for name in ["python3", "/usr/bin/python3", "python3.13", "python3.12", "python3.11"] {
+        let mut command = Command::new(name);
+        let check = "import sys, venv; assert sys.version_info >= (3, 11), sys.version; print(sys.executable)";
+        match tool(clean(command.args(["-c", check])), Duration::from_secs(30)) {
+            Ok(path) => return Ok(PathBuf::from(path.trim())),
+            Err(error) => tried.push(error),
+        }
+    }
+    Err(tried.join("\n"))
+}
+
+/// pip as Python itself carries it.
+fn own_pip(_: &Path, python: &Path) -> Result<Command, String> {
+    tool(clean(Command::new(python).args(["-m", "ensurepip"])), INSTALL)?;
+    Ok(pip_of(python))
+}
+
+/// The system's pip, told to install into the environment.
+fn system_pip(_: &Path, python: &Path) -> Result<Command, String> {
+    let mut pip = Command::new(system_python()?);
+    pip.args(["-m", "pip", "--python"]).arg(python);
+    Ok(pip)
+}
+
+/// Debian's pip, unpacked from its package: that needs no root.
+fn debian_pip(dir: &Path, python: &Path) -> Result<Command, String> {
+    let script = "apt-get download -q python3-pip-whl && dpkg-deb -x python3-pip-whl_*.deb unpacked && \
+                  cp unpacked/usr/share/python-wheels/pip-*.whl .";
+    tool(clean(Command::new("sh").args(["-ec", script]).current_dir(dir)), INSTALL)?;
+    let find = "import glob; print(glob.glob('pip-*.whl')[0])";
+    let wheel = tool(Command::new(python).args(["-c", find]).current_dir(dir), INSTALL)?;
+    let mut pip = pip_of(python);
+    pip.env("PYTHONPATH", dir.join(wheel.trim()));
+    Ok(pip)
+}
+
+fn pip_of(python: &Path) -> Command {
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip"]);
+    pip
+}
+
+/// Takes out what would lead Python to packages outside the environment.
+fn clean(command: &mut Command) -> &mut Command {
+    ["PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE", "VIRTUAL_ENV", "PIP_TARGET", "PIP_PREFIX", "PIP_USER"]
+        .into_iter()
+        .fold(command, |command, name| command.env_remove(name))
+}
+
+/// Prepares `ansible` or `ansible-playbook` (`adhoc`, `playbook`) in a test's directory, untouched by the user's
+/// configuration.
+pub(crate) fn ansible(dir: &TestDir, command: &str) -> Command {
+    let python = python();
+    let mut ansible = Command::new(&python);
+    ansible
+        .args(["-m", "ansible", command])
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("LC_ALL", "C.UTF-8")
+        .env("HOME", dir.join("home"))
+        .env("XDG_CONFIG_HOME", dir.join("home/.config"))
+        .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+        .env("TMPDIR", dir.join("tmp"))
+        .env("ANSIBLE_CONFIG", "/dev/null")
+        .env("ANSIBLE_HOME", dir.join("home/.ansible"))
+        .env("ANSIBLE_LOCAL_TEMP", dir.join("home/local-tmp"))
+        .env("ANSIBLE_REMOTE_TEMP", dir.join("home/remote-tmp"))
+        .env("ANSIBLE_ASYNC_DIR", dir.join("home/async"))
+        .env("ANSIBLE_PYTHON_INTERPRETER", &python)
+        .env("ANSIBLE_NOCOLOR", "1")
+        .env("ANSIBLE_LOCALHOST_WARNING", "false")
+        .env("ANSIBLE_INVENTORY_UNPARSED_WARNING", "false")
+        .env("ANSIBLE_DEPRECATION_WARNINGS", "false")
+        .current_dir(dir.path())
+        .stdin(Stdio::null());
+    ansible
+}
+
+/// Runs tasks on this machine, with the modules in `library/` of the test's directory, and returns what each
+/// registered. A task that fails does not end the play.
+#[track_caller]
+pub(crate) fn play(dir: &TestDir, tasks: &[Value], options: &[&str]) -> Vec<Value> {
+    let out = dir.mkdir("registered");
+    let mut all = Vec::new();
+    for (index, task) in tasks.iter().enumerate() {
+        let mut task = task.clone();
+        let task_object = task.as_object_mut().expect("a task is an object");
+        task_object.insert("register".into(), json!(format!("task_{index}")));
+        task_object.insert("ignore_errors".into(), json!(true));
+        all.push(task);
+        let content = format!("{{{{ task_{index} | to_json }}}}");
+        let dest = out.join(index.to_string());
+        all.push(json!({"copy": {"content": content, "dest": dest}, "check_mode": false}));
+    }
+    let play = json!([{"hosts": "localhost", "connection": "local", "gather_facts": false, "tasks": all}]);
+    let file = dir.write("play.yml", play.to_string());
+    let mut command = ansible(dir, "playbook");
+    let output = tool(command.args(options).arg(file), PLAY).unwrap_or_else(|output| output);
+    let registered = |index: usize| {
+        let text = std::fs::read(out.join(index.to_string())).unwrap_or_default();
+        serde_json::from_slice(&text)
+            .unwrap_or_else(|error| panic!("task {index} registered nothing: {error}\n{output}"))
+    };
+    (0..tasks.len()).map(registered).collect()
+}
