@@ -12,7 +12,7 @@ With `--runner CMD` a module is executed as `CMD MODULE ARGSFILE`, otherwise as 
 Left out on purpose: `insertafter` on a last line without a newline. ansible-core glues the new line to it, once
 more on each run; modbox ends that line first.
 
-ansible-core's `copy` is half an action plugin, so it goes through `ansible localhost`; the others run as
+ansible-core's `copy` is half an action plugin, so it goes through `ansible-playbook`; the others run as
 Python files. Differences are printed; the exit status is 1 if there is one.
 """
 
@@ -166,6 +166,8 @@ PROMISED = {
     "copy": ["checksum"],
     "stat": ["exists", "path", "isreg", "isdir", "islnk", "size", "mtime", "checksum", "lnk_target"],
 }
+# Words that Python puts in a random order.
+BOOL_WORDS = re.compile(r"Valid booleans include: .*", re.S)
 # Messages in which ansible-core names options that modbox's modules do not have.
 SUPPORTED_LIST = re.compile(r"Supported parameters include: .*", re.S)
 
@@ -208,19 +210,7 @@ def last_object(output):
 
 def run_ansible(options, module, arguments, scratch, check_mode):
     if module == "copy":
-        flags = ["--diff"] + (["--check"] if check_mode else [])
-        command = [os.path.join(options.ansible, "ansible"), "localhost", *flags, "-m", "copy", "-a", json.dumps(arguments)]
-        environment = {
-            **os.environ,
-            "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.oneline",
-            "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
-            "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1",
-            "ANSIBLE_LOCALHOST_WARNING": "0",
-            "ANSIBLE_NOCOLOR": "1",
-            "ANSIBLE_PYTHON_INTERPRETER": os.path.join(options.ansible, "python"),
-        }
-        output = subprocess.run(command, capture_output=True, text=True, env=environment).stdout
-        return last_object(output[output.find("=> ") + 3 :] if "=> {" in output else output)
+        return run_playbook(options, module, arguments, scratch, check_mode)
     path = os.path.join(scratch, "ansible-args.json")
     internal = {"_ansible_check_mode": check_mode, "_ansible_diff": True, "_ansible_module_name": module}
     with open(path, "w") as file:
@@ -228,6 +218,28 @@ def run_ansible(options, module, arguments, scratch, check_mode):
     python = os.path.join(options.ansible, "python")
     run = subprocess.run([python, "-m", f"ansible.modules.{module}", path], capture_output=True, text=True)
     return last_object(run.stdout)
+
+
+def run_playbook(options, module, arguments, scratch, check_mode):
+    result, playbook = os.path.join(scratch, "result.json"), os.path.join(scratch, "playbook.json")
+    if os.path.exists(result):
+        os.remove(result)
+    task = {module: arguments, "register": "outcome", "ignore_errors": True, "check_mode": check_mode, "diff": True}
+    write = {"copy": {"content": "{{ outcome }}", "dest": result}, "check_mode": False}
+    play = {"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": [task, write]}
+    with open(playbook, "w") as file:
+        json.dump([play], file)
+    environment = {
+        **os.environ,
+        "ANSIBLE_LOCALHOST_WARNING": "0",
+        "ANSIBLE_PYTHON_INTERPRETER": os.path.join(options.ansible, "python"),
+    }
+    command = [os.path.join(options.ansible, "ansible-playbook"), "-i", "localhost,", playbook]
+    run = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if not os.path.exists(result):
+        return {"failed": True, "unparsable": run.stdout + run.stderr}
+    with open(result) as file:
+        return json.load(file)
 
 
 def run_modbox(options, module, arguments, scratch, check_mode):
@@ -240,28 +252,31 @@ def run_modbox(options, module, arguments, scratch, check_mode):
     return last_object(run.stdout)
 
 
-def comparable(module, result, root):
+def comparable(module, result, root, check_mode):
     result = json.loads(json.dumps(result).replace(root, "ROOT"))
+    if module == "copy" and isinstance(result.get("diff"), list):
+        for item in result["diff"]:  # of empty contents, ansible-core names its own temporary file
+            if item.get("after_header", "").find("/ansible-local-") > 0:
+                item["after_header"] = "ROOT/f"
     out = {"changed": bool(result.get("changed")), "failed": bool(result.get("failed"))}
-    out["msg"] = SUPPORTED_LIST.sub("Supported parameters ...", result.get("msg") or "")
-    if module != "copy":  # the `oneline` output leaves differences out
-        out["diff"] = content_diff(result.get("diff"))
+    message = BOOL_WORDS.sub("Valid booleans include: ...", result.get("msg") or "")
+    out["msg"] = SUPPORTED_LIST.sub("Supported parameters ...", message)
+    out["diff"] = content_diff(result.get("diff"))
     if out["failed"]:
         return out
     source = result.get("stat", {}) if module == "stat" else result
     for key in PROMISED[module]:
         out[key] = source.get(key)
-    if module == "copy" and not (out["changed"] and result.get("checksum")):
-        del out["checksum"]  # ansible-core's check mode does not get that far
+    if module == "copy" and (check_mode or not out["changed"]):
+        del out["checksum"]  # ansible-core does not always get that far
     return out
 
 
 def content_diff(diff):
-    """The difference of the contents; ansible-core adds one of the file's attributes."""
-    diffs = [diff] if isinstance(diff, dict) else diff or []
-    for item in diffs:
-        if "before" in item and "after" in item and item.get("before_header", "").endswith("(content)"):
-            return [item["before"], item["after"], item["before_header"], item["after_header"]]
+    """The difference of the contents; ansible-core adds one of the file's attributes, often empty."""
+    for item in [diff] if isinstance(diff, dict) else diff or []:
+        if isinstance(item.get("before"), str) and "after" in item:
+            return [item.get(key) for key in ("before", "after", "before_header", "after_header")]
     return None
 
 
@@ -278,7 +293,7 @@ def compare(options, scratch, scenario):
             arguments[scenario.get("path", "path")] = os.path.join(root, "f")
         for name, check_mode in (("check", True), ("first", False), ("second", False)):
             result = run(options, module, arguments, scratch, check_mode)
-            seen[side, name] = {**comparable(module, result, root), "disk": on_disk(root)}
+            seen[side, name] = {**comparable(module, result, root, check_mode), "disk": on_disk(root)}
     for name in ("check", "first", "second"):
         ansible, modbox = seen["ansible", name], seen["modbox", name]
         for key in sorted(set(ansible) | set(modbox)):

@@ -76,6 +76,7 @@ fn run(args: Args, module: &mut Module) -> Result<Exit, Failure> {
 
 fn contents(args: &Args) -> Result<Vec<u8>, Failure> {
     match (&args.content, &args.src) {
+        (Some(_), Some(_)) => Err(Failure::new("src and content are mutually exclusive")),
         (Some(Value::Null) | None, None) => Err(Failure::new("src (or content) is required")),
         (Some(Value::Str(text)), _) => Ok(text.clone().into_bytes()),
         (Some(Value::Surrogates(text)), _) => {
