@@ -123,7 +123,7 @@ pub(crate) fn ansible(dir: &TestDir, command: &str) -> Command {
         .env("XDG_CONFIG_HOME", dir.join("home/.config"))
         .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
         .env("TMPDIR", dir.join("tmp"))
-        .env("ANSIBLE_CONFIG", "/dev/null")
+        .env("ANSIBLE_CONFIG", dir.write("ansible.cfg", ""))
         .env("ANSIBLE_HOME", dir.join("home/.ansible"))
         .env("ANSIBLE_LOCAL_TEMP", dir.join("home/local-tmp"))
         .env("ANSIBLE_REMOTE_TEMP", dir.join("home/remote-tmp"))

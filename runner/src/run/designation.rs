@@ -14,6 +14,11 @@ use modbox_python_json::{Dict, Value};
 use crate::run::report::Denial;
 use crate::sandbox::policy::{Access, Policy};
 
+/// Returns whether any argument looks like a host path, that is, whether it is worth reading the module's spec.
+pub(super) fn names_a_path(args: &Dict) -> bool {
+    args.values().flat_map(paths).any(|path| path.starts_with('/'))
+}
+
 /// Lists the designated paths that the policy does not cover, each once.
 pub(super) fn missing(metadata: &spec::Metadata, args: &Dict, policy: &Policy) -> Vec<Denial> {
     let mut denials: Vec<Denial> = Vec::new();

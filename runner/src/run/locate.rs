@@ -129,12 +129,15 @@ pub fn read(path: &Path) -> Result<ModuleFile, LocateError> {
     if !metadata.is_file() {
         return Err(LocateError::NotRegular(path.to_owned()));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(MAX_MODULE)).unwrap_or(0) + 1);
-    file.take(MAX_MODULE + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MAX_MODULE {
+    if metadata.len() > MAX_MODULE {
         return Err(LocateError::TooLarge(path.to_owned()));
     }
-    Ok(ModuleFile { path: path.to_owned(), bytes: bytes.into() })
+    // Read where it stays: going through a `Vec` would copy every module once more on every run.
+    let length = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+    let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
+    let buffer = Arc::get_mut(&mut bytes).expect("nobody else has it yet");
+    (&file).read_exact(buffer).map_err(failed)?;
+    Ok(ModuleFile { path: path.to_owned(), bytes })
 }
 
 #[cfg(test)]

@@ -274,12 +274,15 @@ fn denials(kind: Kind, request: &RunRequest<'_>) -> Vec<Denial> {
         let subject = request.file.path.display().to_string();
         return vec![Denial { capability: "native", subject, allow: "--allow-all".to_owned() }];
     }
-    let info = WasmInfo::parse(kinds::skip_shebang(&request.file.bytes));
-    // Bytes that cannot be read are for the engine to complain about.
-    let Ok(Some(metadata)) = info.and_then(|info| info.metadata()) else { return Vec::new() };
     let args = match &request.arguments {
         Arguments::Task { args, .. } | Arguments::Complete(args) => args,
     };
+    if !designation::names_a_path(args) {
+        return Vec::new();
+    }
+    let info = WasmInfo::parse(kinds::skip_shebang(&request.file.bytes));
+    // Bytes that cannot be read are for the engine to complain about.
+    let Ok(Some(metadata)) = info.and_then(|info| info.metadata()) else { return Vec::new() };
     designation::missing(&metadata, args, request.policy)
 }
 

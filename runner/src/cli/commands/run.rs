@@ -64,7 +64,10 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
         keep_files: args.keep_files,
     };
     let spinner = (format == OutputFormat::Human && io::stderr().is_terminal()).then(compile_spinner);
-    let report = runner(context, spinner.clone()).run(&request);
+    let runner = runner(context, spinner.clone());
+    let report = runner.run(&request);
+    // The process ends soon; taking the engine apart before would only make it end later.
+    std::mem::forget(runner);
     if let Some(spinner) = spinner {
         spinner.finish_and_clear();
     }

@@ -1,12 +1,13 @@
 //! Runs one guest: engine, compiled code, store, instance, outcome. Wasmtime is named only in here.
 //!
-//! A guest runs on its own fiber under a single-threaded runtime. Two clocks watch it: the epoch ticker
-//! interrupts wasm code, and the runtime's timer ends a host call that does not come back, so that a guest
-//! asleep or blocked ends at its limit like one that spins.
+//! Three clocks watch a guest: the epoch ticker interrupts wasm code, the runtime's timer ends a host call that
+//! waits, and whoever started the guest's thread stops waiting for one that blocks. So a guest asleep or
+//! blocked ends at its limit like one that spins.
 
 mod adapter;
 mod cache;
 mod engine;
+mod guest;
 mod output;
 mod store;
 mod wasi;
@@ -18,17 +19,15 @@ use std::time::{Duration, Instant};
 
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
-use wasmtime_wasi::I32Exit;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
 pub use self::cache::{CacheEntry, CacheError, CompileCache};
 use self::engine::Ticker;
+use self::guest::Guest;
 use self::output::HeadStream;
 use self::store::State;
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{
-    Exit, Invocation, LimitHit, LimitKind, Outcome, Timing, Usage, WasmFormat, WasmProgram,
-};
+use crate::sandbox::invocation::{Invocation, LimitHit, LimitKind, Outcome, Timing, WasmFormat, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
 use crate::sandbox::scratch::GuestDirs;
@@ -57,9 +56,12 @@ pub enum WasmError {
         #[source]
         source: Cause,
     },
-    /// The runtime that waits for timers and files could not be made.
-    #[error("failed to start the runtime")]
+    /// The thread or the runtime that a guest runs on could not be made.
+    #[error("failed to start the guest's thread")]
     Runtime(#[source] std::io::Error),
+    /// The thread ended without saying how: a fault of the engine.
+    #[error("the guest's thread ended without a result")]
+    Vanished,
 }
 
 /// The engine with what all of its runs share.
@@ -214,75 +216,26 @@ impl WasmSandbox {
         let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
         let stdin = invocation.stdin.clone();
         let wasi = wasi::context(program, stdin, policy, dirs, stdout.clone(), stderr.clone())?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(WasmError::Runtime)?;
-        let mut store = store::new_store(&self.engine, wasi, limits);
-        let ticking = self.ticker.start(&self.engine);
+        let ended = guest::run(Guest {
+            engine: self.engine.clone(),
+            command: module.pre.clone(),
+            wasi,
+            limits: *limits,
+            network: policy.allows_everything(),
+            ticking: self.ticker.start(&self.engine),
+        })?;
         let mut timing = module.timing;
-        let started = Instant::now();
-        let ended = runtime.block_on(async {
-            let run = async {
-                let command = module.pre.instantiate_async(&mut store).await?;
-                timing.instantiate_us += micros(started.elapsed());
-                command.wasi_cli_run().call_run(&mut store).await
-            };
-            tokio::time::timeout(limits.timeout, run).await
-        });
-        let wall = started.elapsed();
-        drop(ticking);
-        // A file operation that blocks holds a thread of the pool for good; waiting for it would hang us.
-        runtime.shutdown_background();
-        let meter = &mut store.data_mut().meter;
-        if ended.is_err() {
-            meter.hit = Some(LimitKind::Wall);
-        }
-        timing.run_us = micros(wall).saturating_sub(timing.instantiate_us.saturating_sub(module.timing.instantiate_us));
-        let exit = exit_of(ended.ok(), meter);
-        let usage = Usage {
-            wall_us: micros(wall),
-            cpu_us: micros(meter.cpu_used()),
-            memory_bytes: meter.peak_memory as u64,
-            ..Usage::default()
-        };
-        let hit = meter.hit;
-        drop(store);
+        timing.instantiate_us += ended.instantiate_us;
+        timing.run_us = ended.usage.wall_us.saturating_sub(ended.instantiate_us);
         let (stdout, stderr) = (stdout.take(), stderr.take());
-        let hit = hit
+        let hit = ended
+            .hit
             .or_else(|| stdout.is_truncated().then_some(LimitKind::Stdout))
             .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
         let limit = hit.map(|kind| LimitHit { kind, allowed: limits.allowed(kind) });
-        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, layers: vec!["wasmtime".to_owned()] })
+        let layers = vec!["wasmtime".to_owned()];
+        Ok(Outcome { exit: ended.exit, stdout, stderr, limit, usage: ended.usage, timing, layers })
     }
-}
-
-/// Reads how a guest ended out of what the engine returned; `None` stands for a timeout.
-fn exit_of(ended: Option<wasmtime::Result<Result<(), ()>>>, meter: &mut store::Meter) -> Exit {
-    let error = match ended {
-        Some(Ok(Ok(()))) => return Exit::Code(0),
-        Some(Ok(Err(()))) => return exit_code(1, meter),
-        Some(Err(error)) => error,
-        None => return Exit::Killed,
-    };
-    if meter.hit.is_some() {
-        return Exit::Killed;
-    }
-    match error.downcast_ref::<I32Exit>() {
-        Some(exit) => exit_code(exit.0, meter),
-        None => {
-            if meter.memory_denied {
-                meter.hit = Some(LimitKind::Memory);
-                return Exit::Killed;
-            }
-            Exit::Trap(format!("{error:#}"))
-        }
-    }
-}
-
-/// A guest that was denied memory and then gave up ended by that limit, however it said so.
-fn exit_code(code: i32, meter: &mut store::Meter) -> Exit {
-    if code != 0 && meter.memory_denied {
-        meter.hit = Some(LimitKind::Memory);
-    }
-    Exit::Code(code)
 }
 
 fn micros(duration: Duration) -> u64 {

@@ -29,6 +29,8 @@ pub(super) fn context(
     stderr: HeadStream,
 ) -> Result<WasiCtx, WasmError> {
     let mut builder = WasiCtxBuilder::new();
+    // The guest has a thread of its own to block. To be said before the first directory, which takes it over.
+    builder.allow_blocking_current_thread(true);
     builder.args(&program.argv).initial_cwd("/tmp").max_random_size(MAX_RANDOM);
     builder.stdin(MemoryInputPipe::new(stdin)).stdout(stdout).stderr(stderr);
     for variable in policy.env() {

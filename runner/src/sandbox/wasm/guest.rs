@@ -1,0 +1,134 @@
+//! One run of one guest, on a thread of its own.
+//!
+//! File calls of a guest block the thread they are made on: handing each to a pool and back costs more than
+//! most of them take. Nothing can take a thread out of a call that does not come back, such as opening a
+//! FIFO that nobody writes to. So the guest has its own thread, and whoever waits for it stops waiting
+//! at the wall-clock limit. The thread is left behind then; the guest gets no further, because the epoch
+//! deadline has passed when the call returns.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use wasmtime::{Engine, Store};
+use wasmtime_wasi::p2::bindings::CommandPre;
+use wasmtime_wasi::{I32Exit, WasiCtx};
+
+use crate::sandbox::invocation::{Exit, LimitKind, Usage};
+use crate::sandbox::limits::Limits;
+use crate::sandbox::wasm::engine::Ticking;
+use crate::sandbox::wasm::store::{self, Meter, State};
+use crate::sandbox::wasm::{WasmError, micros};
+
+/// How long a guest's thread may take to notice its limit by itself: a few ticks of the epoch.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// Everything that a guest's thread takes with it.
+pub(super) struct Guest {
+    pub(super) engine: Engine,
+    pub(super) command: CommandPre<State>,
+    pub(super) wasi: WasiCtx,
+    pub(super) limits: Limits,
+    /// Whether it may have sockets to wait for.
+    pub(super) network: bool,
+    /// Keeps the epochs going while the guest runs.
+    pub(super) ticking: Arc<Ticking>,
+}
+
+/// How a guest ended.
+pub(super) struct Ended {
+    pub(super) exit: Exit,
+    pub(super) hit: Option<LimitKind>,
+    pub(super) usage: Usage,
+    pub(super) instantiate_us: u64,
+}
+
+/// Runs a guest to its end, or to its wall-clock limit.
+///
+/// # Errors
+///
+/// A thread or runtime that cannot be made, or a thread that ended without a word.
+pub(super) fn run(guest: Guest) -> Result<Ended, WasmError> {
+    let timeout = guest.limits.timeout;
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let started = Instant::now();
+    let spawned = thread::Builder::new().name("guest".to_owned()).spawn(move || {
+        // Nobody listens any more when the wait is over.
+        let _ = sender.send(run_here(guest));
+    });
+    spawned.map_err(WasmError::Runtime)?;
+    match receiver.recv_timeout(timeout.saturating_add(GRACE)) {
+        Ok(ended) => ended,
+        Err(RecvTimeoutError::Timeout) => {
+            let usage = Usage { wall_us: micros(started.elapsed()), ..Usage::default() };
+            Ok(Ended { exit: Exit::Killed, hit: Some(LimitKind::Wall), usage, instantiate_us: 0 })
+        }
+        Err(RecvTimeoutError::Disconnected) => Err(WasmError::Vanished),
+    }
+}
+
+fn run_here(guest: Guest) -> Result<Ended, WasmError> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    if guest.network {
+        runtime.enable_io();
+    }
+    let runtime = runtime.enable_time().build().map_err(WasmError::Runtime)?;
+    let mut store = store::new_store(&guest.engine, guest.wasi, &guest.limits);
+    let started = Instant::now();
+    let mut instantiate_us = 0;
+    let call = async {
+        let command = guest.command.instantiate_async(&mut store).await?;
+        instantiate_us = micros(started.elapsed());
+        command.wasi_cli_run().call_run(&mut store).await
+    };
+    let timeout = guest.limits.timeout;
+    // The timer must be made inside the runtime.
+    let ended = runtime.block_on(async { tokio::time::timeout(timeout, call).await }).ok();
+    let wall_us = micros(started.elapsed());
+    drop(guest.ticking);
+    runtime.shutdown_background();
+    Ok(conclude(ended, &mut store, wall_us, instantiate_us))
+}
+
+/// What [`CommandPre`]'s `run` returns; `None` stands for a timeout.
+type CallResult = Option<wasmtime::Result<Result<(), ()>>>;
+
+fn conclude(ended: CallResult, store: &mut Store<State>, wall_us: u64, instantiate_us: u64) -> Ended {
+    let meter = &mut store.data_mut().meter;
+    let exit = exit_of(ended, meter);
+    let usage =
+        Usage { wall_us, cpu_us: micros(meter.cpu_used()), memory_bytes: meter.peak_memory as u64, ..Usage::default() };
+    Ended { exit, hit: meter.hit, usage, instantiate_us }
+}
+
+fn exit_of(ended: CallResult, meter: &mut Meter) -> Exit {
+    let error = match ended {
+        Some(Ok(Ok(()))) => return Exit::Code(0),
+        Some(Ok(Err(()))) => return exit_code(1, meter),
+        Some(Err(error)) => error,
+        None => {
+            meter.hit = Some(LimitKind::Wall);
+            return Exit::Killed;
+        }
+    };
+    if meter.hit.is_some() {
+        return Exit::Killed;
+    }
+    match error.downcast_ref::<I32Exit>() {
+        Some(exit) => exit_code(exit.0, meter),
+        None if meter.memory_denied => {
+            meter.hit = Some(LimitKind::Memory);
+            Exit::Killed
+        }
+        None => Exit::Trap(format!("{error:#}")),
+    }
+}
+
+/// A guest that was denied memory and then gave up ended by that limit, however it said so.
+fn exit_code(code: i32, meter: &mut Meter) -> Exit {
+    if code != 0 && meter.memory_denied {
+        meter.hit = Some(LimitKind::Memory);
+    }
+    Exit::Code(code)
+}
