@@ -1,1 +1,98 @@
-//! To come.
+//! One module in eight languages and kinds: the same arguments give the same result.
+//!
+//! The old-style one gets every value as a string; it prints `n` as a number again.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::{Modbox, TestDir, c_core, fixture, guest, native_c, oracle};
+
+/// The kind that modbox is to see in a file, and the file.
+fn modules() -> [(&'static str, PathBuf); 8] {
+    [
+        ("component", guest("hello")),
+        ("core", c_core("kinds/hello.c")),
+        ("binary", native_c("kinds/hello.c")),
+        ("want_json", fixture("kinds/hello_want_json.sh")),
+        ("want_json", fixture("kinds/hello_want_json.py")),
+        ("want_json", fixture("kinds/hello_want_json.pl")),
+        ("old_style", fixture("kinds/hello_old_style.sh")),
+        ("jsonargs", fixture("kinds/hello_jsonargs.py")),
+    ]
+}
+
+fn is_wasm(kind: &str) -> bool {
+    matches!(kind, "component" | "core")
+}
+
+fn prepared(dir: &TestDir, kind: &str, module: &PathBuf) -> Modbox {
+    let python = format!("python={}", oracle::python().display());
+    let modbox = Modbox::run_module(dir, module).report().args(["--interpreter", &python]);
+    if is_wasm(kind) { modbox } else { modbox.arg("--allow-all") }
+}
+
+/// Runs all eight, and expects one result from each.
+#[track_caller]
+fn check(prepare: impl Fn(Modbox) -> Modbox, expect: &Value) {
+    let dir = TestDir::new();
+    for (kind, module) in modules() {
+        let ran = prepare(prepared(&dir, kind, &module)).run().exits_with(0);
+        let report = ran.json();
+        assert_eq!(report["module"]["kind"], kind, "{ran}");
+        assert_eq!(report["status"], "ok", "{ran}");
+        assert_eq!(&report["result"], expect, "{ran}");
+    }
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn typed_arguments_give_one_result() {
+    let args = json!({"name": "world", "n": 3, "loud": true});
+    check(
+        |modbox| modbox.json_args(&args),
+        &json!({"changed": false, "failed": false, "greeting": "hello world!", "n": 3}),
+    );
+}
+
+#[test]
+fn arguments_as_pairs_give_one_result() {
+    let args = ["name=world", "n=3"];
+    check(|modbox| modbox.args(args), &json!({"changed": false, "failed": false, "greeting": "hello world", "n": 3}));
+}
+
+#[test]
+fn check_mode_reaches_every_kind() {
+    let args = json!({"name": "world", "n": 3, "loud": false});
+    let expect = json!({"changed": false, "failed": false, "greeting": "hello world", "n": 3, "check": true});
+    check(|modbox| modbox.arg("--check").json_args(&args), &expect);
+}
+
+#[test]
+fn awkward_values_arrive_as_they_are() {
+    let values = [
+        "",
+        "  two  words ",
+        r#"it's "quoted""#,
+        r"back\slash \n \\ \u0041 ${HOME} $(id) `id` %s",
+        "line\none\n\ttab\n",
+        "größe ☃ 𝒳 日本",
+        r#"", "name": "other"#,
+        "-n; exit 3 #",
+    ];
+    for value in values {
+        let args = json!({"name": value, "n": 0, "loud": true});
+        let expect = json!({"changed": false, "failed": false, "greeting": format!("hello {value}!"), "n": 0});
+        check(|modbox| modbox.json_args(&args), &expect);
+    }
+}
+
+#[test]
+fn native_kinds_start_only_when_everything_is_allowed() {
+    let dir = TestDir::new();
+    for (kind, module) in modules() {
+        let ran = Modbox::run_module(&dir, &module).report().args(["name=world", "n=3"]).run();
+        assert_eq!(ran.status.code(), Some(if is_wasm(kind) { 0 } else { 4 }), "{ran}");
+        assert_eq!(ran.json()["result"].get("greeting").is_some(), is_wasm(kind), "{ran}");
+    }
+}

@@ -5,6 +5,11 @@ use test_guests::Args;
 
 fn main() {
     let args = Args::read();
-    let greeting = format!("hello {}", args.text("name"));
-    test_guests::print(&json!({"changed": false, "greeting": greeting, "n": args.number("n")}));
+    let mark = if args.flag("loud") { "!" } else { "" };
+    let greeting = format!("hello {}{mark}", args.text("name"));
+    let mut result = json!({"changed": false, "greeting": greeting, "n": args.number("n")});
+    if args.flag("_ansible_check_mode") {
+        result["check"] = json!(true);
+    }
+    test_guests::print(&result);
 }
