@@ -318,6 +318,15 @@ fn same_result(registered: &str, ours: &ModuleResult) -> Result<(), String> {
     if ours.contains_key("module_stdout") && !registered.contains_key("module_stdout") {
         ours.retain(|key, _| !["module_stdout", "module_stderr", "rc"].contains(&key.as_str()));
     }
+    // Ansible shows bytes that are not UTF-8 as lone surrogates, which it would itself refuse in a result.
+    for key in ["module_stdout", "module_stderr"] {
+        if let Some(shown) = registered.get_mut(key)
+            && let Value::Surrogates(text) = shown
+        {
+            let bytes = text.to_bytes().expect("they come from bytes");
+            *shown = String::from_utf8_lossy(&bytes).into();
+        }
+    }
     for dict in [&mut registered, &mut ours] {
         // Ansible hides a module's traceback, and warns about facts, in the order of a set.
         if let Some(exception) = dict.get_mut("exception") {

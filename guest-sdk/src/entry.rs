@@ -42,7 +42,12 @@ pub fn start<A: DeserializeOwned>(
     let (Some(path), None) = (arguments.next(), arguments.next()) else {
         return explain(&metadata.name);
     };
-    let finished = match read_arguments(path.as_ref()) {
+    let arguments = read_arguments(path.as_ref());
+    // The host says that a guest starts in its scratch directory, but wasi-libc starts every guest in `/`, where
+    // nothing can be made. A host without a `/tmp` leaves it there.
+    #[cfg(target_family = "wasm")]
+    let _ = std::env::set_current_dir("/tmp");
+    let finished = match arguments {
         Ok(arguments) => call(&metadata, arguments, &ProcessEnvironment, run),
         Err(message) => Finished::failure(&message),
     };

@@ -76,7 +76,8 @@ pub(crate) fn component(dir: &TestDir, name: &str, text: &str) -> PathBuf {
 /// Writes a core module, given as text. Without `(memory …)` it gets one, since WASI asks for it.
 pub(crate) fn core_module(dir: &TestDir, name: &str, fields: &str) -> PathBuf {
     let memory = if fields.contains("(memory") { "" } else { r#"(memory (export "memory") 1)"# };
-    component(dir, name, &format!("(module {memory} {fields})"))
+    // Imports come before everything else in a module's text.
+    component(dir, name, &format!("(module {fields} {memory})"))
 }
 
 /// Compiles a C program of `tests/` to a core module against WASI 0.1, with the compiler that the oracle's

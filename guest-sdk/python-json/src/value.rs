@@ -256,6 +256,12 @@ impl From<&str> for Value {
     }
 }
 
+impl From<std::borrow::Cow<'_, str>> for Value {
+    fn from(text: std::borrow::Cow<'_, str>) -> Self {
+        Self::Str(text.into_owned())
+    }
+}
+
 impl From<String> for Value {
     fn from(text: String) -> Self {
         Self::Str(text)

@@ -10,7 +10,8 @@
 //! - Facts are not stored here, so nothing warns about facts that must not be stored.
 //! - Ansible checks each object as soon as it has read it, we check a document that is JSON as a whole: of two
 //!   reasons to refuse an output, an error in its JSON is named first.
-//! - Bytes that are not UTF-8 are U+FFFD in the warning about junk, not lone surrogates.
+//! - Bytes that are not UTF-8 are U+FFFD in `module_stdout`, `module_stderr` and the warning about junk, not lone
+//!   surrogates: an Ansible that reads our result would refuse it for them.
 
 use modbox_python_json::{Dict, Value, decode, encode, str as python_str};
 
@@ -365,8 +366,8 @@ fn failure(msg: &str, raw: &RawOutput<'_>) -> Dict {
     let fields: [(&str, Value); 7] = [
         ("failed", true.into()),
         ("msg", msg.into()),
-        ("module_stdout", Value::from_os_bytes(raw.stdout)),
-        ("module_stderr", Value::from_os_bytes(raw.stderr)),
+        ("module_stdout", String::from_utf8_lossy(raw.stdout).into()),
+        ("module_stderr", String::from_utf8_lossy(raw.stderr).into()),
         ("rc", raw.rc.into()),
         ("changed", false.into()),
         ("exception", NO_TRACEBACK.into()),
