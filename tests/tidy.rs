@@ -1,1 +1,382 @@
-//! To come.
+//! The house rules that a program can check: what files look like, which layer names which, and that the documents speak
+//! of what there is.
+//!
+//! The rules read text, not syntax trees. They take comments out and leave strings in, which is close enough: whoever
+//! hides a path from them did not do so by accident.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use modbox::kinds::Kind;
+use regex::Regex;
+
+use crate::support::repository;
+
+/// Longest `.rs` file, without its tests.
+const MAX_LINES: usize = 400;
+
+/// Files that may be longer, each with its reason.
+const LONGER: [(&str, &str); 0] = [];
+
+/// Files that may hold paths of a home directory, each with its reason.
+const HOME_PATHS: [(&str, &str); 1] =
+    [("guest-sdk/argument-spec/src/environment.rs", "what `~` becomes, checked with the home of a test")];
+
+/// Files outside `cli` that use a stream of this process, each with its reason.
+const STREAMS: [(&str, &str); 1] = [(
+    "runner/src/sandbox/native/launcher.rs",
+    "it is a program of its own, and its standard input is how it is spoken to",
+)];
+
+/// Which layer may name what of the crate. The first line whose folder fits counts.
+const LAYERS: [(&str, &[&str]); 8] = [
+    ("contract", &["contract"]),
+    ("kinds", &["kinds", "contract", "sandbox::invocation"]),
+    ("sandbox", &["sandbox"]),
+    ("run", &["run", "contract", "kinds", "sandbox"]),
+    ("authoring", &["authoring", "sandbox::cleanup"]),
+    ("cli", &["cli", "authoring", "run", "kinds", "contract", "sandbox"]),
+    ("lib", &[]),
+    ("main", &[]),
+];
+
+/// What the files of kinds share, and so may name; the rest of `kinds` are kinds.
+const KINDS_SHARED: [&str; 3] = ["native", "shebang", "detect"];
+
+struct Source {
+    path: String,
+    text: String,
+}
+
+impl Source {
+    /// Everything but comments.
+    fn code(&self) -> String {
+        let without_comment = |line: &str| match line.find("//") {
+            Some(at) if !line[..at].ends_with(':') => line[..at].to_owned(),
+            _ => line.to_owned(),
+        };
+        self.text.lines().map(without_comment).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The module that a file of the runner is, such as `sandbox::wasm::cache`.
+    fn module(&self) -> Option<String> {
+        let name = self.path.strip_prefix("runner/src/")?.strip_suffix(".rs")?;
+        let name = name.strip_suffix("/mod").unwrap_or(name);
+        (!name.starts_with("authoring/template/")).then(|| name.replace('/', "::"))
+    }
+}
+
+#[test]
+fn every_rust_file_says_what_it_is() {
+    check(rust_files(), |source| !source.text.starts_with("//! "), "does not open with `//! `");
+}
+
+#[test]
+fn no_rust_file_is_too_long() {
+    let too_long = |source: &Source| {
+        let tests = source.text.find("#[cfg(test)]\nmod tests {").unwrap_or(source.text.len());
+        let lines = source.text[..tests].lines().count();
+        lines > MAX_LINES && !LONGER.iter().any(|(path, _)| *path == source.path)
+    };
+    check(rust_files(), too_long, "is longer than 400 lines; split it by concept");
+}
+
+#[test]
+fn layers_name_only_what_lies_below() {
+    let mut wrong = Vec::new();
+    for (source, module, path) in named_paths() {
+        let (_, allowed) =
+            LAYERS.iter().find(|(layer, _)| starts_with(&module, layer)).expect("every file has a layer");
+        if !allowed.iter().any(|prefix| starts_with(&path, prefix)) {
+            wrong.push(format!("{source} names {path}"));
+        }
+    }
+    assert!(wrong.is_empty(), "against the directions of layers: {wrong:#?}");
+}
+
+#[test]
+fn wasm_and_native_do_not_know_each_other() {
+    let (wasm, native) = ("sandbox::wasm", "sandbox::native");
+    let wrong = |module: &str, path: &str| {
+        starts_with(module, wasm) && starts_with(path, native) || starts_with(module, native) && starts_with(path, wasm)
+    };
+    let wrong: Vec<_> = named_paths().into_iter().filter(|(_, module, path)| wrong(module, path)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_kind_names_no_other_kind() {
+    let modules: BTreeSet<String> = rust_files().iter().filter_map(Source::module).collect();
+    let mut wrong = Vec::new();
+    for (source, module, path) in named_paths() {
+        // The registry names them all, and detection needs the token that makes a script a `jsonargs` one.
+        let exempt = !module.starts_with("kinds::") || module == "kinds::tests" || module == "kinds::detect";
+        let other = path.splitn(3, "::").take(2).collect::<Vec<_>>().join("::");
+        let shared = KINDS_SHARED.iter().any(|shared| other == format!("kinds::{shared}"));
+        if !exempt && !shared && other.starts_with("kinds::") && other != module && modules.contains(&other) {
+            wrong.push(format!("{source} names {path}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn only_the_wasm_sandbox_names_wasmtime() {
+    let names = ascii(r"\b(wasmtime|wasmtime_wasi)::|\buse wasmtime");
+    let elsewhere = rust_files().into_iter().filter(|source| !source.path.starts_with("runner/src/sandbox/wasm/"));
+    check(elsewhere, |source| names.is_match(&source.code()), "names Wasmtime");
+}
+
+#[test]
+fn only_the_command_line_prints_exits_and_reads_the_environment() {
+    let ambient = ascii(
+        r"\b(println|eprintln|print|eprint|dbg)!|\bprocess::exit\b|\benv::(var|args|temp_dir|current_dir)|\bio::(stdin|stdout|stderr)\(",
+    );
+    let other_layers = rust_files()
+        .into_iter()
+        .filter(|source| source.module().is_some_and(|module| !starts_with(&module, "cli")))
+        .filter(|source| !STREAMS.iter().any(|(path, _)| *path == source.path));
+    check(other_layers, |source| ambient.is_match(&source.code()), "prints, exits or reads the environment");
+}
+
+#[test]
+fn guests_and_runner_share_two_pure_crates() {
+    let runner = ascii(r"(?m)(^|[ (<&,])modbox::");
+    let guest_crate =
+        |source: &Source| ["guest-sdk/", "modules/", "tests/guests/"].iter().any(|dir| source.path.starts_with(dir));
+    check(rust_files().into_iter().filter(guest_crate), |source| runner.is_match(&source.code()), "names the runner");
+    let sdk = ascii(r"\bmodbox_(\w+)::");
+    let shared = ["argument_spec", "python_json"];
+    let names_more = |source: &Source| sdk.captures_iter(&source.code()).any(|found| !shared.contains(&&found[1]));
+    let of_runner = rust_files().into_iter().filter(|source| source.module().is_some());
+    check(of_runner, names_more, "names more of the guest SDK than the crates that both share");
+}
+
+#[test]
+fn the_top_of_the_repository_stays_small() {
+    let known = ["Cargo.toml", "Cargo.lock", "runner", "guest-sdk", "modules", "tests", "README.md", "target"];
+    let first = |path: &String| path.split('/').next().unwrap_or_default().to_owned();
+    let top: BTreeSet<String> = tracked().iter().map(first).collect();
+    let new: Vec<_> = top.iter().filter(|name| !name.starts_with('.') && !known.contains(&name.as_str())).collect();
+    assert!(new.is_empty(), "{new:?} at the top of the repository");
+}
+
+#[test]
+fn no_file_names_a_home_directory() {
+    let home = ascii(r#"(?m)(?:^|[ "'`=(:])(?:/(?:home|Users)/[A-Za-z0-9._-]+|/root)/"#);
+    for path in tracked().iter().filter(|path| !HOME_PATHS.iter().any(|(argued, _)| argued == path)) {
+        let Ok(text) = fs::read_to_string(repository().join(path)) else { continue };
+        // This file has the patterns.
+        if path != "tests/tidy.rs" {
+            assert!(!home.is_match(&text), "{path} names `{}`", home.find(&text).unwrap().as_str());
+        }
+    }
+}
+
+#[test]
+fn the_changelog_knows_this_version() {
+    let changelog = read("runner/CHANGELOG.md");
+    let heading = format!("\n## [{}]", env!("CARGO_PKG_VERSION"));
+    assert!(changelog.contains(&heading), "no `{}` in runner/CHANGELOG.md", heading.trim());
+}
+
+#[test]
+fn documents_use_commands_and_options_that_exist() {
+    let option = ascii(r"(?m)(?:^|[\s`(])(--[a-z][a-z-]+)");
+    let command = ascii(r"(?:`|\$ |&& )(modbox|cargo) ([a-z][a-z-]*)");
+    let modbox: String = modbox_helps();
+    let cargo_commands = ["build", "test", "run", "install", "bench"];
+    let mut options: BTreeSet<String> = option.captures_iter(&modbox).map(|found| found[1].to_owned()).collect();
+    for name in cargo_commands {
+        options.extend(option.captures_iter(&help("cargo", &[name, "--help"])).map(|found| found[1].to_owned()));
+    }
+    let mut seen = 0;
+    for document in tracked().iter().filter(|path| path.ends_with(".md") && !path.contains("/template/")) {
+        let text = read(document);
+        for found in command.captures_iter(&text) {
+            seen += 1;
+            let known = match &found[1] {
+                "modbox" => subcommands().iter().any(|name| *name == found[2]),
+                _ => cargo_commands.contains(&&found[2]),
+            };
+            assert!(known, "{document}: there is no `{} {}`", &found[1], &found[2]);
+        }
+        for found in option.captures_iter(&text) {
+            assert!(options.contains(&found[1]), "{document}: no command has the option `{}`", &found[1]);
+        }
+    }
+    assert!(seen > 10, "only {seen} commands were found in the documents");
+}
+
+#[test]
+fn documents_name_every_kind_and_limit() {
+    let text: String = ["README.md", "guest-sdk/README.md"].map(read).concat();
+    for kind in Kind::all() {
+        let name = match kind {
+            // Recognised and not run, which is said in words.
+            Kind::Python => "New-style Python".to_owned(),
+            Kind::Powershell => "PowerShell".to_owned(),
+            _ => format!("`{kind}`"),
+        };
+        assert!(text.contains(&name), "no document names {name}");
+    }
+    let limits = help("modbox", &["run", "-h"]);
+    let limits = limits.split_once("\nLimits:\n").expect("the help has a part on limits").1;
+    let limits = limits.split("\n\n").next().unwrap_or_default();
+    let option = ascii(r"(?m)^ +(--[a-z-]+)");
+    let mut known = 0;
+    for found in option.captures_iter(limits) {
+        known += 1;
+        assert!(text.contains(&found[1]), "no document names the limit `{}`", &found[1]);
+    }
+    assert!(known >= 5, "only {known} limits were found in:\n{limits}");
+}
+
+/// The commands of modbox, as its help lists them.
+pub(crate) fn subcommands() -> &'static [String] {
+    static COMMANDS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let help = help("modbox", &["--help"]);
+        let list = help.split_once("\nCommands:\n").expect("the help lists commands").1;
+        let names = list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+        names.filter(|name| *name != "help").map(str::to_owned).collect()
+    });
+    assert!(COMMANDS.len() >= 8, "only {:?} were found", *COMMANDS);
+    &COMMANDS
+}
+
+fn modbox_helps() -> String {
+    let mut helps = help("modbox", &["--help"]);
+    for command in subcommands() {
+        helps += &help("modbox", &[command, "--help"]);
+    }
+    helps
+}
+
+fn help(program: &str, args: &[&str]) -> String {
+    let program = match program {
+        "modbox" => PathBuf::from(env!("CARGO_BIN_EXE_modbox")),
+        _ => std::env::var_os("CARGO").map_or_else(|| program.into(), PathBuf::from),
+    };
+    let output = Command::new(&program).args(args).env("PAGER", "cat").env("MANPAGER", "cat").output();
+    let output = output.unwrap_or_else(|error| panic!("failed to start `{}`: {error}", program.display()));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Asserts that no file is `wrong`.
+#[track_caller]
+fn check(sources: impl IntoIterator<Item = Source>, wrong: impl Fn(&Source) -> bool, what: &str) {
+    let mut seen = 0;
+    let all = sources.into_iter().inspect(|_| seen += 1);
+    let found: Vec<String> = all.filter(|source| wrong(source)).map(|source| source.path).collect();
+    assert!(found.is_empty(), "{found:#?} {what}");
+    assert!(seen > 10, "only {seen} files were looked at");
+}
+
+/// A regular expression over ASCII; the crate's Unicode tables are left out.
+fn ascii(pattern: &str) -> Regex {
+    Regex::new(&format!("(?-u){pattern}")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn starts_with(path: &str, prefix: &str) -> bool {
+    path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+/// What every file of the runner names of its own crate: file, its module, the path without `crate::`.
+fn named_paths() -> Vec<(String, String, String)> {
+    let mut named = Vec::new();
+    let root = ascii(r"\b(crate|super)::");
+    for source in rust_files() {
+        let Some(module) = source.module() else { continue };
+        let code = source.code();
+        for found in root.find_iter(&code) {
+            let parent = module.rsplit_once("::").map_or("", |(parent, _)| parent);
+            let prefix = if found.as_str() == "crate::" { "" } else { parent };
+            for path in expand(&code[found.end()..]) {
+                let path = if prefix.is_empty() { path } else { format!("{prefix}::{path}") };
+                named.push((source.path.clone(), module.clone(), path));
+            }
+        }
+    }
+    assert!(named.len() > 100, "only {} paths were found", named.len());
+    named
+}
+
+/// Spells out the path at the beginning of some code: `a::{b, c::d}` is `a::b` and `a::c::d`.
+fn expand(code: &str) -> Vec<String> {
+    let code = code.trim_start();
+    if let Some(group) = code.strip_prefix('{') {
+        let mut depth = 0_usize;
+        let mut items = vec![String::new()];
+        for c in group.chars() {
+            match c {
+                '}' if depth == 0 => break,
+                ',' if depth == 0 => items.push(String::new()),
+                _ => {
+                    depth = depth + usize::from(c == '{') - usize::from(c == '}');
+                    items.last_mut().expect("it starts with one").push(c);
+                }
+            }
+        }
+        return items.iter().filter(|item| !item.trim().is_empty()).flat_map(|item| expand(item)).collect();
+    }
+    let end = code.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(code.len());
+    let (word, rest) = code.split_at(end);
+    match rest.strip_prefix("::") {
+        Some(rest) => {
+            expand(rest).into_iter().map(|path| format!("{word}::{path}").trim_end_matches(':').to_owned()).collect()
+        }
+        None => vec![word.to_owned()],
+    }
+}
+
+#[test]
+fn paths_in_groups_are_spelled_out() {
+    assert_eq!(expand("a::{self, b::{c, d}, e};"), ["a::self", "a::b::c", "a::b::d", "a::e"]);
+    assert_eq!(expand("a::B<c::D>(e)"), ["a::B"]);
+    assert_eq!(expand("a::*;"), ["a"]);
+}
+
+fn rust_files() -> Vec<Source> {
+    let paths = tracked().iter().filter(|path| path.ends_with(".rs"));
+    paths.map(|path| Source { path: path.clone(), text: read(path) }).collect()
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The files of the repository: those that git tracks or would; without git, those that there are.
+fn tracked() -> &'static [String] {
+    static FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+        let mut files = match Command::new("git").args(list).current_dir(repository()).output() {
+            Ok(output) if output.status.success() => {
+                String::from_utf8_lossy(&output.stdout).split_terminator('\0').map(str::to_owned).collect()
+            }
+            _ => walk(repository()),
+        };
+        // One that was removed and not yet committed is still listed.
+        files.retain(|path| repository().join(path).is_file());
+        files
+    });
+    assert!(FILES.len() > 100, "only {} files were found", FILES.len());
+    &FILES
+}
+
+fn walk(root: &Path) -> Vec<String> {
+    let (mut files, mut pending) = (Vec::new(), vec![root.to_owned()]);
+    while let Some(dir) = pending.pop() {
+        for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.file_name().unwrap_or_default();
+            if path.is_dir() && name != "target" && name != ".git" {
+                pending.push(path);
+            } else if path.is_file() {
+                files.push(path.strip_prefix(root).expect("it lies there").to_string_lossy().into_owned());
+            }
+        }
+    }
+    files
+}

@@ -1,0 +1,2 @@
+;; The smallest component: it can be looked at, not run.
+(component)
