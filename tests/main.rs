@@ -29,6 +29,8 @@ mod native_modules;
 mod polyglot;
 // CPython and ansible-core, asked case by case about the pure parts of the contract.
 mod oracle_contract;
+// What ansible-core registers for an output, key by key.
+mod oracle_results;
 // The real ansible-core is right: the same files through it and through modbox.
 mod oracle_playbook;
 
