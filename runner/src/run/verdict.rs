@@ -1,8 +1,6 @@
 //! From an outcome to a verdict: the module's result where it gave one, a failed result that says what
 //! happened where it did not.
 
-use std::error::Error;
-
 use crate::contract::result::ResultLines;
 use crate::contract::{ModuleResult, RawOutput};
 use crate::kinds::Prepared;
@@ -109,16 +107,4 @@ pub(super) fn denied(denials: &[Denial]) -> String {
         ),
     };
     denials.iter().map(one).collect::<Vec<_>>().join("; ")
-}
-
-/// An error with its causes, on one line.
-pub(super) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

@@ -26,6 +26,7 @@ use self::engine::Ticker;
 use self::guest::Guest;
 use self::output::HeadStream;
 use self::store::State;
+use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Invocation, LimitHit, LimitKind, Outcome, Timing, WasmFormat, WasmProgram};
 use crate::sandbox::limits::Limits;
@@ -240,15 +241,4 @@ impl WasmSandbox {
 
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
