@@ -29,7 +29,7 @@ pub(super) fn reach(report: &mut Report, outcome: &Outcome, prepared: &Prepared,
         stderr: &outcome.stderr.bytes,
         rc: match outcome.exit {
             Exit::Code(code) => code.into(),
-            Exit::Trap(_) | Exit::Killed => KILLED,
+            Exit::Trap { .. } | Exit::Killed => KILLED,
         },
         shebang: prepared.shebang.as_deref(),
     };
@@ -46,14 +46,16 @@ fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (S
         return (Status::Limit, result);
     }
     if result.parsed() {
-        if let Exit::Trap(reason) = &outcome.exit {
+        if let Exit::Trap { reason, .. } = &outcome.exit {
             result.warn(&format!("the module crashed after it had printed its result: {reason}"));
         }
         return (status_of(&result), result);
     }
     match &outcome.exit {
-        Exit::Trap(reason) => {
-            (Status::Crashed, ModuleResult::runner_failure(&format!("the module crashed: {reason}"), Some(raw)))
+        Exit::Trap { reason, backtrace } => {
+            let mut result = ModuleResult::runner_failure(&format!("the module crashed: {reason}"), Some(raw));
+            result.set_exception(backtrace);
+            (Status::Crashed, result)
         }
         Exit::Code(code) if (SIGNAL_BASE + 1..=SIGNAL_BASE + LAST_SIGNAL).contains(code) => (Status::Crashed, result),
         Exit::Code(_) | Exit::Killed => (Status::Failed, result),
