@@ -36,12 +36,14 @@ impl Environment {
         let user_policy = base.as_ref().map(|base| base.config_dir().join("modbox/policy.yaml"));
         let variables: Vec<(OsString, OsString)> = variables();
         let library = variables.iter().find(|(name, _)| name == "MODBOX_LIBRARY");
+        // An empty entry would mean the working directory, which nobody meant who left the variable empty.
+        let folders = |folders| env::split_paths(folders).filter(|folder| !folder.as_os_str().is_empty()).collect();
         Ok(Self {
             cwd: env::current_dir()?,
             temp_dir: temp_dir(),
             cache_dir: base.map(|base| base.cache_dir().join("modbox")),
             policy_files: [PathBuf::from("/etc/modbox/policy.yaml")].into_iter().chain(user_policy).collect(),
-            library: library.map(|(_, folders)| env::split_paths(folders).collect()).unwrap_or_default(),
+            library: library.map(|(_, value)| folders(value)).unwrap_or_default(),
             variables,
         })
     }
