@@ -121,7 +121,7 @@ fn summary(report: &Report, verbosity: u8) -> String {
             || key.ends_with("_lines")
             || (key == "invocation" && verbosity < 3)
             || (key == "exception" && verbosity < 3)
-            || (matches!(key.as_str(), "module_stdout" | "module_stderr") && value.as_str() == Some(""));
+            || value.as_str() == Some("");
         if !hidden {
             push_value(&mut text, key, value);
         }

@@ -166,7 +166,9 @@ fn shortened(args: &OsStr) -> String {
 /// Reads JSON, or YAML where that fails, from the switch itself, a file or standard input.
 fn typed_args(source: &OsStr) -> anyhow::Result<Dict> {
     let bytes = match source.as_bytes() {
-        b"-" => settings::read_stream(io::stdin().lock(), settings::MAX_ARGS)?,
+        b"-" => {
+            settings::read_stream(io::stdin().lock(), settings::MAX_ARGS).context("failed to read standard input")?
+        }
         [b'@', path @ ..] => {
             let path = Path::new(OsStr::from_bytes(path));
             settings::read_bounded(path, settings::MAX_ARGS)
