@@ -9,7 +9,7 @@ mod file;
 
 use std::path::{Component, Path, PathBuf};
 
-pub use self::file::{LimitOverrides, PolicyFile, PolicyFileError, parse_duration, parse_size};
+pub use self::file::{LimitOverrides, PolicyFile, PolicyFileError, parse_count, parse_duration, parse_size};
 
 /// What may be done with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
