@@ -12,7 +12,7 @@ use modbox_argument_spec as spec;
 use modbox_python_json::{Dict, Value};
 
 use crate::run::report::Denial;
-use crate::sandbox::policy::{Access, Policy};
+use crate::sandbox::policy::{Access, Policy, RESERVED};
 
 /// Lists the designated paths that the policy does not cover, each once.
 pub(super) fn missing(metadata: &spec::Metadata, args: &Dict, policy: &Policy) -> Vec<Denial> {
@@ -52,7 +52,11 @@ fn denial(path: &str, access: Access) -> Denial {
         Ok(metadata) if metadata.is_dir() => path_itself,
         _ => path_itself.parent().unwrap_or(path_itself),
     };
-    let switch =
-        format!("--allow-{} {}", access.as_str(), crate::contract::quoting::quote(&directory.to_string_lossy()));
+    let mut grant = directory.to_string_lossy().into_owned();
+    if RESERVED.contains(&grant.as_str()) {
+        // The guest has one of its own in this place, so that it can only see the host's elsewhere.
+        grant = format!("{grant}::/host{grant}");
+    }
+    let switch = format!("--allow-{} {}", access.as_str(), crate::contract::quoting::quote(&grant));
     Denial { capability: access.as_str(), subject: path.to_owned(), allow: switch }
 }
