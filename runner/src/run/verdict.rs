@@ -103,6 +103,11 @@ pub(super) fn denied(denials: &[Denial]) -> String {
              with `{}`",
             denial.subject, denial.allow
         ),
+        capability if denial.allow.contains("::/host/") => format!(
+            "an argument names `{}` to {capability}, where the module has a directory of its own; allow it with `{}`, \
+             and name it there",
+            denial.subject, denial.allow
+        ),
         capability => format!(
             "an argument names `{}` to {capability}, and nothing grants that; allow it with `{}`",
             denial.subject, denial.allow
