@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::support::install::{locked, tool};
-use crate::support::{TestDir, fixture, oracle, repository};
+use crate::support::{Modbox, TestDir, fixture, oracle, repository};
 
 const TARGET: &str = "wasm32-wasip2";
 
@@ -21,6 +21,20 @@ pub(crate) fn guest(name: &str) -> PathBuf {
     let path = DIR.join(format!("{name}.wasm"));
     assert!(path.exists(), "there is no guest `{name}`");
     path
+}
+
+/// Returns the component of one of modbox's own modules, built as a user would.
+pub(crate) fn module(name: &str) -> PathBuf {
+    static BUILT: LazyLock<BTreeMap<String, PathBuf>> = LazyLock::new(|| {
+        let dir = TestDir::new();
+        let built = |name: &str| {
+            let modbox = Modbox::new(&dir).with_toolchain().arg("build").arg(repository().join("modules").join(name));
+            let component = modbox.patience(BUILD).run().exits_with(0).stdout_text();
+            (name.to_owned(), PathBuf::from(component.trim_end()))
+        };
+        ["copy", "lineinfile", "ping", "stat"].map(built).into()
+    });
+    BUILT.get(name).unwrap_or_else(|| panic!("there is no module `{name}`")).clone()
 }
 
 fn build_guests() -> PathBuf {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::kinds::Kind;
-use crate::sandbox::policy::{parse_duration, parse_size};
+use crate::sandbox::policy::{parse_count, parse_duration, parse_size};
 
 /// Runs automation modules that nobody has to trust.
 #[derive(Debug, Parser)]
@@ -148,19 +148,19 @@ pub(crate) struct GrantArgs {
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
     /// Wall-clock time, sleeping and waiting included [default: 5m].
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_negative_numbers = true)]
     pub(crate) timeout: Option<Duration>,
     /// Processor time [default: 1m].
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_negative_numbers = true)]
     pub(crate) cpu_time: Option<Duration>,
     /// Memory [default: 256MiB].
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true)]
     pub(crate) max_memory: Option<u64>,
     /// Bytes kept of stdout and of stderr, each [default: 4MiB].
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true)]
     pub(crate) max_output: Option<u64>,
     /// Processes of a native module at a time [default: 64].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     pub(crate) max_processes: Option<u64>,
 }
 
@@ -195,7 +195,7 @@ pub(crate) struct BuildArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
-    /// The module's name: lower-case letters, digits and `_`. Also the directory's, which must not exist.
+    /// The module's name: lower-case letters, digits, `_` and `-`. Also the directory's, which must be new or empty.
     pub(crate) name: String,
     /// Use the SDK from this directory.
     #[arg(long, value_name = "DIR")]

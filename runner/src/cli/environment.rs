@@ -36,12 +36,16 @@ impl Environment {
         let user_policy = base.as_ref().map(|base| base.config_dir().join("modbox/policy.yaml"));
         let variables: Vec<(OsString, OsString)> = variables();
         let library = variables.iter().find(|(name, _)| name == "MODBOX_LIBRARY");
+        // An empty entry would mean the working directory, which nobody meant who left the variable empty.
+        let folders = |folders| env::split_paths(folders).filter(|folder| !folder.as_os_str().is_empty()).collect();
+        let cwd = env::current_dir()?;
         Ok(Self {
-            cwd: env::current_dir()?,
-            temp_dir: temp_dir(),
+            // A module is told an absolute path, since it may start elsewhere.
+            temp_dir: cwd.join(temp_dir()),
+            cwd,
             cache_dir: base.map(|base| base.cache_dir().join("modbox")),
             policy_files: [PathBuf::from("/etc/modbox/policy.yaml")].into_iter().chain(user_policy).collect(),
-            library: library.map(|(_, folders)| env::split_paths(folders).collect()).unwrap_or_default(),
+            library: library.map(|(_, value)| folders(value)).unwrap_or_default(),
             variables,
         })
     }
@@ -64,5 +68,7 @@ fn variables() -> Vec<(OsString, OsString)> {
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 fn temp_dir() -> PathBuf {
-    env::temp_dir()
+    let dir = env::temp_dir();
+    // An empty TMPDIR is one that is not set.
+    if dir.as_os_str().is_empty() { PathBuf::from("/tmp") } else { dir }
 }

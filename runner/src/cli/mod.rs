@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 
 use self::args::{Cli, Command};
@@ -62,7 +62,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
     }
     let matches = match Cli::command().try_get_matches_from(argv) {
         Ok(matches) => matches,
-        Err(error) => return Ok(explain(&error)),
+        Err(error) => return explain(argv, error),
     };
     let cli = Cli::from_arg_matches(&matches).or_usage()?;
     match cli.command {
@@ -81,13 +81,20 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
 }
 
 /// Prints clap's help, version or complaint.
-fn explain(error: &clap::Error) -> ExitStatus {
-    // A standard output that is gone has seen enough.
-    drop(error.print());
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitStatus::Success,
-        _ => ExitStatus::Usage,
+fn explain(argv: &[OsString], mut error: clap::Error) -> Result<ExitStatus, Failure> {
+    if !error.use_stderr() {
+        output::written(error.print()).or_internal()?;
+        return Ok(ExitStatus::Success);
     }
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(word) = argv.get(1).filter(|word| commands::file::is_path(word))
+    {
+        let tip = format!("to run a module, use `modbox run {}`", output::clean(&word.to_string_lossy()));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    // Nothing can be done about a standard error that is gone.
+    drop(error.print());
+    Ok(ExitStatus::Usage)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use anyhow::Context as _;
 use modbox_python_json::{Value, encode, str as python_str};
 use similar::TextDiff;
 
@@ -25,7 +26,7 @@ const CENSORED: &str = "the output has been hidden due to the fact that 'no_log:
 /// # Errors
 ///
 /// A standard output that cannot be written.
-pub(crate) fn print_report(report: &Report, format: OutputFormat, no_log: bool, verbosity: u8) -> io::Result<()> {
+pub(crate) fn print_report(report: &Report, format: OutputFormat, no_log: bool, verbosity: u8) -> anyhow::Result<()> {
     match format {
         OutputFormat::Result if no_log => print_line(&encode(&censored(report))),
         OutputFormat::Result => print_line(&encode(&Value::Dict(report.result.as_dict().clone()))),
@@ -38,7 +39,7 @@ pub(crate) fn print_report(report: &Report, format: OutputFormat, no_log: bool, 
         }
         OutputFormat::Human => {
             let text = if no_log { headline(report) + CENSORED + "\n" } else { summary(report, verbosity) };
-            anstream::stdout().lock().write_all(text.as_bytes())
+            written(anstream::stdout().lock().write_all(text.as_bytes()))
         }
     }
 }
@@ -57,11 +58,24 @@ fn censored(report: &Report) -> Value {
 /// # Errors
 ///
 /// A standard output that cannot be written.
-pub(crate) fn print_line(line: &str) -> io::Result<()> {
+pub(crate) fn print_line(line: &str) -> anyhow::Result<()> {
+    print_bytes(line.as_bytes())?;
+    print_bytes(b"\n")
+}
+
+/// Prints bytes to standard output as they are.
+///
+/// # Errors
+///
+/// A standard output that cannot be written.
+pub(crate) fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(line.as_bytes())?;
-    stdout.write_all(b"\n")?;
-    stdout.flush()
+    written(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+}
+
+/// Says what failed when standard output cannot be written.
+pub(crate) fn written(result: io::Result<()>) -> anyhow::Result<()> {
+    result.context("failed to write to standard output")
 }
 
 /// Prints an error and its causes to standard error.
@@ -106,7 +120,8 @@ fn summary(report: &Report, verbosity: u8) -> String {
         let hidden = matches!(key.as_str(), "changed" | "failed" | "diff" | "warnings" | "deprecations")
             || key.ends_with("_lines")
             || (key == "invocation" && verbosity < 3)
-            || (key == "exception" && verbosity < 3);
+            || (key == "exception" && verbosity < 3)
+            || value.as_str() == Some("");
         if !hidden {
             push_value(&mut text, key, value);
         }
@@ -115,15 +130,6 @@ fn summary(report: &Report, verbosity: u8) -> String {
         push_diffs(&mut text, diff);
     }
     push_warnings(&mut text, dict.get("warnings"));
-    for denial in &report.denials {
-        let _ = writeln!(
-            text,
-            "  denied: {} {} (allow it with `{}`)",
-            denial.capability,
-            clean(&denial.subject),
-            clean(&denial.allow)
-        );
-    }
     if let Some(path) = &report.kept_files {
         let _ = writeln!(text, "  files kept in {}", clean(path));
     }

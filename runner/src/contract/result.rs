@@ -133,6 +133,11 @@ impl ModuleResult {
         self.dict
     }
 
+    /// Says where a module crashed, in the key that Ansible uses for tracebacks.
+    pub fn set_exception(&mut self, traceback: &str) {
+        self.dict.insert("exception".to_owned(), traceback.into());
+    }
+
     /// Adds a warning of the runner's own.
     pub fn warn(&mut self, warning: &str) {
         let warnings = self.dict.entry("warnings".to_owned()).or_insert_with(|| Value::List(Vec::new()));

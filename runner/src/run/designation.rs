@@ -12,7 +12,7 @@ use modbox_argument_spec as spec;
 use modbox_python_json::{Dict, Value};
 
 use crate::run::report::Denial;
-use crate::sandbox::policy::{Access, Policy};
+use crate::sandbox::policy::{Access, Policy, RESERVED};
 
 /// Returns whether any argument looks like a host path, that is, whether it is worth reading the module's spec.
 pub(super) fn names_a_path(args: &Dict) -> bool {
@@ -57,7 +57,11 @@ fn denial(path: &str, access: Access) -> Denial {
         Ok(metadata) if metadata.is_dir() => path_itself,
         _ => path_itself.parent().unwrap_or(path_itself),
     };
-    let switch =
-        format!("--allow-{} {}", access.as_str(), crate::contract::quoting::quote(&directory.to_string_lossy()));
+    let mut grant = directory.to_string_lossy().into_owned();
+    if RESERVED.contains(&grant.as_str()) {
+        // The guest has one of its own in this place, so that it can only see the host's elsewhere.
+        grant = format!("{grant}::/host{grant}");
+    }
+    let switch = format!("--allow-{} {}", access.as_str(), crate::contract::quoting::quote(&grant));
     Denial { capability: access.as_str(), subject: path.to_owned(), allow: switch }
 }

@@ -22,6 +22,7 @@ pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::report::{Denial, ModuleFacts, Report, Status};
 use crate::contract::{Dict, InternalArgs, ModuleResult};
 use crate::kinds::{self, Kind, PrepareError, Prepared, detect};
+use crate::sandbox;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Invocation, Outcome, Program, Timing, Usage, WasmProgram};
 use crate::sandbox::limits::Limits;
@@ -167,7 +168,7 @@ impl Runner {
     pub fn run(&self, request: &RunRequest<'_>) -> Report {
         let mut report = new_report(request);
         if let Err(error) = self.try_run(request, &mut report) {
-            report.result = ModuleResult::runner_failure(&verdict::chain(&error), None);
+            report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
             report.status = Status::Failed;
             report.error = Some(error);
         }

@@ -1,8 +1,6 @@
 //! From an outcome to a verdict: the module's result where it gave one, a failed result that says what
 //! happened where it did not.
 
-use std::error::Error;
-
 use crate::contract::result::ResultLines;
 use crate::contract::{ModuleResult, RawOutput};
 use crate::kinds::Prepared;
@@ -31,7 +29,7 @@ pub(super) fn reach(report: &mut Report, outcome: &Outcome, prepared: &Prepared,
         stderr: &outcome.stderr.bytes,
         rc: match outcome.exit {
             Exit::Code(code) => code.into(),
-            Exit::Trap(_) | Exit::Killed => KILLED,
+            Exit::Trap { .. } | Exit::Killed => KILLED,
         },
         shebang: prepared.shebang.as_deref(),
     };
@@ -48,14 +46,16 @@ fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (S
         return (Status::Limit, result);
     }
     if result.parsed() {
-        if let Exit::Trap(reason) = &outcome.exit {
+        if let Exit::Trap { reason, .. } = &outcome.exit {
             result.warn(&format!("the module crashed after it had printed its result: {reason}"));
         }
         return (status_of(&result), result);
     }
     match &outcome.exit {
-        Exit::Trap(reason) => {
-            (Status::Crashed, ModuleResult::runner_failure(&format!("the module crashed: {reason}"), Some(raw)))
+        Exit::Trap { reason, backtrace } => {
+            let mut result = ModuleResult::runner_failure(&format!("the module crashed: {reason}"), Some(raw));
+            result.set_exception(backtrace);
+            (Status::Crashed, result)
         }
         Exit::Code(code) if (SIGNAL_BASE + 1..=SIGNAL_BASE + LAST_SIGNAL).contains(code) => (Status::Crashed, result),
         Exit::Code(_) | Exit::Killed => (Status::Failed, result),
@@ -103,22 +103,15 @@ pub(super) fn denied(denials: &[Denial]) -> String {
              with `{}`",
             denial.subject, denial.allow
         ),
+        capability if denial.allow.contains("::/host/") => format!(
+            "an argument names `{}` to {capability}, where the module has a directory of its own; allow it with `{}`, \
+             and name it there",
+            denial.subject, denial.allow
+        ),
         capability => format!(
             "an argument names `{}` to {capability}, and nothing grants that; allow it with `{}`",
             denial.subject, denial.allow
         ),
     };
     denials.iter().map(one).collect::<Vec<_>>().join("; ")
-}
-
-/// An error with its causes, on one line.
-pub(super) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

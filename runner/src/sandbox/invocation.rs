@@ -88,8 +88,13 @@ pub struct Outcome {
 pub enum Exit {
     /// It exited by itself. A shell reports a signal as 128 plus its number here.
     Code(i32),
-    /// A guest trapped; the text says where and why.
-    Trap(String),
+    /// A guest trapped.
+    Trap {
+        /// Why.
+        reason: String,
+        /// Where: the guest's own frames, innermost first.
+        backtrace: String,
+    },
     /// A limit ended it, see [`Outcome::limit`].
     Killed,
 }

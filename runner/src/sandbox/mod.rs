@@ -12,3 +12,17 @@ pub mod native;
 pub mod policy;
 pub mod scratch;
 pub mod wasm;
+
+use std::error::Error;
+
+/// An error with its causes, on one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

@@ -32,18 +32,22 @@ pub(crate) struct Invocation {
 /// Recognises the form without a subcommand: two words of which the first is a path, or three when the
 /// kernel passes on what stood behind the program, which it does as one word.
 pub(crate) fn recognize(argv: &[OsString]) -> Option<Invocation> {
-    let is_path = |word: &OsString| word.as_bytes().contains(&b'/') || Path::new(word).is_file();
     match argv {
         [_, file, args_file] if is_path(file) && !is_subcommand(file) && !file.as_bytes().starts_with(b"-") => {
             Some(Invocation { option: None, file: file.into(), args_file: args_file.into() })
         }
         [_, option, file, args_file]
-            if option.as_bytes().starts_with(b"-") && file.as_bytes().starts_with(b"/") && is_path(args_file) =>
+            if option.as_bytes().starts_with(b"-") && file.as_bytes().contains(&b'/') && is_path(args_file) =>
         {
             Some(Invocation { option: Some(option.clone()), file: file.into(), args_file: args_file.into() })
         }
         _ => None,
     }
+}
+
+/// Returns whether a word names a file rather than a command.
+pub(crate) fn is_path(word: &OsString) -> bool {
+    word.as_bytes().contains(&b'/') || Path::new(word).is_file()
 }
 
 fn is_subcommand(word: &OsString) -> bool {
@@ -132,9 +136,11 @@ mod tests {
         assert_eq!(recognized(&["run", "ping"]), None);
         assert_eq!(recognized(&["/x/m.wasm"]), None);
         assert_eq!(recognized(&["inspect", "/x/m.wasm"]), None);
-        assert_eq!(
-            recognized(&["--allow-all -v", "/x/m.wasm", "/x/args"]),
-            Some((Some("--allow-all -v".to_owned()), "/x/m.wasm".to_owned()))
-        );
+        for file in ["/x/m.wasm", "./m.wasm"] {
+            assert_eq!(
+                recognized(&["--allow-all -v", file, "/x/args"]),
+                Some((Some("--allow-all -v".to_owned()), file.to_owned()))
+            );
+        }
     }
 }

@@ -1,17 +1,16 @@
 //! `modbox completions` and `modbox man`: both made from the command line itself.
 
-use std::io;
-
 use clap::CommandFactory;
 
 use crate::cli::args::Cli;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::output;
 
 /// Prints the completions for a shell.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<ExitStatus, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "modbox", &mut script);
-    io::Write::write_all(&mut io::stdout().lock(), &script).or_internal()?;
+    output::print_bytes(&script).or_internal()?;
     Ok(ExitStatus::Success)
 }
 
@@ -21,11 +20,12 @@ pub(crate) fn man() -> Result<ExitStatus, Failure> {
     command.build();
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page).or_internal()?;
+    let source = concat!("modbox ", env!("CARGO_PKG_VERSION"));
     for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help") {
         let name = format!("modbox-{}", subcommand.get_name());
-        let man = clap_mangen::Man::new(subcommand.clone()).title(name);
+        let man = clap_mangen::Man::new(subcommand.clone()).title(name).source(source);
         man.render(&mut page).or_internal()?;
     }
-    io::Write::write_all(&mut io::stdout().lock(), &page).or_internal()?;
+    output::print_bytes(&page).or_internal()?;
     Ok(ExitStatus::Success)
 }

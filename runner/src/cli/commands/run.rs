@@ -17,6 +17,9 @@ use crate::cli::{Context, output, settings};
 use crate::contract::{Dict, InternalArgs, Value, args};
 use crate::run::{Arguments, Report, RunRequest, Runner, RunnerConfig, locate};
 
+/// Characters of `--args` that an error quotes.
+const MAX_QUOTED: usize = 80;
+
 /// One thing that gives arguments, in the order of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArgumentSource {
@@ -146,7 +149,7 @@ fn task_args(run: &RunArgs, order: &[ArgumentSource]) -> anyhow::Result<Dict> {
         let given = match source {
             ArgumentSource::Pair(n) => Dict::from_iter([args::parse_pair(run.pairs[*n].as_bytes())?]),
             ArgumentSource::Args(n) => typed_args(&run.args[*n])
-                .with_context(|| format!("wrong arguments `--args {}`", run.args[*n].to_string_lossy()))?,
+                .with_context(|| format!("wrong arguments `--args {}`", shortened(&run.args[*n])))?,
         };
         args::merge(&mut merged, given);
     }
@@ -154,10 +157,21 @@ fn task_args(run: &RunArgs, order: &[ArgumentSource]) -> anyhow::Result<Dict> {
     Ok(merged)
 }
 
+/// What stands in an error: a whole document would hide what is wrong with it.
+fn shortened(args: &OsStr) -> String {
+    let text = args.to_string_lossy();
+    match text.char_indices().nth(MAX_QUOTED) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.into_owned(),
+    }
+}
+
 /// Reads JSON, or YAML where that fails, from the switch itself, a file or standard input.
 fn typed_args(source: &OsStr) -> anyhow::Result<Dict> {
     let bytes = match source.as_bytes() {
-        b"-" => settings::read_stream(io::stdin().lock(), settings::MAX_ARGS)?,
+        b"-" => {
+            settings::read_stream(io::stdin().lock(), settings::MAX_ARGS).context("failed to read standard input")?
+        }
         [b'@', path @ ..] => {
             let path = Path::new(OsStr::from_bytes(path));
             settings::read_bounded(path, settings::MAX_ARGS)
@@ -168,11 +182,13 @@ fn typed_args(source: &OsStr) -> anyhow::Result<Dict> {
     let text = String::from_utf8(bytes).ok().context("the arguments are not UTF-8")?;
     let value = match crate::contract::decode(&text) {
         Ok(value) => value,
-        Err(json_error) => serde_saphyr::from_str::<Value>(&text)
-            .map_err(|yaml_error| anyhow::anyhow!("neither JSON ({json_error}) nor YAML ({yaml_error})"))?,
+        Err(json_error) => serde_saphyr::from_str::<Value>(&text).map_err(|yaml_error| {
+            anyhow::anyhow!("neither JSON ({json_error}) nor YAML ({})", yaml_error.without_snippet())
+        })?,
     };
     match value {
         Value::Dict(dict) => Ok(dict),
-        other => anyhow::bail!("the arguments must be a dict, not a {}", other.type_name()),
+        Value::Null => anyhow::bail!("the arguments are empty; `{{}}` is a dict without any"),
+        other => anyhow::bail!("the arguments must be a dict, not `{}`", other.type_name()),
     }
 }

@@ -20,8 +20,8 @@
 //! Each process watches the other. The launcher kills the tree when the host is gone, even by SIGKILL;
 //! the host does so when the launcher is gone or does not answer. Two things are left to a PID namespace
 //! with a limit of its own: a module that kills the launcher *and* left a process in another session
-//! leaves that process; and a bomb of busy processes under a user who is not root ends late, since
-//! without the right to go first the launcher waits for its turn among them.
+//! leaves that process; and under a user who is not root, who has no right to go first, a bomb of more busy
+//! processes than the launcher gets to stop ends late and may leave some behind.
 
 mod attend;
 mod files;

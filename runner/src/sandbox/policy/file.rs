@@ -56,6 +56,7 @@ pub struct LimitOverrides {
     #[serde(deserialize_with = "size")]
     pub output: Option<u64>,
     /// Processes at a time.
+    #[serde(deserialize_with = "count")]
     pub processes: Option<u64>,
 }
 
@@ -85,7 +86,8 @@ impl PolicyFile {
         if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
             return Ok(Self::default());
         }
-        serde_saphyr::from_str(text).map_err(|error| PolicyFileError(error.to_string()))
+        // On one line: `modbox FILE ARGSFILE` puts it into a result.
+        serde_saphyr::from_str(text).map_err(|error| PolicyFileError(error.without_snippet().to_string()))
     }
 }
 
@@ -97,6 +99,11 @@ fn duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<
 fn size<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_size(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+fn count<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_count(&text).map(Some).map_err(serde::de::Error::custom)
 }
 
 /// Reads a duration: `500ms`, `30s`, `1m 30s`, `2h`; a bare number is seconds. At most a year, at least a
@@ -126,6 +133,18 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     match text.parse::<bytesize::ByteSize>() {
         Ok(size) if size.as_u64() > 0 => Ok(size.as_u64()),
         _ => Err(format!("`{text}` is not a size of at least one byte, such as `64KiB` or `256MiB`")),
+    }
+}
+
+/// Reads how many of something there may be. At least one.
+///
+/// # Errors
+///
+/// Anything else, in words that say what is expected.
+pub fn parse_count(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err(format!("`{text}` is not a whole number of at least 1")),
     }
 }
 
@@ -159,6 +178,7 @@ mod tests {
             ("allow:\n  read: /x\n", "line 2"),
             ("limits: {timeout: soon}\n", "`soon` is not a duration"),
             ("limits: {memory: lots}\n", "`lots` is not a size"),
+            ("limits: {processes: 0}\n", "`0` is not a whole number of at least 1 at line 1, column 21"),
             ("designated: write\n", "designated"),
             ("allow: [\n", "line"),
         ] {

@@ -9,7 +9,7 @@ mod file;
 
 use std::path::{Component, Path, PathBuf};
 
-pub use self::file::{LimitOverrides, PolicyFile, PolicyFileError, parse_duration, parse_size};
+pub use self::file::{LimitOverrides, PolicyFile, PolicyFileError, parse_count, parse_duration, parse_size};
 
 /// What may be done with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,7 +101,7 @@ pub enum PolicyError {
 }
 
 /// Directories that a guest has anyway; a grant may lie inside or around them, not in their place.
-const RESERVED: [&str; 2] = ["/args", "/tmp"];
+pub const RESERVED: [&str; 2] = ["/args", "/tmp"];
 
 /// Everything that a run may reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -179,19 +179,18 @@ impl Policy {
         &self.env
     }
 
-    /// Returns whether a guest may use an absolute path of its own world in this way: the innermost
-    /// grant around it decides, as it does for the guest.
+    /// Returns whether the host path that a guest knows by this absolute path is granted in this way: the innermost
+    /// grant around it decides, as it does for the guest. In the guest's own directories nothing is the host's.
     #[must_use]
     pub fn covers(&self, guest_path: &Path, access: Access) -> bool {
         let path = normalize(guest_path);
-        let reserved = RESERVED.map(|dir| (dir, if dir == "/tmp" { Access::Write } else { Access::Read }));
-        let granted = self.paths.iter().map(|grant| (grant.guest.as_str(), grant.access));
-        reserved
-            .into_iter()
+        let own = RESERVED.map(|dir| (dir, None));
+        let granted = self.paths.iter().map(|grant| (grant.guest.as_str(), Some(grant.access)));
+        own.into_iter()
             .chain(granted)
             .filter(|(dir, _)| path.starts_with(dir))
             .max_by_key(|(dir, _)| dir.len())
-            .is_some_and(|(_, granted)| granted >= access)
+            .is_some_and(|(_, granted)| granted >= Some(access))
     }
 
     /// Lists the grants for a report.
@@ -250,14 +249,16 @@ mod tests {
         let mut policy = Policy::default();
         policy.allow_path(grant("/srv", Access::Read)).unwrap();
         policy.allow_path(grant("/srv/app", Access::Write)).unwrap();
+        policy.allow_path(grant("/tmp/app", Access::Write)).unwrap();
         for (path, access, expect) in [
             ("/srv/x", Access::Read, true),
             ("/srv/x", Access::Write, false),
             ("/srv/app/x", Access::Write, true),
             ("/srv/app/../x", Access::Write, false),
             ("/srv/application", Access::Write, false),
-            ("/tmp/x", Access::Write, true),
-            ("/args/args.json", Access::Write, false),
+            ("/tmp/x", Access::Read, false),
+            ("/tmp/app/x", Access::Write, true),
+            ("/args/args.json", Access::Read, false),
             ("/etc", Access::Read, false),
         ] {
             assert_eq!(policy.covers(Path::new(path), access), expect, "{path} {access:?}");

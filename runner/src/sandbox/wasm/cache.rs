@@ -13,9 +13,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
-use crate::sandbox::cleanup::Cleanup;
+use rustix::fs::FlockOperation;
+
+use crate::sandbox::cleanup::{Cleanup, UndoGuard};
 
 /// Last bytes of an entry. The number grows when the layout changes.
 const MAGIC: &[u8; 16] = b"modbox compiled2";
@@ -29,10 +32,22 @@ const TRAILER: usize = HASH + MAGIC.len();
 
 const EXTENSION: &str = "cwasm";
 
+/// How long a run waits for another one that compiles the same module. A language runtime takes ten seconds.
+const LOCK_PATIENCE: Duration = Duration::from_secs(30);
+
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+
 /// A folder of compiled code that belongs to one user.
 #[derive(Debug, Clone)]
 pub struct CompileCache {
     dir: PathBuf,
+}
+
+/// Held while a module is compiled.
+#[derive(Debug)]
+pub(super) struct CompileLock {
+    _undo: UndoGuard,
+    _file: File,
 }
 
 /// One entry, as a listing shows it.
@@ -124,6 +139,24 @@ impl CompileCache {
         file.persist(&path).map_err(|error| io("rename a file to")(error.error, &path))?;
         guard.disarm();
         Ok(())
+    }
+
+    /// Waits until no other process compiles what belongs under `name`, for a while: two hundred runs of a new
+    /// module should compile it once. The caller looks into the cache again once it holds the guard. Without one
+    /// (the other process takes too long, the folder cannot be used) it compiles all the same.
+    pub(super) fn lock(&self, name: &str, cleanup: &Cleanup) -> Option<CompileLock> {
+        self.make_private_dir().ok()?;
+        let path = self.dir.join(format!(".writing-{name}.lock"));
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).ok()?;
+        let deadline = Instant::now() + LOCK_PATIENCE;
+        while rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if Instant::now() > deadline {
+                return None;
+            }
+            thread::sleep(LOCK_PAUSE);
+        }
+        // Who waits for a removed lock finds the entry; who comes later makes a new lock.
+        Some(CompileLock { _undo: cleanup.register(move || drop(fs::remove_file(path))), _file: file })
     }
 
     /// Lists the entries, the newest first.

@@ -121,7 +121,8 @@ fn exit_of(ended: CallResult, meter: &mut Meter) -> Exit {
             meter.hit = Some(LimitKind::Memory);
             Exit::Killed
         }
-        None => Exit::Trap(format!("{error:#}")),
+        // The innermost cause is the trap, the outermost text the backtrace.
+        None => Exit::Trap { reason: error.root_cause().to_string(), backtrace: error.to_string() },
     }
 }
 

@@ -26,6 +26,7 @@ use self::engine::Ticker;
 use self::guest::Guest;
 use self::output::HeadStream;
 use self::store::State;
+use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Invocation, LimitHit, LimitKind, Outcome, Timing, WasmFormat, WasmProgram};
 use crate::sandbox::limits::Limits;
@@ -128,29 +129,53 @@ impl WasmSandbox {
         let mut timing = Timing::default();
         let mut note = None;
         let name = self.cache_name(digest);
-        let started = Instant::now();
-        let cached = self.load_cached(&name).unwrap_or_else(|error| {
-            note = Some(chain(&error));
-            None
-        });
-        timing.load_us = micros(started.elapsed());
-        let component = match cached {
+        let component = match self.look_up(&name, &mut timing, &mut note) {
             Some(component) => component,
-            None => {
-                let started = Instant::now();
-                let component = self.compile(program)?;
-                timing.compile_us = micros(started.elapsed());
-                if note.is_none() {
-                    note = self.store_compiled(&name, &component).err();
-                }
-                component
-            }
+            None => self.compile_once(program, &name, &mut timing, &mut note)?,
         };
         let link = |error: wasmtime::Error| WasmError::Link(error.into());
         let started = Instant::now();
         let pre = CommandPre::new(self.linker.instantiate_pre(&component).map_err(link)?).map_err(link)?;
         timing.instantiate_us = micros(started.elapsed());
         Ok(LoadedModule { pre, timing, note })
+    }
+
+    /// Looks into the cache, and notes why it cannot be used, if so.
+    fn look_up(&self, name: &str, timing: &mut Timing, note: &mut Option<String>) -> Option<Component> {
+        let started = Instant::now();
+        let cached = self.load_cached(name);
+        timing.load_us += micros(started.elapsed());
+        cached.unwrap_or_else(|error| {
+            *note = Some(chain(&error));
+            None
+        })
+    }
+
+    /// Compiles a module and stores it, unless another process does so first.
+    fn compile_once(
+        &self,
+        program: &WasmProgram,
+        name: &str,
+        timing: &mut Timing,
+        note: &mut Option<String>,
+    ) -> Result<Component, WasmError> {
+        if let Some(callback) = &self.on_compile {
+            callback();
+        }
+        let usable = self.cache.as_ref().filter(|_| note.is_none());
+        let lock = usable.and_then(|cache| cache.lock(name, &self.cleanup));
+        if lock.is_some()
+            && let Some(component) = self.look_up(name, timing, note)
+        {
+            return Ok(component);
+        }
+        let started = Instant::now();
+        let component = self.compile(program)?;
+        timing.compile_us = micros(started.elapsed());
+        if note.is_none() {
+            *note = self.store_compiled(name, &component).err();
+        }
+        Ok(component)
     }
 
     fn load_cached(&self, name: &str) -> Result<Option<Component>, CacheError> {
@@ -170,9 +195,6 @@ impl WasmSandbox {
     }
 
     fn compile(&self, program: &WasmProgram) -> Result<Component, WasmError> {
-        if let Some(callback) = &self.on_compile {
-            callback();
-        }
         let compile = |bytes: &[u8]| {
             Component::from_binary(&self.engine, bytes).map_err(|error| WasmError::Compile(error.into()))
         };
@@ -240,15 +262,4 @@ impl WasmSandbox {
 
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
