@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
 
@@ -44,7 +44,7 @@ pub struct RunnerConfig {
     /// Where to register what a signal must not leave behind.
     pub cleanup: Cleanup,
     /// Called before a module is compiled, since that may take seconds.
-    pub on_compile: Option<Box<dyn Fn() + Send + Sync>>,
+    pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl std::fmt::Debug for RunnerConfig {
@@ -238,7 +238,10 @@ impl Runner {
         if let Some(sandbox) = self.wasm.get() {
             return Ok(sandbox);
         }
-        let sandbox = WasmSandbox::new(self.config.cache.clone(), self.config.cleanup.clone())?;
+        let mut sandbox = WasmSandbox::new(self.config.cache.clone(), self.config.cleanup.clone())?;
+        if let Some(callback) = self.config.on_compile.clone() {
+            sandbox.on_compile(move || callback());
+        }
         Ok(self.wasm.get_or_init(|| sandbox))
     }
 }
@@ -314,4 +317,47 @@ fn prepare(kind: Kind, request: &RunRequest<'_>, scratch: &Scratch) -> Result<Pr
         prepared.invocation.stdin = crate::contract::args::encode_file(&args);
     }
     Ok(prepared)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn whoever_waits_for_the_compiler_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let told = Arc::new(AtomicU32::new(0));
+        let counter = Arc::clone(&told);
+        let runner = Runner::new(RunnerConfig {
+            cache: Some(CompileCache::new(dir.path().join("cache"))),
+            temp_dir: dir.path().to_owned(),
+            directory: dir.path().to_owned(),
+            environment: Vec::new(),
+            cleanup: Cleanup::default(),
+            on_compile: Some(Arc::new(move || {
+                counter.fetch_add(1, Ordering::Relaxed);
+            })),
+        });
+        let wasm = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#).unwrap();
+        let file = ModuleFile { path: "nothing.wasm".into(), bytes: wasm.into() };
+        let request = RunRequest {
+            file: &file,
+            name: "nothing",
+            arguments: Arguments::Complete(Dict::new()),
+            kind: None,
+            policy: &Policy::default(),
+            limits: &Limits::default(),
+            interpreters: &BTreeMap::new(),
+            last_json_line: false,
+            stdin_args: false,
+            keep_files: false,
+        };
+        for _ in 0..2 {
+            let report = runner.run(&request);
+            assert!(report.error.is_none(), "{report:?}");
+        }
+        assert_eq!(told.load(Ordering::Relaxed), 1, "the second run finds compiled code");
+    }
 }
