@@ -12,11 +12,12 @@ With `--runner CMD` a module is executed as `CMD MODULE ARGSFILE`, otherwise as 
 Left out on purpose: `insertafter` on a last line without a newline. ansible-core glues the new line to it, once
 more on each run; modbox ends that line first.
 
-ansible-core's `copy` is half an action plugin, so it goes through `ansible localhost`; the others run as
-Python files. Differences are printed; the exit status is 1 if there is one.
+ansible-core's `copy` is half an action plugin, so it goes through a playbook; the others run as Python files.
+Differences are printed; the exit status is 1 if there is one.
 """
 
 import argparse
+import functools
 import json
 import os
 import re
@@ -168,6 +169,10 @@ PROMISED = {
 }
 # Messages in which ansible-core names options that modbox's modules do not have.
 SUPPORTED_LIST = re.compile(r"Supported parameters include: .*", re.S)
+# Python lists a set, whose order changes from run to run.
+BOOLEANS = re.compile(r"(?<=Valid booleans include: ).*", re.S)
+# What ansible-core's action plugin says in its own words; modbox's module says what its argument spec says.
+ACTION_MESSAGES = {"src and content are mutually exclusive": "parameters are mutually exclusive: content|src"}
 
 
 def prepare(root, scenario):
@@ -207,27 +212,78 @@ def last_object(output):
 
 
 def run_ansible(options, module, arguments, scratch, check_mode):
-    if module == "copy":
-        flags = ["--diff"] + (["--check"] if check_mode else [])
-        command = [os.path.join(options.ansible, "ansible"), "localhost", *flags, "-m", "copy", "-a", json.dumps(arguments)]
-        environment = {
-            **os.environ,
-            "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.oneline",
-            "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
-            "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1",
-            "ANSIBLE_LOCALHOST_WARNING": "0",
-            "ANSIBLE_NOCOLOR": "1",
-            "ANSIBLE_PYTHON_INTERPRETER": os.path.join(options.ansible, "python"),
-        }
-        output = subprocess.run(command, capture_output=True, text=True, env=environment).stdout
-        return last_object(output[output.find("=> ") + 3 :] if "=> {" in output else output)
     path = os.path.join(scratch, "ansible-args.json")
     internal = {"_ansible_check_mode": check_mode, "_ansible_diff": True, "_ansible_module_name": module}
+    internal["_ansible_tmpdir"] = scratch  # or it makes one, and the forked process does not remove it
     with open(path, "w") as file:
         json.dump({"ANSIBLE_MODULE_ARGS": {**arguments, **internal}}, file)
-    python = os.path.join(options.ansible, "python")
-    run = subprocess.run([python, "-m", f"ansible.modules.{module}", path], capture_output=True, text=True)
-    return last_object(run.stdout)
+    server = server_of(options.ansible)
+    server.stdin.write(json.dumps([module, path]) + "\n")
+    server.stdin.flush()
+    return last_object(json.loads(server.stdout.readline()))
+
+
+# A process for each run, but forked from one that has imported what takes long.
+SERVER = """
+import json, os, runpy, sys, tempfile
+import ansible.module_utils.basic
+for line in sys.stdin:
+    module, path = json.loads(line)
+    with tempfile.TemporaryFile() as output:
+        child = os.fork()
+        if child == 0:
+            os.dup2(output.fileno(), 1)
+            sys.stdin = open(os.devnull)
+            sys.argv = [module, path]
+            try:
+                runpy.run_module("ansible.modules." + module, run_name="__main__")
+            finally:
+                sys.stdout.flush()
+                os._exit(0)
+        os.waitpid(child, 0)
+        output.seek(0)
+        print(json.dumps(output.read().decode()), flush=True)
+"""
+
+
+@functools.cache
+def server_of(ansible):
+    command = [os.path.join(ansible, "python"), "-c", SERVER]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def play(options, scratch, module, all_arguments, check_mode):
+    """Runs a module with many arguments in one playbook, and returns what each registered."""
+    tasks = [
+        {f"ansible.builtin.{module}": arguments, "register": f"task_{number}", "ignore_errors": True}
+        for number, arguments in enumerate(all_arguments)
+    ]
+    registered = os.path.join(scratch, "registered.json")
+    names = ", ".join(f"task_{number}" for number in range(len(tasks)))
+    save = {"content": "{{ [%s] | to_json }}" % names, "dest": registered}
+    tasks.append({"ansible.builtin.copy": save, "check_mode": False})
+    playbook = os.path.join(scratch, "play.yml")
+    with open(playbook, "w") as file:
+        json.dump([{"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}], file)
+    configuration = os.path.join(scratch, "ansible.cfg")
+    open(configuration, "w").close()
+    environment = {
+        **os.environ,
+        "ANSIBLE_CONFIG": configuration,
+        "ANSIBLE_HOME": os.path.join(scratch, "home"),
+        "ANSIBLE_LOCAL_TEMP": os.path.join(scratch, "local-tmp"),
+        "ANSIBLE_REMOTE_TEMP": os.path.join(scratch, "remote-tmp"),
+        "ANSIBLE_PYTHON_INTERPRETER": os.path.join(options.ansible, "python"),
+    }
+    command = [os.path.join(options.ansible, "python"), "-m", "ansible", "playbook", "--diff", playbook]
+    command += ["--check"] if check_mode else []
+    run = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if not os.path.exists(registered):
+        sys.exit(f"the play registered nothing\n{run.stdout}\n{run.stderr}")
+    with open(registered) as file:
+        results = json.load(file)
+    os.remove(registered)
+    return results
 
 
 def run_modbox(options, module, arguments, scratch, check_mode):
@@ -244,15 +300,15 @@ def comparable(module, result, root):
     result = json.loads(json.dumps(result).replace(root, "ROOT"))
     out = {"changed": bool(result.get("changed")), "failed": bool(result.get("failed"))}
     out["msg"] = SUPPORTED_LIST.sub("Supported parameters ...", result.get("msg") or "")
-    if module != "copy":  # the `oneline` output leaves differences out
+    out["msg"] = BOOLEANS.sub(lambda found: ", ".join(sorted(found[0].split(", "))), out["msg"])
+    out["msg"] = ACTION_MESSAGES.get(out["msg"], out["msg"])
+    if module != "copy":  # its action plugin has headers of its own
         out["diff"] = content_diff(result.get("diff"))
     if out["failed"]:
         return out
     source = result.get("stat", {}) if module == "stat" else result
     for key in PROMISED[module]:
         out[key] = source.get(key)
-    if module == "copy" and not (out["changed"] and result.get("checksum")):
-        del out["checksum"]  # ansible-core's check mode does not get that far
     return out
 
 
@@ -265,25 +321,38 @@ def content_diff(diff):
     return None
 
 
-def compare(options, scratch, scenario):
-    """Yields each difference between the two sides in one scenario."""
-    module = scenario["module"]
-    sides = {"ansible": run_ansible, "modbox": run_modbox}
-    seen = {}
-    for side, run in sides.items():
-        root = os.path.join(scratch, side)
-        prepare(root, scenario)
-        arguments = dict(scenario["arguments"])
-        if scenario.get("path", "path"):
-            arguments[scenario.get("path", "path")] = os.path.join(root, "f")
-        for name, check_mode in (("check", True), ("first", False), ("second", False)):
-            result = run(options, module, arguments, scratch, check_mode)
-            seen[side, name] = {**comparable(module, result, root), "disk": on_disk(root)}
-    for name in ("check", "first", "second"):
-        ansible, modbox = seen["ansible", name], seen["modbox", name]
+def compare(module, scenarios, options, scratch):
+    """Returns the differences between the two sides, for each scenario of a module."""
+    seen = [{} for _ in scenarios]
+    for side in "ansible", "modbox":
+        roots = [os.path.join(scratch, f"{side}-{number}") for number in range(len(scenarios))]
+        all_arguments = []
+        for root, scenario in zip(roots, scenarios):
+            prepare(root, scenario)
+            option = scenario.get("path", "path")
+            all_arguments.append({**scenario["arguments"], **({option: os.path.join(root, "f")} if option else {})})
+        for run, check_mode in (("check", True), ("first", False), ("second", False)):
+            if side == "modbox":
+                results = [run_modbox(options, module, a, scratch, check_mode) for a in all_arguments]
+            elif module == "copy":
+                results = play(options, scratch, module, all_arguments, check_mode)
+            else:
+                results = [run_ansible(options, module, a, scratch, check_mode) for a in all_arguments]
+            for found, root, result in zip(seen, roots, results):
+                found[side, run] = {**comparable(module, result, root), "disk": on_disk(root)}
+    return [differences(module, found) for found in seen]
+
+
+def differences(module, seen):
+    different = []
+    for run in ("check", "first", "second"):
+        ansible, modbox = seen["ansible", run], seen["modbox", run]
         for key in sorted(set(ansible) | set(modbox)):
-            if ansible.get(key) != modbox.get(key):
-                yield name, key, ansible.get(key), modbox.get(key)
+            # The action plugin of `copy` knows no checksum before it has copied, nor where nothing is to be done.
+            unknown = module == "copy" and key == "checksum" and ansible.get(key) is None
+            if ansible.get(key) != modbox.get(key) and not unknown:
+                different.append((run, key, ansible.get(key), modbox.get(key)))
+    return different
 
 
 def main():
@@ -292,19 +361,23 @@ def main():
     parser.add_argument("modules", help="the folder with modbox's modules")
     parser.add_argument("--runner", default="", help="a command that gets MODULE and ARGSFILE")
     parser.add_argument("--suffix", default="", help="how the modules' file names end, such as .wasm")
+    parser.add_argument("--work", help="where to make the folders of the scenarios, for a runner that has to be allowed there")
     parser.add_argument("--only", help="only the scenarios of this module")
     options = parser.parse_args()
-    scenarios = [s for s in PING + STAT + LINEINFILE + COPY if options.only in (None, s["module"])]
-    different = 0
-    with tempfile.TemporaryDirectory(prefix="modbox-oracle-") as scratch:
-        for scenario in scenarios:
-            differences = list(compare(options, scratch, scenario))
-            different += bool(differences)
-            if differences:
-                print("scenario", json.dumps(scenario))
-            for name, key, ansible, modbox in differences:
-                print(f"  {name} {key}\n    ansible {ansible!r}\n    modbox  {modbox!r}")
-    print(f"{len(scenarios)} scenarios, {different} different")
+    modules = {"ping": PING, "stat": STAT, "lineinfile": LINEINFILE, "copy": COPY}
+    count = different = 0
+    with tempfile.TemporaryDirectory(prefix="modbox-oracle-", dir=options.work) as scratch:
+        for module, scenarios in modules.items():
+            if options.only not in (None, module):
+                continue
+            count += len(scenarios)
+            for scenario, found in zip(scenarios, compare(module, scenarios, options, scratch)):
+                different += bool(found)
+                if found:
+                    print("scenario", json.dumps(scenario))
+                for run, key, ansible, modbox in found:
+                    print(f"  {run} {key}\n    ansible {ansible!r}\n    modbox  {modbox!r}")
+    print(f"{count} scenarios, {different} different")
     return 1 if different else 0
 
 
