@@ -31,6 +31,12 @@ use crate::sandbox::policy::Policy;
 use crate::sandbox::scratch::{Scratch, ScratchError, ScratchRoot};
 use crate::sandbox::wasm::{CompileCache, WasmError, WasmSandbox};
 
+/// The internal argument that names a module's temporary directory.
+const TMPDIR_KEY: &str = "_ansible_tmpdir";
+
+/// The one that every guest has.
+const GUEST_TMPDIR: &str = "/tmp/";
+
 /// What a runner takes from its surroundings.
 pub struct RunnerConfig {
     /// Where compiled code is kept; without one, every run compiles.
@@ -79,7 +85,8 @@ pub enum Arguments {
         /// What the module is told beside it.
         internal: Box<InternalArgs>,
     },
-    /// Arguments that somebody else has completed: they reach the module as they are.
+    /// Arguments that somebody else has completed: they reach the module as they are, but for a guest's temporary
+    /// directory.
     Complete(Dict),
 }
 
@@ -293,10 +300,17 @@ fn denials(kind: Kind, request: &RunRequest<'_>) -> Vec<Denial> {
 fn prepare(kind: Kind, request: &RunRequest<'_>, scratch: &Scratch) -> Result<Prepared, PrepareError> {
     let tmpdir = scratch.path().display().to_string();
     let args = match &request.arguments {
-        Arguments::Complete(args) => args.clone(),
+        Arguments::Complete(args) => {
+            let mut args = args.clone();
+            // A guest has a directory of its own, and cannot see the one that whoever completed the arguments made.
+            if let Some(tmpdir) = args.get_mut(TMPDIR_KEY).filter(|_| kind.is_wasm()) {
+                *tmpdir = GUEST_TMPDIR.into();
+            }
+            args
+        }
         Arguments::Task { args, internal } => {
             let mut internal = internal.clone();
-            internal.tmpdir = Some(if kind.is_wasm() { "/tmp/".to_owned() } else { format!("{tmpdir}/") });
+            internal.tmpdir = Some(if kind.is_wasm() { GUEST_TMPDIR.to_owned() } else { format!("{tmpdir}/") });
             internal.append_to(args.clone())
         }
     };
