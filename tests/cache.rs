@@ -1,1 +1,237 @@
-//! To come.
+//! Compiled code is kept, checked before it is used, and thrown away when asked to. A cache that cannot be used costs time,
+//! never a run.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::{Modbox, TestDir, guest, small_module};
+
+fn folder(dir: &TestDir) -> PathBuf {
+    dir.join("home/.cache/modbox/compiled")
+}
+
+/// The entries of compiled code.
+fn entries(dir: &TestDir) -> Vec<PathBuf> {
+    let all = fs::read_dir(folder(dir)).into_iter().flatten().flatten().map(|entry| entry.path());
+    all.filter(|path| path.extension().is_some_and(|extension| extension == "cwasm")).collect()
+}
+
+fn entry(dir: &TestDir) -> PathBuf {
+    let entries = entries(dir);
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries[0].clone()
+}
+
+/// Runs the small module with a cache of the test's own, asserts its result and returns the report.
+#[track_caller]
+fn run(dir: &TestDir) -> Value {
+    run_with(Modbox::run_module(dir, small_module(dir, "small.wasm")).own_cache(dir))
+}
+
+#[track_caller]
+fn run_with(modbox: Modbox) -> Value {
+    let report = modbox.report().run().exits_with(0).json();
+    assert_eq!(report["result"], json!({"changed": false, "small": true, "failed": false}));
+    report
+}
+
+#[track_caller]
+fn assert_compiled(report: &Value, compiled: bool) {
+    assert_eq!(report["timing"]["compile_us"].as_u64().unwrap() > 0, compiled, "{report}");
+}
+
+/// Removes the right to write, which holds for everyone but root, and gives it back.
+fn read_only<T>(path: &Path, body: impl FnOnce() -> T) -> T {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o500)).unwrap();
+    let value = body();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
+    value
+}
+
+#[test]
+fn a_module_is_compiled_once() {
+    let dir = TestDir::new();
+    assert_compiled(&run(&dir), true);
+    assert_compiled(&run(&dir), false);
+    assert_compiled(&run(&dir), false);
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn a_component_is_compiled_once() {
+    let dir = TestDir::new();
+    let run =
+        || Modbox::run_module(&dir, guest("hello")).own_cache(&dir).arg("name=x").report().run().exits_with(0).json();
+    assert_compiled(&run(), true);
+    assert_compiled(&run(), false);
+}
+
+#[test]
+fn a_module_under_another_name_is_the_same() {
+    let dir = TestDir::new();
+    run(&dir);
+    let copy = dir.join("other-name.wasm");
+    fs::copy(dir.join("small.wasm"), &copy).unwrap();
+    assert_compiled(&run_with(Modbox::run_module(&dir, copy).own_cache(&dir)), false);
+}
+
+#[test]
+fn entries_and_their_folder_are_private() {
+    let dir = TestDir::new();
+    run(&dir);
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder(&dir)), 0o700);
+    assert_eq!(mode(&entry(&dir)) & 0o077, 0);
+    assert_eq!(mode(&folder(&dir).join("key")) & 0o077, 0);
+}
+
+#[test]
+fn a_damaged_entry_is_noticed_and_made_anew() {
+    let dir = TestDir::new();
+    run(&dir);
+    let entry = entry(&dir);
+    let good = fs::read(&entry).unwrap();
+    let flipped = |at: usize| {
+        let mut bytes = good.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let cases = [
+        ("first byte", flipped(0)),
+        ("a byte of the code", flipped(good.len() / 2)),
+        ("last byte", flipped(good.len() - 1)),
+        ("cut in half", good[..good.len() / 2].to_vec()),
+        ("a byte too short", good[..good.len() - 1].to_vec()),
+        ("a byte too long", [good.as_slice(), b"x"].concat()),
+        ("empty", Vec::new()),
+        ("something else", b"\x7fELF".repeat(1000)),
+    ];
+    for (name, bytes) in cases {
+        // In place, as a failing disk does it.
+        fs::write(&entry, bytes).unwrap();
+        assert_compiled(&run(&dir), true);
+        assert_compiled(&run(&dir), false);
+        assert_eq!(entries(&dir).len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn an_entry_of_another_module_is_not_used() {
+    let dir = TestDir::new();
+    run(&dir);
+    let first = entry(&dir);
+    Modbox::run_module(&dir, guest("hello")).own_cache(&dir).run().exits_with(0);
+    let second = entries(&dir).into_iter().find(|path| *path != first).unwrap();
+    fs::copy(second, first).unwrap();
+    assert_compiled(&run(&dir), true);
+}
+
+#[test]
+fn an_entry_that_somebody_else_made_is_not_used() {
+    let (dir, other) = (TestDir::new(), TestDir::new());
+    run(&dir);
+    run(&other);
+    fs::copy(entry(&other), entry(&dir)).unwrap();
+    assert_compiled(&run(&dir), true);
+    assert_compiled(&run(&dir), false);
+}
+
+#[test]
+fn entries_of_a_lost_key_are_made_anew() {
+    let dir = TestDir::new();
+    run(&dir);
+    fs::remove_file(folder(&dir).join("key")).unwrap();
+    assert_compiled(&run(&dir), true);
+    assert_compiled(&run(&dir), false);
+}
+
+#[test]
+fn a_damaged_key_costs_time_and_says_so() {
+    let dir = TestDir::new();
+    run(&dir);
+    fs::write(folder(&dir).join("key"), "short").unwrap();
+    let report = run(&dir);
+    assert_compiled(&report, true);
+    assert!(report["notes"].to_string().contains("modbox cache clear"), "{report}");
+    Modbox::new(&dir).own_cache(&dir).args(["cache", "clear"]).run().exits_with(0);
+    assert_compiled(&run(&dir), true);
+    assert_compiled(&run(&dir), false);
+}
+
+#[test]
+fn a_read_only_cache_is_read() {
+    let dir = TestDir::new();
+    run(&dir);
+    let report = read_only(&folder(&dir), || run(&dir));
+    assert_compiled(&report, false);
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_costs_time_only() {
+    let dir = TestDir::new();
+    let home = dir.mkdir("home/.cache");
+    let report = read_only(&home, || run(&dir));
+    assert_compiled(&report, true);
+    // No folder can be made in these, not even by root.
+    for place in ["/proc", "/dev/null"] {
+        let report = run_with(Modbox::run_module(&dir, small_module(&dir, "small.wasm")).env("XDG_CACHE_HOME", place));
+        assert_compiled(&report, true);
+        assert!(report["notes"].to_string().contains(place), "{report}");
+    }
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn a_folder_that_others_can_write_is_not_used() {
+    let dir = TestDir::new();
+    run(&dir);
+    fs::set_permissions(folder(&dir), fs::Permissions::from_mode(0o777)).unwrap();
+    let report = run(&dir);
+    assert_compiled(&report, true);
+    assert!(report["notes"].to_string().contains("writable by others"), "{report}");
+}
+
+#[test]
+fn a_link_in_the_place_of_an_entry_is_not_written_through() {
+    let dir = TestDir::new();
+    run(&dir);
+    let entry = entry(&dir);
+    let target = dir.write("precious", "precious");
+    fs::remove_file(&entry).unwrap();
+    symlink(&target, &entry).unwrap();
+    run(&dir);
+    assert_eq!(fs::read(target).unwrap(), b"precious");
+}
+
+#[test]
+fn many_first_runs_at_once_leave_one_whole_entry() {
+    let dir = TestDir::new();
+    let module = guest("hello");
+    let start = || Modbox::run_module(&dir, &module).own_cache(&dir).args(["name=x", "n=1"]).spawn();
+    let running: Vec<_> = (0..8).map(|_| start()).collect();
+    for run in running {
+        assert_eq!(run.wait().exits_with(0).json()["greeting"], "hello x");
+    }
+    entry(&dir);
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn the_list_shows_modules_and_clearing_removes_them_all() {
+    let dir = TestDir::new();
+    run(&dir);
+    fs::write(folder(&dir).join(".writing-left"), "half").unwrap();
+    let digest = run(&dir)["module"]["digest"].as_str().unwrap().to_owned();
+    let cache = |command: &str| Modbox::new(&dir).own_cache(&dir).args(["cache", command]).run().exits_with(0);
+    let list = cache("list").stdout_text();
+    assert!(list.lines().count() == 1 && list.starts_with(&digest), "{list}");
+    fs::write(folder(&dir).join("notes.txt"), "not modbox's").unwrap();
+    cache("clear");
+    assert_eq!(cache("list").stdout_text(), "");
+    let left: Vec<_> = fs::read_dir(folder(&dir)).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["notes.txt"]);
+    assert_compiled(&run(&dir), true);
+}

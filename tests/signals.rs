@@ -1,1 +1,178 @@
-//! To come.
+//! A signal in the middle leaves no temporary file, no process and no half-written cache entry, and ends modbox as it
+//! would end any other program. What only SIGKILL can leave, the next run sweeps.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::support::{Modbox, Running, TestDir, core_module, guest, small_module, wait_for};
+
+/// How long a start may take, and an end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
+
+/// Waits until a file is there, which says that what runs is in the middle of it.
+#[track_caller]
+fn wait_for_file(path: &Path) {
+    assert!(wait_for(PATIENCE, || path.exists()), "{} did not appear", path.display());
+}
+
+/// Starts a guest that sleeps for ever and waits until it does.
+fn asleep(dir: &TestDir) -> Running {
+    let started = dir.mkdir("granted").join("started");
+    let running = Modbox::run_module(dir, guest("sleep"))
+        .json_args(&json!({"started": started}))
+        .args(["--allow-write", "granted"])
+        .patience(PATIENCE)
+        .spawn();
+    wait_for_file(&started);
+    fs::remove_file(started).unwrap();
+    running
+}
+
+/// Starts a native module with a daemon beside it, both deaf to signals, and waits until they run.
+fn native(dir: &TestDir) -> Running {
+    let started = dir.join("started");
+    let script = format!(
+        "#!/bin/sh\n# WANT_JSON\ntrap '' INT TERM HUP\nsetsid sh -c 'trap \"\" INT TERM HUP; touch {}; sleep 3600' &\n\
+         sleep 3600\nsleep 3600\n",
+        started.display()
+    );
+    let module = dir.write("module", script);
+    let running = Modbox::run_module(dir, module).arg("--allow-all").patience(PATIENCE).spawn();
+    wait_for_file(&started);
+    fs::remove_file(started).unwrap();
+    running
+}
+
+/// Starts a run that compiles for many seconds and waits until it is at it.
+fn compiling(dir: &TestDir) -> Running {
+    // A result of each instruction is used by the next, in few but long functions.
+    let body = "local.get 0 i64.const 3 i64.mul local.get 1 i64.xor i64.popcnt local.set 1 \
+                local.get 1 i64.const 7 i64.rem_s local.get 0 i64.add local.set 0 "
+        .repeat(4000);
+    let functions: String =
+        (0..60).map(|_| format!("(func (param i64 i64) (result i64) {body} local.get 0)")).collect();
+    let module = core_module(dir, "large.wasm", &format!(r#"{functions} (func (export "_start"))"#));
+    let running = Modbox::run_module(dir, module).own_cache(dir).patience(PATIENCE).spawn();
+    // The engine is started and the module read before the directory of the run is laid out.
+    assert!(wait_for(PATIENCE, || fs::read_dir(dir.scratch_root()).is_ok_and(|mut entries| entries.next().is_some())));
+    std::thread::sleep(Duration::from_millis(300));
+    running
+}
+
+/// Starts the build of a guest crate that does not end and waits until it is at it.
+fn building(dir: &TestDir) -> Running {
+    let started = dir.join("started");
+    let manifest = "[package]\nname = \"slow\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
+    dir.write("slow/Cargo.toml", manifest);
+    dir.write("slow/src/main.rs", "fn main() {}\n");
+    let script = format!(
+        "fn main() {{ std::fs::write({started:?}, \"\").unwrap(); \
+         std::thread::sleep(std::time::Duration::from_secs(3600)); }}\n"
+    );
+    dir.write("slow/build.rs", script);
+    let running = Modbox::new(dir).with_toolchain().args(["build", "slow"]).patience(PATIENCE).spawn();
+    wait_for_file(&started);
+    fs::remove_file(started).unwrap();
+    running
+}
+
+/// Sends each signal to what `start` starts, and expects a quick end by it that leaves nothing.
+#[track_caller]
+fn check(start: impl Fn(&TestDir) -> Running) {
+    for signal in SIGNALS {
+        let dir = TestDir::new();
+        let running = start(&dir);
+        let before = running.elapsed();
+        running.signal(signal);
+        let ran = running.wait();
+        let took = ran.elapsed - before;
+        let ran = ran.dies_of(signal);
+        assert!(took < Duration::from_secs(5), "{took:?} to end: {ran}");
+        assert!(ran.stdout.is_empty(), "a run that was interrupted has no result: {ran}");
+        dir.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_signal_ends_a_guest_and_leaves_nothing() {
+    check(asleep);
+}
+
+#[test]
+fn a_signal_ends_a_native_module_with_its_whole_tree_and_leaves_nothing() {
+    check(native);
+}
+
+#[test]
+fn a_signal_ends_compiling_and_leaves_nothing() {
+    check(compiling);
+}
+
+#[test]
+fn nothing_of_an_interrupted_compilation_is_in_the_cache() {
+    let dir = TestDir::new();
+    let running = compiling(&dir);
+    running.signal(Signal::TERM);
+    running.wait().dies_of(Signal::TERM);
+    let list = Modbox::new(&dir).own_cache(&dir).args(["cache", "list"]).run().exits_with(0);
+    assert_eq!(list.stdout_text(), "");
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn a_signal_ends_a_build_with_cargo_and_all_that_cargo_started() {
+    check(building);
+}
+
+#[test]
+fn two_signals_in_a_row_leave_nothing_either() {
+    let dir = TestDir::new();
+    let running = native(&dir);
+    running.signal(Signal::INT);
+    running.signal(Signal::TERM);
+    let ran = running.wait();
+    assert_eq!(ran.status.code(), None, "{ran}");
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn what_a_kill_left_is_swept_by_the_next_run() {
+    let dir = TestDir::new();
+    let killed = asleep(&dir);
+    let alive = asleep(&dir);
+    killed.signal(Signal::KILL);
+    killed.wait().dies_of(Signal::KILL);
+    let count = || fs::read_dir(dir.scratch_root()).unwrap().count();
+    assert_eq!(count(), 2, "the killed run's directory and the other's");
+    Modbox::run_module(&dir, small_module(&dir, "small.wasm")).run().exits_with(0);
+    assert_eq!(count(), 1, "the directory of a run that goes on stays");
+    alive.signal(Signal::TERM);
+    alive.wait().dies_of(Signal::TERM);
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn a_killed_modbox_takes_its_native_module_with_it() {
+    let dir = TestDir::new();
+    let running = native(&dir);
+    running.signal(Signal::KILL);
+    // Its output is closed, too: what held it is gone.
+    running.wait().dies_of(Signal::KILL);
+    Modbox::run_module(&dir, small_module(&dir, "small.wasm")).run().exits_with(0);
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn kept_files_are_not_swept() {
+    let dir = TestDir::new();
+    let keep = || Modbox::run_module(&dir, small_module(&dir, "small.wasm")).arg("--keep-files").run().exits_with(0);
+    keep();
+    keep();
+    assert_eq!(fs::read_dir(dir.scratch_root()).unwrap().count(), 2);
+}

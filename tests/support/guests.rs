@@ -94,6 +94,19 @@ pub(crate) fn core_module(dir: &TestDir, name: &str, fields: &str) -> PathBuf {
     component(dir, name, &format!("(module {fields} {memory})"))
 }
 
+/// Writes the smallest module that has a result, `{"changed": false, "small": true}`. It compiles in an instant.
+pub(crate) fn small_module(dir: &TestDir, name: &str) -> PathBuf {
+    let text = r#"
+        (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+        (memory (export "memory") 1)
+        (data (i32.const 16) "{\"changed\": false, \"small\": true}\n")
+        (func (export "_start")
+            (i32.store (i32.const 0) (i32.const 16))
+            (i32.store (i32.const 4) (i32.const 34))
+            (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))"#;
+    core_module(dir, name, text)
+}
+
 /// Compiles a C program of `tests/` to a core module against WASI 0.1, with the compiler that the oracle's
 /// environment holds.
 pub(crate) fn c_core(source: &str) -> PathBuf {

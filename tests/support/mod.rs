@@ -10,7 +10,7 @@ mod test_dir;
 use std::path::{Path, PathBuf};
 
 pub(crate) use command::{Modbox, Ran, Running, wait_for};
-pub(crate) use guests::{c_core, component, core_module, guest, module, native_c};
+pub(crate) use guests::{c_core, component, core_module, guest, module, native_c, small_module};
 pub(crate) use test_dir::TestDir;
 
 /// The root of the repository.
