@@ -167,8 +167,6 @@ PROMISED = {
     "copy": ["checksum"],
     "stat": ["exists", "path", "isreg", "isdir", "islnk", "size", "mtime", "checksum", "lnk_target"],
 }
-# Words that Python puts in a random order.
-BOOL_WORDS = re.compile(r"Valid booleans include: .*", re.S)
 # Messages in which ansible-core names options that modbox's modules do not have.
 SUPPORTED_LIST = re.compile(r"Supported parameters include: .*", re.S)
 # Python lists a set, whose order changes from run to run.
@@ -216,6 +214,7 @@ def last_object(output):
 def run_ansible(options, module, arguments, scratch, check_mode):
     path = os.path.join(scratch, "ansible-args.json")
     internal = {"_ansible_check_mode": check_mode, "_ansible_diff": True, "_ansible_module_name": module}
+    internal["_ansible_tmpdir"] = scratch  # or it makes one, and the forked process does not remove it
     with open(path, "w") as file:
         json.dump({"ANSIBLE_MODULE_ARGS": {**arguments, **internal}}, file)
     server = server_of(options.ansible)
@@ -287,28 +286,6 @@ def play(options, scratch, module, all_arguments, check_mode):
     return results
 
 
-def run_playbook(options, module, arguments, scratch, check_mode):
-    result, playbook = os.path.join(scratch, "result.json"), os.path.join(scratch, "playbook.json")
-    if os.path.exists(result):
-        os.remove(result)
-    task = {module: arguments, "register": "outcome", "ignore_errors": True, "check_mode": check_mode, "diff": True}
-    write = {"copy": {"content": "{{ outcome }}", "dest": result}, "check_mode": False}
-    play = {"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": [task, write]}
-    with open(playbook, "w") as file:
-        json.dump([play], file)
-    environment = {
-        **os.environ,
-        "ANSIBLE_LOCALHOST_WARNING": "0",
-        "ANSIBLE_PYTHON_INTERPRETER": os.path.join(options.ansible, "python"),
-    }
-    command = [os.path.join(options.ansible, "ansible-playbook"), "-i", "localhost,", playbook]
-    run = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if not os.path.exists(result):
-        return {"failed": True, "unparsable": run.stdout + run.stderr}
-    with open(result) as file:
-        return json.load(file)
-
-
 def run_modbox(options, module, arguments, scratch, check_mode):
     path = os.path.join(scratch, "modbox-args.json")
     internal = {"_ansible_check_mode": check_mode, "_ansible_diff": True, "_ansible_module_name": module}
@@ -319,12 +296,8 @@ def run_modbox(options, module, arguments, scratch, check_mode):
     return last_object(run.stdout)
 
 
-def comparable(module, result, root, check_mode):
+def comparable(module, result, root):
     result = json.loads(json.dumps(result).replace(root, "ROOT"))
-    if module == "copy" and isinstance(result.get("diff"), list):
-        for item in result["diff"]:  # of empty contents, ansible-core names its own temporary file
-            if item.get("after_header", "").find("/ansible-local-") > 0:
-                item["after_header"] = "ROOT/f"
     out = {"changed": bool(result.get("changed")), "failed": bool(result.get("failed"))}
     out["msg"] = SUPPORTED_LIST.sub("Supported parameters ...", result.get("msg") or "")
     out["msg"] = BOOLEANS.sub(lambda found: ", ".join(sorted(found[0].split(", "))), out["msg"])
@@ -340,10 +313,11 @@ def comparable(module, result, root, check_mode):
 
 
 def content_diff(diff):
-    """The difference of the contents; ansible-core adds one of the file's attributes, often empty."""
-    for item in [diff] if isinstance(diff, dict) else diff or []:
-        if isinstance(item.get("before"), str) and "after" in item:
-            return [item.get(key) for key in ("before", "after", "before_header", "after_header")]
+    """The difference of the contents; ansible-core adds one of the file's attributes."""
+    diffs = [diff] if isinstance(diff, dict) else diff or []
+    for item in diffs:
+        if "before" in item and "after" in item and item.get("before_header", "").endswith("(content)"):
+            return [item["before"], item["after"], item["before_header"], item["after_header"]]
     return None
 
 

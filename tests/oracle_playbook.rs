@@ -235,6 +235,8 @@ fn ansible_runs_components_and_core_modules_from_a_library() {
     let echo = &registered["echo"];
     assert_eq!(echo["argv"], json!(["wasm_echo", "/args/args.json"]));
     assert_eq!(echo["env"], json!({}));
+    // Ansible made another one, which the guest cannot see.
+    assert_eq!(echo["tmpdir"], "/tmp/");
     assert_eq!((&echo["args"]["a"], &echo["args"]["b"]), (&Value::Null, &json!([1.5])));
 
     let no_result = &registered["no_result"];

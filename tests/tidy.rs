@@ -294,7 +294,8 @@ fn named_paths() -> Vec<(String, String, String)> {
         for found in root.find_iter(&code) {
             let parent = module.rsplit_once("::").map_or("", |(parent, _)| parent);
             let prefix = if found.as_str() == "crate::" { "" } else { parent };
-            for path in expand(&code[found.end()..]) {
+            // `super::*`, as in the tests of a file, names nothing by itself.
+            for path in expand(&code[found.end()..]).into_iter().filter(|path| !path.is_empty()) {
                 let path = if prefix.is_empty() { path } else { format!("{prefix}::{path}") };
                 named.push((source.path.clone(), module.clone(), path));
             }

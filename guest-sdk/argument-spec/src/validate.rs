@@ -193,10 +193,7 @@ impl Run<'_> {
         let prefix: String = self.context.iter().map(|name| format!("{name}.")).collect();
         let before = self.result.unsupported.len();
         for name in parameters.keys().filter(|name| !spec.knows(name)) {
-            let path = format!("{prefix}{name}");
-            if !self.result.unsupported.contains(&path) {
-                self.result.unsupported.push(path);
-            }
+            self.result.unsupported.push(format!("{prefix}{name}"));
         }
         if self.result.unsupported.len() > before && self.supported.is_none() {
             self.supported = Some(supported_list(spec));
@@ -205,6 +202,8 @@ impl Run<'_> {
 
     fn unsupported_error(&mut self) {
         self.result.unsupported.sort_unstable();
+        // Every item of a list may have the same one.
+        self.result.unsupported.dedup();
         let Some(supported) = self.supported.take() else { return };
         let mut message = format!("{}.", self.result.unsupported.join(", "));
         if !supported.is_empty() {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
 
@@ -31,6 +31,12 @@ use crate::sandbox::policy::Policy;
 use crate::sandbox::scratch::{Scratch, ScratchError, ScratchRoot};
 use crate::sandbox::wasm::{CompileCache, WasmError, WasmSandbox};
 
+/// The internal argument that names a module's temporary directory.
+const TMPDIR_KEY: &str = "_ansible_tmpdir";
+
+/// The one that every guest has.
+const GUEST_TMPDIR: &str = "/tmp/";
+
 /// What a runner takes from its surroundings.
 pub struct RunnerConfig {
     /// Where compiled code is kept; without one, every run compiles.
@@ -44,7 +50,7 @@ pub struct RunnerConfig {
     /// Where to register what a signal must not leave behind.
     pub cleanup: Cleanup,
     /// Called before a module is compiled, since that may take seconds.
-    pub on_compile: Option<Box<dyn Fn() + Send + Sync>>,
+    pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl std::fmt::Debug for RunnerConfig {
@@ -79,7 +85,8 @@ pub enum Arguments {
         /// What the module is told beside it.
         internal: Box<InternalArgs>,
     },
-    /// Arguments that somebody else has completed: they reach the module as they are.
+    /// Arguments that somebody else has completed: they reach the module as they are, but for a guest's temporary
+    /// directory.
     Complete(Dict),
 }
 
@@ -238,7 +245,10 @@ impl Runner {
         if let Some(sandbox) = self.wasm.get() {
             return Ok(sandbox);
         }
-        let sandbox = WasmSandbox::new(self.config.cache.clone(), self.config.cleanup.clone())?;
+        let mut sandbox = WasmSandbox::new(self.config.cache.clone(), self.config.cleanup.clone())?;
+        if let Some(callback) = self.config.on_compile.clone() {
+            sandbox.on_compile(move || callback());
+        }
         Ok(self.wasm.get_or_init(|| sandbox))
     }
 }
@@ -290,10 +300,17 @@ fn denials(kind: Kind, request: &RunRequest<'_>) -> Vec<Denial> {
 fn prepare(kind: Kind, request: &RunRequest<'_>, scratch: &Scratch) -> Result<Prepared, PrepareError> {
     let tmpdir = scratch.path().display().to_string();
     let args = match &request.arguments {
-        Arguments::Complete(args) => args.clone(),
+        Arguments::Complete(args) => {
+            let mut args = args.clone();
+            // A guest has a directory of its own, and cannot see the one that whoever completed the arguments made.
+            if let Some(tmpdir) = args.get_mut(TMPDIR_KEY).filter(|_| kind.is_wasm()) {
+                *tmpdir = GUEST_TMPDIR.into();
+            }
+            args
+        }
         Arguments::Task { args, internal } => {
             let mut internal = internal.clone();
-            internal.tmpdir = Some(if kind.is_wasm() { "/tmp/".to_owned() } else { format!("{tmpdir}/") });
+            internal.tmpdir = Some(if kind.is_wasm() { GUEST_TMPDIR.to_owned() } else { format!("{tmpdir}/") });
             internal.append_to(args.clone())
         }
     };
@@ -314,4 +331,47 @@ fn prepare(kind: Kind, request: &RunRequest<'_>, scratch: &Scratch) -> Result<Pr
         prepared.invocation.stdin = crate::contract::args::encode_file(&args);
     }
     Ok(prepared)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn whoever_waits_for_the_compiler_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let told = Arc::new(AtomicU32::new(0));
+        let counter = Arc::clone(&told);
+        let runner = Runner::new(RunnerConfig {
+            cache: Some(CompileCache::new(dir.path().join("cache"))),
+            temp_dir: dir.path().to_owned(),
+            directory: dir.path().to_owned(),
+            environment: Vec::new(),
+            cleanup: Cleanup::default(),
+            on_compile: Some(Arc::new(move || {
+                counter.fetch_add(1, Ordering::Relaxed);
+            })),
+        });
+        let wasm = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#).unwrap();
+        let file = ModuleFile { path: "nothing.wasm".into(), bytes: wasm.into() };
+        let request = RunRequest {
+            file: &file,
+            name: "nothing",
+            arguments: Arguments::Complete(Dict::new()),
+            kind: None,
+            policy: &Policy::default(),
+            limits: &Limits::default(),
+            interpreters: &BTreeMap::new(),
+            last_json_line: false,
+            stdin_args: false,
+            keep_files: false,
+        };
+        for _ in 0..2 {
+            let report = runner.run(&request);
+            assert!(report.error.is_none(), "{report:?}");
+        }
+        assert_eq!(told.load(Ordering::Relaxed), 1, "the second run finds compiled code");
+    }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -106,8 +107,8 @@ pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>) -> Runner 
         directory: environment.cwd.clone(),
         environment: environment.variables.clone(),
         cleanup: context.cleanup.clone(),
-        on_compile: spinner.map(|spinner| -> Box<dyn Fn() + Send + Sync> {
-            Box::new(move || spinner.enable_steady_tick(Duration::from_millis(100)))
+        on_compile: spinner.map(|spinner| -> Arc<dyn Fn() + Send + Sync> {
+            Arc::new(move || spinner.enable_steady_tick(Duration::from_millis(100)))
         }),
     })
 }

@@ -27,6 +27,8 @@ fn main() {
         "args_are_ascii": raw.is_ascii(),
         "args_dir": names("/args"),
         "tmp_dir": names("/tmp"),
+        // Under its own name it would be taken out of the result.
+        "tmpdir": args.text("_ansible_tmpdir"),
         "root_dir": names("/"),
         "stdin_read": test_guests::seen(&read),
         "stdin": String::from_utf8_lossy(&stdin),
