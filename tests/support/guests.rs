@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use crate::support::install::{locked, tool};
+use crate::support::install::{Prepared, locked, tool};
 use crate::support::{Modbox, TestDir, fixture, oracle, repository};
 
 const TARGET: &str = "wasm32-wasip2";
@@ -17,8 +17,8 @@ const BUILD: Duration = Duration::from_secs(300);
 
 /// Returns the component of one of the programs in `tests/guests/src/bin`.
 pub(crate) fn guest(name: &str) -> PathBuf {
-    static DIR: LazyLock<PathBuf> = LazyLock::new(build_guests);
-    let path = DIR.join(format!("{name}.wasm"));
+    static DIR: LazyLock<Prepared> = LazyLock::new(build_guests);
+    let path = DIR.as_ref().unwrap_or_else(|error| panic!("{error}")).join(format!("{name}.wasm"));
     assert!(path.exists(), "there is no guest `{name}`");
     path
 }
@@ -37,7 +37,7 @@ pub(crate) fn module(name: &str) -> PathBuf {
     BUILT.get(name).unwrap_or_else(|| panic!("there is no module `{name}`")).clone()
 }
 
-fn build_guests() -> PathBuf {
+fn build_guests() -> Prepared {
     let dir = locked("guests", |dir| {
         ensure_target()?;
         let mut cargo = cargo();
@@ -49,8 +49,8 @@ fn build_guests() -> PathBuf {
             .arg(dir)
             .current_dir(repository());
         tool(&mut cargo, BUILD).map(drop)
-    });
-    dir.join(TARGET).join("release")
+    })?;
+    Ok(dir.join(TARGET).join("release"))
 }
 
 /// Adds the wasm target to the toolchain if it is missing.
@@ -145,5 +145,5 @@ fn compiled(source: &str, what: &str, command: impl FnOnce(&Path) -> Command) ->
         tool(&mut command(&unfinished), BUILD)?;
         std::fs::rename(&unfinished, &output).map_err(|error| error.to_string())
     });
-    dir.join(name)
+    dir.unwrap_or_else(|error| panic!("{error}")).join(name)
 }

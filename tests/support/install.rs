@@ -9,13 +9,13 @@ use rustix::fs::FlockOperation;
 
 use crate::support::command::wait_for;
 
+/// What many tests wait for: where it is, or why it could not be made. Kept as a value, so that each test that needs
+/// it fails with the reason.
+pub(super) type Prepared = Result<PathBuf, String>;
+
 /// Returns the folder `name`, which `make` has filled completely, now or at some earlier time. Processes
 /// that come at once wait for the first.
-///
-/// # Panics
-///
-/// When `make` fails, with what it says.
-pub(super) fn once(name: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> PathBuf {
+pub(super) fn once(name: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Prepared {
     locked(name, |dir| {
         let stamp = dir.join("complete");
         if !stamp.exists() {
@@ -30,16 +30,14 @@ pub(super) fn once(name: &str, make: impl FnOnce(&Path) -> Result<(), String>) -
 }
 
 /// Returns the folder `name` after `make` has brought it up to date, while nobody else does.
-pub(super) fn locked(name: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> PathBuf {
+pub(super) fn locked(name: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Prepared {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
     fs::create_dir_all(root).unwrap();
     let lock = File::create(root.join(format!("{name}.lock"))).unwrap();
     rustix::fs::flock(&lock, FlockOperation::LockExclusive).unwrap();
     let dir = root.join(name);
-    if let Err(message) = make(&dir) {
-        panic!("failed to prepare `{name}` for the tests: {message}");
-    }
-    dir
+    make(&dir).map_err(|message| format!("failed to prepare `{name}` for the tests: {message}"))?;
+    Ok(dir)
 }
 
 /// Runs a command to its end, for a bounded time, and returns what it printed.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::TestDir;
-use crate::support::install::{once, tool};
+use crate::support::install::{Prepared, once, tool};
 
 /// The release whose behaviour modbox promises.
 pub(crate) const VERSION: &str = "2.19.14";
@@ -30,11 +30,11 @@ python3 (3.11 or newer), pip (on Debian: `apt-get install python3-venv`, as root
 
 /// Returns the interpreter of the environment, which is installed first if need be.
 pub(crate) fn python() -> PathBuf {
-    static PYTHON: LazyLock<PathBuf> = LazyLock::new(|| {
+    static PYTHON: LazyLock<Prepared> = LazyLock::new(|| {
         let dir = once(&format!("oracle-{VERSION}"), |dir| install(dir).map_err(|error| format!("{error}\n{REMEDY}")));
-        dir.join("venv/bin/python")
+        Ok(dir?.join("venv/bin/python"))
     });
-    PYTHON.clone()
+    PYTHON.clone().unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn install(dir: &Path) -> Result<(), String> {

@@ -28,7 +28,7 @@ fn main() {
         "args_dir": names("/args"),
         "tmp_dir": names("/tmp"),
         // Under its own name it would be taken out of the result.
-        "tmpdir": args.text("_ansible_tmpdir"),
+        "tmpdir": test_guests::Args::read().text("_ansible_tmpdir"),
         "root_dir": names("/"),
         "stdin_read": test_guests::seen(&read),
         "stdin": String::from_utf8_lossy(&stdin),
