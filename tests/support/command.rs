@@ -119,11 +119,6 @@ impl Modbox {
         self
     }
 
-    pub(crate) fn current_dir(mut self, dir: &Path) -> Self {
-        self.command.current_dir(dir);
-        self
-    }
-
     pub(crate) fn stdin(mut self, stdin: impl Into<Vec<u8>>) -> Self {
         self.stdin = stdin.into();
         self
