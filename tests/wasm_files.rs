@@ -282,10 +282,15 @@ fn a_grant_comes_from_the_users_policy_file_too() {
 #[test]
 fn everything_is_granted_loudly() {
     let dir = TestDir::new();
-    // Not a file of this test: its directory may lie in the host's `/tmp`, and a guest's `/tmp` is its own.
     let args = json!({"op": "read", "path": "/etc/passwd", "expect": "ok"});
     let ran = attempt(&dir, &args, &["--allow-all"]).exits_with(0).says("--allow-all");
     assert!(ran.json()["content"].as_str().unwrap().contains("root:"), "{ran}");
+    // The host's `/tmp` as well, where a guest otherwise has its own.
+    let shared = tempfile::tempdir_in("/tmp").unwrap();
+    let file = shared.path().join("file");
+    let args = json!({"op": "create", "path": file, "expect": "ok"});
+    attempt(&dir, &args, &["--allow-all"]).exits_with(0);
+    assert!(file.is_file());
 }
 
 #[test]

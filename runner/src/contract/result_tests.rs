@@ -21,8 +21,8 @@ fn check_failure(stdout: &[u8], msg: &str) {
     assert_eq!(result.msg().as_deref(), Some(msg), "for {:?}", String::from_utf8_lossy(stdout));
     assert!(result.failed() && !result.changed() && !result.parsed());
     assert_eq!(result.as_dict()["rc"], Value::Int(3));
-    assert_eq!(result.as_dict()["module_stdout"], Value::from_os_bytes(stdout));
-    assert_eq!(result.as_dict()["module_stderr"], Value::from_os_bytes(b"err\xff"));
+    assert_eq!(result.as_dict()["module_stdout"], Value::from(String::from_utf8_lossy(stdout)));
+    assert_eq!(result.as_dict()["module_stderr"], Value::from("err\u{fffd}"));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! An option that the module's spec types as `path`, with `access: read` or `access: write`, designates what the
 //! caller names in it. Grants are directories, so a designated path is not granted by itself: it is
-//! looked up before the module starts, and a run that would only fail half-way is denied with the switch
-//! that allows it.
+//! looked up before the module starts, and a run that would only fail half-way is denied with what
+//! allows it. So is a relative path: the module would look for it in a directory of its own.
 
 use std::fs;
 use std::path::Path;
@@ -11,28 +11,49 @@ use std::path::Path;
 use modbox_argument_spec as spec;
 use modbox_python_json::{Dict, Value};
 
+use crate::contract::args::RESERVED_PREFIX;
+use crate::contract::quoting;
 use crate::run::report::Denial;
-use crate::sandbox::policy::{Access, Policy, RESERVED};
+use crate::sandbox::policy::{Access, Policy, RESERVED, normalize};
 
-/// Returns whether any argument looks like a host path, that is, whether it is worth reading the module's spec.
-pub(super) fn names_a_path(args: &Dict) -> bool {
-    args.values().flat_map(paths).any(|path| path.starts_with('/'))
+/// Returns whether any argument may be a path, that is, whether it is worth reading the module's spec.
+pub(super) fn may_name_a_path(args: &Dict) -> bool {
+    args.iter().any(|(key, value)| !key.starts_with(RESERVED_PREFIX) && !paths(value).is_empty())
 }
 
-/// Lists the designated paths that the policy does not cover, each once.
-pub(super) fn missing(metadata: &spec::Metadata, args: &Dict, policy: &Policy) -> Vec<Denial> {
+/// Lists the designated paths that the module could not use as they are meant, each once. `directory` is where
+/// the caller stands.
+pub(super) fn missing(metadata: &spec::Metadata, args: &Dict, policy: &Policy, directory: &Path) -> Vec<Denial> {
     let mut denials: Vec<Denial> = Vec::new();
     for option in metadata.argument_spec.path_options() {
         let Some(access) = option.access.map(access) else { continue };
         let names = std::iter::once(option.name).chain(option.aliases.iter().map(String::as_str));
-        for path in names.filter_map(|name| args.get(name)).flat_map(paths) {
-            let covered = policy.covers(Path::new(path), access);
-            if path.starts_with('/') && !covered && !denials.iter().any(|denial| denial.subject == path) {
-                denials.push(denial(path, access));
+        for (name, value) in names.filter_map(|name| Some((name, args.get(name)?))) {
+            for path in paths(value) {
+                let denial = check(name, path, access, policy, directory);
+                denials.extend(denial.filter(|new| !denials.contains(new)));
             }
         }
     }
     denials
+}
+
+fn check(option: &str, path: &str, access: Access, policy: &Policy, directory: &Path) -> Option<Denial> {
+    // What `~` and `$` stand for is the module's business, and so is what it does without a name.
+    if path.is_empty() || path.starts_with(['~', '$']) {
+        return None;
+    }
+    let absolute = normalize(&directory.join(path));
+    let covered = policy.covers(&absolute, access);
+    let mut allow = Vec::new();
+    if !path.starts_with('/') {
+        allow.push(format!("{option}={}", quoting::quote(&absolute.to_string_lossy())));
+    }
+    if !covered {
+        allow.push(switch(&absolute, access));
+    }
+    let denial = || Denial { capability: access.as_str(), subject: path.to_owned(), allow: allow.join(" ") };
+    (!allow.is_empty()).then(denial)
 }
 
 fn access(access: spec::Access) -> Access {
@@ -51,17 +72,16 @@ fn paths(value: &Value) -> Vec<&str> {
     }
 }
 
-fn denial(path: &str, access: Access) -> Denial {
-    let path_itself = Path::new(path);
-    let directory = match fs::metadata(path_itself) {
-        Ok(metadata) if metadata.is_dir() => path_itself,
-        _ => path_itself.parent().unwrap_or(path_itself),
+/// The switch that grants the directory of a path.
+fn switch(path: &Path, access: Access) -> String {
+    let directory = match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => path,
+        _ => path.parent().unwrap_or(path),
     };
     let mut grant = directory.to_string_lossy().into_owned();
     if RESERVED.contains(&grant.as_str()) {
         // The guest has one of its own in this place, so that it can only see the host's elsewhere.
         grant = format!("{grant}::/host{grant}");
     }
-    let switch = format!("--allow-{} {}", access.as_str(), crate::contract::quoting::quote(&grant));
-    Denial { capability: access.as_str(), subject: path.to_owned(), allow: switch }
+    format!("--allow-{} {}", access.as_str(), quoting::quote(&grant))
 }

@@ -12,7 +12,7 @@ mod verdict;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
@@ -187,7 +187,7 @@ impl Runner {
         let kind = detection.kind;
         report.module.kind = Some(kind);
         report.module.reason = detection.reason;
-        report.denials = denials(kind, request);
+        report.denials = denials(kind, request, &self.config.directory);
         if !report.denials.is_empty() {
             report.status = Status::Denied;
             report.result = ModuleResult::runner_failure(&verdict::denied(&report.denials), None);
@@ -277,7 +277,7 @@ fn new_report(request: &RunRequest<'_>) -> Report {
 }
 
 /// What the run needs and the policy does not grant.
-fn denials(kind: Kind, request: &RunRequest<'_>) -> Vec<Denial> {
+fn denials(kind: Kind, request: &RunRequest<'_>, directory: &Path) -> Vec<Denial> {
     if request.policy.allows_everything() {
         return Vec::new();
     }
@@ -288,29 +288,35 @@ fn denials(kind: Kind, request: &RunRequest<'_>) -> Vec<Denial> {
     let args = match &request.arguments {
         Arguments::Task { args, .. } | Arguments::Complete(args) => args,
     };
-    if !designation::names_a_path(args) {
+    if !designation::may_name_a_path(args) {
         return Vec::new();
     }
     let info = WasmInfo::parse(kinds::skip_shebang(&request.file.bytes));
     // Bytes that cannot be read are for the engine to complain about.
     let Ok(Some(metadata)) = info.and_then(|info| info.metadata()) else { return Vec::new() };
-    designation::missing(&metadata, args, request.policy)
+    designation::missing(&metadata, args, request.policy, directory)
 }
 
 fn prepare(kind: Kind, request: &RunRequest<'_>, scratch: &Scratch) -> Result<Prepared, PrepareError> {
     let tmpdir = scratch.path().display().to_string();
+    let own_tmpdir = match (kind.is_wasm(), request.policy.allows_everything()) {
+        (false, _) => format!("{tmpdir}/"),
+        (true, false) => GUEST_TMPDIR.to_owned(),
+        // A guest that sees everything sees the host's `/tmp`, too.
+        (true, true) => format!("{tmpdir}{GUEST_TMPDIR}"),
+    };
     let args = match &request.arguments {
         Arguments::Complete(args) => {
             let mut args = args.clone();
             // A guest has a directory of its own, and cannot see the one that whoever completed the arguments made.
             if let Some(tmpdir) = args.get_mut(TMPDIR_KEY).filter(|_| kind.is_wasm()) {
-                *tmpdir = GUEST_TMPDIR.into();
+                *tmpdir = own_tmpdir.into();
             }
             args
         }
         Arguments::Task { args, internal } => {
             let mut internal = internal.clone();
-            internal.tmpdir = Some(if kind.is_wasm() { GUEST_TMPDIR.to_owned() } else { format!("{tmpdir}/") });
+            internal.tmpdir = Some(own_tmpdir);
             internal.append_to(args.clone())
         }
     };

@@ -50,7 +50,7 @@ pub struct Denial {
     pub capability: &'static str,
     /// The path.
     pub subject: String,
-    /// The switch that would allow it.
+    /// The switch that would allow it, and the argument to give instead when a path was relative.
     pub allow: String,
 }
 

@@ -103,13 +103,18 @@ pub(super) fn denied(denials: &[Denial]) -> String {
              with `{}`",
             denial.subject, denial.allow
         ),
+        capability if !denial.subject.starts_with('/') => format!(
+            "an argument names `{}` to {capability}, which the module would look for in a directory of its own; name it \
+             by its absolute path: `{}`",
+            denial.subject, denial.allow
+        ),
         capability if denial.allow.contains("::/host/") => format!(
             "an argument names `{}` to {capability}, where the module has a directory of its own; allow it with `{}`, \
              and name it there",
             denial.subject, denial.allow
         ),
         capability => format!(
-            "an argument names `{}` to {capability}, and nothing grants that; allow it with `{}`",
+            "an argument names `{}` to {capability}, and nothing grants that; allow it with `{}`, or in a policy file",
             denial.subject, denial.allow
         ),
     };

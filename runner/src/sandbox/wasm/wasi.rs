@@ -37,7 +37,9 @@ pub(super) fn context(
         builder.env(&variable.name, &variable.value);
     }
     preopen(&mut builder, dirs.args.clone(), "/args", FsPerms::ReadOnly)?;
-    preopen(&mut builder, dirs.tmp.clone(), "/tmp", FsPerms::ReadWrite)?;
+    if !policy.allows_everything() {
+        preopen(&mut builder, dirs.tmp.clone(), "/tmp", FsPerms::ReadWrite)?;
+    }
     for grant in policy.paths() {
         let perms = match grant.access {
             Access::Read => FsPerms::ReadOnly,
