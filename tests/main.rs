@@ -3,7 +3,6 @@
 //! `README.md` beside this file says which test goes where.
 
 #![expect(clippy::disallowed_methods, reason = "tests start processes and read files of their own making")]
-#![expect(clippy::print_stderr, reason = "a failing test shows what it saw")]
 
 // What the tests stand on: a directory for each, the modbox command, guests, the real Ansible.
 mod support;

@@ -233,6 +233,7 @@ impl fmt::Display for Ran {
 }
 
 impl Drop for Ran {
+    #[expect(clippy::print_stderr, reason = "a failing test shows what it saw")]
     fn drop(&mut self) {
         if thread::panicking() {
             eprintln!("ran: {self}");

@@ -2,7 +2,6 @@
 
 use test_guests::Args;
 
-#[expect(clippy::exit, reason = "exiting is the scenario")]
 fn main() {
     let args = Args::read();
     if !args.text("text").is_empty() {

@@ -9,10 +9,11 @@ fn main() {
     let before = std::fs::read_to_string(path).ok();
     let changed = before.as_deref() != Some(content);
     let mut result = json!({"changed": changed, "path": path, "check_mode": args.flag("_ansible_check_mode")});
-    if changed && !args.flag("_ansible_check_mode") {
-        if let Err(error) = std::fs::write(path, content) {
-            result = json!({"failed": true, "msg": format!("cannot write {path}: {error}")});
-        }
+    if changed
+        && !args.flag("_ansible_check_mode")
+        && let Err(error) = std::fs::write(path, content)
+    {
+        result = json!({"failed": true, "msg": format!("cannot write {path}: {error}")});
     }
     if args.flag("_ansible_diff") {
         result["diff"] = json!({"before": before.unwrap_or_default(), "after": content});
