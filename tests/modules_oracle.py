@@ -330,7 +330,10 @@ def compare(module, scenarios, options, scratch):
         for root, scenario in zip(roots, scenarios):
             prepare(root, scenario)
             option = scenario.get("path", "path")
-            all_arguments.append({**scenario["arguments"], **({option: os.path.join(root, "f")} if option else {})})
+            given = {**scenario["arguments"], **({option: os.path.join(root, "f")} if option else {})}
+            if "src" in given:  # a path, too, and the runner takes only absolute ones
+                given["src"] = os.path.join(root, given["src"])
+            all_arguments.append(given)
         for run, check_mode in (("check", True), ("first", False), ("second", False)):
             if side == "modbox":
                 results = [run_modbox(options, module, a, scratch, check_mode) for a in all_arguments]
