@@ -4,6 +4,7 @@
 //! runs the components as a kernel starts it for Ansible, and a policy file grants the folder of the scenarios.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
 use crate::support::{Modbox, TestDir, fixture, module, oracle};
@@ -50,4 +51,25 @@ fn copy_does_what_ansibles_does() {
 #[test]
 fn lineinfile_does_what_ansibles_does() {
     check("lineinfile", 82);
+}
+
+#[test]
+fn a_file_that_is_changed_keeps_its_mode_and_its_links() {
+    let dir = TestDir::new();
+    let data = dir.mkdir("data");
+    let (file, link) = (dir.write("data/file", "secret\nand a longer line\n"), data.join("link"));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::hard_link(&file, &link).unwrap();
+    let path = file.display();
+    for (name, args) in [
+        ("lineinfile", [format!("path={path}"), "line=more".to_owned()]),
+        ("copy", [format!("dest={path}"), "content=short\n".to_owned()]),
+    ] {
+        let run = Modbox::run_module(&dir, module(name)).arg("--allow-write").arg(&data).args(args);
+        assert_eq!(run.run().exits_with(0).json()["changed"], true, "{name}");
+        let metadata = fs::metadata(&file).unwrap();
+        assert_eq!((metadata.mode() & 0o777, metadata.nlink()), (0o600, 2), "{name}");
+    }
+    assert_eq!(fs::read_to_string(&link).unwrap(), "short\n");
+    assert_eq!(fs::read_dir(&data).unwrap().count(), 2);
 }

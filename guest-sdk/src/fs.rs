@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// How often a name for a temporary file may turn out to be taken.
 const NAME_ATTEMPTS: u32 = 16;
 
+/// How much of a file is held while it is written in place.
+const MAX_PUT_BACK: u64 = 64 << 20;
+
 /// Reads a whole file of at most `limit` bytes.
 ///
 /// # Errors
@@ -28,12 +31,18 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// Writes a file so that others see the old contents or the new ones, never half of them: into a
 /// temporary file beside it, which then takes its name. Mode and, where allowed, owner stay.
 ///
-/// A sandbox may grant the file but nothing beside it. Then it is written in place.
+/// A sandbox may grant the file but nothing beside it. Then it is written in place. So is every file that exists
+/// where modes cannot be set, which is everywhere on WASI 0.2: a new file in its place would have the host's
+/// default mode, and what only its owner could read, everybody could. What it held is put back when
+/// writing fails half-way.
 ///
 /// # Errors
 ///
 /// What the file system says. The temporary file is gone then.
 pub fn write_atomic(path: &Path, contents: &[u8]) -> io::Result<()> {
+    if cfg!(not(unix)) && fs::metadata(path).is_ok() {
+        return write_in_place(path, contents);
+    }
     let (temporary, mut file) = match create_beside(path) {
         Ok(created) => created,
         Err(error) if may_not_create(&error) => return write_in_place(path, contents),
@@ -97,8 +106,21 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
 }
 
 fn write_in_place(path: &Path, contents: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+    // A file that cannot be read, or is too large to hold, is not put back.
+    let before = read(path, MAX_PUT_BACK).ok();
+    let written = overwrite(path, contents);
+    if let (Err(_), Some(before)) = (&written, before) {
+        // The space that it took is still its own. The first error tells more than this one could.
+        let _ = overwrite(path, &before);
+    }
+    written
+}
+
+fn overwrite(path: &Path, contents: &[u8]) -> io::Result<()> {
+    // Cut to length only afterwards: a full disk then still has the blocks of what was there.
+    let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
     file.write_all(contents)?;
+    file.set_len(u64::try_from(contents.len()).unwrap_or(u64::MAX))?;
     file.sync_all()
 }
 
