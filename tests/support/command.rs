@@ -82,7 +82,7 @@ impl Modbox {
 
     /// Lets it find cargo and rustup, for commands that build.
     pub(crate) fn with_toolchain(mut self) -> Self {
-        let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_else(|| "/root".into()));
+        let home = PathBuf::from(std::env::var_os("HOME").expect("Rust's tools are found by way of HOME"));
         for (name, default) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
             self.command.env(name, std::env::var_os(name).unwrap_or_else(|| home.join(default).into()));
         }
