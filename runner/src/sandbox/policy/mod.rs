@@ -155,7 +155,8 @@ impl Policy {
 
     /// Grants everything that the caller can reach: for a module that one trusts as oneself.
     pub fn allow_everything(&mut self, source: &str) {
-        self.paths.clear();
+        // What is mapped elsewhere stays there; what is where it is on the host lies in the whole.
+        self.paths.retain(|grant| Path::new(&grant.guest) != grant.host);
         let (host, guest) = (PathBuf::from("/"), "/".to_owned());
         self.paths.push(PathGrant { host, guest, access: Access::Write, source: source.to_owned() });
         self.everything = Some(source.to_owned());
@@ -263,6 +264,16 @@ mod tests {
         ] {
             assert_eq!(policy.covers(Path::new(path), access), expect, "{path} {access:?}");
         }
+    }
+
+    #[test]
+    fn everything_includes_what_was_mapped_elsewhere() {
+        let mut policy = Policy::default();
+        policy.allow_path(grant("/srv", Access::Read)).unwrap();
+        policy.allow_path(PathGrant { host: "/data".into(), ..grant("/mapped", Access::Read) }).unwrap();
+        policy.allow_everything("test");
+        let seen: Vec<&str> = policy.paths().iter().map(|grant| grant.guest.as_str()).collect();
+        assert_eq!(seen, ["/mapped", "/"]);
     }
 
     #[test]
