@@ -29,7 +29,7 @@ const CENSORED: &str = "the output has been hidden due to the fact that 'no_log:
 pub(crate) fn print_report(report: &Report, format: OutputFormat, no_log: bool, verbosity: u8) -> anyhow::Result<()> {
     match format {
         OutputFormat::Result if no_log => print_line(&encode(&censored(report))),
-        OutputFormat::Result => print_line(&encode(&Value::Dict(report.result.as_dict().clone()))),
+        OutputFormat::Result => print_line(&report.result.to_json()),
         OutputFormat::Report => {
             let mut value = report.to_value();
             if no_log && let Value::Dict(entries) = &mut value {

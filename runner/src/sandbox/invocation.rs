@@ -1,7 +1,6 @@
 //! What is handed to a sandbox, and what comes back: plain data, so that kinds can be tested without
 //! running anything and sandboxes without knowing any kind.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A program with everything it is to see. Made by a kind, consumed by a sandbox.
@@ -194,6 +193,3 @@ pub struct Timing {
     /// Running.
     pub run_us: u64,
 }
-
-/// Where a run's temporary directory was kept, when it was asked to be.
-pub type KeptFiles = Option<PathBuf>;

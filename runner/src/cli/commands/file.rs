@@ -15,7 +15,7 @@ use crate::cli::args::{Cli, GrantArgs, LimitArgs};
 use crate::cli::commands::run;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::{Context, output, settings};
-use crate::contract::{Dict, ModuleResult, Value, args, encode};
+use crate::contract::{Dict, ModuleResult, Value, args};
 use crate::run::{Arguments, Report, RunRequest, locate};
 
 /// Ansible puts this before the file's name when it copies a module.
@@ -58,12 +58,12 @@ fn is_subcommand(word: &OsString) -> bool {
 pub(crate) fn run(context: &Context, invocation: &Invocation) -> Result<ExitStatus, Failure> {
     let (line, status) = match run_file(context, invocation) {
         Ok(report) => {
-            let result = encode(&Value::Dict(report.result.as_dict().clone()));
+            let result = report.result.to_json();
             (result, ExitStatus::from(&report))
         }
         Err(failure) => {
             let result = ModuleResult::runner_failure(&format!("{:#}", failure.error), None);
-            (encode(&Value::Dict(result.as_dict().clone())), failure.status)
+            (result.to_json(), failure.status)
         }
     };
     if !context.cleanup.is_ending() {
