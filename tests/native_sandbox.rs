@@ -73,7 +73,11 @@ impl Room {
     fn assert_limit(&self, command: &str, kind: LimitKind, allowed: u64) -> Outcome {
         let started = Instant::now();
         let outcome = self.run(command);
-        assert_eq!((&outcome.exit, outcome.limit), (&Exit::Killed, Some(LimitHit { kind, allowed })), "{outcome:?}");
+        assert_eq!(
+            (&outcome.exit, outcome.limit),
+            (&Exit::Killed, Some(LimitHit { kind, allowed, unit: kind.unit() })),
+            "{outcome:?}"
+        );
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
         outcome
     }
@@ -148,7 +152,7 @@ fn a_good_module_gets_its_files_directory_and_environment_and_nothing_else() {
     assert_eq!((outcome.exit, outcome.limit), (Exit::Code(0), None));
     assert_eq!((outcome.usage.files, outcome.usage.disk_bytes), (2, script.len() as u64 + 9));
     assert!(outcome.usage.wall_us > 0 && outcome.usage.cpu_us > 0 && outcome.usage.memory_bytes > 0);
-    assert_eq!(outcome.layers, ["process-group", "subreaper", "rlimits"]);
+    assert_eq!(outcome.confinement.layers, ["process-group", "subreaper", "rlimits"]);
 }
 
 #[test]
@@ -173,7 +177,7 @@ fn huge_output_on_both_streams_is_read_to_the_end_and_its_head_kept() {
     assert_eq!((outcome.stdout.bytes.len(), outcome.stderr.bytes.len()), (1 << 20, 1 << 20));
     assert!(outcome.stdout.bytes.starts_with(b"o\no\n") && outcome.stderr.bytes.starts_with(b"e\ne\n"));
     assert_eq!(outcome.exit, Exit::Code(0));
-    assert_eq!(outcome.limit, Some(LimitHit { kind: LimitKind::Stdout, allowed: 1 << 20 }));
+    assert_eq!(outcome.limit, Some(LimitHit { kind: LimitKind::Stdout, allowed: 1 << 20, unit: "bytes" }));
 }
 
 #[test]

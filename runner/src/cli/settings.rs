@@ -3,7 +3,7 @@
 //! the switch or the file.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
 use crate::sandbox::limits::Limits;
-use crate::sandbox::policy::{Access, EnvGrant, LimitOverrides, PathGrant, Policy, PolicyFile};
+use crate::sandbox::policy::{Access, EnvGrant, LimitOverrides, PathGrant, Policy, PolicyFile, Shape};
 
 /// Larger than any policy that a person writes.
 const MAX_POLICY: u64 = 1 << 20;
@@ -123,18 +123,24 @@ fn add_path(
         bail!("the path behind `::` must be absolute, as the module sees it");
     }
     let guest = crate::sandbox::policy::normalize(Path::new(&guest)).to_string_lossy().into_owned();
-    check_directory(&host)?;
-    policy.allow_path(PathGrant { host, guest, access, source: source.to_owned() })?;
+    let (host, shape) = settle(&host)?;
+    policy.allow_path(PathGrant { host, shape, guest, access, source: source.to_owned() })?;
     Ok(())
 }
 
-fn check_directory(path: &Path) -> anyhow::Result<()> {
-    let metadata = fs::metadata(path).with_context(|| format!("failed to look at `{}`", path.display()))?;
-    if metadata.is_dir() {
-        return Ok(());
+/// Follows the links of a path that is to be granted, once and for all: what they lead to later is not granted. What
+/// is not there yet is a name in its directory.
+fn settle(path: &Path) -> anyhow::Result<(PathBuf, Shape)> {
+    match path.canonicalize() {
+        Ok(real) if real.is_dir() => Ok((real, Shape::Directory)),
+        Ok(real) => Ok((real, Shape::Name)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error.into()) };
+            let parent = parent.canonicalize().with_context(|| format!("failed to look at `{}`", parent.display()))?;
+            Ok((parent.join(name), Shape::Name))
+        }
+        Err(error) => Err(error).with_context(|| format!("failed to look at `{}`", path.display())),
     }
-    let parent = path.parent().unwrap_or(path);
-    bail!("`{}` is not a directory, and grants are directories; grant `{}`", path.display(), parent.display());
 }
 
 /// Adds `NAME=VALUE`, or `NAME` with the value that it has here, if any.
@@ -193,6 +199,7 @@ pub(crate) fn library(environment: &Environment, module_path: &[PathBuf]) -> Vec
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
+    use std::fs;
 
     use super::*;
 
@@ -230,7 +237,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("file"), "").unwrap();
         for (spec, expect) in [
-            ("file", "not a directory, and grants are directories; grant `"),
             ("nowhere", "failed to look at"),
             ("", "the path is empty"),
             (".::data", "must be absolute"),

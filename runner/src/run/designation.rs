@@ -13,7 +13,7 @@ use modbox_python_json::{Dict, Value};
 
 use crate::contract::args::RESERVED_PREFIX;
 use crate::contract::quoting;
-use crate::run::report::Denial;
+use crate::sandbox::invocation::Denial;
 use crate::sandbox::policy::{Access, Policy, RESERVED, normalize};
 
 /// Returns whether any argument may be a path, that is, whether it is worth reading the module's spec.
@@ -52,7 +52,12 @@ fn check(option: &str, path: &str, access: Access, policy: &Policy, directory: &
     if !covered {
         allow.push(switch(&absolute, access));
     }
-    let denial = || Denial { capability: access.as_str(), subject: path.to_owned(), allow: allow.join(" ") };
+    let denial = || Denial {
+        capability: access.as_str(),
+        subject: path.to_owned(),
+        operation: "argument",
+        allow: allow.join(" "),
+    };
     (!allow.is_empty()).then(denial)
 }
 

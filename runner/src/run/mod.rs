@@ -19,12 +19,12 @@ use sha2::{Digest, Sha256};
 
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
-pub use self::report::{Denial, ModuleFacts, Report, Status};
+pub use self::report::{ModuleFacts, Report, Status};
 use crate::contract::{Dict, InternalArgs, ModuleResult};
 use crate::kinds::{self, Kind, PrepareError, Prepared, detect};
 use crate::sandbox;
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{Invocation, Outcome, Program, Timing, Usage, WasmProgram};
+use crate::sandbox::invocation::{Confinement, Denial, Invocation, Outcome, Program, Timing, Usage, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext, NativeError};
 use crate::sandbox::policy::Policy;
@@ -266,7 +266,7 @@ fn new_report(request: &RunRequest<'_>) -> Report {
         limit: None,
         grants: request.policy.grants(),
         denials: Vec::new(),
-        layers: Vec::new(),
+        confinement: Confinement::default(),
         usage: Usage::default(),
         written: (0, 0),
         timing: Timing::default(),
@@ -283,7 +283,8 @@ fn denials(kind: Kind, request: &RunRequest<'_>, directory: &Path) -> Vec<Denial
     }
     if !kind.is_wasm() {
         let subject = request.file.path.display().to_string();
-        return vec![Denial { capability: "native", subject, allow: "--allow-all".to_owned() }];
+        let allow = "--allow-all".to_owned();
+        return vec![Denial { capability: "native", subject, operation: "argument", allow }];
     }
     let args = match &request.arguments {
         Arguments::Task { args, .. } | Arguments::Complete(args) => args,

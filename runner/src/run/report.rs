@@ -5,7 +5,7 @@ use modbox_python_json::{Dict, Value};
 use crate::contract::ModuleResult;
 use crate::kinds::Kind;
 use crate::run::RunError;
-use crate::sandbox::invocation::{LimitHit, Timing, Usage};
+use crate::sandbox::invocation::{Confinement, Denial, LimitHit, Timing, Usage};
 use crate::sandbox::policy::Grant;
 
 /// How a run ended, in one word.
@@ -43,17 +43,6 @@ impl Status {
     }
 }
 
-/// Something that the run needs and the policy does not grant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Denial {
-    /// `read`, `write` or `native`.
-    pub capability: &'static str,
-    /// The path.
-    pub subject: String,
-    /// The switch that would allow it, and the argument to give instead when a path was relative.
-    pub allow: String,
-}
-
 /// What is known of the module itself.
 #[derive(Debug, Clone)]
 pub struct ModuleFacts {
@@ -80,10 +69,10 @@ pub struct Report {
     pub limit: Option<LimitHit>,
     /// What was granted.
     pub grants: Vec<Grant>,
-    /// What was missing.
+    /// What was missing: all of it when the run was denied, what the module tried when it ran.
     pub denials: Vec<Denial>,
     /// What confined the module.
-    pub layers: Vec<String>,
+    pub confinement: Confinement,
     /// What was used.
     pub usage: Usage,
     /// Bytes written to stdout and stderr, kept or not.
@@ -111,9 +100,7 @@ impl Report {
         put("limit", self.limit.map(limit_value).into());
         put("grants", self.grants.iter().map(grant_value).collect::<Vec<_>>().into());
         put("denials", self.denials.iter().map(denial_value).collect::<Vec<_>>().into());
-        let layers: Vec<Value> = self.layers.iter().map(|layer| layer.as_str().into()).collect();
-        // No layer of the kernel's is in force yet; what there is has no level.
-        put("confinement", [("level", Value::from(0)), ("layers", Value::List(layers))].into());
+        put("confinement", confinement_value(&self.confinement));
         put("usage", self.usage_value());
         put("timing", self.timing_value());
         if let Some(path) = &self.kept_files {
@@ -146,6 +133,8 @@ impl Report {
             ("stderr_bytes", self.written.1),
             ("disk_bytes", usage.disk_bytes),
             ("files", usage.files),
+            ("descriptors", usage.descriptors),
+            ("handles", usage.handles),
         ]
         .into()
     }
@@ -163,8 +152,13 @@ impl Report {
 }
 
 fn limit_value(limit: LimitHit) -> Value {
-    let kind = limit.kind;
-    [("kind", Value::from(kind.as_str())), ("allowed", limit.allowed.into()), ("unit", kind.unit().into())].into()
+    let kind = limit.kind.as_str();
+    [("kind", Value::from(kind)), ("allowed", limit.allowed.into()), ("unit", limit.unit.into())].into()
+}
+
+fn confinement_value(confinement: &Confinement) -> Value {
+    let layers: Vec<Value> = confinement.layers.iter().map(|layer| layer.as_str().into()).collect();
+    [("level", Value::from(u64::from(confinement.level))), ("layers", Value::List(layers))].into()
 }
 
 fn grant_value(grant: &Grant) -> Value {
@@ -172,5 +166,11 @@ fn grant_value(grant: &Grant) -> Value {
 }
 
 fn denial_value(denial: &Denial) -> Value {
-    [("capability", denial.capability), ("subject", &denial.subject), ("allow", &denial.allow)].into()
+    [
+        ("capability", denial.capability),
+        ("subject", &denial.subject),
+        ("operation", denial.operation),
+        ("allow", &denial.allow),
+    ]
+    .into()
 }

@@ -5,8 +5,8 @@ use crate::contract::result::ResultLines;
 use crate::contract::{ModuleResult, RawOutput};
 use crate::kinds::Prepared;
 use crate::run::RunRequest;
-use crate::run::report::{Denial, Report, Status};
-use crate::sandbox::invocation::{Exit, LimitHit, LimitKind, Outcome};
+use crate::run::report::{Report, Status};
+use crate::sandbox::invocation::{Denial, Exit, LimitHit, LimitKind, Outcome};
 
 /// From here on an exit code is how a shell reports death by a signal.
 const SIGNAL_BASE: i32 = 128;
@@ -20,7 +20,8 @@ const KILLED: i64 = 137;
 /// Fills in the result and the status of a run that was started.
 pub(super) fn reach(report: &mut Report, outcome: &Outcome, prepared: &Prepared, request: &RunRequest<'_>) {
     report.limit = outcome.limit;
-    report.layers.clone_from(&outcome.layers);
+    report.confinement.clone_from(&outcome.confinement);
+    report.denials.clone_from(&outcome.denials);
     report.usage = outcome.usage;
     report.written = (outcome.stdout.total, outcome.stderr.total);
     report.timing = outcome.timing;
@@ -82,15 +83,16 @@ fn limit_message(hit: LimitHit) -> String {
         LimitKind::Stdout => ("wrote more than its limit to stdout", "--max-output"),
         LimitKind::Stderr => ("wrote more than its limit to stderr", "--max-output"),
         LimitKind::Processes => ("started more than its limit of processes", "--max-processes"),
+        LimitKind::Disk => ("wrote more than its limit to files", "--max-disk"),
+        LimitKind::Files => ("made more than its limit of files", "--max-files"),
+        LimitKind::Descriptors => ("opened more than its limit of files at a time", "--max-descriptors"),
+        LimitKind::HostMemory => ("made the host hold more than its limit of handles", "--max-memory"),
+        LimitKind::Compile => ("took more than its limit to compile", "--compile-time"),
     };
-    let allowed = match hit.kind {
-        LimitKind::Wall | LimitKind::Cpu => {
-            humantime::format_duration(std::time::Duration::from_micros(hit.allowed)).to_string()
-        }
-        LimitKind::Processes => hit.allowed.to_string(),
-        LimitKind::Memory | LimitKind::Stdout | LimitKind::Stderr => {
-            bytesize::ByteSize(hit.allowed).display().iec().to_string()
-        }
+    let allowed = match hit.unit {
+        "us" => humantime::format_duration(std::time::Duration::from_micros(hit.allowed)).to_string(),
+        "bytes" => bytesize::ByteSize(hit.allowed).display().iec().to_string(),
+        _ => hit.allowed.to_string(),
     };
     format!("the module {what}, {allowed}; `{switch}` sets another")
 }

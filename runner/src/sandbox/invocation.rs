@@ -78,8 +78,32 @@ pub struct Outcome {
     pub usage: Usage,
     /// Where the time went.
     pub timing: Timing,
-    /// What confined it, strongest layer first: `"wasmtime"`, `"process-group"`.
+    /// What the program tried and was refused, each once and bounded in number.
+    pub denials: Vec<Denial>,
+    /// What confined it.
+    pub confinement: Confinement,
+}
+
+/// What confined a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Confinement {
+    /// How much of the kernel's confinement was in force; 0 is none.
+    pub level: u8,
+    /// What was in force, strongest first: `"wasmtime"`, `"landlock-7"`, `"seccomp"`.
     pub layers: Vec<String>,
+}
+
+/// Something that a run needs, or tried, and that the policy does not grant.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Denial {
+    /// What kind of grant is missing: `read`, `write`, `net`, `native`.
+    pub capability: &'static str,
+    /// The path, the address or the name, as the module gave it.
+    pub subject: String,
+    /// The operation that was refused, in WASI's words such as `open-at`; `argument` when the run was not started.
+    pub operation: &'static str,
+    /// The switch that would allow it, and the argument to give instead when a path was relative.
+    pub allow: String,
 }
 
 /// How a program ended.
@@ -120,8 +144,10 @@ impl Captured {
 pub struct LimitHit {
     /// Which one.
     pub kind: LimitKind,
-    /// What was allowed, in [`LimitKind::unit`]s.
+    /// What was allowed, in `unit`s.
     pub allowed: u64,
+    /// What `allowed` counts: [`LimitKind::unit`], but for a kind with several limits.
+    pub unit: &'static str,
 }
 
 /// The limits that a report can name.
@@ -139,6 +165,16 @@ pub enum LimitKind {
     Stderr,
     /// Processes at a time.
     Processes,
+    /// Bytes written to files.
+    Disk,
+    /// Files made.
+    Files,
+    /// Files, directories and sockets open at a time.
+    Descriptors,
+    /// What the host holds for a guest: resource handles, streams, listings.
+    HostMemory,
+    /// Compiling the module: its size, the time or the memory that it takes.
+    Compile,
 }
 
 impl LimitKind {
@@ -152,6 +188,11 @@ impl LimitKind {
             Self::Stdout => "stdout",
             Self::Stderr => "stderr",
             Self::Processes => "processes",
+            Self::Disk => "disk",
+            Self::Files => "files",
+            Self::Descriptors => "descriptors",
+            Self::HostMemory => "host-memory",
+            Self::Compile => "compile",
         }
     }
 
@@ -159,9 +200,12 @@ impl LimitKind {
     #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
-            Self::Wall | Self::Cpu => "us",
-            Self::Memory | Self::Stdout | Self::Stderr => "bytes",
+            Self::Wall | Self::Cpu | Self::Compile => "us",
+            Self::Memory | Self::Stdout | Self::Stderr | Self::Disk => "bytes",
             Self::Processes => "processes",
+            Self::Files => "files",
+            Self::Descriptors => "descriptors",
+            Self::HostMemory => "handles",
         }
     }
 }
@@ -175,10 +219,14 @@ pub struct Usage {
     pub cpu_us: u64,
     /// Peak memory in bytes: linear memories and tables of a guest, the largest process of a native run.
     pub memory_bytes: u64,
-    /// Bytes in the scratch directory at the end.
+    /// Bytes written to files.
     pub disk_bytes: u64,
-    /// Files in the scratch directory at the end.
+    /// Files, directories and links made.
     pub files: u64,
+    /// The most files, directories and sockets that were open at a time.
+    pub descriptors: u64,
+    /// The most handles that the host held at a time.
+    pub handles: u64,
 }
 
 /// Where the time went, in microseconds. Zero for steps that a sandbox does not have.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::sandbox::invocation::LimitKind;
+use crate::sandbox::invocation::{LimitHit, LimitKind};
 
 /// Long enough for a slow package manager under a classic module, short enough that a hung module does
 /// not hang a night's run.
@@ -22,6 +22,31 @@ pub const DEFAULT_MAX_OUTPUT: u64 = 4 << 20;
 /// Processes and threads of a native module at a time.
 pub const DEFAULT_MAX_PROCESSES: u64 = 64;
 
+/// Bytes that a run may write to files, its `/tmp` included.
+pub const DEFAULT_MAX_DISK: u64 = 64 << 20;
+
+/// Bytes of them that may go to `/tmp`.
+pub const DEFAULT_MAX_TMP: u64 = 64 << 20;
+
+/// Files, directories and links that a run may make.
+pub const DEFAULT_MAX_FILES: u64 = 4096;
+
+/// Files, directories and sockets that a guest may have open at a time.
+pub const DEFAULT_MAX_DESCRIPTORS: u64 = 256;
+
+/// Larger than a Python interpreter compiled to a component.
+pub const DEFAULT_MAX_MODULE: u64 = 64 << 20;
+
+/// Processor time for compiling: a language runtime takes ten seconds, a compile bomb takes for ever.
+pub const DEFAULT_COMPILE_TIME: Duration = Duration::from_secs(60);
+
+/// Memory for compiling; a language runtime takes about one gigabyte.
+pub const DEFAULT_COMPILE_MEMORY: u64 = 2 << 30;
+
+/// Handles that a guest may hold, and entries in the host's table behind them. Each costs the host memory, and no
+/// module needs more, so it has no switch.
+pub const MAX_HANDLES: u64 = 10_000;
+
 /// The limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -35,6 +60,20 @@ pub struct Limits {
     pub max_output: u64,
     /// Processes at a time, native modules only.
     pub max_processes: u64,
+    /// Bytes written to files, `/tmp` included.
+    pub max_disk: u64,
+    /// Bytes written to files in `/tmp`.
+    pub max_tmp: u64,
+    /// Files, directories and links made.
+    pub max_files: u64,
+    /// Files, directories and sockets open at a time.
+    pub max_descriptors: u64,
+    /// Bytes of a module that is to be compiled.
+    pub max_module: u64,
+    /// Processor time for compiling, and as much again of wall-clock time for a busy machine.
+    pub compile_time: Duration,
+    /// Bytes of memory for compiling.
+    pub compile_memory: u64,
 }
 
 impl Default for Limits {
@@ -46,6 +85,13 @@ impl Default for Limits {
             max_memory: DEFAULT_MAX_MEMORY,
             max_output: DEFAULT_MAX_OUTPUT,
             max_processes: DEFAULT_MAX_PROCESSES,
+            max_disk: DEFAULT_MAX_DISK,
+            max_tmp: DEFAULT_MAX_TMP,
+            max_files: DEFAULT_MAX_FILES,
+            max_descriptors: DEFAULT_MAX_DESCRIPTORS,
+            max_module: DEFAULT_MAX_MODULE,
+            compile_time: DEFAULT_COMPILE_TIME,
+            compile_memory: DEFAULT_COMPILE_MEMORY,
         }
     }
 }
@@ -61,6 +107,17 @@ impl Limits {
             LimitKind::Memory => self.max_memory,
             LimitKind::Stdout | LimitKind::Stderr => self.max_output,
             LimitKind::Processes => self.max_processes,
+            LimitKind::Disk => self.max_disk,
+            LimitKind::Files => self.max_files,
+            LimitKind::Descriptors => self.max_descriptors,
+            LimitKind::HostMemory => MAX_HANDLES,
+            LimitKind::Compile => micros(self.compile_time),
         }
+    }
+
+    /// Returns the hit of one kind, with what is allowed of it.
+    #[must_use]
+    pub fn hit(&self, kind: LimitKind) -> LimitHit {
+        LimitHit { kind, allowed: self.allowed(kind), unit: kind.unit() }
     }
 }

@@ -39,7 +39,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{Exit, Invocation, LimitHit, LimitKind, Outcome, Program, Timing, Usage};
+use crate::sandbox::invocation::{Confinement, Exit, Invocation, LimitKind, Outcome, Program, Timing, Usage};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::attend::Attended;
 use crate::sandbox::native::launch::Launch;
@@ -202,7 +202,7 @@ fn spec(cx: &NativeContext, command: &str, limits: &Limits) -> Spec {
 
 fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> Result<Outcome, NativeError> {
     let Attended { reply, timed_out, stdout, stderr } = attended;
-    let wall = hit(LimitKind::Wall, limits);
+    let wall = limits.hit(LimitKind::Wall);
     let (exit, ended_by) = match &reply {
         Some(Reply::Failed { step, errno }) => {
             return Err(NativeError::Launch { step: *step, source: io::Error::from_raw_os_error(*errno) });
@@ -210,7 +210,7 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
         Some(Reply::Ended { survivors: count @ 1.., .. }) => return Err(NativeError::Survivors { count: *count }),
         // The module may end at the very moment in which its time does; then it did end.
         Some(Reply::Ended { end: End::Exited(code), .. }) => (Exit::Code(*code), None),
-        Some(Reply::Ended { end: End::Limit(limit), .. }) => (Exit::Killed, Some(hit((*limit).into(), limits))),
+        Some(Reply::Ended { end: End::Limit(limit), .. }) => (Exit::Killed, Some(limits.hit((*limit).into()))),
         Some(Reply::Ended { end: End::Requested, .. }) if !timed_out => return Err(NativeError::Undone),
         Some(Reply::Ended { end: End::Requested, .. }) => (Exit::Killed, Some(wall)),
         None if timed_out => (Exit::Killed, Some(wall)),
@@ -223,7 +223,7 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
     };
     let cut = || {
         let streams = [(&stdout, LimitKind::Stdout), (&stderr, LimitKind::Stderr)];
-        streams.into_iter().find(|(stream, _)| stream.is_truncated()).map(|(_, kind)| hit(kind, limits))
+        streams.into_iter().find(|(stream, _)| stream.is_truncated()).map(|(_, kind)| limits.hit(kind))
     };
     let limit = ended_by.or_else(cut);
     let (cpu_us, memory_bytes) = match reply {
@@ -237,19 +237,12 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
         limit,
         usage: Usage { cpu_us, memory_bytes, ..Usage::default() },
         timing: Timing::default(),
-        layers: ["process-group", "subreaper", "rlimits"].map(str::to_owned).to_vec(),
+        denials: Vec::new(),
+        confinement: Confinement {
+            level: 0,
+            layers: ["process-group", "subreaper", "rlimits"].map(str::to_owned).to_vec(),
+        },
     })
-}
-
-fn hit(kind: LimitKind, limits: &Limits) -> LimitHit {
-    let allowed = match kind {
-        LimitKind::Wall => micros(limits.timeout),
-        LimitKind::Cpu => micros(limits.cpu_time),
-        LimitKind::Memory => limits.max_memory,
-        LimitKind::Stdout | LimitKind::Stderr => limits.max_output,
-        LimitKind::Processes => limits.max_processes,
-    };
-    LimitHit { kind, allowed }
 }
 
 fn micros(duration: Duration) -> u64 {

@@ -31,11 +31,22 @@ impl Access {
     }
 }
 
-/// A directory that a guest may use.
+/// What a granted path is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A directory, with everything below it.
+    Directory,
+    /// One name in a directory: a file, or nothing yet.
+    Name,
+}
+
+/// A file or a directory that a guest may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathGrant {
-    /// Where it is, absolute.
+    /// Where it is, absolute; the directory that it lies in without symbolic links.
     pub host: PathBuf,
+    /// Whether it is a directory.
+    pub shape: Shape,
     /// Where the guest sees it, absolute.
     pub guest: String,
     /// What the guest may do there.
@@ -158,7 +169,8 @@ impl Policy {
         // What is mapped elsewhere stays there; what is where it is on the host lies in the whole.
         self.paths.retain(|grant| Path::new(&grant.guest) != grant.host);
         let (host, guest) = (PathBuf::from("/"), "/".to_owned());
-        self.paths.push(PathGrant { host, guest, access: Access::Write, source: source.to_owned() });
+        let shape = Shape::Directory;
+        self.paths.push(PathGrant { host, shape, guest, access: Access::Write, source: source.to_owned() });
         self.everything = Some(source.to_owned());
     }
 
@@ -233,7 +245,13 @@ mod tests {
     use super::*;
 
     fn grant(path: &str, access: Access) -> PathGrant {
-        PathGrant { host: path.into(), guest: path.to_owned(), access, source: "test".to_owned() }
+        PathGrant {
+            host: path.into(),
+            shape: Shape::Directory,
+            guest: path.to_owned(),
+            access,
+            source: "test".to_owned(),
+        }
     }
 
     #[test]

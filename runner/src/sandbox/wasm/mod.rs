@@ -28,7 +28,7 @@ use self::output::HeadStream;
 use self::store::State;
 use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{Invocation, LimitHit, LimitKind, Outcome, Timing, WasmFormat, WasmProgram};
+use crate::sandbox::invocation::{Confinement, Invocation, LimitKind, Outcome, Timing, WasmFormat, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
 use crate::sandbox::scratch::GuestDirs;
@@ -254,9 +254,10 @@ impl WasmSandbox {
             .hit
             .or_else(|| stdout.is_truncated().then_some(LimitKind::Stdout))
             .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
-        let limit = hit.map(|kind| LimitHit { kind, allowed: limits.allowed(kind) });
-        let layers = vec!["wasmtime".to_owned()];
-        Ok(Outcome { exit: ended.exit, stdout, stderr, limit, usage: ended.usage, timing, layers })
+        let limit = hit.map(|kind| limits.hit(kind));
+        let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
+        let (exit, usage, denials) = (ended.exit, ended.usage, Vec::new());
+        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement })
     }
 }
 
