@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod confine;
 mod environment;
 mod exit;
 mod output;
@@ -11,6 +12,7 @@ mod signals;
 use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
@@ -18,6 +20,7 @@ use clap::{CommandFactory, FromArgMatches};
 use self::args::{Cli, Command};
 use self::environment::Environment;
 use self::exit::{ExitStatus, Failure, OrExit};
+use self::signals::Watcher;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::native::launcher;
 
@@ -26,6 +29,7 @@ use crate::sandbox::native::launcher;
 pub(crate) struct Context {
     pub(crate) environment: Environment,
     pub(crate) cleanup: Cleanup,
+    pub(crate) signals: Arc<Watcher>,
 }
 
 /// Runs the program and returns its exit status.
@@ -54,9 +58,9 @@ pub fn main() -> ExitCode {
 }
 
 fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
-    signals::watch(cleanup.clone()).or_internal()?;
+    let signals = Arc::new(Watcher::start(cleanup.clone()).or_internal()?);
     let environment = Environment::of_process().or_internal()?;
-    let context = Context { environment, cleanup: cleanup.clone() };
+    let context = Context { environment, cleanup: cleanup.clone(), signals };
     if let Some(invocation) = commands::file::recognize(argv) {
         return commands::file::run(&context, &invocation);
     }

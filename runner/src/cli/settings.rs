@@ -52,6 +52,9 @@ pub(crate) fn policy(
         let switch = "--allow-env";
         add_env(&mut policy, environment, variable, switch).with_context(|| in_switch(switch, variable))?;
     }
+    if let Some(level) = grants.min_confinement {
+        policy.require_confinement(level, "--min-confinement");
+    }
     if grants.allow_all {
         policy.allow_everything("--allow-all");
         for (name, value) in &environment.variables {
@@ -93,6 +96,9 @@ fn add_file(
     }
     for variable in &file.allow.env {
         add_env(policy, environment, variable.as_ref(), &source).with_context(in_file)?;
+    }
+    if let Some(level) = file.min_confinement {
+        policy.require_confinement(level, &source);
     }
     file.limits.apply(limits);
     Ok(())

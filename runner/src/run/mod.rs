@@ -3,6 +3,7 @@
 //! detect → check against the policy → prepare → sandbox → parse. Whatever the module does ends as a
 //! [`Report`] with a well-formed result; what keeps it from starting does, too.
 
+mod confine;
 mod designation;
 pub mod locate;
 mod metadata;
@@ -17,6 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
 
+pub use self::confine::{ProcessConfinement, Shortfall};
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::report::{ModuleFacts, Report, Status};
@@ -25,6 +27,7 @@ use crate::kinds::{self, Kind, PrepareError, Prepared, detect};
 use crate::sandbox;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Confinement, Denial, Invocation, Outcome, Program, Timing, Usage, WasmProgram};
+use crate::sandbox::kernel::KernelError;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext, NativeError};
 use crate::sandbox::policy::Policy;
@@ -51,6 +54,9 @@ pub struct RunnerConfig {
     pub cleanup: Cleanup,
     /// Called before a module is compiled, since that may take seconds.
     pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// How to confine this whole process to what the first module that it runs is granted. Without it the engine is the
+    /// one wall, as it must be in a process with other things to do.
+    pub confine: Option<Arc<dyn ProcessConfinement>>,
 }
 
 impl std::fmt::Debug for RunnerConfig {
@@ -133,6 +139,15 @@ pub enum RunError {
     /// No process could be started.
     #[error("failed to start the module")]
     Native(#[from] NativeError),
+    /// The process could not be confined.
+    #[error("failed to confine the module")]
+    Kernel(#[from] KernelError),
+    /// The threads that are in the way could not be ended, or not be started again.
+    #[error("failed to stop and start the threads of modbox")]
+    Threads(#[source] std::io::Error),
+    /// The kernel gives less than the policy asks for. Not an error of a report: it says that the run was denied.
+    #[error("{}", .0.message)]
+    Unconfined(Box<Shortfall>),
 }
 
 impl RunError {
@@ -140,8 +155,8 @@ impl RunError {
     #[must_use]
     pub fn is_internal(&self) -> bool {
         match self {
-            Self::Detect(_) | Self::Prepare(_) => false,
-            Self::Scratch(_) | Self::Native(_) => true,
+            Self::Detect(_) | Self::Prepare(_) | Self::Unconfined(_) => false,
+            Self::Scratch(_) | Self::Native(_) | Self::Kernel(_) | Self::Threads(_) => true,
             Self::Wasm(error) => !matches!(error, WasmError::Compile(_) | WasmError::Link(_)),
         }
     }
@@ -174,10 +189,14 @@ impl Runner {
     #[must_use]
     pub fn run(&self, request: &RunRequest<'_>) -> Report {
         let mut report = new_report(request);
-        if let Err(error) = self.try_run(request, &mut report) {
-            report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
-            report.status = Status::Failed;
-            report.error = Some(error);
+        match self.try_run(request, &mut report) {
+            Ok(()) => {}
+            Err(RunError::Unconfined(shortfall)) => verdict::unconfined(&mut report, *shortfall),
+            Err(error) => {
+                report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
+                report.status = Status::Failed;
+                report.error = Some(error);
+            }
         }
         report
     }
@@ -236,8 +255,14 @@ impl Runner {
         let module = sandbox.load(program, &report.module.digest)?;
         report.notes.extend(module.note().map(|note| format!("the compile cache is not used: {note}")));
         let dirs = scratch.lay_out(&invocation.files)?;
+        let reached = confine::confine(&self.config, request, scratch, &dirs)?;
+        report.notes.extend(
+            reached.missing.iter().map(|missing| format!("the kernel does not confine the module fully: {missing}")),
+        );
         let mut outcome = sandbox.run(&module, invocation, program, request.policy, request.limits, &dirs)?;
         (outcome.usage.disk_bytes, outcome.usage.files) = Scratch::count(&dirs.tmp);
+        outcome.confinement.level = reached.level;
+        outcome.confinement.layers.extend(reached.layers);
         Ok(outcome)
     }
 
@@ -360,6 +385,7 @@ mod tests {
             on_compile: Some(Arc::new(move || {
                 counter.fetch_add(1, Ordering::Relaxed);
             })),
+            confine: None,
         });
         let wasm = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#).unwrap();
         let file = ModuleFile { path: "nothing.wasm".into(), bytes: wasm.into() };

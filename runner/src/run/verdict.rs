@@ -5,8 +5,9 @@ use crate::contract::result::ResultLines;
 use crate::contract::{ModuleResult, RawOutput};
 use crate::kinds::Prepared;
 use crate::run::RunRequest;
+use crate::run::confine::Shortfall;
 use crate::run::report::{Report, Status};
-use crate::sandbox::invocation::{Denial, Exit, LimitHit, LimitKind, Outcome};
+use crate::sandbox::invocation::{Confinement, Denial, Exit, LimitHit, LimitKind, Outcome};
 
 /// From here on an exit code is how a shell reports death by a signal.
 const SIGNAL_BASE: i32 = 128;
@@ -95,6 +96,14 @@ fn limit_message(hit: LimitHit) -> String {
         _ => hit.allowed.to_string(),
     };
     format!("the module {what}, {allowed}; `{switch}` sets another")
+}
+
+/// Fills in the report of a run that the kernel would confine less than the policy asks for.
+pub(super) fn unconfined(report: &mut Report, shortfall: Shortfall) {
+    report.status = Status::Denied;
+    report.result = ModuleResult::runner_failure(&shortfall.message, None);
+    report.denials = vec![shortfall.denial];
+    report.confinement = Confinement { level: shortfall.reached.level, layers: shortfall.reached.layers };
 }
 
 /// Says what was denied and how to allow it.

@@ -13,6 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::args::{OutputFormat, RunArgs};
 use crate::cli::commands::{build, cache};
+use crate::cli::confine::ThisProcess;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::{Context, output, settings};
 use crate::contract::{Dict, InternalArgs, Value, args};
@@ -107,6 +108,7 @@ pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>) -> Runner 
         directory: environment.cwd.clone(),
         environment: environment.variables.clone(),
         cleanup: context.cleanup.clone(),
+        confine: Some(Arc::new(ThisProcess::new(context.signals.clone(), spinner.clone()))),
         on_compile: spinner.map(|spinner| -> Arc<dyn Fn() + Send + Sync> {
             Arc::new(move || spinner.enable_steady_tick(Duration::from_millis(100)))
         }),

@@ -34,6 +34,8 @@ pub(super) fn new_engine() -> wasmtime::Result<Engine> {
         .async_stack_size(FIBER_STACK)
         .wasm_backtrace_max_frames(Some(BACKTRACE_FRAMES))
         .generate_address_map(false)
+        // On one thread: a pool would stay, and a process with more than one thread cannot be confined.
+        .parallel_compilation(false)
         .shared_memory(false)
         .concurrency_support(false)
         .wasm_gc(false)
