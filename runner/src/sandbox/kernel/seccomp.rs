@@ -154,14 +154,151 @@ fn conditions(refused: Refused, profile: Profile, net: &NetPlan, pid: u32) -> Op
 }
 
 #[cfg(test)]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod tests {
     use super::*;
+    use crate::sandbox::kernel::plan::Ports;
+
+    const ALLOWED: u32 = libc::SECCOMP_RET_ALLOW;
+    const REFUSED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
+    const CLONE3: i64 = libc::SYS_clone3;
+    const OPENAT2: i64 = libc::SYS_openat2;
+    const UNKNOWN: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+
+    /// Runs a filter as the kernel does, on a call that is not made.
+    fn answer(program: &[sock_filter], architecture: u32, number: i64, arguments: [u64; 4]) -> u32 {
+        let mut data = vec![u32::try_from(number).unwrap(), architecture, 0, 0];
+        for argument in arguments {
+            data.extend([argument & 0xffff_ffff, argument >> 32].map(|half| u32::try_from(half).unwrap()));
+        }
+        let (mut at, mut accumulator) = (0, 0);
+        loop {
+            let sock_filter { code, jt, jf, k } = program[at];
+            let jump = |taken: bool| usize::from(if taken { jt } else { jf });
+            at += 1 + match code {
+                0x20 => {
+                    accumulator = data[k as usize / 4];
+                    0
+                }
+                0x54 => {
+                    accumulator &= k;
+                    0
+                }
+                0x05 => k as usize,
+                0x15 => jump(accumulator == k),
+                0x25 => jump(accumulator > k),
+                0x35 => jump(accumulator >= k),
+                0x06 => return k,
+                other => panic!("instruction {other:#x}"),
+            };
+        }
+    }
+
+    fn filter(profile: Profile, connect: Ports) -> impl Fn(i64, [u64; 4]) -> u32 {
+        let program = compile(profile, &NetPlan { connect, bind: Ports::None }).unwrap();
+        assert!((100..4096).contains(&program.len()), "{} instructions", program.len());
+        move |number, arguments| answer(&program, AUDIT_ARCH, number, arguments)
+    }
 
     #[test]
-    fn filters_are_made_and_short_enough_for_the_kernel() {
-        for profile in [Profile::Guest, Profile::Native] {
-            let program = compile(profile, &NetPlan::default()).unwrap();
-            assert!((100..4096).contains(&program.len()), "{} instructions", program.len());
+    fn no_other_way_to_call_the_kernel_is_open() {
+        let program = compile(Profile::Guest, &NetPlan::default()).unwrap();
+        let number = libc::SYS_getpid;
+        assert_eq!(answer(&program, AUDIT_ARCH, number, [0; 4]), ALLOWED);
+        // i386, x32 on its own and with everything else.
+        assert_eq!(answer(&program, 0x4000_0003, number, [0; 4]), REFUSED);
+        for number in [i64::from(X32), i64::from(X32) + number, 0xffff_ffff] {
+            assert_eq!(answer(&program, AUDIT_ARCH, number, [0; 4]), REFUSED);
+        }
+    }
+
+    #[test]
+    fn set_id_bits_are_seen_wherever_a_file_is_made() {
+        let (guest, native) = (filter(Profile::Guest, Ports::None), filter(Profile::Native, Ports::None));
+        let creating = u64::from(CREATING[0]);
+        let temporary = u64::from(CREATING[1]);
+        for (mode, answer) in
+            [(0o644, ALLOWED), (0o4644, REFUSED), (0o2644, REFUSED), (0o7777, REFUSED), (0o1777, ALLOWED)]
+        {
+            for filter in [&guest, &native] {
+                assert_eq!(filter(libc::SYS_openat, [0, 0, creating, mode]), answer, "{mode:o}");
+                assert_eq!(filter(libc::SYS_openat, [0, 0, temporary, mode]), answer, "{mode:o}");
+                // Bits that the kernel does not look at hide nothing.
+                assert_eq!(filter(libc::SYS_openat, [0, 0, creating, mode | 0xff << 32]), answer, "{mode:o}");
+                // Without making a file, there is no mode.
+                assert_eq!(filter(libc::SYS_openat, [0, 0, 0, mode]), ALLOWED, "{mode:o}");
+                assert_eq!(filter(libc::SYS_mkdirat, [0, 0, mode, 0]), answer, "{mode:o}");
+            }
+            assert_eq!(native(libc::SYS_fchmod, [0, mode, 0, 0]), answer, "{mode:o}");
+            assert_eq!(native(libc::SYS_fchmodat, [0, 0, mode, 0]), answer, "{mode:o}");
+            assert_eq!(native(libc::SYS_mknodat, [0, 0, mode, 0]), answer, "{mode:o}");
+            assert_eq!(guest(libc::SYS_fchmod, [0, mode, 0, 0]), REFUSED, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn threads_are_told_from_processes_and_namespaces() {
+        let (guest, native) = (filter(Profile::Guest, Ports::None), filter(Profile::Native, Ports::None));
+        let thread =
+            (libc::CLONE_THREAD | libc::CLONE_VM | libc::CLONE_SIGHAND | libc::CLONE_FS).cast_unsigned().into();
+        let process = libc::SIGCHLD.cast_unsigned().into();
+        assert_eq!(
+            (guest(libc::SYS_clone, [thread, 0, 0, 0]), native(libc::SYS_clone, [thread, 0, 0, 0])),
+            (ALLOWED, ALLOWED)
+        );
+        assert_eq!(
+            (guest(libc::SYS_clone, [process, 0, 0, 0]), native(libc::SYS_clone, [process, 0, 0, 0])),
+            (REFUSED, ALLOWED)
+        );
+        for namespace in calls::NAMESPACES {
+            for flags in [thread, process].map(|flags| flags | u64::from(namespace)) {
+                for filter in [&guest, &native] {
+                    assert_eq!(filter(libc::SYS_clone, [flags, 0, 0, 0]), REFUSED, "{flags:#x}");
+                }
+            }
+        }
+        for filter in [&guest, &native] {
+            assert_eq!(filter(CLONE3, [0; 4]), UNKNOWN);
+        }
+        assert_eq!((guest(OPENAT2, [0; 4]), native(OPENAT2, [0; 4])), (ALLOWED, UNKNOWN));
+    }
+
+    #[test]
+    fn sockets_are_of_the_internet_and_only_where_it_is_granted() {
+        let socket = |profile, ports, family: i32, kind: i32| {
+            let arguments = [family, kind, 0, 0].map(|argument| u64::from(argument.cast_unsigned()));
+            filter(profile, ports)(libc::SYS_socket, arguments)
+        };
+        for (family, kind, offline, online) in [
+            (libc::AF_INET, libc::SOCK_STREAM, REFUSED, ALLOWED),
+            (libc::AF_INET6, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, REFUSED, ALLOWED),
+            (libc::AF_INET, libc::SOCK_RAW, REFUSED, REFUSED),
+            (libc::AF_NETLINK, libc::SOCK_DGRAM, REFUSED, REFUSED),
+            (libc::AF_VSOCK, libc::SOCK_STREAM, REFUSED, REFUSED),
+            (libc::AF_ALG, libc::SOCK_SEQPACKET, REFUSED, REFUSED),
+        ] {
+            for profile in [Profile::Guest, Profile::Native] {
+                assert_eq!(socket(profile, Ports::None, family, kind), offline, "{profile:?} {family} {kind}");
+                assert_eq!(socket(profile, Ports::All, family, kind), online, "{profile:?} {family} {kind}");
+            }
+        }
+        assert_eq!(socket(Profile::Guest, Ports::All, libc::AF_UNIX, libc::SOCK_STREAM), REFUSED);
+        assert_eq!(socket(Profile::Native, Ports::None, libc::AF_UNIX, libc::SOCK_STREAM), ALLOWED);
+    }
+
+    #[test]
+    fn limits_can_be_asked_for_and_signals_sent_to_oneself() {
+        let guest = filter(Profile::Guest, Ports::None);
+        let pid = u64::from(std::process::id());
+        assert_eq!(guest(libc::SYS_prlimit64, [0, 1, 0, 8]), ALLOWED);
+        assert_eq!(guest(libc::SYS_prlimit64, [0, 1, 8, 0]), REFUSED);
+        assert_eq!(guest(libc::SYS_prlimit64, [0, 1, 8 << 32, 0]), REFUSED);
+        assert_eq!(guest(libc::SYS_tgkill, [pid, pid, 6, 0]), ALLOWED);
+        for other in [0, 1, pid + 1, u64::from(u32::MAX)] {
+            assert_eq!(guest(libc::SYS_kill, [other, 0, 0, 0]), REFUSED, "{other}");
+        }
+        for (request, answer) in [(0x5412, REFUSED), (0x5413, ALLOWED), (0x1_0000_5412, REFUSED)] {
+            assert_eq!(guest(libc::SYS_ioctl, [0, request, 0, 0]), answer, "{request:#x}");
         }
     }
 }
