@@ -22,14 +22,13 @@ pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::report::{ModuleFacts, Report, Status};
 use crate::contract::{Dict, InternalArgs, ModuleResult};
 use crate::kinds::{self, Kind, PrepareError, Prepared, detect};
-use crate::sandbox;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Confinement, Denial, Invocation, Outcome, Program, Timing, Usage, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext, NativeError};
 use crate::sandbox::policy::Policy;
 use crate::sandbox::scratch::{Scratch, ScratchError, ScratchRoot};
-use crate::sandbox::wasm::{CompileCache, WasmError, WasmSandbox};
+use crate::sandbox::wasm::{self, CompileCache, Compiler, WasmError, WasmSandbox};
 
 /// The internal argument that names a module's temporary directory.
 const TMPDIR_KEY: &str = "_ansible_tmpdir";
@@ -49,6 +48,9 @@ pub struct RunnerConfig {
     pub environment: Vec<(OsString, OsString)>,
     /// Where to register what a signal must not leave behind.
     pub cleanup: Cleanup,
+    /// The modbox program that is started to compile, [`native::THIS_BINARY`] for modbox itself. Without one this
+    /// process compiles: then neither time nor memory of compiling is limited.
+    pub worker: Option<PathBuf>,
     /// Called before a module is compiled, since that may take seconds.
     pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -142,7 +144,7 @@ impl RunError {
         match self {
             Self::Detect(_) | Self::Prepare(_) => false,
             Self::Scratch(_) | Self::Native(_) => true,
-            Self::Wasm(error) => !matches!(error, WasmError::Compile(_) | WasmError::Link(_)),
+            Self::Wasm(error) => error.is_internal(),
         }
     }
 }
@@ -175,9 +177,7 @@ impl Runner {
     pub fn run(&self, request: &RunRequest<'_>) -> Report {
         let mut report = new_report(request);
         if let Err(error) = self.try_run(request, &mut report) {
-            report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
-            report.status = Status::Failed;
-            report.error = Some(error);
+            verdict::not_started(&mut report, error);
         }
         report
     }
@@ -187,6 +187,9 @@ impl Runner {
         let kind = detection.kind;
         report.module.kind = Some(kind);
         report.module.reason = detection.reason;
+        if kind.is_wasm() {
+            wasm::check_size(&request.file.bytes, request.limits)?;
+        }
         report.denials = denials(kind, request, &self.config.directory);
         if !report.denials.is_empty() {
             report.status = Status::Denied;
@@ -233,8 +236,8 @@ impl Runner {
         report: &mut Report,
     ) -> Result<Outcome, RunError> {
         let sandbox = self.wasm()?;
-        let module = sandbox.load(program, &report.module.digest)?;
-        report.notes.extend(module.note().map(|note| format!("the compile cache is not used: {note}")));
+        let module = sandbox.load(program, &report.module.digest, request.limits)?;
+        report.notes.extend_from_slice(module.notes());
         let dirs = scratch.lay_out(&invocation.files)?;
         let mut outcome = sandbox.run(&module, invocation, program, request.policy, request.limits, &dirs)?;
         (outcome.usage.disk_bytes, outcome.usage.files) = Scratch::count(&dirs.tmp);
@@ -245,7 +248,8 @@ impl Runner {
         if let Some(sandbox) = self.wasm.get() {
             return Ok(sandbox);
         }
-        let mut sandbox = WasmSandbox::new(self.config.cache.clone(), self.config.cleanup.clone())?;
+        let compiler = self.config.worker.clone().map_or(Compiler::InProcess, Compiler::Worker);
+        let mut sandbox = WasmSandbox::new(compiler, self.config.cache.clone(), self.config.cleanup.clone())?;
         if let Some(callback) = self.config.on_compile.clone() {
             sandbox.on_compile(move || callback());
         }
@@ -357,6 +361,7 @@ mod tests {
             directory: dir.path().to_owned(),
             environment: Vec::new(),
             cleanup: Cleanup::default(),
+            worker: None,
             on_compile: Some(Arc::new(move || {
                 counter.fetch_add(1, Ordering::Relaxed);
             })),

@@ -17,6 +17,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::{Context, output, settings};
 use crate::contract::{Dict, InternalArgs, Value, args};
 use crate::run::{Arguments, Report, RunRequest, Runner, RunnerConfig, locate};
+use crate::sandbox::native;
 
 /// Characters of `--args` that an error quotes.
 const MAX_QUOTED: usize = 80;
@@ -107,6 +108,7 @@ pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>) -> Runner 
         directory: environment.cwd.clone(),
         environment: environment.variables.clone(),
         cleanup: context.cleanup.clone(),
+        worker: Some(PathBuf::from(native::THIS_BINARY)),
         on_compile: spinner.map(|spinner| -> Arc<dyn Fn() + Send + Sync> {
             Arc::new(move || spinner.enable_steady_tick(Duration::from_millis(100)))
         }),

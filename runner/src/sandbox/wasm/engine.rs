@@ -25,8 +25,20 @@ const FIBER_STACK: usize = 2 << 20;
 /// Frames in the backtrace of a trap. More would only make a report longer.
 const BACKTRACE_FRAMES: NonZeroUsize = NonZeroUsize::new(8).expect("eight is not zero");
 
-/// Makes the engine that every guest runs in.
-pub(super) fn new_engine() -> wasmtime::Result<Engine> {
+/// What an engine is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Running compiled code. Without a compiler an engine is made in a tenth of the time.
+    Run,
+    /// Compiling, on several processors if wanted.
+    Compile {
+        /// With threads.
+        parallel: bool,
+    },
+}
+
+/// Makes an engine. What one compiles the other runs: all settings that the code depends on are the same.
+pub(super) fn new_engine(role: Role) -> wasmtime::Result<Engine> {
     let mut config = Config::new();
     config
         .epoch_interruption(true)
@@ -43,6 +55,10 @@ pub(super) fn new_engine() -> wasmtime::Result<Engine> {
         .wasm_memory64(false)
         .wasm_stack_switching(false)
         .relaxed_simd_deterministic(true);
+    match role {
+        Role::Run => config.enable_compiler(false),
+        Role::Compile { parallel } => config.parallel_compilation(parallel),
+    };
     Engine::new(&config)
 }
 
