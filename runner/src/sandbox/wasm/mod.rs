@@ -9,9 +9,11 @@ mod cache;
 mod compile;
 mod engine;
 mod guest;
+mod module;
 mod output;
 mod store;
 mod target;
+mod ticker;
 mod wasi;
 
 use std::fs::File;
@@ -25,18 +27,15 @@ use wasmtime::component::{Component, Linker};
 use wasmtime_wasi::p2::bindings::CommandPre;
 
 pub use self::cache::{CacheEntry, CacheError, CompileCache, DEFAULT_MAX_CACHE};
-use self::compile::Compiled;
 pub use self::compile::{CompileLimit, Compiler, WORD as COMPILE_WORKER, check_size, worker_main};
-use self::engine::Ticker;
-use self::guest::Guest;
-use self::output::HeadStream;
+use self::compile::{Compiled, Source};
+pub use self::module::LoadedModule;
 use self::store::State;
+use self::ticker::Ticker;
 use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{Confinement, Invocation, LimitKind, Outcome, Timing, WasmProgram};
+use crate::sandbox::invocation::{Timing, WasmFormat};
 use crate::sandbox::limits::Limits;
-use crate::sandbox::policy::Policy;
-use crate::sandbox::scratch::GuestDirs;
 
 /// A cause in the engine's own words.
 type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -116,28 +115,6 @@ impl std::fmt::Debug for WasmSandbox {
     }
 }
 
-/// A compiled module, ready to be run many times.
-pub struct LoadedModule {
-    pre: CommandPre<State>,
-    timing: Timing,
-    notes: Vec<String>,
-}
-
-impl std::fmt::Debug for LoadedModule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LoadedModule").field("timing", &self.timing).finish_non_exhaustive()
-    }
-}
-
-impl LoadedModule {
-    /// Returns what an operator should know of loading it: a cache that cannot be used, a compiler that could not be
-    /// wholly confined.
-    #[must_use]
-    pub fn notes(&self) -> &[String] {
-        &self.notes
-    }
-}
-
 impl WasmSandbox {
     /// Makes the engine. Without a cache, every load compiles.
     ///
@@ -148,7 +125,9 @@ impl WasmSandbox {
         let engine = engine::new_engine(engine::Role::Run).map_err(|error| WasmError::Engine(error.into()))?;
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
-        Ok(Self { engine, linker, ticker: Ticker::default(), compiler, cache, cleanup, on_compile: None })
+        let ticker = Ticker::default();
+        ticker.add(&engine);
+        Ok(Self { engine, linker, ticker, compiler, cache, cleanup, on_compile: None })
     }
 
     /// Calls `callback` whenever a module must be compiled, since that may take seconds.
@@ -162,20 +141,26 @@ impl WasmSandbox {
     ///
     /// Bytes that are no valid module, a module that passes a limit on compiling or needs what modbox does not offer,
     /// a compiler that cannot be started.
-    pub fn load(&self, program: &WasmProgram, digest: &str, limits: &Limits) -> Result<LoadedModule, WasmError> {
-        check_size(&program.bytes, limits)?;
+    pub fn load(
+        &self,
+        bytes: &[u8],
+        format: WasmFormat,
+        digest: &str,
+        limits: &Limits,
+    ) -> Result<LoadedModule, WasmError> {
+        check_size(bytes, limits)?;
         let mut loading = Loading { timing: Timing::default(), notes: Vec::new(), cache: self.cache.as_ref() };
         let name = cache_name(digest);
         let component = match self.look_up(&name, &mut loading) {
             Some(component) => component,
-            None => self.compile_once(program, &name, limits, &mut loading)?,
+            None => self.compile_once(&Source { bytes, format }, &name, limits, &mut loading)?,
         };
         let Loading { mut timing, notes, .. } = loading;
         let link = |error: wasmtime::Error| WasmError::Link(error.into());
         let started = Instant::now();
         let pre = CommandPre::new(self.linker.instantiate_pre(&component).map_err(link)?).map_err(link)?;
         timing.instantiate_us = micros(started.elapsed());
-        Ok(LoadedModule { pre, timing, notes })
+        Ok(LoadedModule::new(self.engine.clone(), pre, self.ticker.clone(), timing, notes))
     }
 
     /// Looks into the cache.
@@ -195,7 +180,7 @@ impl WasmSandbox {
     /// Compiles a module and stores it, unless another process does so first.
     fn compile_once(
         &self,
-        program: &WasmProgram,
+        source: &Source<'_>,
         name: &str,
         limits: &Limits,
         loading: &mut Loading<'_>,
@@ -210,7 +195,7 @@ impl WasmSandbox {
             return Ok(component);
         }
         let started = Instant::now();
-        let Compiled { mut code, note } = self.compiler.compile(program, limits, &self.cleanup)?;
+        let Compiled { mut code, note } = self.compiler.compile(source, limits, &self.cleanup)?;
         let mapped = self.map_code(&code);
         loading.timing.compile_us = micros(started.elapsed());
         // What came from the compiler runs from memory, whatever becomes of the cache; only code that the engine
@@ -243,46 +228,6 @@ impl WasmSandbox {
         unsafe {
             Component::deserialize_file(&self.engine, path)
         }
-    }
-
-    /// Runs a loaded module once, in a fresh store.
-    ///
-    /// # Errors
-    ///
-    /// A granted directory that cannot be opened, or a runtime that cannot be made. Whatever the guest does is
-    /// an outcome.
-    pub fn run(
-        &self,
-        module: &LoadedModule,
-        invocation: &Invocation,
-        program: &WasmProgram,
-        policy: &Policy,
-        limits: &Limits,
-        dirs: &GuestDirs,
-    ) -> Result<Outcome, WasmError> {
-        let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
-        let stdin = invocation.stdin.clone();
-        let wasi = wasi::context(program, stdin, policy, dirs, stdout.clone(), stderr.clone())?;
-        let ended = guest::run(Guest {
-            engine: self.engine.clone(),
-            command: module.pre.clone(),
-            wasi,
-            limits: *limits,
-            network: policy.allows_everything(),
-            ticking: self.ticker.start(&self.engine),
-        })?;
-        let mut timing = module.timing;
-        timing.instantiate_us += ended.instantiate_us;
-        timing.run_us = ended.usage.wall_us.saturating_sub(ended.instantiate_us);
-        let (stdout, stderr) = (stdout.take(), stderr.take());
-        let hit = ended
-            .hit
-            .or_else(|| stdout.is_truncated().then_some(LimitKind::Stdout))
-            .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
-        let limit = hit.map(|kind| limits.hit(kind));
-        let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
-        let (exit, usage, denials) = (ended.exit, ended.usage, Vec::new());
-        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement })
     }
 }
 

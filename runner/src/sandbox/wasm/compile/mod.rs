@@ -28,7 +28,7 @@ use self::worker::Refusal;
 pub use self::worker::{WORD, main as worker_main};
 use super::{WasmError, adapter, engine};
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{LimitHit, LimitKind, WasmFormat, WasmProgram};
+use crate::sandbox::invocation::{LimitHit, LimitKind, WasmFormat};
 use crate::sandbox::limits::Limits;
 
 /// The largest machine code that is taken from the compiler, and so the largest entry of the cache.
@@ -95,6 +95,13 @@ pub enum Compiler {
     InProcess,
 }
 
+/// What is to be compiled.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) format: WasmFormat,
+}
+
 /// The engine's machine code for one module.
 #[derive(Debug)]
 pub(super) struct Compiled {
@@ -108,14 +115,14 @@ impl Compiler {
     /// Compiles a module.
     pub(super) fn compile(
         &self,
-        program: &WasmProgram,
+        source: &Source<'_>,
         limits: &Limits,
         cleanup: &Cleanup,
     ) -> Result<Compiled, WasmError> {
         match self {
-            Self::Worker(worker) => process::compile(worker, program, limits, cleanup),
+            Self::Worker(worker) => process::compile(worker, source, limits, cleanup),
             Self::InProcess => {
-                let code = machine_code(&program.bytes, program.format, true).map_err(|refusal| match refusal {
+                let code = machine_code(source.bytes, source.format, true).map_err(|refusal| match refusal {
                     Refusal::Invalid(text) => WasmError::Compile(text.into()),
                     Refusal::Memory => WasmError::Limit(CompileLimit::Memory(limits.compile_memory)),
                 })?;

@@ -13,9 +13,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::worker::{self, Bounds};
-use super::{CompileLimit, Compiled, MAX_CODE};
+use super::{CompileLimit, Compiled, MAX_CODE, Source};
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::WasmProgram;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::wasm::WasmError;
 
@@ -37,17 +36,17 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// Has a module compiled.
 pub(super) fn compile(
     program: &Path,
-    module: &WasmProgram,
+    source: &Source<'_>,
     limits: &Limits,
     cleanup: &Cleanup,
 ) -> Result<Compiled, WasmError> {
     let failed = |verb| move |source| WasmError::Compiler { verb, source };
     let mut input = super::memory_file().map_err(failed("make room for"))?;
-    input.write_all(&module.bytes).map_err(failed("feed"))?;
+    input.write_all(source.bytes).map_err(failed("feed"))?;
     let input = super::sealed(input).map_err(failed("feed"))?;
     let code = super::memory_file().map_err(failed("make room for"))?;
     let output = code.try_clone().map_err(failed("make room for"))?;
-    let bounds = bounds(module, limits);
+    let bounds = bounds(source, limits);
     let deadline = Instant::now().checked_add(limits.compile_time.saturating_mul(2));
     let (worker, pipe) = Worker::start(program, &bounds, input, output).map_err(failed("start"))?;
     let worker = Arc::new(worker);
@@ -69,10 +68,10 @@ pub(super) fn compile(
     judge(status, &said.text, code, limits)
 }
 
-fn bounds(module: &WasmProgram, limits: &Limits) -> Bounds {
+fn bounds(source: &Source<'_>, limits: &Limits) -> Bounds {
     let processors = thread::available_parallelism().map_or(1, |count| count.get() as u64);
     Bounds {
-        format: module.format,
+        format: source.format,
         parent: std::process::id(),
         cpu_us: crate::sandbox::wasm::micros(limits.compile_time),
         memory: limits.compile_memory,
