@@ -47,7 +47,8 @@ pub(super) fn wait(dir: &Path, name: &str) -> Option<CompileLock> {
 
 #[expect(unsafe_code, reason = "rustix has no locks that belong to an open file and to a part of it")]
 fn try_lock(file: &File, place: libc::off_t) -> io::Result<()> {
-    let (kind, whence) = (libc::F_WRLCK as libc::c_short, libc::SEEK_SET as libc::c_short);
+    let short = |number: libc::c_int| number.try_into().unwrap_or(libc::c_short::MAX);
+    let (kind, whence) = (short(libc::F_WRLCK), short(libc::SEEK_SET));
     let wanted = libc::flock { l_type: kind, l_whence: whence, l_start: place, l_len: 1, l_pid: 0 };
     // SAFETY: with F_OFD_SETLK, fcntl reads one `flock` through its third argument, which points to a live local of
     // that type, and writes nothing. The descriptor is open for as long as `file` is borrowed.

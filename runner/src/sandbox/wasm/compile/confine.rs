@@ -6,10 +6,9 @@
 //! 4. end after its processor time, to the microsecond;
 //! 5. drop every capability;
 //! 6. Landlock without a single rule: no file, no TCP, no signal to others;
-//! 7. seccomp: read, write, memory without execution, threads, and nothing more;
-//! 8. limit its memory.
+//! 7. seccomp: read, write, memory without execution, threads, and nothing more.
 //!
-//! 1 to 4 and 8 always hold, or nothing is compiled. A kernel may lack what 5 to 7 need; that is told and goes into the
+//! 1 to 4 always hold, or nothing is compiled. A kernel may lack what 5 to 7 need; that is told and goes into the
 //! report of the run. All of it is done while there is one thread, so that it holds for every later one.
 
 use std::collections::BTreeMap;
@@ -81,7 +80,6 @@ fn at(step: &'static str) -> impl Fn(rustix::io::Errno) -> ConfineError {
 ///
 /// A step without which nothing may be compiled.
 pub(super) fn give_up_authority(bounds: &Bounds) -> Result<Vec<String>, ConfineError> {
-    let mut refused = Vec::new();
     // 1. Whoever started modbox may have left descriptors open.
     close_from(3).map_err(|source| ConfineError { step: "close inherited descriptors", source })?;
     // 2. Checked afterwards: it may have ended before this was said.
@@ -95,13 +93,11 @@ pub(super) fn give_up_authority(bounds: &Bounds) -> Result<Vec<String>, ConfineE
     limit(Resource::Nofile, MAX_DESCRIPTORS)?;
     limit(Resource::Fsize, bounds.max_code)?;
     limit(Resource::Cpu, bounds.cpu_us.div_ceil(1_000_000).saturating_add(1))?;
+    limit(Resource::Data, bounds.memory)?;
     // 4. Also counts system calls and all threads.
     end_after(bounds.cpu_us).map_err(|source| ConfineError { step: "limit the processor time", source })?;
     // 5 to 7.
-    refused.extend(confine_thread());
-    // 8. Last, since whoever is out of memory cannot say more than that.
-    limit(Resource::Data, bounds.memory)?;
-    Ok(refused)
+    Ok(confine_thread())
 }
 
 /// Takes the steps that hold for this thread and those that it starts.

@@ -174,8 +174,8 @@ fn listen(mut pipe: PipeReader, deadline: Option<Instant>) -> io::Result<Said> {
 
 /// One line without control characters: it may be in the words of a compiler that was taken over.
 fn clean(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let text = String::from_utf8_lossy(bytes).replace(char::is_control, " ");
+    text.trim().to_owned()
 }
 
 #[cfg(test)]
