@@ -6,6 +6,7 @@
 //!   write: [/srv/app]
 //!   env: [LANG, STAGE=test]
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
+//! # and for compiling: module: 64MiB, compile-time: 1m, compile-memory: 2GiB
 //! ```
 //!
 //! Only what is enforced can be written: a key for something that modbox does not do yet is an unknown

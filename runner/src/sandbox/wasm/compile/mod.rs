@@ -122,7 +122,9 @@ impl Compiler {
         match self {
             Self::Worker(worker) => process::compile(worker, source, limits, cleanup),
             Self::InProcess => {
-                let code = machine_code(source.bytes, source.format, true).map_err(|refusal| match refusal {
+                let compiled = std::panic::catch_unwind(|| machine_code(source.bytes, source.format, true));
+                let panicked = |_| WasmError::Crashed("it panicked".to_owned());
+                let code = compiled.map_err(panicked)?.map_err(|refusal| match refusal {
                     Refusal::Invalid(text) => WasmError::Compile(text.into()),
                     Refusal::Memory => WasmError::Limit(CompileLimit::Memory(limits.compile_memory)),
                 })?;

@@ -94,6 +94,10 @@ impl Refusal {
 /// Is the worker, for the `modbox` program started with [`WORD`] and these arguments.
 #[must_use]
 pub fn main(args: &[OsString]) -> ExitCode {
+    // Which file of whose sources panicked is not for the report of a run. The panic itself ends this process.
+    std::panic::set_hook(Box::new(|panic| {
+        let _ = write_all(rustix::stdio::stderr(), panic.payload_as_str().unwrap_or("panic").as_bytes());
+    }));
     let (status, text) = work(args);
     // Whoever does not listen any more does not need to know.
     let _ = write_all(rustix::stdio::stderr(), text.as_bytes());
