@@ -11,6 +11,7 @@ mod module;
 mod prepare;
 mod report;
 mod request;
+mod unfinished;
 mod verdict;
 
 use std::ffi::OsString;
@@ -21,18 +22,16 @@ pub use self::error::RunError;
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, wasm_bytes};
-pub use self::report::{ModuleFacts, Report, Status};
+pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 use crate::contract::ModuleResult;
 use crate::kinds::Kind;
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{
-    Confinement, Denial, Invocation, Outcome, Program, Timing, Usage, WasmFormat, WasmProgram,
-};
+use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext};
 use crate::sandbox::scratch::{Scratch, ScratchRoot};
-use crate::sandbox::wasm::{self, CompileCache, Compiler, LoadedModule, WasmError, WasmSandbox};
+use crate::sandbox::wasm::{self, CompileCache, Compiler, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
 
 /// What a runner takes from its surroundings.
 pub struct RunnerConfig {
@@ -49,6 +48,11 @@ pub struct RunnerConfig {
     /// The modbox program that is started to compile, [`native::THIS_BINARY`] for modbox itself. Without one this
     /// process compiles: then neither time nor memory of compiling is limited.
     pub worker: Option<PathBuf>,
+    /// Where the memory of guests comes from: [`Instances::Pooled`] where modules run many times.
+    pub instances: Instances,
+    /// Run each guest on a thread of its own, so that [`Runner::run`] returns at the wall-clock limit even when a host
+    /// call hangs. A call that hangs in the file system cannot be ended otherwise than with its process.
+    pub watched: bool,
     /// Called before a module is compiled, since that may take seconds.
     pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -66,6 +70,7 @@ impl std::fmt::Debug for RunnerConfig {
 pub struct Runner {
     config: RunnerConfig,
     wasm: OnceLock<WasmSandbox>,
+    ticker: Ticker,
     scratch: ScratchRoot,
 }
 
@@ -80,7 +85,7 @@ impl Runner {
     #[must_use]
     pub fn new(config: RunnerConfig) -> Self {
         let scratch = ScratchRoot::new(&config.temp_dir, config.cleanup.clone());
-        Self { config, wasm: OnceLock::new(), scratch }
+        Self { config, wasm: OnceLock::new(), ticker: Ticker::default(), scratch }
     }
 
     /// Compiles a wasm module, or takes its compiled code from the cache, so that no run has to wait for it. A run does
@@ -100,7 +105,7 @@ impl Runner {
     /// Runs a module once.
     #[must_use]
     pub fn run(&self, module: &Module, request: &RunRequest<'_>) -> Report {
-        let mut report = new_report(module, request);
+        let mut report = Report::of_module(module, request.policy);
         if let Err(error) = self.try_run(module, request, &mut report) {
             verdict::not_started(&mut report, error);
         }
@@ -163,7 +168,13 @@ impl Runner {
         let loaded = self.loaded(module, program.format, request.limits)?;
         report.notes.extend_from_slice(loaded.notes());
         let dirs = scratch.lay_out(&invocation.files)?;
-        let mut outcome = loaded.run(invocation, program, request.policy, request.limits, &dirs)?;
+        let run = |loaded: &LoadedModule| {
+            loaded.run(invocation, program, request.policy, request.limits, &dirs, self.config.watched)
+        };
+        let mut outcome = match run(loaded) {
+            Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format, request.limits)?)?,
+            outcome => outcome?,
+        };
         if first {
             outcome.timing.add(loaded.timing());
         }
@@ -180,44 +191,42 @@ impl Runner {
         if let Some(loaded) = module.loaded.get() {
             return Ok(loaded);
         }
-        let loaded = self.wasm()?.load(module.bytes(), format, module.digest(), limits)?;
+        let loaded = match self.config.instances {
+            Instances::OnDemand => self.load_on_demand(module, format, limits)?,
+            // Too little address space, an old kernel, or a module that does not fit: it runs all the same. What is
+            // wrong with the module itself would be so again.
+            Instances::Pooled => match self.load_pooled(module, format, limits) {
+                Err(error) if error.is_internal() => self.load_on_demand(module, format, limits)?,
+                loaded => loaded?,
+            },
+        };
         // Another thread may have been first; both loaded the same.
         Ok(module.loaded.get_or_init(|| loaded))
     }
 
-    fn wasm(&self) -> Result<&WasmSandbox, WasmError> {
-        if let Some(sandbox) = self.wasm.get() {
-            return Ok(sandbox);
+    fn load_on_demand(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, WasmError> {
+        if self.wasm.get().is_none() {
+            // Another thread may be first.
+            drop(self.wasm.set(self.new_sandbox(Instances::OnDemand)?));
         }
-        let compiler = self.config.worker.clone().map_or(Compiler::InProcess, Compiler::Worker);
-        let mut sandbox = WasmSandbox::new(compiler, self.config.cache.clone(), self.config.cleanup.clone())?;
-        if let Some(callback) = self.config.on_compile.clone() {
+        let sandbox = self.wasm.get().ok_or(WasmError::Vanished)?;
+        sandbox.load(module.bytes(), format, module.digest(), limits)
+    }
+
+    /// Loads a module into an engine, and so a pool, of its own.
+    fn load_pooled(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, WasmError> {
+        self.new_sandbox(Instances::Pooled)?.load(module.bytes(), format, module.digest(), limits)
+    }
+
+    fn new_sandbox(&self, instances: Instances) -> Result<WasmSandbox, WasmError> {
+        let config = &self.config;
+        let ticker = self.ticker.clone();
+        let compiler = config.worker.clone().map_or(Compiler::InProcess, Compiler::Worker);
+        let mut sandbox = WasmSandbox::new(compiler, config.cache.clone(), config.cleanup.clone(), ticker, instances)?;
+        if let Some(callback) = config.on_compile.clone() {
             sandbox.on_compile(move || callback());
         }
-        Ok(self.wasm.get_or_init(|| sandbox))
-    }
-}
-
-fn new_report(module: &Module, request: &RunRequest<'_>) -> Report {
-    Report {
-        module: ModuleFacts {
-            path: module.path().display().to_string(),
-            kind: None,
-            reason: String::new(),
-            digest: module.digest().to_owned(),
-        },
-        status: Status::Failed,
-        result: ModuleResult::runner_failure("the module was not started", None),
-        limit: None,
-        grants: request.policy.grants(),
-        denials: Vec::new(),
-        confinement: Confinement::default(),
-        usage: Usage::default(),
-        written: (0, 0),
-        timing: Timing::default(),
-        kept_files: None,
-        notes: Vec::new(),
-        error: None,
+        Ok(sandbox)
     }
 }
 
@@ -264,6 +273,8 @@ mod tests {
             environment: Vec::new(),
             cleanup: Cleanup::default(),
             worker: None,
+            instances: Instances::OnDemand,
+            watched: false,
             on_compile: Some(Arc::new(move || {
                 counter.fetch_add(1, Ordering::Relaxed);
             })),

@@ -29,9 +29,10 @@ use wasmtime_wasi::p2::bindings::CommandPre;
 pub use self::cache::{CacheEntry, CacheError, CompileCache, DEFAULT_MAX_CACHE};
 pub use self::compile::{CompileLimit, Compiler, WORD as COMPILE_WORKER, check_size, worker_main};
 use self::compile::{Compiled, Source};
+pub use self::engine::Instances;
 pub use self::module::LoadedModule;
 use self::store::State;
-use self::ticker::Ticker;
+pub use self::ticker::Ticker;
 use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Timing, WasmFormat};
@@ -55,6 +56,9 @@ pub enum WasmError {
     /// The compiler ended in the middle: a fault of the engine that the module brings about, or somebody killed it.
     #[error("failed to compile the module: the compiler crashed: {0}")]
     Crashed(String),
+    /// The module's memories and tables are too many or too large for the engine's pool.
+    #[error("failed to fit the module into the pool of instances")]
+    Unfit(#[source] Cause),
     /// The process that compiles could not do its work.
     #[error("failed to {verb} the compiler")]
     Compiler {
@@ -79,6 +83,9 @@ pub enum WasmError {
     /// The thread or the runtime that a guest runs on could not be made.
     #[error("failed to start the guest's thread")]
     Runtime(#[source] std::io::Error),
+    /// A pool of instances that is too small for so many runs at a time.
+    #[error("every place in the pool of instances is taken")]
+    PoolFull,
     /// The thread ended without saying how: a fault of the engine.
     #[error("the guest's thread ended without a result")]
     Vanished,
@@ -103,6 +110,7 @@ pub struct WasmSandbox {
     engine: Engine,
     linker: Linker<State>,
     ticker: Ticker,
+    instances: Instances,
     compiler: Compiler,
     cache: Option<CompileCache>,
     cleanup: Cleanup,
@@ -121,13 +129,19 @@ impl WasmSandbox {
     /// # Errors
     ///
     /// An engine that cannot be made on this machine.
-    pub fn new(compiler: Compiler, cache: Option<CompileCache>, cleanup: Cleanup) -> Result<Self, WasmError> {
-        let engine = engine::new_engine(engine::Role::Run).map_err(|error| WasmError::Engine(error.into()))?;
+    pub fn new(
+        compiler: Compiler,
+        cache: Option<CompileCache>,
+        cleanup: Cleanup,
+        ticker: Ticker,
+        instances: Instances,
+    ) -> Result<Self, WasmError> {
+        let role = engine::Role::Run(instances);
+        let engine = engine::new_engine(role).map_err(|error| WasmError::Engine(error.into()))?;
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
-        let ticker = Ticker::default();
         ticker.add(&engine);
-        Ok(Self { engine, linker, ticker, compiler, cache, cleanup, on_compile: None })
+        Ok(Self { engine, linker, ticker, instances, compiler, cache, cleanup, on_compile: None })
     }
 
     /// Calls `callback` whenever a module must be compiled, since that may take seconds.
@@ -151,7 +165,7 @@ impl WasmSandbox {
         check_size(bytes, limits)?;
         let mut loading = Loading { timing: Timing::default(), notes: Vec::new(), cache: self.cache.as_ref() };
         let name = cache_name(digest);
-        let component = match self.look_up(&name, &mut loading) {
+        let component = match self.look_up(&name, &mut loading)? {
             Some(component) => component,
             None => self.compile_once(&Source { bytes, format }, &name, limits, &mut loading)?,
         };
@@ -164,17 +178,20 @@ impl WasmSandbox {
     }
 
     /// Looks into the cache.
-    fn look_up(&self, name: &str, loading: &mut Loading<'_>) -> Option<Component> {
+    fn look_up(&self, name: &str, loading: &mut Loading<'_>) -> Result<Option<Component>, WasmError> {
         let started = Instant::now();
         let cached = loading.cache.map_or(Ok(None), |cache| cache.load(name));
         let file = cached.unwrap_or_else(|error| {
             loading.give_up_cache(&error);
             None
         });
-        // An entry of other settings whose name collides: compile again.
-        let component = file.and_then(|file| self.map_code(&file).ok());
+        let component = file.map(|file| self.map_code(&file));
         loading.timing.load_us += micros(started.elapsed());
-        component
+        match component {
+            Some(Err(error)) if self.instances == Instances::Pooled => Err(WasmError::Unfit(error.into())),
+            // An entry of other settings whose name collides: compile again.
+            component => Ok(component.and_then(Result::ok)),
+        }
     }
 
     /// Compiles a module and stores it, unless another process does so first.
@@ -190,7 +207,7 @@ impl WasmSandbox {
         }
         let lock = loading.cache.and_then(|cache| cache.lock(name));
         if lock.is_some()
-            && let Some(component) = self.look_up(name, loading)
+            && let Some(component) = self.look_up(name, loading)?
         {
             return Ok(component);
         }
@@ -198,9 +215,13 @@ impl WasmSandbox {
         let Compiled { mut code, note } = self.compiler.compile(source, limits, &self.cleanup)?;
         let mapped = self.map_code(&code);
         loading.timing.compile_us = micros(started.elapsed());
-        // What came from the compiler runs from memory, whatever becomes of the cache; only code that the engine
-        // takes is worth keeping.
-        let component = mapped.map_err(|error| WasmError::Crashed(format!("its code is not usable: {error:#}")))?;
+        // What came from the compiler runs from memory, whatever becomes of the cache. Code that no engine takes is not
+        // worth keeping; code that does not fit a pool fits elsewhere.
+        let component = match mapped {
+            Err(error) if self.instances == Instances::Pooled => Err(WasmError::Unfit(error.into())),
+            Err(error) => return Err(WasmError::Crashed(format!("its code is not usable: {error:#}"))),
+            Ok(component) => Ok(component),
+        };
         loading.notes.extend(note);
         if let Some(cache) = loading.cache
             && let Err(error) = code
@@ -210,7 +231,7 @@ impl WasmSandbox {
         {
             loading.give_up_cache(&error);
         }
-        Ok(component)
+        component
     }
 
     /// Has the engine map machine code.
