@@ -36,6 +36,8 @@ mod oracle_playbook;
 // The example modules do what ansible-core's modules of the same names do.
 mod modules;
 
+// Compiling is bounded, happens without authority, and survives every damaged module.
+mod compile;
 // Compiled code is kept, checked and thrown away.
 mod cache;
 // Signals leave nothing behind.
