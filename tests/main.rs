@@ -23,6 +23,7 @@ mod kernel_walls;
 mod native_sandbox;
 // Building guest crates and making projects, with real cargo.
 mod authoring;
+mod batch;
 
 // Files that are no modules, or try to be what they are not.
 mod hostile_modules;
@@ -40,6 +41,8 @@ mod oracle_playbook;
 // The example modules do what ansible-core's modules of the same names do.
 mod modules;
 
+// Compiling is bounded, happens without authority, and survives every damaged module.
+mod compile;
 // Compiled code is kept, checked and thrown away.
 mod cache;
 // Signals leave nothing behind.

@@ -2,22 +2,21 @@
 //! spinner. Both have to be out of the way for a moment when the process is confined.
 
 use std::io;
-use std::sync::Arc;
 
 use indicatif::ProgressBar;
 
-use crate::cli::signals::Watcher;
+use crate::cli::signals::SignalWatch;
 use crate::run::ProcessConfinement;
 
 /// The threads of this process.
 pub(crate) struct ThisProcess {
-    signals: Arc<Watcher>,
+    signals: SignalWatch,
     spinner: Option<ProgressBar>,
 }
 
 impl ThisProcess {
     /// Names them.
-    pub(crate) fn new(signals: Arc<Watcher>, spinner: Option<ProgressBar>) -> Self {
+    pub(crate) fn new(signals: SignalWatch, spinner: Option<ProgressBar>) -> Self {
         Self { signals, spinner }
     }
 }

@@ -12,7 +12,6 @@ mod signals;
 use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
@@ -20,16 +19,18 @@ use clap::{CommandFactory, FromArgMatches};
 use self::args::{Cli, Command};
 use self::environment::Environment;
 use self::exit::{ExitStatus, Failure, OrExit};
-use self::signals::Watcher;
+use self::signals::SignalWatch;
+use crate::batch::worker;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::native::launcher;
+use crate::sandbox::wasm;
 
 /// What every command is given.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) environment: Environment,
     pub(crate) cleanup: Cleanup,
-    pub(crate) signals: Arc<Watcher>,
+    pub(crate) signals: SignalWatch,
 }
 
 /// Runs the program and returns its exit status.
@@ -38,6 +39,9 @@ pub fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
     if argv.get(1).is_some_and(|word| word == launcher::WORD) {
         return launcher::main();
+    }
+    if argv.get(1).is_some_and(|word| word == wasm::COMPILE_WORKER) {
+        return wasm::worker_main(&argv[2..]);
     }
     let cleanup = Cleanup::default();
     let ended = start(&argv, &cleanup).unwrap_or_else(|failure| {
@@ -58,7 +62,11 @@ pub fn main() -> ExitCode {
 }
 
 fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
-    let signals = Arc::new(Watcher::start(cleanup.clone()).or_internal()?);
+    let signals = signals::watch(cleanup.clone()).or_internal()?;
+    if argv.get(1).is_some_and(|word| word == worker::WORD) {
+        commands::batch::worker(cleanup).or_internal()?;
+        return Ok(ExitStatus::Success);
+    }
     let environment = Environment::of_process().or_internal()?;
     let context = Context { environment, cleanup: cleanup.clone(), signals };
     if let Some(invocation) = commands::file::recognize(argv) {
@@ -74,6 +82,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
             let order = matches.subcommand_matches("run").map(commands::run::argument_order).unwrap_or_default();
             commands::run::run(&context, &args, &order)
         }
+        Command::Batch(args) => commands::batch::run(&context, &args),
         Command::Inspect(args) => commands::inspect::run(&context, &args),
         Command::Doc(args) => commands::doc::run(&context, &args),
         Command::Build(args) => commands::build::run(&context, &args),

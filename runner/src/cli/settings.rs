@@ -70,9 +70,26 @@ pub(crate) fn policy(
         memory: limit_args.max_memory,
         output: limit_args.max_output,
         processes: limit_args.max_processes,
+        module: limit_args.max_module,
+        compile_time: limit_args.compile_time,
+        compile_memory: limit_args.compile_memory,
     }
     .apply(&mut limits);
     Ok((policy, limits))
+}
+
+/// Adds what a job of a batch is granted beside the batch's own.
+///
+/// # Errors
+///
+/// A grant that is wrong or names what is not there.
+pub(crate) fn add_job_policy(
+    policy: &mut Policy,
+    limits: &mut Limits,
+    environment: &Environment,
+    file: &PolicyFile,
+) -> anyhow::Result<()> {
+    add_grants(policy, limits, environment, "job", file).context("wrong `policy` of a job")
 }
 
 fn in_switch(switch: &str, value: &OsStr) -> String {
@@ -89,13 +106,23 @@ fn add_file(
     let source = format!("policy file {}", path.display());
     let in_file = || format!("wrong policy file `{}`", path.display());
     let file = PolicyFile::parse(text).with_context(in_file)?;
+    add_grants(policy, limits, environment, &source, &file).with_context(in_file)
+}
+
+fn add_grants(
+    policy: &mut Policy,
+    limits: &mut Limits,
+    environment: &Environment,
+    source: &str,
+    file: &PolicyFile,
+) -> anyhow::Result<()> {
     for (access, paths) in [(Access::Read, &file.allow.read), (Access::Write, &file.allow.write)] {
         for grant in paths {
-            add_path(policy, environment, grant.as_ref(), access, &source).with_context(in_file)?;
+            add_path(policy, environment, grant.as_ref(), access, source)?;
         }
     }
     for variable in &file.allow.env {
-        add_env(policy, environment, variable.as_ref(), &source).with_context(in_file)?;
+        add_env(policy, environment, variable.as_ref(), source)?;
     }
     if let Some(level) = file.min_confinement {
         policy.require_confinement(level, &source);
@@ -129,18 +156,18 @@ fn add_path(
         bail!("the path behind `::` must be absolute, as the module sees it");
     }
     let guest = crate::sandbox::policy::normalize(Path::new(&guest)).to_string_lossy().into_owned();
-    let (host, shape) = settle(&host)?;
+    let (host, shape) = settle(&host, access)?;
     policy.allow_path(PathGrant { host, shape, guest, access, source: source.to_owned() })?;
     Ok(())
 }
 
 /// Follows the links of a path that is to be granted, once and for all: what they lead to later is not granted. What
-/// is not there yet is a name in its directory.
-fn settle(path: &Path) -> anyhow::Result<(PathBuf, Shape)> {
+/// is not there yet is a name in its directory, if it is to be made; to read, it must be there.
+fn settle(path: &Path, access: Access) -> anyhow::Result<(PathBuf, Shape)> {
     match path.canonicalize() {
         Ok(real) if real.is_dir() => Ok((real, Shape::Directory)),
         Ok(real) => Ok((real, Shape::Name)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && access == Access::Write => {
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error.into()) };
             let parent = parent.canonicalize().with_context(|| format!("failed to look at `{}`", parent.display()))?;
             Ok((parent.join(name), Shape::Name))

@@ -2,12 +2,15 @@
 //! process as it would have without us, so that a shell sees the usual status. SIGXCPU, which the kernel sends when
 //! all of the processor time is used, is no other.
 //!
+//! A batch asks to be told first: it finishes what runs, and ends by the signal when it is done. A second signal ends
+//! it at once.
+//!
 //! A thread waits for them. It can be paused: handlers stay, and what arrives meanwhile is acted on afterwards.
 
-use std::io;
+use std::io::{self, PipeReader, PipeWriter, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
@@ -15,41 +18,68 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
+use crate::cli::Context;
 use crate::sandbox::cleanup::Cleanup;
 
 /// What handlers write to and the thread reads from.
 type Delivery = SignalDelivery<UnixStream, SignalOnly>;
 
-/// Waits for signals.
-#[derive(Debug)]
-pub(crate) struct Watcher {
-    cleanup: Cleanup,
-    /// Wakes the thread to be paused.
-    wake: Arc<OwnedFd>,
-    state: Mutex<State>,
+/// The thread that waits for signals, seen from the others.
+#[derive(Debug, Clone)]
+pub(crate) struct SignalWatch {
+    shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
-enum State {
-    Watching(JoinHandle<Delivery>),
+struct Shared {
+    cleanup: Cleanup,
+    /// Wakes the thread to be paused.
+    wake: OwnedFd,
+    waiting: Mutex<Waiting>,
+    telling: Mutex<Telling>,
+}
+
+#[derive(Debug)]
+enum Waiting {
+    Thread(JoinHandle<Delivery>),
     Paused(Delivery),
     /// The thread could not be started.
     Lost,
 }
 
-impl Watcher {
-    /// Installs the handlers and starts the thread.
+#[derive(Debug, Default)]
+struct Telling {
+    /// Who wants to be told of the first signal.
+    told: Option<PipeWriter>,
+    /// The first signal, when somebody was told of it.
+    stopped_by: Option<i32>,
+}
+
+/// Starts the thread that waits for signals.
+///
+/// # Errors
+///
+/// A process that may not install handlers, or not start threads.
+pub(crate) fn watch(cleanup: Cleanup) -> io::Result<SignalWatch> {
+    let (read, write) = UnixStream::pair()?;
+    let delivery = Delivery::with_pipe(read, write, SignalOnly, [SIGINT, SIGTERM, SIGHUP, SIGXCPU])?;
+    let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+    let waiting = Mutex::new(Waiting::Paused(delivery));
+    let watch = SignalWatch { shared: Arc::new(Shared { cleanup, wake, waiting, telling: Mutex::default() }) };
+    watch.resume()?;
+    Ok(watch)
+}
+
+impl SignalWatch {
+    /// Returns a pipe that becomes readable when the first signal comes, which does nothing else then.
     ///
     /// # Errors
     ///
-    /// A process that may not install handlers, or not start threads.
-    pub(crate) fn start(cleanup: Cleanup) -> io::Result<Self> {
-        let (read, write) = UnixStream::pair()?;
-        let delivery = Delivery::with_pipe(read, write, SignalOnly, [SIGINT, SIGTERM, SIGHUP, SIGXCPU])?;
-        let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let watcher = Self { cleanup, wake, state: Mutex::new(State::Paused(delivery)) };
-        watcher.resume()?;
-        Ok(watcher)
+    /// A pipe that cannot be made.
+    pub(crate) fn stop_gracefully(&self) -> io::Result<PipeReader> {
+        let (reader, writer) = io::pipe()?;
+        self.shared.telling().told = Some(writer);
+        Ok(reader)
     }
 
     /// Ends the thread. No signal is lost; one that was being acted on ends the process in here.
@@ -58,11 +88,12 @@ impl Watcher {
     ///
     /// A thread that cannot be woken or that panicked.
     pub(crate) fn pause(&self) -> io::Result<()> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        *state = match std::mem::replace(&mut *state, State::Lost) {
-            State::Watching(thread) => {
-                rustix::io::write(&self.wake, &1_u64.to_ne_bytes())?;
-                State::Paused(thread.join().map_err(|_| io::Error::other("the thread that waits for signals is gone"))?)
+        let mut waiting = self.shared.waiting();
+        *waiting = match std::mem::replace(&mut *waiting, Waiting::Lost) {
+            Waiting::Thread(thread) => {
+                rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes())?;
+                let gone = |_| io::Error::other("the thread that waits for signals is gone");
+                Waiting::Paused(thread.join().map_err(gone)?)
             }
             other => other,
         };
@@ -75,12 +106,12 @@ impl Watcher {
     ///
     /// A process that may not start threads.
     pub(crate) fn resume(&self) -> io::Result<()> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        *state = match std::mem::replace(&mut *state, State::Lost) {
-            State::Paused(delivery) => {
-                let (cleanup, wake) = (self.cleanup.clone(), Arc::clone(&self.wake));
-                let watch = move || watch(delivery, &cleanup, &wake);
-                State::Watching(thread::Builder::new().name("signals".to_owned()).spawn(watch)?)
+        let mut waiting = self.shared.waiting();
+        *waiting = match std::mem::replace(&mut *waiting, Waiting::Lost) {
+            Waiting::Paused(delivery) => {
+                let shared = Arc::clone(&self.shared);
+                let spawn = thread::Builder::new().name("signals".to_owned()).spawn(move || shared.wait(delivery));
+                Waiting::Thread(spawn?)
             }
             other => other,
         };
@@ -88,23 +119,61 @@ impl Watcher {
     }
 }
 
-/// Waits for signals until it is woken.
-fn watch(mut delivery: Delivery, cleanup: &Cleanup, wake: &OwnedFd) -> Delivery {
-    loop {
-        if let Some(signal) = delivery.pending().next() {
-            cleanup.undo_all();
-            // Returns only when the signal's default is to be ignored, which is true of none of these.
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
-        }
-        let mut woken = [0; 8];
-        if rustix::io::read(wake, &mut woken).is_ok() {
-            return delivery;
-        }
-        let read = delivery.get_read().as_fd();
-        let mut descriptors = [PollFd::from_borrowed_fd(read, PollFlags::IN), PollFd::new(wake, PollFlags::IN)];
-        // Interrupted by a signal, as like as not the one that is waited for: look again.
-        let _ = poll(&mut descriptors, None);
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn telling(&self) -> MutexGuard<'_, Telling> {
+        self.telling.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells who wants to be told; returns whether there was somebody.
+    fn tell(&self, signal: i32) -> bool {
+        let mut telling = self.telling();
+        match telling.told.take() {
+            Some(mut pipe) => {
+                telling.stopped_by = Some(signal);
+                // A reader that is gone has nothing more to finish.
+                drop(pipe.write_all(b"s"));
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Waits for signals until it is woken.
+    fn wait(&self, mut delivery: Delivery) -> Delivery {
+        loop {
+            for signal in delivery.pending() {
+                if !self.tell(signal) {
+                    end(&self.cleanup, signal);
+                }
+            }
+            if rustix::io::read(&self.wake, &mut [0; 8]).is_ok() {
+                return delivery;
+            }
+            let read = delivery.get_read().as_fd();
+            let mut descriptors =
+                [PollFd::from_borrowed_fd(read, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
+            // Interrupted by a signal, as like as not the one that is waited for: look again.
+            let _ = poll(&mut descriptors, None);
+        }
+    }
+}
+
+/// Ends the process by the signal that it was told to stop by.
+pub(crate) fn end_as_stopped(context: &Context) {
+    let signal = context.signals.shared.telling().stopped_by;
+    if let Some(signal) = signal {
+        end(&context.cleanup, signal);
+    }
+}
+
+fn end(cleanup: &Cleanup, signal: i32) {
+    cleanup.undo_all();
+    // Returns only when the signal's default is to be ignored, which is true of none of these.
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
 #[cfg(test)]
@@ -113,14 +182,14 @@ mod tests {
 
     #[test]
     fn it_can_be_paused_and_resumed_again_and_again() {
-        let watcher = Watcher::start(Cleanup::default()).unwrap();
+        let watch = watch(Cleanup::default()).unwrap();
         for _ in 0..50 {
-            watcher.pause().unwrap();
-            watcher.pause().unwrap();
-            assert!(matches!(*watcher.state.lock().unwrap(), State::Paused(_)));
-            watcher.resume().unwrap();
-            watcher.resume().unwrap();
-            assert!(matches!(*watcher.state.lock().unwrap(), State::Watching(_)));
+            watch.pause().unwrap();
+            watch.pause().unwrap();
+            assert!(matches!(*watch.shared.waiting(), Waiting::Paused(_)));
+            watch.resume().unwrap();
+            watch.resume().unwrap();
+            assert!(matches!(*watch.shared.waiting(), Waiting::Thread(_)));
         }
     }
 }

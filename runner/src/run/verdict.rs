@@ -4,10 +4,11 @@
 use crate::contract::result::ResultLines;
 use crate::contract::{ModuleResult, RawOutput};
 use crate::kinds::Prepared;
-use crate::run::RunRequest;
-use crate::run::confine::Shortfall;
 use crate::run::report::{Report, Status};
+use crate::run::{RunError, RunRequest};
+use crate::sandbox;
 use crate::sandbox::invocation::{Confinement, Denial, Exit, LimitHit, LimitKind, Outcome};
+use crate::sandbox::wasm::WasmError;
 
 /// From here on an exit code is how a shell reports death by a signal.
 const SIGNAL_BASE: i32 = 128;
@@ -38,6 +39,25 @@ pub(super) fn reach(report: &mut Report, outcome: &Outcome, prepared: &Prepared,
     let lines = if request.last_json_line { ResultLines::LastJsonLine } else { ResultLines::Ansible };
     let result = ModuleResult::parse_lines(&raw, lines);
     (report.status, report.result) = judge(outcome, result, &raw);
+}
+
+/// Fills in the result and the status of a run that was not started.
+pub(super) fn not_started(report: &mut Report, error: RunError) {
+    report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
+    report.status = Status::Failed;
+    match &error {
+        RunError::Wasm(WasmError::Limit(limit)) => {
+            report.result = ModuleResult::runner_failure(&limit.to_string(), None);
+            (report.status, report.limit) = (Status::Limit, Some(limit.hit()));
+        }
+        RunError::Unconfined(shortfall) => {
+            let reached = shortfall.reached.clone();
+            report.status = Status::Denied;
+            report.denials = vec![shortfall.denial.clone()];
+            report.confinement = Confinement { level: reached.level, layers: reached.layers };
+        }
+        _ => report.error = Some(error),
+    }
 }
 
 fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (Status, ModuleResult) {
@@ -76,7 +96,7 @@ fn status_of(result: &ModuleResult) -> Status {
     }
 }
 
-fn limit_message(hit: LimitHit) -> String {
+pub(super) fn limit_message(hit: LimitHit) -> String {
     let (what, switch) = match hit.kind {
         LimitKind::Wall => ("ran longer than its wall-clock limit", "--timeout"),
         LimitKind::Cpu => ("used more than its limit of processor time", "--cpu-time"),
@@ -96,14 +116,6 @@ fn limit_message(hit: LimitHit) -> String {
         _ => hit.allowed.to_string(),
     };
     format!("the module {what}, {allowed}; `{switch}` sets another")
-}
-
-/// Fills in the report of a run that the kernel would confine less than the policy asks for.
-pub(super) fn unconfined(report: &mut Report, shortfall: Shortfall) {
-    report.status = Status::Denied;
-    report.result = ModuleResult::runner_failure(&shortfall.message, None);
-    report.denials = vec![shortfall.denial];
-    report.confinement = Confinement { level: shortfall.reached.level, layers: shortfall.reached.layers };
 }
 
 /// Says what was denied and how to allow it.

@@ -10,6 +10,7 @@
 //! directories and files.
 
 mod calls;
+mod capabilities;
 mod landlock;
 mod level;
 mod plan;
@@ -31,10 +32,18 @@ pub use self::rlimits::ProcessLimits;
 pub struct Reached {
     /// The level, see [`describe`].
     pub level: u8,
-    /// What is in force, strongest first: `landlock-7`, `seccomp`, `rlimits`, `no-new-privs`.
+    /// What is in force, strongest first: `landlock-7`, `seccomp`, `rlimits`, `capabilities`,
+    /// `no-new-privs`.
     pub layers: Vec<String>,
     /// What the kernel did not give, each with its cause.
     pub missing: Vec<String>,
+}
+
+impl Reached {
+    /// Returns what an operator should know: what the kernel did not give.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        self.missing.iter().map(|missing| format!("the kernel does not confine the module fully: {missing}"))
+    }
 }
 
 /// Why a process was not confined. A kernel that gives less than was planned is none of these, but a lower level.
@@ -89,7 +98,8 @@ pub fn confine_thread(plan: &Plan) -> Result<Reached, KernelError> {
     // 2. What can fail for want of a path or of memory, while nothing is refused yet.
     let ruleset = landlock::prepare(plan)?;
     let filter = seccomp::compile(plan.profile, &plan.net);
-    // 3. The limits of the process.
+    // 3. The rights of root that a guest has no use for, and the limits of the process.
+    let capabilities = capabilities::reduce(plan).map_err(|error| format!("capabilities: {error}"));
     let limits = plan.limits.as_ref().map(|limits| limits.apply().map_err(|error| format!("limits: {error}")));
     // 4. The walls. The filter is the last: it refuses what raises a limit again.
     let landlock = ruleset.and_then(landlock::Prepared::restrict);
@@ -97,7 +107,7 @@ pub fn confine_thread(plan: &Plan) -> Result<Reached, KernelError> {
 
     let mut reached = Reached::default();
     let complete = landlock.as_ref().is_ok_and(|landlock| landlock.complete);
-    let process = no_new_privs.is_ok() && !matches!(limits, Some(Err(_)));
+    let process = no_new_privs.is_ok() && capabilities.is_ok() && !matches!(limits, Some(Err(_)));
     reached.level = level::of(complete && seccomp.is_ok(), process);
     match landlock {
         Ok(landlock) => {
@@ -114,6 +124,7 @@ pub fn confine_thread(plan: &Plan) -> Result<Reached, KernelError> {
     if let Some(limits) = limits {
         note("rlimits", limits);
     }
+    note("capabilities", capabilities);
     note("no-new-privs", no_new_privs);
     Ok(reached)
 }

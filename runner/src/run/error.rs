@@ -1,0 +1,49 @@
+//! Why a module could not be started.
+
+use crate::kinds::{PrepareError, detect};
+use crate::run::confine::Shortfall;
+use crate::sandbox::kernel::KernelError;
+use crate::sandbox::native::NativeError;
+use crate::sandbox::scratch::ScratchError;
+use crate::sandbox::wasm::WasmError;
+
+/// Why a module could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The bytes are not what the caller takes them for, or are never run.
+    #[error("failed to recognise the module")]
+    Detect(#[from] detect::DetectError),
+    /// A kind that is not supported, or an interpreter line that is wrong.
+    #[error("failed to prepare the module")]
+    Prepare(#[from] PrepareError),
+    /// No temporary directory.
+    #[error("failed to make a temporary directory")]
+    Scratch(#[from] ScratchError),
+    /// The engine could not load or start it.
+    #[error("failed to load the module")]
+    Wasm(#[from] WasmError),
+    /// No process could be started.
+    #[error("failed to start the module")]
+    Native(#[from] NativeError),
+    /// The process could not be confined.
+    #[error("failed to confine the module")]
+    Kernel(#[from] KernelError),
+    /// The threads that are in the way could not be ended, or not be started again.
+    #[error("failed to stop and start the threads of modbox")]
+    Threads(#[source] std::io::Error),
+    /// The kernel gives less than the policy asks for. No error of a report, which says that the run was denied.
+    #[error("{}", .0.message)]
+    Unconfined(Box<Shortfall>),
+}
+
+impl RunError {
+    /// Returns whether the fault is modbox's or this machine's, and not the module's.
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        match self {
+            Self::Detect(_) | Self::Prepare(_) | Self::Unconfined(_) => false,
+            Self::Scratch(_) | Self::Native(_) | Self::Kernel(_) | Self::Threads(_) => true,
+            Self::Wasm(error) => error.is_internal(),
+        }
+    }
+}
