@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::cli::args::{GrantArgs, LimitArgs};
+use crate::cli::audit;
 use crate::cli::environment::Environment;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::{Access, EnvGrant, LimitOverrides, PathGrant, Policy, PolicyFile, Shape};
@@ -61,6 +62,7 @@ pub(crate) fn policy(
             }
         }
     }
+    grants.audit.iter().for_each(|path| policy.add_audit(environment.cwd.join(path)));
     LimitOverrides {
         timeout: limit_args.timeout,
         cpu_time: limit_args.cpu_time,
@@ -95,6 +97,9 @@ fn add_file(
         add_env(policy, environment, variable.as_ref(), &source).with_context(in_file)?;
     }
     file.limits.apply(limits);
+    if let Some(audit) = &file.audit {
+        audit::add_of_file(policy, audit).with_context(in_file)?;
+    }
     Ok(())
 }
 

@@ -3,9 +3,11 @@
 //! detect → check against the policy → prepare → sandbox → parse. Whatever the module does ends as a
 //! [`Report`] with a well-formed result; what keeps it from starting does, too.
 
+pub mod audit;
 mod designation;
 pub mod locate;
 mod metadata;
+pub mod no_log;
 mod report;
 mod verdict;
 

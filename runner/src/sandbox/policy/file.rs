@@ -6,6 +6,7 @@
 //!   write: [/srv/app]
 //!   env: [LANG, STAGE=test]
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
+//! audit: /var/log/modbox.jsonl
 //! ```
 //!
 //! Only what is enforced can be written: a key for something that modbox does not do yet is an unknown
@@ -25,6 +26,8 @@ pub struct PolicyFile {
     pub allow: Allow,
     /// The limits that differ from the defaults.
     pub limits: LimitOverrides,
+    /// A file that gets a line of every run; absolute.
+    pub audit: Option<String>,
 }
 
 /// The grants of a policy file.
