@@ -29,11 +29,6 @@ impl Secrets {
         self.texts.insert(at, secret);
     }
 
-    /// Returns how many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.texts.len()
-    }
-
     /// Returns a text without the secrets.
     #[must_use]
     pub fn mask_text(&self, text: &str) -> String {

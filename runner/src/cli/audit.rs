@@ -8,7 +8,7 @@ use anyhow::ensure;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::{Context, output};
 use crate::run::audit::{AuditError, AuditLog, AuditedRun, PendingRecord};
-use crate::run::{Report, RunRequest};
+use crate::run::{Module, Report, RunRequest};
 use crate::sandbox::policy::Policy;
 
 /// The audit log of a command, if any was asked for.
@@ -50,8 +50,13 @@ impl Audit {
     }
 
     /// Checks that a run can be audited, just before it starts.
-    pub(crate) fn start(&self, context: &Context, request: &RunRequest<'_>) -> Result<PendingAudit, Failure> {
-        let start = |log: &Arc<AuditLog>| log.start(&AuditedRun::of(request), &context.cleanup);
+    pub(crate) fn start(
+        &self,
+        context: &Context,
+        module: &Module,
+        request: &RunRequest<'_>,
+    ) -> Result<PendingAudit, Failure> {
+        let start = |log: &Arc<AuditLog>| log.start(&AuditedRun::of(module, request), &context.cleanup);
         self.0.as_ref().map(start).transpose().map(PendingAudit).map_err(failure)
     }
 }

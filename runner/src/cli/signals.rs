@@ -1,9 +1,10 @@
 //! SIGINT, SIGTERM and SIGHUP: everything that may not be left behind is undone, then the signal ends the
 //! process as it would have without us, so that a shell sees the usual status.
 
+use std::sync::Arc;
 use std::thread;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::sandbox::cleanup::Cleanup;
@@ -14,6 +15,8 @@ use crate::sandbox::cleanup::Cleanup;
 ///
 /// A process that may not install handlers.
 pub(crate) fn watch(cleanup: Cleanup) -> std::io::Result<()> {
+    // A file that may not grow is an error where it is written, such as in the audit log, and not the end.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Some(signal) = signals.forever().next() {

@@ -17,7 +17,7 @@ use crate::cli::commands::run;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::{Context, output, settings};
 use crate::contract::{Dict, ModuleResult, Value, args};
-use crate::run::{Arguments, Report, RunRequest, locate};
+use crate::run::{Arguments, Module, Report, RunRequest, locate};
 
 /// Ansible puts this before the file's name when it copies a module.
 const ANSIBLE_PREFIX: &str = "AnsiballZ_";
@@ -88,11 +88,10 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Resul
     let audit = Audit::open(&policy)?;
     let file = audit.loaded(&invocation.file, locate::read(&invocation.file).or_unavailable())?;
     let name = name(&args, &invocation.file);
+    let module = Module::new(file, None);
     let request = RunRequest {
-        file: &file,
         name: &name,
         arguments: Arguments::Complete(args),
-        kind: None,
         policy: &policy,
         limits: &limits,
         interpreters: &std::collections::BTreeMap::new(),
@@ -100,8 +99,8 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Resul
         stdin_args: false,
         keep_files: false,
     };
-    let pending = audit.start(context, &request)?;
-    let report = run::runner(context, None).run(&request);
+    let pending = audit.start(context, &module, &request)?;
+    let report = run::runner(context, None).run(&module, &request);
     let audited = pending.finish(&report);
     Ok((report, audited))
 }

@@ -1,14 +1,10 @@
 //! A run's arguments as the audit log shows them: masked, without the internal ones, and bounded.
 
-use std::fmt::Write as _;
-
-use modbox_argument_spec::{ArgumentSpec, Logged, Secrets};
+use modbox_argument_spec::{ArgumentSpec, Secrets};
 use modbox_python_json::{Dict, Value, encode};
-use sha2::{Digest, Sha256};
 
 use crate::contract::args::RESERVED_PREFIX;
-use crate::kinds;
-use crate::run::{WasmInfo, wasm_bytes};
+use crate::run::{Module, WasmInfo, digest};
 
 /// What stands for arguments that must not be shown.
 pub(super) const MASKED: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";
@@ -19,28 +15,29 @@ pub(super) const MAX_TEXT: usize = 4 << 10;
 /// Bytes of JSON that all arguments may have together.
 const MAX_ARGUMENTS: usize = 64 << 10;
 
-/// Masks and bounds the arguments that a caller gave to a module with these bytes.
-pub(super) fn shown(module: &[u8], arguments: &Dict, no_log: bool) -> (Value, Secrets) {
+/// Masks and bounds the arguments that a caller gave to a module. Returns what is secret beside them.
+pub(super) fn shown(module: &Module, arguments: &Dict, no_log: bool) -> (Value, Secrets) {
     let given = arguments.iter().filter(|(key, _)| !key.starts_with(RESERVED_PREFIX));
     let given: Dict = given.map(|(key, value)| (key.clone(), value.clone())).collect();
-    let spec = spec(module);
-    let Logged { arguments, secrets } = spec.clone().unwrap_or_default().logged(&given);
-    if no_log || spec.is_none() {
+    let undeclared = ArgumentSpec::default();
+    let declared = match module.metadata() {
+        Some(metadata) => Some(&metadata.argument_spec),
+        None => declares_nothing(module).then_some(&undeclared),
+    };
+    let logged = declared.unwrap_or(&undeclared).logged(&given);
+    if no_log || declared.is_none() {
         let hidden = given.into_keys().map(|key| (key, MASKED.into())).collect();
-        return (bounded(hidden), secrets);
+        return (bounded(hidden), logged.secrets);
     }
-    (bounded(arguments), secrets)
+    (bounded(logged.arguments), logged.secrets)
 }
 
-/// What the module declares; nothing for the kinds that declare nothing. `None` when it declares something that cannot be
-/// read: then there is no telling what is secret.
-fn spec(module: &[u8]) -> Option<ArgumentSpec> {
-    match wasm_bytes(module) {
-        None => Some(ArgumentSpec::default()),
-        Some(_) => {
-            let metadata = WasmInfo::parse(kinds::skip_shebang(module)).and_then(|info| info.metadata()).ok()?;
-            Some(metadata.map(|metadata| metadata.argument_spec).unwrap_or_default())
-        }
+/// Returns whether a module without metadata is one that has none. What cannot be read may say what is secret.
+fn declares_nothing(module: &Module) -> bool {
+    match module.detection() {
+        Ok(found) if found.kind.is_wasm() => WasmInfo::parse(module.bytes()).is_ok_and(|info| info.metadata.is_none()),
+        Ok(_) => true,
+        Err(_) => false,
     }
 }
 
@@ -63,11 +60,12 @@ fn cut(value: Value) -> Value {
 
 fn cut_text(text: &str) -> Value {
     let head = &text[..text.floor_char_boundary(MAX_TEXT)];
-    [("cut", Value::from(head)), ("bytes", (text.len() as u64).into()), ("sha256", sha256(text).into())].into()
+    [("cut", Value::from(head)), ("bytes", (text.len() as u64).into()), ("sha256", digest(text.as_bytes()).into())]
+        .into()
 }
 
 fn omitted(text: &str) -> Value {
-    [("omitted_bytes", Value::from(text.len() as u64)), ("sha256", sha256(text).into())].into()
+    [("omitted_bytes", Value::from(text.len() as u64)), ("sha256", digest(text.as_bytes()).into())].into()
 }
 
 /// Cuts a text of one line in place.
@@ -78,17 +76,15 @@ pub(super) fn shortened(text: &str) -> String {
     }
 }
 
-pub(super) fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::ModuleFile;
     use modbox_python_json::decode;
+
+    fn module(bytes: &[u8]) -> Module {
+        Module::new(ModuleFile { path: "module".into(), bytes: bytes.into() }, None)
+    }
 
     fn args(json: &str) -> Dict {
         decode(json).unwrap().as_dict().unwrap().clone()
@@ -97,16 +93,16 @@ mod tests {
     #[test]
     fn internal_arguments_are_left_out_and_no_log_hides_all_values() {
         let given = args(r#"{"name": "x", "password": "p", "_ansible_no_log": true}"#);
-        let (value, _) = shown(b"#!/bin/sh\n# WANT_JSON\n", &given, false);
+        let (value, _) = shown(&module(b"#!/bin/sh\n# WANT_JSON\n"), &given, false);
         assert_eq!(encode(&value), format!(r#"{{"name": "x", "password": "{MASKED}"}}"#));
-        let (value, _) = shown(b"#!/bin/sh\n# WANT_JSON\n", &given, true);
+        let (value, _) = shown(&module(b"#!/bin/sh\n# WANT_JSON\n"), &given, true);
         assert_eq!(encode(&value), format!(r#"{{"name": "{MASKED}", "password": "{MASKED}"}}"#));
     }
 
     #[test]
     fn a_module_whose_declaration_cannot_be_read_has_everything_hidden() {
         let wasm = wat::parse_str(r#"(module (@custom "modbox:module" "{"))"#).unwrap();
-        let (value, _) = shown(&wasm, &args(r#"{"token": "x"}"#), false);
+        let (value, _) = shown(&module(&wasm), &args(r#"{"token": "x"}"#), false);
         assert_eq!(encode(&value), format!(r#"{{"token": "{MASKED}"}}"#));
     }
 
@@ -114,13 +110,13 @@ mod tests {
     fn long_texts_and_long_arguments_are_cut() {
         let text = "é".repeat(5000);
         let given = Dict::from_iter([("content".to_owned(), Value::from(text.as_str()))]);
-        let (value, _) = shown(b"", &given, false);
+        let (value, _) = shown(&module(b"#!/bin/sh\n"), &given, false);
         let content = value.as_dict().unwrap()["content"].as_dict().unwrap();
         assert_eq!(content["bytes"], Value::from(10_000_u64));
         assert_eq!(content["cut"].as_str().unwrap().len(), MAX_TEXT);
-        assert_eq!(content["sha256"], Value::from(sha256(&text)));
+        assert_eq!(content["sha256"], Value::from(digest(text.as_bytes())));
         let many: Dict = (0..10_000).map(|n| (format!("key{n}"), Value::from(1_u64))).collect();
-        let (value, _) = shown(b"", &many, false);
+        let (value, _) = shown(&module(b"#!/bin/sh\n"), &many, false);
         assert!(encode(&value).len() < 200 && value.as_dict().unwrap().contains_key("omitted_bytes"));
     }
 }

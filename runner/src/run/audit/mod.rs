@@ -46,6 +46,7 @@ impl AuditLog {
             let file = AuditFile::open(path)?;
             // One file by two names gets one line.
             if !files.iter().any(|other| other.is_same(&file)) {
+                tracing::debug!(file = %path.display(), "opened an audit file");
                 files.push(file);
             }
         }

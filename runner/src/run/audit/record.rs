@@ -14,7 +14,7 @@ use crate::run::audit::arguments::{self, MASKED, shortened};
 use crate::run::audit::who::Who;
 use crate::run::no_log::censored;
 use crate::run::report::{confinement_value, denial_value, grant_value, limit_value, usage_value};
-use crate::run::{Arguments, Report, RunRequest, digest};
+use crate::run::{Arguments, Module, Report, RunRequest, digest};
 use crate::sandbox::chain;
 use crate::sandbox::invocation::{Confinement, Denial, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
@@ -45,12 +45,10 @@ const LIMITS: [LimitKind; 11] = [
 /// What the audit log is told of a run before it starts.
 #[derive(Debug)]
 pub struct AuditedRun<'a> {
-    /// The module's file, as it was named.
-    pub path: &'a Path,
-    /// The module's name.
+    /// The module.
+    pub module: &'a Module,
+    /// Its name.
     pub name: &'a str,
-    /// Its bytes.
-    pub bytes: &'a [u8],
     /// The arguments, with or without internal ones.
     pub arguments: &'a Dict,
     /// Whether the module was asked to change nothing.
@@ -66,7 +64,7 @@ pub struct AuditedRun<'a> {
 impl<'a> AuditedRun<'a> {
     /// Takes what the log needs from a request.
     #[must_use]
-    pub fn of(request: &'a RunRequest<'_>) -> Self {
+    pub fn of(module: &'a Module, request: &'a RunRequest<'_>) -> Self {
         let (arguments, check_mode, no_log) = match &request.arguments {
             Arguments::Task { args, internal } => (args, internal.check_mode, internal.no_log),
             Arguments::Complete(args) => {
@@ -75,9 +73,8 @@ impl<'a> AuditedRun<'a> {
             }
         };
         Self {
-            path: &request.file.path,
+            module,
             name: request.name,
-            bytes: &request.file.bytes,
             arguments,
             check_mode,
             no_log,
@@ -98,10 +95,11 @@ pub(super) struct Record {
 impl Record {
     /// Notes what is known before a run: until it is completed, the line says that the run was interrupted.
     pub(super) fn new(run: &AuditedRun<'_>, who: &Who) -> Self {
-        let mut record = Self::not_loaded(run.path, who, SystemTime::now());
-        let (args, secrets) = arguments::shown(run.bytes, run.arguments, run.no_log);
+        let mut record = Self::not_loaded(run.module.path(), who, SystemTime::now());
+        let (args, secrets) = arguments::shown(run.module, run.arguments, run.no_log);
         (record.secrets, record.no_log) = (secrets, run.no_log);
-        record.put("module", module(run.path, Some(run.name), None, Some(&digest(run.bytes))));
+        let kind = run.module.detection().ok().map(|found| found.kind);
+        record.put("module", module(run.module.path(), Some(run.name), kind, Some(run.module.digest())));
         record.put("args", args);
         record.put("check_mode", run.check_mode.into());
         record.put("grants", record.grants(&run.grants));
@@ -148,9 +146,6 @@ impl Record {
     pub(super) fn complete(&mut self, report: &Report, exit: u8) {
         self.put("status", report.status.as_str().into());
         self.put("exit", u32::from(exit).into());
-        if let Some(Value::Dict(module)) = self.line.get_mut("module") {
-            module.insert("kind".to_owned(), report.module.kind.map(Kind::as_str).into());
-        }
         self.put("grants", self.grants(&report.grants));
         self.put("denials", self.denials(&report.denials));
         self.put("limit", report.limit.map(limit_value).into());
@@ -159,7 +154,7 @@ impl Record {
         let error = report.error.as_ref().map(|error| self.masked(&chain(error)));
         self.put("error", error.into());
         let result = if self.no_log { encode(&censored(&report.result)) } else { report.result.to_json() };
-        self.put("result_digest", format!("sha256:{}", arguments::sha256(&result)).into());
+        self.put("result_digest", format!("sha256:{}", digest(result.as_bytes())).into());
     }
 
     /// Returns the line, with its line end.

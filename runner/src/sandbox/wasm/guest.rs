@@ -6,19 +6,19 @@
 //! at the wall-clock limit. The thread is left behind then; the guest gets no further, because the epoch
 //! deadline has passed when the call returns.
 
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tracing::{debug, warn};
 use wasmtime::{Engine, Store};
 use wasmtime_wasi::p2::bindings::CommandPre;
 use wasmtime_wasi::{I32Exit, WasiCtx};
 
 use crate::sandbox::invocation::{Exit, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
-use crate::sandbox::wasm::engine::Ticking;
 use crate::sandbox::wasm::store::{self, Meter, State};
+use crate::sandbox::wasm::ticker::Ticking;
 use crate::sandbox::wasm::{WasmError, micros};
 
 /// How long a guest's thread may take to notice its limit by itself: a few ticks of the epoch.
@@ -33,7 +33,7 @@ pub(super) struct Guest {
     /// Whether it may have sockets to wait for.
     pub(super) network: bool,
     /// Keeps the epochs going while the guest runs.
-    pub(super) ticking: Arc<Ticking>,
+    pub(super) ticking: Ticking,
 }
 
 /// How a guest ended.
@@ -52,6 +52,7 @@ pub(super) struct Ended {
 pub(super) fn run(guest: Guest) -> Result<Ended, WasmError> {
     let timeout = guest.limits.timeout;
     let (sender, receiver) = mpsc::sync_channel(1);
+    debug!("the guest starts");
     let started = Instant::now();
     let spawned = thread::Builder::new().name("guest".to_owned()).spawn(move || {
         // Nobody listens any more when the wait is over.
@@ -61,6 +62,7 @@ pub(super) fn run(guest: Guest) -> Result<Ended, WasmError> {
     match receiver.recv_timeout(timeout.saturating_add(GRACE)) {
         Ok(ended) => ended,
         Err(RecvTimeoutError::Timeout) => {
+            warn!("the guest is blocked in a host call; its thread is left behind");
             let usage = Usage { wall_us: micros(started.elapsed()), ..Usage::default() };
             Ok(Ended { exit: Exit::Killed, hit: Some(LimitKind::Wall), usage, instantiate_us: 0 })
         }
