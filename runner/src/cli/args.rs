@@ -70,12 +70,10 @@ pub(crate) enum LogLevel {
     Trace,
 }
 
-/// How logs are written.
+/// How logs are written: for people, or one JSON object an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// For people, one line an event.
     Text,
-    /// For programs, one JSON object a line.
     Json,
 }
 

@@ -96,7 +96,7 @@ fn explain(argv: &[OsString], mut error: clap::Error) -> Result<ExitStatus, Fail
         let tip = format!("to run a module, use `modbox run {}`", output::clean(&word.to_string_lossy()));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
-    output::print_usage_error(&error);
+    output::print_usage_error(&error, argv);
     Ok(ExitStatus::Usage)
 }
 

@@ -1,6 +1,7 @@
 //! Prints: results and reports as JSON, a summary for people, errors with their causes. What came from a
 //! module is cleaned before it reaches a terminal.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
@@ -10,6 +11,7 @@ use modbox_python_json::{Value, encode, str as python_str};
 use similar::TextDiff;
 
 use crate::cli::args::OutputFormat;
+use crate::cli::clean::is_control;
 pub(crate) use crate::cli::clean::{clean, clean_line};
 use crate::run::no_log::{CENSORED, censored};
 use crate::run::{Report, Status};
@@ -92,15 +94,14 @@ pub(crate) fn print_note(note: &str) {
     print_stderr(&format!("modbox: {}\n", indented(&clean(note))));
 }
 
-/// Prints clap's complaint, which quotes the command line. Clap's own colours are lost when that has control characters.
-pub(crate) fn print_usage_error(error: &clap::Error) {
-    let plain = error.render().to_string();
-    let cleaned = clean(&plain);
-    if cleaned == plain {
+/// Prints clap's complaint, which quotes the command line. When that has control characters, clap's colours are lost
+/// with them: they look the same.
+pub(crate) fn print_usage_error(error: &clap::Error, argv: &[OsString]) {
+    if argv.iter().all(|word| word.to_string_lossy().chars().all(|c| !is_control(c))) {
         // Nothing can be done about a standard error that is gone.
         drop(error.print());
     } else {
-        print_stderr(&cleaned);
+        print_stderr(&clean(&error.render().to_string()));
     }
 }
 
@@ -184,7 +185,7 @@ fn push_diffs(text: &mut String, diff: &Value) {
             push_diff_lines(text, &prepared);
         }
         if let (Some(before), Some(after)) = (part("before"), part("after")) {
-            let header = |key: &str, default: &str| part(key).unwrap_or_else(|| default.to_owned());
+            let header = |key: &str, default: &str| part(key).map_or_else(|| default.to_owned(), |header| clean_line(&header));
             let (old, new) = (header("before_header", "before"), header("after_header", "after"));
             let unified = TextDiff::from_lines(before.as_str(), after.as_str())
                 .unified_diff()

@@ -241,6 +241,10 @@ fn write_patiently(file: &mut File, mut line: &[u8]) -> io::Result<()> {
                 // Whatever this says, the next write knows better.
                 let _ = poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(&timeout));
             }
+            // A broken pipe by that name is what ends a program whose output nobody wants, and no failure.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                return Err(io::Error::other("nobody reads it any more"));
+            }
             Err(error) => return Err(error),
         }
     }
