@@ -185,7 +185,8 @@ fn push_diffs(text: &mut String, diff: &Value) {
             push_diff_lines(text, &prepared);
         }
         if let (Some(before), Some(after)) = (part("before"), part("after")) {
-            let header = |key: &str, default: &str| part(key).map_or_else(|| default.to_owned(), |header| clean_line(&header));
+            let header =
+                |key: &str, default: &str| part(key).map_or_else(|| default.to_owned(), |header| clean_line(&header));
             let (old, new) = (header("before_header", "before"), header("after_header", "after"));
             let unified = TextDiff::from_lines(before.as_str(), after.as_str())
                 .unified_diff()

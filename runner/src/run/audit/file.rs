@@ -252,6 +252,7 @@ fn write_patiently(file: &mut File, mut line: &[u8]) -> io::Result<()> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests read files of their own making")]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
