@@ -41,12 +41,29 @@ impl Audit {
     pub(crate) fn loaded<T>(&self, module: &Path, loaded: Result<T, Failure>) -> Result<T, Failure> {
         if let (Some(log), Err(failure)) = (&self.0, &loaded) {
             let text = format!("{:#}", failure.error);
-            if let Err(error) = log.append_not_loaded(module, &text, failure.status as u8) {
+            if let Err(error) = log.append_not_loaded(module, &text, Some(failure.status as u8)) {
                 output::print_error(&failure.error);
                 return Err(error).or_internal();
             }
         }
         loaded
+    }
+
+    /// Notes a job whose module was not found or whose grants are wrong; returns what to say of it.
+    pub(crate) fn job_not_run(&self, module: &Path, message: String) -> String {
+        match self.0.as_ref().map(|log| log.append_not_loaded(module, &message, None)) {
+            Some(Err(error)) => format!("{message}; and {error}"),
+            _ => message,
+        }
+    }
+
+    /// Returns the log of a job under a policy of its own, which adds to the one of its batch.
+    pub(crate) fn of_job(&self, policy: &Policy) -> Result<Option<Arc<AuditLog>>, AuditError> {
+        match &self.0 {
+            Some(log) if log.paths().eq(policy.audit()) => log.check(policy).map(|()| Some(Arc::clone(log))),
+            None if policy.audit().is_empty() => Ok(None),
+            _ => AuditLog::open(policy),
+        }
     }
 
     /// Checks that a run can be audited, just before it starts.

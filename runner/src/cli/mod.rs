@@ -21,6 +21,8 @@ use clap::{CommandFactory, FromArgMatches};
 use self::args::{Cli, Command};
 use self::environment::Environment;
 use self::exit::{ExitStatus, Failure, OrExit};
+use self::signals::SignalWatch;
+use crate::batch::worker;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::native::launcher;
 
@@ -29,6 +31,7 @@ use crate::sandbox::native::launcher;
 pub(crate) struct Context {
     pub(crate) environment: Environment,
     pub(crate) cleanup: Cleanup,
+    pub(crate) signals: SignalWatch,
 }
 
 /// Runs the program and returns its exit status.
@@ -57,9 +60,13 @@ pub fn main() -> ExitCode {
 }
 
 fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
-    signals::watch(cleanup.clone()).or_internal()?;
+    let signals = signals::watch(cleanup.clone()).or_internal()?;
+    if argv.get(1).is_some_and(|word| word == worker::WORD) {
+        commands::batch::worker(cleanup).or_internal()?;
+        return Ok(ExitStatus::Success);
+    }
     let environment = Environment::of_process().or_internal()?;
-    let context = Context { environment, cleanup: cleanup.clone() };
+    let context = Context { environment, cleanup: cleanup.clone(), signals };
     if let Some(invocation) = commands::file::recognize(argv) {
         return commands::file::run(&context, &invocation);
     }
@@ -74,6 +81,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
             let order = matches.subcommand_matches("run").map(commands::run::argument_order).unwrap_or_default();
             commands::run::run(&context, &args, &order)
         }
+        Command::Batch(args) => commands::batch::run(&context, &args),
         Command::Inspect(args) => commands::inspect::run(&context, &args),
         Command::Doc(args) => commands::doc::run(&context, &args),
         Command::Build(args) => commands::build::run(&context, &args),

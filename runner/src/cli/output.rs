@@ -13,8 +13,7 @@ use similar::TextDiff;
 use crate::cli::args::OutputFormat;
 use crate::cli::clean::is_control;
 pub(crate) use crate::cli::clean::{clean, clean_line};
-use crate::run::no_log::{CENSORED, censored};
-use crate::run::{Report, Status};
+use crate::run::{CENSORED, Report, Status};
 
 /// Lines of unchanged text around a change.
 const DIFF_CONTEXT: usize = 3;
@@ -29,12 +28,12 @@ const MAX_SHOWN: usize = 4096;
 /// A standard output that cannot be written.
 pub(crate) fn print_report(report: &Report, format: OutputFormat, no_log: bool, verbosity: u8) -> anyhow::Result<()> {
     match format {
-        OutputFormat::Result if no_log => print_line(&encode(&censored(&report.result))),
+        OutputFormat::Result if no_log => print_line(&report.result.censored(CENSORED).to_json()),
         OutputFormat::Result => print_line(&report.result.to_json()),
         OutputFormat::Report => {
             let mut value = report.to_value();
             if no_log && let Value::Dict(entries) = &mut value {
-                entries.insert("result".to_owned(), censored(&report.result));
+                entries.insert("result".to_owned(), report.result.censored(CENSORED).into_dict().into());
             }
             print_line(&encode(&value))
         }
@@ -115,7 +114,7 @@ fn style_of(status: Status) -> Style {
         Status::Ok => AnsiColor::Green,
         Status::Changed => AnsiColor::Yellow,
         Status::Skipped => AnsiColor::Cyan,
-        Status::Failed | Status::Denied | Status::Limit | Status::Crashed => AnsiColor::Red,
+        Status::Failed | Status::Denied | Status::Limit | Status::Crashed | Status::Cancelled => AnsiColor::Red,
     };
     Style::new().bold().fg_color(Some(color.into()))
 }

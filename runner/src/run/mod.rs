@@ -9,10 +9,10 @@ mod error;
 pub mod locate;
 mod metadata;
 mod module;
-pub mod no_log;
 mod prepare;
 mod report;
 mod request;
+mod unfinished;
 mod verdict;
 
 use std::ffi::OsString;
@@ -25,15 +25,13 @@ pub use self::error::RunError;
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, wasm_bytes};
-pub use self::report::{ModuleFacts, Report, Status};
+pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 use crate::contract::ModuleResult;
 use crate::kinds::Kind;
 use crate::sandbox;
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{
-    Confinement, Denial, Invocation, Outcome, Program, Timing, Usage, WasmFormat, WasmProgram,
-};
+use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext};
 use crate::sandbox::scratch::{Scratch, ScratchRoot};
@@ -109,7 +107,7 @@ impl Runner {
     #[must_use]
     pub fn run(&self, module: &Module, request: &RunRequest<'_>) -> Report {
         let _span = info_span!("run", name = request.name).entered();
-        let mut report = new_report(module, request);
+        let mut report = Report::of_module(module, request.policy);
         for grant in &report.grants {
             debug!(capability = grant.capability, subject = grant.subject, source = grant.source, "granted");
         }
@@ -238,29 +236,6 @@ impl Runner {
             sandbox.on_compile(move || callback());
         }
         Ok(sandbox)
-    }
-}
-
-fn new_report(module: &Module, request: &RunRequest<'_>) -> Report {
-    Report {
-        module: ModuleFacts {
-            path: module.path().display().to_string(),
-            kind: None,
-            reason: String::new(),
-            digest: module.digest().to_owned(),
-        },
-        status: Status::Failed,
-        result: ModuleResult::runner_failure("the module was not started", None),
-        limit: None,
-        grants: request.policy.grants(),
-        denials: Vec::new(),
-        confinement: Confinement::default(),
-        usage: Usage::default(),
-        written: (0, 0),
-        timing: Timing::default(),
-        kept_files: None,
-        notes: Vec::new(),
-        error: None,
     }
 }
 

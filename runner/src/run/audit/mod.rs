@@ -13,15 +13,18 @@ mod file;
 mod record;
 mod who;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 pub use self::file::AuditError;
+use modbox_python_json::encode;
+
 use self::file::AuditFile;
 pub use self::record::AuditedRun;
 use self::record::Record;
 use self::who::Who;
+use crate::contract::{Dict, Value};
 use crate::run::Report;
 use crate::sandbox::cleanup::{Cleanup, UndoGuard};
 use crate::sandbox::policy::{Access, Policy};
@@ -30,6 +33,8 @@ use crate::sandbox::policy::{Access, Policy};
 #[derive(Debug)]
 pub struct AuditLog {
     files: Vec<AuditFile>,
+    /// As they were named, one file by two names twice.
+    named: Vec<PathBuf>,
     who: Who,
 }
 
@@ -53,7 +58,7 @@ impl AuditLog {
         if files.is_empty() {
             return Ok(None);
         }
-        let log = Self { files, who: Who::of_process() };
+        let log = Self { files, named: policy.audit().to_vec(), who: Who::of_process() };
         log.check(policy)?;
         Ok(Some(Arc::new(log)))
     }
@@ -101,10 +106,15 @@ impl AuditLog {
     /// # Errors
     ///
     /// A file that does not take the line.
-    pub fn append_not_loaded(&self, module: &Path, error: &str, exit: u8) -> Result<(), AuditError> {
+    pub fn append_not_loaded(&self, module: &Path, error: &str, exit: Option<u8>) -> Result<(), AuditError> {
         let mut record = Record::not_loaded(module, &self.who, SystemTime::now());
         record.fail(error, exit);
         self.append(&record.to_line())
+    }
+
+    /// Returns the files, as they were named.
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.named.iter()
     }
 
     fn append(&self, line: &str) -> Result<(), AuditError> {
@@ -134,6 +144,20 @@ impl PendingRecord {
             return Ok(());
         }
         self.shared.write(|record| record.complete(report, exit))
+    }
+
+    /// Writes the line of a run that another process reported, as the JSON object of that report. Nobody's exit status
+    /// tells how it went.
+    ///
+    /// # Errors
+    ///
+    /// A file that does not take the line; the others have it.
+    pub fn finish_as_written(self, report: &Dict) -> Result<(), AuditError> {
+        if self.cleanup.is_ending() {
+            return Ok(());
+        }
+        let result = encode(report.get("result").unwrap_or(&Value::Null));
+        self.shared.write(|record| record.complete_as_written(report, &result))
     }
 }
 

@@ -12,11 +12,10 @@ use modbox_python_json::{Dict, Value, encode};
 use crate::kinds::Kind;
 use crate::run::audit::arguments::{self, MASKED, shortened};
 use crate::run::audit::who::Who;
-use crate::run::no_log::censored;
-use crate::run::report::{confinement_value, denial_value, grant_value, limit_value, usage_value};
-use crate::run::{Arguments, Module, Report, RunRequest, digest};
+use crate::run::report::{confinement_value, grant_value, usage_value};
+use crate::run::{Arguments, CENSORED, Module, Report, RunRequest, digest};
 use crate::sandbox::chain;
-use crate::sandbox::invocation::{Confinement, Denial, LimitKind, Usage};
+use crate::sandbox::invocation::{Confinement, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Grant;
 
@@ -102,7 +101,8 @@ impl Record {
         record.put("module", module(run.module.path(), Some(run.name), kind, Some(run.module.digest())));
         record.put("args", args);
         record.put("check_mode", run.check_mode.into());
-        record.put("grants", record.grants(&run.grants));
+        let grants: Vec<Value> = run.grants.iter().map(grant_value).collect();
+        record.put("grants", record.listed(&grants, false));
         record.put("limits", limits(run.limits));
         record
     }
@@ -136,24 +136,32 @@ impl Record {
     }
 
     /// Notes why there was no run.
-    pub(super) fn fail(&mut self, error: &str, exit: u8) {
+    pub(super) fn fail(&mut self, error: &str, exit: Option<u8>) {
         self.put("status", "failed".into());
-        self.put("exit", u32::from(exit).into());
+        self.put("exit", exit.map(u32::from).into());
         self.put("error", self.masked(error).into());
     }
 
     /// Notes how the run went.
     pub(super) fn complete(&mut self, report: &Report, exit: u8) {
-        self.put("status", report.status.as_str().into());
+        let result = if self.no_log { report.result.censored(CENSORED).to_json() } else { report.result.to_json() };
+        if let Value::Dict(value) = report.to_value() {
+            self.complete_as_written(&value, &result);
+        }
         self.put("exit", u32::from(exit).into());
-        self.put("grants", self.grants(&report.grants));
-        self.put("denials", self.denials(&report.denials));
-        self.put("limit", report.limit.map(limit_value).into());
-        self.put("usage", usage_value(&report.usage, report.written));
-        self.put("confinement", confinement_value(&report.confinement));
         let error = report.error.as_ref().map(|error| self.masked(&chain(error)));
         self.put("error", error.into());
-        let result = if self.no_log { encode(&censored(&report.result)) } else { report.result.to_json() };
+    }
+
+    /// Notes how the run went, from a report that another process wrote, and the result in it as JSON.
+    pub(super) fn complete_as_written(&mut self, report: &Dict, result: &str) {
+        for key in ["status", "limit", "usage", "confinement"] {
+            self.put(key, report.get(key).cloned().unwrap_or_default());
+        }
+        for (key, hidden) in [("grants", false), ("denials", self.no_log)] {
+            let items = report.get(key).and_then(Value::as_list).unwrap_or_default();
+            self.put(key, self.listed(items, hidden));
+        }
         self.put("result_digest", format!("sha256:{}", digest(result.as_bytes())).into());
     }
 
@@ -171,22 +179,21 @@ impl Record {
         if self.no_log { MASKED.to_owned() } else { shortened(&self.secrets.mask_text(text)) }
     }
 
-    fn grants(&self, grants: &[Grant]) -> Value {
-        let one = |grant: &Grant| grant_value(&Grant { subject: self.masked_path(&grant.subject), ..grant.clone() });
-        listed(grants.iter().map(one))
-    }
-
-    /// The operator chose what to grant; only what is a secret elsewhere is taken out.
-    fn masked_path(&self, text: &str) -> String {
-        shortened(&self.secrets.mask_text(text))
-    }
-
-    fn denials(&self, denials: &[Denial]) -> Value {
-        let one = |denial: &Denial| {
-            let (subject, allow) = (self.masked(&denial.subject), self.masked(&denial.allow));
-            denial_value(&Denial { subject, allow, ..denial.clone() })
+    /// A list of grants or denials, bounded, without secrets; all of what they are about is `hidden` under `no_log`, when
+    /// it may have come from the arguments.
+    fn listed(&self, items: &[Value], hidden: bool) -> Value {
+        let text = |key: &str, text: &str| match hidden && matches!(key, "subject" | "allow") {
+            true => MASKED.to_owned(),
+            false => shortened(&self.secrets.mask_text(text)),
         };
-        listed(denials.iter().map(one))
+        let entry =
+            |(key, value): (&String, &Value)| (key.clone(), value.as_str().map(|value| text(key, value)).into());
+        let one = |item: &Value| item.as_dict().map(|item| Value::Dict(item.iter().map(entry).collect()));
+        let mut shown: Vec<Value> = items.iter().take(MAX_LISTED).filter_map(one).collect();
+        if items.len() > MAX_LISTED {
+            shown.push([("omitted", Value::from((items.len() - MAX_LISTED) as u64))].into());
+        }
+        Value::List(shown)
     }
 }
 
@@ -199,16 +206,6 @@ fn module(path: &Path, name: Option<&str>, kind: Option<Kind>, digest: Option<&s
         ("digest", digest.into()),
     ]
     .into()
-}
-
-/// A list of bounded length.
-fn listed(items: impl ExactSizeIterator<Item = Value>) -> Value {
-    let all = items.len();
-    let mut shown: Vec<Value> = items.take(MAX_LISTED).collect();
-    if all > MAX_LISTED {
-        shown.push([("omitted", Value::from((all - MAX_LISTED) as u64))].into());
-    }
-    Value::List(shown)
 }
 
 /// The limits in force, under the names that `usage` has.
