@@ -7,6 +7,7 @@
 //!   env: [LANG, STAGE=test]
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
 //! # and for compiling: module: 64MiB, compile-time: 1m, compile-memory: 2GiB
+//! audit: /var/log/modbox.jsonl
 //! ```
 //!
 //! Only what is enforced can be written: a key for something that modbox does not do yet is an unknown
@@ -26,6 +27,8 @@ pub struct PolicyFile {
     pub allow: Allow,
     /// The limits that differ from the defaults.
     pub limits: LimitOverrides,
+    /// A file that gets a line of every run; absolute.
+    pub audit: Option<String>,
 }
 
 /// The grants of a policy file.
