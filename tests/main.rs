@@ -45,6 +45,10 @@ mod modules;
 mod compile;
 // Compiled code is kept, checked and thrown away.
 mod cache;
+// A line for every run, and no run without one.
+mod audit;
+// What modbox says of its own work, when asked.
+mod logs;
 // Signals leave nothing behind.
 mod signals;
 

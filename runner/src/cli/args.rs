@@ -14,6 +14,8 @@ use crate::sandbox::policy::{parse_count, parse_duration, parse_level, parse_siz
 #[derive(Debug, Parser)]
 #[command(name = "modbox", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -45,6 +47,36 @@ pub(crate) enum Command {
     },
     /// Print the manual page.
     Man,
+}
+
+/// What modbox says of its own work.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Logs")]
+pub(crate) struct LogArgs {
+    /// Say on stderr what is done, in this detail.
+    #[arg(long, value_enum, value_name = "LEVEL", global = true)]
+    pub(crate) log: Option<LogLevel>,
+    /// How that is written.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", global = true)]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How much is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// How logs are written: for people, or one JSON object an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
 }
 
 /// How a result leaves.
@@ -169,6 +201,9 @@ pub(crate) struct GrantArgs {
     /// Run with no less of the kernel's confinement than this, from 0 to 3 [default: 2].
     #[arg(long, value_name = "LEVEL", value_parser = parse_level, allow_negative_numbers = true)]
     pub(crate) min_confinement: Option<u8>,
+    /// Append a JSON line about the run to a file; a run that cannot be audited does not start. Repeatable.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) audit: Vec<PathBuf>,
     /// Add the grants and limits of a policy file. Repeatable.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Vec<PathBuf>,

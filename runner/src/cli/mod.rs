@@ -1,10 +1,13 @@
 //! The only place that reads the command line and the environment, prints, and decides the exit status.
 
 mod args;
+mod audit;
+mod clean;
 mod commands;
 mod confine;
 mod environment;
 mod exit;
+mod logging;
 mod output;
 mod settings;
 mod signals;
@@ -77,6 +80,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
         Err(error) => return explain(argv, error),
     };
     let cli = Cli::from_arg_matches(&matches).or_usage()?;
+    logging::start(&cli.log);
     match cli.command {
         Command::Run(args) => {
             let order = matches.subcommand_matches("run").map(commands::run::argument_order).unwrap_or_default();
@@ -105,8 +109,7 @@ fn explain(argv: &[OsString], mut error: clap::Error) -> Result<ExitStatus, Fail
         let tip = format!("to run a module, use `modbox run {}`", output::clean(&word.to_string_lossy()));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
-    // Nothing can be done about a standard error that is gone.
-    drop(error.print());
+    output::print_usage_error(&error, argv);
     Ok(ExitStatus::Usage)
 }
 

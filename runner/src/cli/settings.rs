@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::cli::args::{GrantArgs, LimitArgs};
+use crate::cli::audit;
 use crate::cli::environment::Environment;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::{Access, EnvGrant, LimitOverrides, PathGrant, Policy, PolicyFile, Shape};
@@ -64,6 +65,7 @@ pub(crate) fn policy(
             }
         }
     }
+    grants.audit.iter().for_each(|path| policy.add_audit(environment.cwd.join(path)));
     LimitOverrides {
         timeout: limit_args.timeout,
         cpu_time: limit_args.cpu_time,
@@ -103,6 +105,7 @@ fn add_file(
     path: &Path,
     text: &str,
 ) -> anyhow::Result<()> {
+    tracing::debug!(file = %path.display(), "read a policy file");
     let source = format!("policy file {}", path.display());
     let in_file = || format!("wrong policy file `{}`", path.display());
     let file = PolicyFile::parse(text).with_context(in_file)?;
@@ -128,6 +131,9 @@ fn add_grants(
         policy.require_confinement(level, &source);
     }
     file.limits.apply(limits);
+    if let Some(audit) = &file.audit {
+        audit::add_of_file(policy, audit)?;
+    }
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
@@ -61,6 +61,8 @@ struct Telling {
 ///
 /// A process that may not install handlers, or not start threads.
 pub(crate) fn watch(cleanup: Cleanup) -> io::Result<SignalWatch> {
+    // A file that may not grow is an error where it is written, such as in the audit log, and not the end.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let (read, write) = UnixStream::pair()?;
     let delivery = Delivery::with_pipe(read, write, SignalOnly, [SIGINT, SIGTERM, SIGHUP, SIGXCPU])?;
     let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;

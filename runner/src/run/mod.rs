@@ -3,6 +3,7 @@
 //! detect → check against the policy → prepare → sandbox → parse. Whatever the module does ends as a
 //! [`Report`] with a well-formed result; what keeps it from starting does, too.
 
+pub mod audit;
 mod confine;
 mod designation;
 mod error;
@@ -18,6 +19,8 @@ mod verdict;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+
+use tracing::{debug, error, info, info_span, warn};
 
 pub use self::confine::{ProcessConfinement, Shortfall};
 pub use self::error::RunError;
@@ -110,10 +113,16 @@ impl Runner {
     /// Runs a module once.
     #[must_use]
     pub fn run(&self, module: &Module, request: &RunRequest<'_>) -> Report {
+        let _span = info_span!("run", name = request.name).entered();
         let mut report = Report::of_module(module, request.policy);
+        for grant in &report.grants {
+            debug!(capability = grant.capability, subject = grant.subject, source = grant.source, "granted");
+        }
         if let Err(error) = self.try_run(module, request, &mut report) {
+            error!(error = crate::sandbox::chain(&error), "the module did not start");
             verdict::not_started(&mut report, error);
         }
+        info!(status = report.status.as_str(), wall_us = report.usage.wall_us, cpu_us = report.usage.cpu_us, "ended");
         report
     }
 
@@ -122,11 +131,15 @@ impl Runner {
         let kind = detection.kind;
         report.module.kind = Some(kind);
         report.module.reason.clone_from(&detection.reason);
+        info!(module = %module.path().display(), %kind, reason = report.module.reason, digest = module.digest(), "recognised");
         if kind.is_wasm() {
             wasm::check_size(module.bytes(), request.limits)?;
         }
         report.denials = denials(kind, module, request, &self.config.directory);
         if !report.denials.is_empty() {
+            for denial in &report.denials {
+                warn!(capability = denial.capability, subject = denial.subject, "denied: the module does not start");
+            }
             report.status = Status::Denied;
             report.result = ModuleResult::runner_failure(&verdict::denied(&report.denials), None);
             return Ok(());

@@ -24,6 +24,10 @@ pub(super) fn reach(report: &mut Report, outcome: &Outcome, prepared: &Prepared,
     report.limit = outcome.limit;
     report.confinement.clone_from(&outcome.confinement);
     report.denials.clone_from(&outcome.denials);
+    for denial in &outcome.denials {
+        let (capability, operation) = (denial.capability, denial.operation);
+        tracing::info!(capability, operation, subject = denial.subject, "denied");
+    }
     report.usage = outcome.usage;
     report.written = (outcome.stdout.total, outcome.stderr.total);
     report.timing = outcome.timing;
@@ -62,6 +66,7 @@ pub(super) fn not_started(report: &mut Report, error: RunError) {
 
 fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (Status, ModuleResult) {
     if let Some(hit) = outcome.limit {
+        tracing::warn!(limit = hit.kind.as_str(), allowed = hit.allowed, unit = hit.unit, "a limit was hit");
         // Only a cut-off stderr leaves the result whole; whatever else a stopped module printed is not its last word.
         let whole = hit.kind == LimitKind::Stderr && result.parsed();
         let result = if whole { result } else { ModuleResult::runner_failure(&limit_message(hit), Some(raw)) };

@@ -145,6 +145,7 @@ impl ScratchRoot {
         let stale: Vec<(PathBuf, OwnedFd)> = candidates.iter().filter_map(free).collect();
         let _ = rustix::fs::flock(root, FlockOperation::Unlock);
         for (path, _lock) in stale {
+            tracing::debug!(directory = %path.display(), "swept what a killed run left");
             remove(&path);
         }
     }

@@ -26,7 +26,7 @@ pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatu
 }
 
 fn report(cache: &CompileCache, removed: u64) -> Result<ExitStatus, Failure> {
-    output::print_line(&format!("removed {removed} files from {}", cache.dir().display())).or_internal()?;
+    output::print_name(&format!("removed {removed} files from {}", cache.dir().display())).or_internal()?;
     Ok(ExitStatus::Success)
 }
 
@@ -36,7 +36,7 @@ fn list(cache: &CompileCache) -> Result<ExitStatus, Failure> {
         let age = now.duration_since(entry.written).unwrap_or_default();
         let age = humantime::format_duration(std::time::Duration::from_secs(age.as_secs()));
         let size = bytesize::ByteSize(entry.bytes).display().iec();
-        output::print_line(&format!("sha256:{}  {size}  {age} old", entry.module)).or_internal()?;
+        output::print_name(&format!("sha256:{}  {size}  {age} old", entry.module)).or_internal()?;
     }
     Ok(ExitStatus::Success)
 }

@@ -12,6 +12,7 @@ use clap::ArgMatches;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::args::{OutputFormat, RunArgs};
+use crate::cli::audit::Audit;
 use crate::cli::commands::{build, cache};
 use crate::cli::confine::ThisProcess;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -55,8 +56,10 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
         output::print_note("--allow-all: the module can do everything that you can");
     }
     let task = task_args(args, order).or_usage()?;
-    let path = find(context, &args.module, &args.lookup.module_path)?;
-    let file = locate::read(&path).or_unavailable()?;
+    let audit = Audit::open(&policy)?;
+    let found = find(context, &args.module, &args.lookup.module_path);
+    let file = audit.loaded(&args.module, found.and_then(|path| locate::read(&path).or_unavailable()))?;
+    tracing::debug!(file = %file.path.display(), bytes = file.bytes.len(), "found the module");
     let name = module_name(&args.module);
     let module = Module::new(file, args.kind);
     let request = RunRequest {
@@ -70,6 +73,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
         keep_files: args.keep_files,
     };
     let spinner = (format == OutputFormat::Human && io::stderr().is_terminal()).then(compile_spinner);
+    let pending = audit.start(context, &module, &request)?;
     let runner = runner(context, spinner.clone());
     let report = runner.run(&module, &request);
     // The process ends soon; taking the engine apart before would only make it end later.
@@ -77,7 +81,9 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
     if let Some(spinner) = spinner {
         spinner.finish_and_clear();
     }
-    show(context, &report, format, args)
+    let audited = pending.finish(&report);
+    let status = show(context, &report, format, args)?;
+    audited.map(|()| status)
 }
 
 fn show(context: &Context, report: &Report, format: OutputFormat, args: &RunArgs) -> Result<ExitStatus, Failure> {

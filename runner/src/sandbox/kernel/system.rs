@@ -42,8 +42,8 @@ pub(super) fn has_seccomp() -> bool {
 /// Has writing beyond the size limit of files fail, where it would kill the process.
 #[expect(unsafe_code, reason = "no safe wrapper sets a signal to be ignored")]
 pub(super) fn survive_file_size_limit() {
-    // SAFETY: ignoring a signal installs no handler, so no code of ours runs in a signal's context. Nothing else in this
-    // process sets this signal.
+    // SAFETY: ignoring a signal installs no handler, so no code of ours runs in a signal's context. A handler that was
+    // there is not needed: the write fails either way.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 

@@ -8,6 +8,7 @@
 //! min-confinement: 2
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
 //! # and for compiling: module: 64MiB, compile-time: 1m, compile-memory: 2GiB
+//! audit: /var/log/modbox.jsonl
 //! ```
 //!
 //! Only what is enforced can be written: a key for something that modbox does not do yet is an unknown
@@ -31,6 +32,8 @@ pub struct PolicyFile {
     pub min_confinement: Option<u8>,
     /// The limits that differ from the defaults.
     pub limits: LimitOverrides,
+    /// A file that gets a line of every run; absolute.
+    pub audit: Option<String>,
 }
 
 /// The grants of a policy file.

@@ -22,6 +22,7 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use tracing::{debug, info, warn};
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 use wasmtime_wasi::p2::bindings::CommandPre;
@@ -187,6 +188,12 @@ impl WasmSandbox {
         });
         let component = file.map(|file| self.map_code(&file));
         loading.timing.load_us += micros(started.elapsed());
+        debug!(
+            entry = name,
+            hit = component.is_some(),
+            load_us = loading.timing.load_us,
+            "looked into the compile cache"
+        );
         match component {
             Some(Err(error)) if self.instances == Instances::Pooled => Err(WasmError::Unfit(error.into())),
             // An entry of other settings whose name collides: compile again.
@@ -215,6 +222,7 @@ impl WasmSandbox {
         let Compiled { mut code, note } = self.compiler.compile(source, limits, &self.cleanup)?;
         let mapped = self.map_code(&code);
         loading.timing.compile_us = micros(started.elapsed());
+        info!(bytes = source.bytes.len(), compile_us = loading.timing.compile_us, "compiled");
         // What came from the compiler runs from memory, whatever becomes of the cache. Code that no engine takes is not
         // worth keeping; code that does not fit a pool fits elsewhere.
         let component = match mapped {
@@ -263,6 +271,7 @@ struct Loading<'a> {
 impl Loading<'_> {
     fn give_up_cache(&mut self, error: &CacheError) {
         self.cache = None;
+        warn!(error = chain(error), "the compile cache is not used");
         self.notes.push(format!("the compile cache is not used: {}", chain(error)));
     }
 }
