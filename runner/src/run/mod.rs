@@ -32,7 +32,8 @@ use crate::sandbox::invocation::{
 };
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext};
-use crate::sandbox::scratch::{Scratch, ScratchRoot};
+use crate::sandbox::run_dir::RunDir;
+use crate::sandbox::scratch::{ScratchError, ScratchRoot};
 use crate::sandbox::wasm::{CompileCache, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
 
 /// What a runner takes from its surroundings.
@@ -124,16 +125,20 @@ impl Runner {
             report.result = ModuleResult::runner_failure(&verdict::denied(&report.denials), None);
             return Ok(());
         }
-        let scratch = self.scratch.create(request.keep_files)?;
-        if scratch.is_kept() {
-            report.kept_files = Some(scratch.path().display().to_string());
+        let run_dir = Arc::new(RunDir::new(&self.scratch, request.keep_files));
+        let tmpdir = tmpdir(kind, request, &run_dir)?;
+        if request.keep_files {
+            report.kept_files = Some(run_dir.path()?.display().to_string());
         }
-        let prepared = prepare::prepare(kind, module, request, &scratch)?;
+        let prepared = prepare::prepare(kind, module, request, &tmpdir)?;
         let invocation = &prepared.invocation;
-        let outcome = match &invocation.program {
-            Program::Wasm(program) => self.run_wasm(module, program, invocation, request, &scratch, report)?,
-            Program::Native(_) => self.run_native(invocation, request, &scratch)?,
+        let ran = match &invocation.program {
+            Program::Wasm(program) => self.run_wasm(module, program, invocation, request, &run_dir, report),
+            Program::Native(_) => self.run_native(invocation, request, &run_dir),
         };
+        // A guest's thread that was left behind makes nothing any more.
+        run_dir.close();
+        let outcome = ran?;
         verdict::reach(report, &outcome, &prepared, request);
         Ok(())
     }
@@ -142,7 +147,7 @@ impl Runner {
         &self,
         invocation: &Invocation,
         request: &RunRequest<'_>,
-        scratch: &Scratch,
+        run_dir: &RunDir,
     ) -> Result<Outcome, RunError> {
         let context = NativeContext {
             launcher: PathBuf::from(native::THIS_BINARY),
@@ -150,7 +155,7 @@ impl Runner {
             environment: self.config.environment.clone(),
             cleanup: self.config.cleanup.clone(),
         };
-        Ok(native::run(&context, invocation, scratch.path(), request.limits)?)
+        Ok(native::run(&context, invocation, &run_dir.path()?, request.limits)?)
     }
 
     fn run_wasm(
@@ -159,15 +164,17 @@ impl Runner {
         program: &WasmProgram,
         invocation: &Invocation,
         request: &RunRequest<'_>,
-        scratch: &Scratch,
+        run_dir: &Arc<RunDir>,
         report: &mut Report,
     ) -> Result<Outcome, RunError> {
         let first = module.loaded.get().is_none();
         let loaded = self.loaded(module, program.format, request.limits)?;
         report.notes.extend(loaded.note().map(|note| format!("the compile cache is not used: {note}")));
-        let dirs = scratch.lay_out(&invocation.files)?;
+        if request.keep_files {
+            run_dir.lay_out(&invocation.files)?;
+        }
         let run = |loaded: &LoadedModule| {
-            loaded.run(invocation, program, request.policy, request.limits, &dirs, self.config.watched)
+            loaded.run(invocation, program, request.policy, request.limits, run_dir, self.config.watched)
         };
         let mut outcome = match run(loaded) {
             Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format)?)?,
@@ -176,7 +183,6 @@ impl Runner {
         if first {
             outcome.timing.add(loaded.timing());
         }
-        (outcome.usage.disk_bytes, outcome.usage.files) = Scratch::count(&dirs.tmp);
         Ok(outcome)
     }
 
@@ -246,6 +252,16 @@ fn new_report(module: &Module, request: &RunRequest<'_>) -> Report {
         kept_files: None,
         notes: Vec::new(),
         error: None,
+    }
+}
+
+/// The host's directory for what a module leaves for the time of the run. A guest with a `/tmp` of its own is not told
+/// of it, and it is made when the guest first uses that.
+fn tmpdir(kind: Kind, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<PathBuf, ScratchError> {
+    match (kind.is_wasm(), request.policy.allows_everything()) {
+        (false, _) => run_dir.path(),
+        (true, true) => run_dir.tmp(),
+        (true, false) => Ok(PathBuf::new()),
     }
 }
 

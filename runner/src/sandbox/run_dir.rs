@@ -4,6 +4,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::sandbox::cleanup::Cleanup;
+use crate::sandbox::invocation::InputFile;
 use crate::sandbox::scratch::{Scratch, ScratchError, ScratchRoot};
 
 /// The name of a guest's own directory in it.
@@ -38,10 +40,10 @@ impl RunDir {
         Self { root: root.clone(), keep, state: Mutex::new(State::Unmade) }
     }
 
-    /// Takes a directory that has been made.
+    /// Returns where to register what a signal must not leave behind.
     #[must_use]
-    pub fn of(root: &ScratchRoot, scratch: Scratch) -> Self {
-        Self { root: root.clone(), keep: scratch.is_kept(), state: Mutex::new(State::Made(scratch)) }
+    pub fn cleanup(&self) -> &Cleanup {
+        self.root.cleanup()
     }
 
     /// Returns the directory, and makes it before, if need be.
@@ -60,6 +62,15 @@ impl RunDir {
     /// See [`RunDir::path`].
     pub fn tmp(&self) -> Result<PathBuf, ScratchError> {
         self.with(|scratch| scratch.make(TMP))
+    }
+
+    /// Writes the arguments of a guest there, for whoever keeps the directory.
+    ///
+    /// # Errors
+    ///
+    /// See [`RunDir::path`].
+    pub fn lay_out(&self, files: &[InputFile]) -> Result<(), ScratchError> {
+        self.with(|scratch| scratch.lay_out(files))
     }
 
     /// Notes a file outside that must be removed, too, should this process be killed.

@@ -73,7 +73,7 @@ impl ScratchRoot {
     #[must_use]
     pub fn new(temp_dir: &Path, cleanup: Cleanup) -> Self {
         let uid = rustix::process::geteuid().as_raw();
-        Self { path: temp_dir.join(format!("modbox-{uid}")), cleanup, swept: Arc::default() }
+        Self { path: temp_dir.join(format!("modbox-{uid}")), cleanup, swept: Arc::new(Once::new()) }
     }
 
     /// Makes the directory of one run, and removes those that killed runs left.
@@ -98,6 +98,11 @@ impl ScratchRoot {
         let held = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
         held.map_err(|e| io("lock", &path)(e.into()))?;
         Ok(Scratch { path, _lock: lock, undo })
+    }
+
+    /// Returns where runs register what a signal must not leave behind.
+    pub(crate) fn cleanup(&self) -> &Cleanup {
+        &self.cleanup
     }
 
     /// Removes what killed runs left, the first time that it is called. Best effort.

@@ -7,6 +7,7 @@
 mod adapter;
 mod cache;
 mod engine;
+mod files;
 mod guest;
 mod module;
 mod output;
@@ -47,10 +48,10 @@ pub enum WasmError {
     /// The component needs an interface that modbox does not have.
     #[error("failed to link the module: it needs an interface that modbox does not offer, or is no command")]
     Link(#[source] Cause),
-    /// A granted directory cannot be opened.
-    #[error("failed to open the granted directory `{}`", path.display())]
+    /// A grant cannot be opened.
+    #[error("failed to open the granted path `{}`", path.display())]
     Open {
-        /// The directory.
+        /// The path.
         path: PathBuf,
         /// Why.
         #[source]
@@ -97,7 +98,7 @@ impl WasmSandbox {
     ) -> Result<Self, WasmError> {
         let engine = engine::new_engine(instances).map_err(|error| WasmError::Engine(error.into()))?;
         let mut linker = Linker::new(&engine);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
+        link(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
         ticker.add(&engine);
         Ok(Self { engine, linker, ticker, cache, cleanup, on_compile: None })
     }
@@ -207,6 +208,15 @@ impl WasmSandbox {
         env!("CARGO_PKG_VERSION").hash(&mut hasher);
         format!("{digest}-{:016x}", hasher.finish())
     }
+}
+
+/// Links everything of WASI 0.2; of two interfaces of the same name the later one counts.
+fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    linker.allow_shadowing(true);
+    files::add_to_linker(linker)?;
+    linker.allow_shadowing(false);
+    Ok(())
 }
 
 fn micros(duration: Duration) -> u64 {

@@ -1,6 +1,5 @@
 //! Operations on an open descriptor.
 
-use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use crate::sandbox::wasm::files::paths::{MEMORY, NODE};
 use crate::sandbox::wasm::files::records::{Record, stand_in};
 use crate::sandbox::wasm::files::resolve::Act;
 use crate::sandbox::wasm::files::streams::{CHUNK, FileReader, FileWriter, MemoryReader};
-use crate::sandbox::wasm::files::tree::{Kind, NodeId, join, names};
+use crate::sandbox::wasm::files::tree::{Kind, NodeId, join};
 use crate::sandbox::wasm::files::{FileGuard, GuardView, stat};
 
 type Fd = Resource<Descriptor>;

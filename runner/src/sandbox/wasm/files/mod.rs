@@ -54,7 +54,6 @@ pub(super) use self::ledger::Ledger;
 pub(super) use self::temporaries::Temporaries;
 use self::grants::Grants;
 use self::records::Records;
-use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::InputFile;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
@@ -87,7 +86,6 @@ impl FileGuard {
         files: &[InputFile],
         limits: &Limits,
         run_dir: Arc<RunDir>,
-        cleanup: Cleanup,
     ) -> Result<Self, CannotOpen> {
         let grants = Grants::open(policy, files).map_err(|unusable| CannotOpen {
             path: unusable.path,
@@ -96,7 +94,7 @@ impl FileGuard {
         Ok(Self {
             grants,
             records: Records::default(),
-            temporaries: Arc::new(Temporaries::new(cleanup, Arc::clone(&run_dir))),
+            temporaries: Arc::new(Temporaries::new(Arc::clone(&run_dir))),
             ledger: Arc::new(Ledger::new(limits)),
             run_dir,
             stock: WasiFilesystemCtx::default(),

@@ -94,7 +94,7 @@ impl GuardView<'_> {
         open: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
-        let act = if open.is_empty() { Act::read(OPEN) } else { Act::write(OPEN) };
+        let act = if open == OpenFlags::empty() { Act::read(OPEN) } else { Act::write(OPEN) };
         let seen = self.stock().stat_at(Resource::new_borrow(real.dir), follow, real.path.clone()).await;
         let new = match seen {
             Ok(seen) if matches!(seen.type_, DescriptorType::RegularFile | DescriptorType::Directory) => false,

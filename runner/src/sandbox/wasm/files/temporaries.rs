@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid};
 
-use crate::sandbox::cleanup::{Cleanup, UndoGuard};
+use crate::sandbox::cleanup::UndoGuard;
 use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::scratch::LEFTOVER_PREFIX;
 use crate::sandbox::wasm::files::tree::NodeId;
@@ -18,7 +18,6 @@ use crate::sandbox::wasm::files::tree::NodeId;
 /// The temporaries of one run.
 #[derive(Debug)]
 pub(in crate::sandbox::wasm) struct Temporaries {
-    cleanup: Cleanup,
     run_dir: Arc<RunDir>,
     state: Mutex<State>,
 }
@@ -45,8 +44,8 @@ pub(super) struct Temporary {
 }
 
 impl Temporaries {
-    pub(super) fn new(cleanup: Cleanup, run_dir: Arc<RunDir>) -> Self {
-        Self { cleanup, run_dir, state: Mutex::default() }
+    pub(super) fn new(run_dir: Arc<RunDir>) -> Self {
+        Self { run_dir, state: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -90,7 +89,7 @@ impl Temporaries {
 
     fn undo(&self, parent: &Arc<OwnedFd>, host_name: &str, note: PathBuf) -> UndoGuard {
         let (parent, host_name) = (Arc::clone(parent), host_name.to_owned());
-        self.cleanup.register(move || {
+        self.run_dir.cleanup().register(move || {
             let _ = rustix::fs::unlinkat(&*parent, host_name.as_str(), AtFlags::empty());
             let _ = std::fs::remove_file(note);
         })

@@ -1,0 +1,1 @@
+//! What a walk may yield, by examples and for all paths.
