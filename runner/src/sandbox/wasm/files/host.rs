@@ -174,7 +174,8 @@ impl HostDescriptor for GuardView<'_> {
     }
 
     async fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
-        let handle = |view: &mut Self, fd: &Fd| view.handle(fd).map_err(|error| wasmtime::Error::msg(format!("{error:?}")));
+        let handle =
+            |view: &mut Self, fd: &Fd| view.handle(fd).map_err(|error| wasmtime::Error::msg(format!("{error:?}")));
         match (handle(self, &a)?, handle(self, &b)?) {
             (Handle::Real(a), Handle::Real(b)) => self.stock().is_same_object(a, b).await,
             (Handle::Virtual(a), Handle::Virtual(b)) | (Handle::Memory(a), Handle::Memory(b)) => Ok(a == b),

@@ -50,10 +50,10 @@ use wasmtime::component::{HasData, Linker, ResourceTable};
 use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::filesystem;
 
-pub(super) use self::ledger::Ledger;
-pub(super) use self::temporaries::Temporaries;
 use self::grants::Grants;
+pub(super) use self::ledger::Ledger;
 use self::records::Records;
+pub(super) use self::temporaries::Temporaries;
 use crate::sandbox::invocation::InputFile;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
@@ -87,10 +87,8 @@ impl FileGuard {
         limits: &Limits,
         run_dir: Arc<RunDir>,
     ) -> Result<Self, CannotOpen> {
-        let grants = Grants::open(policy, files).map_err(|unusable| CannotOpen {
-            path: unusable.path,
-            why: unusable.why,
-        })?;
+        let grants =
+            Grants::open(policy, files).map_err(|unusable| CannotOpen { path: unusable.path, why: unusable.why })?;
         Ok(Self {
             grants,
             records: Records::default(),

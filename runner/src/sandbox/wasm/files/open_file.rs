@@ -26,13 +26,7 @@ impl From<Exhausted> for io::Error {
 }
 
 impl OpenFile {
-    pub(super) fn new(
-        file: Arc<std::fs::File>,
-        size: u64,
-        share: Share,
-        ledger: &Arc<Ledger>,
-        permit: Permit,
-    ) -> Self {
+    pub(super) fn new(file: Arc<std::fs::File>, size: u64, share: Share, ledger: &Arc<Ledger>, permit: Permit) -> Self {
         Self { file, end: AtomicU64::new(size), share, ledger: Arc::clone(ledger), _permit: permit }
     }
 
@@ -63,13 +57,11 @@ impl OpenFile {
     /// Writes what the kernel takes at once, at the end.
     pub(super) fn append(&self, bytes: &[u8]) -> io::Result<usize> {
         let iov = [io::IoSlice::new(bytes)];
-        self.charged(bytes.len(), 0, || {
-            match rustix::io::pwritev2(&self.file, &iov, 0, ReadWriteFlags::APPEND) {
-                Err(Errno::NOSYS | Errno::NOTSUP) => {
-                    rustix::io::pwrite(&self.file, bytes, rustix::fs::fstat(&self.file)?.st_size.try_into().unwrap_or(0))
-                }
-                other => other,
+        self.charged(bytes.len(), 0, || match rustix::io::pwritev2(&self.file, &iov, 0, ReadWriteFlags::APPEND) {
+            Err(Errno::NOSYS | Errno::NOTSUP) => {
+                rustix::io::pwrite(&self.file, bytes, rustix::fs::fstat(&self.file)?.st_size.try_into().unwrap_or(0))
             }
+            other => other,
         })
     }
 

@@ -114,7 +114,11 @@ impl GuardView<'_> {
         }
         let dir = Resource::new_borrow(real.dir);
         let opened = self.stock().open_at(dir, follow, real.path.clone(), open, flags).await;
-        let opened = opened.inspect_err(|_| if new { self.guard.ledger.give_file() })?;
+        let opened = opened.inspect_err(|_| {
+            if new {
+                self.guard.ledger.give_file()
+            }
+        })?;
         let mount = &self.guard.grants.mounts[real.mount];
         let (writable, share) = (mount.writable, mount.share);
         match self.table.delete(opened)? {
@@ -304,7 +308,13 @@ impl GuardView<'_> {
         }
     }
 
-    pub(super) fn set_path_times(&mut self, fd: &Fd, follow: PathFlags, path: String, times: &Timestamps) -> FsResult<()> {
+    pub(super) fn set_path_times(
+        &mut self,
+        fd: &Fd,
+        follow: PathFlags,
+        path: String,
+        times: &Timestamps,
+    ) -> FsResult<()> {
         let act = Act::write("set-times-at");
         match self.target(fd, path, act)? {
             Target::Real(real) => {

@@ -183,7 +183,9 @@ impl Tree {
                         let rest = path.get(offset..).unwrap_or("");
                         return match names(rest).next() {
                             Some(_) => Place::Below { parent: at },
-                            None => Place::Beside { near: Near { dir: at, name: component }, dir: offset <= path.len() },
+                            None => {
+                                Place::Beside { near: Near { dir: at, name: component }, dir: offset <= path.len() }
+                            }
                         };
                     };
                     steps.push(Step { node: Some(child), rest: offset.min(path.len()) });

@@ -90,8 +90,7 @@ impl GuardView<'_> {
             return Err(ErrorCode::NotPermitted.into());
         }
         self.replaceable(&to)?;
-        let renamed =
-            rustix::fs::renameat(&*from.parent, from.name.as_os_str(), &*to.parent, to.name.as_os_str());
+        let renamed = rustix::fs::renameat(&*from.parent, from.name.as_os_str(), &*to.parent, to.name.as_os_str());
         Ok(renamed.map_err(std::io::Error::from)?)
     }
 
