@@ -319,7 +319,6 @@ fn the_innermost_grant_decides() {
         ["write", outer.join("x"), ""],
         ["write", inner.join("x"), "1"],
         ["list", inner],
-        ["write", outer.join("app/../app/y"), "2"],
         ["list", outer.join("conf")],
         ["read", beside],
         ["write", beside, ""],
@@ -337,7 +336,6 @@ fn the_innermost_grant_decides() {
         denied,
         "ok",
         "[x]",
-        "ok",
         "[main other]",
         "other",
         denied,
@@ -352,7 +350,7 @@ fn the_innermost_grant_decides() {
     assert_eq!(drive(&dir, &grants, &ops), expect);
     assert_eq!(
         (names(&inner), names(&outer.join("conf"))),
-        (vec!["x".into(), "y".into()], vec!["main".into(), "other".into()])
+        (vec!["x".to_owned()], vec!["main".to_owned(), "other".to_owned()])
     );
     let ran = run(&dir, &[("--allow-write", &outer), ("--allow-read", &file)], &json!([]));
     ran.exits_with(2).says("granted for reading inside");

@@ -25,7 +25,7 @@ fn main() {
                 Ok(content) => json!(content),
                 Err(error) => {
                     all_ok = false;
-                    json!(format!("{:?}", error.kind()))
+                    json!(name_of(&error))
                 }
             }
         })
@@ -107,9 +107,18 @@ fn attempt<'a>(op: &str, arg: impl Fn(usize) -> &'a str, held: &mut Vec<File>) -
     }
 }
 
+/// Rust's name for an error; for what it has none for, the name of the code of WASI 0.1.
+fn name_of(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(48) => "OutOfMemory".to_owned(),
+        Some(51) => "StorageFull".to_owned(),
+        _ => format!("{:?}", error.kind()),
+    }
+}
+
 fn often(tries: u64, attempt: impl Fn() -> io::Result<String>) -> String {
     let seen: std::collections::BTreeSet<String> =
-        (0..tries).map(|_| attempt().unwrap_or_else(|error| format!("{:?}", error.kind()))).collect();
+        (0..tries).map(|_| attempt().unwrap_or_else(|error| name_of(&error))).collect();
     seen.into_iter().collect::<Vec<_>>().join(" | ")
 }
 

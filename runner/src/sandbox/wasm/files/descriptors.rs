@@ -42,6 +42,15 @@ impl GuardView<'_> {
         })
     }
 
+    /// Returns whether a mount is writable, if the descriptor is one. Guests ask for flags and type of all that they start
+    /// with; nothing is opened for that.
+    pub(super) fn is_mount(&self, fd: &Fd) -> FsResult<Option<bool>> {
+        Ok(match self.guard.records.get(fd)? {
+            Record::Root(mount) => Some(self.guard.grants.mounts[*mount].writable),
+            _ => None,
+        })
+    }
+
     /// Gives a guest the descriptors that it starts with.
     pub(super) fn preopen(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
         let mut given = Vec::with_capacity(self.guard.grants.preopens.len());
@@ -187,9 +196,9 @@ impl FileGuard {
             own.hidden.insert(node.name.clone());
             own.entries.extend(type_.map(|type_| DirectoryEntry { type_, name: node.name.clone() }));
         }
-        for name in self.temporaries.names(dir) {
+        for (name, host_name) in self.temporaries.names(dir) {
             own.entries.push(DirectoryEntry { type_: DescriptorType::RegularFile, name: name.clone() });
-            own.hidden.insert(name);
+            own.hidden.extend([name, host_name]);
         }
         own
     }

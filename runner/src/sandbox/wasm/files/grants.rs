@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::sandbox::invocation::InputFile;
 use crate::sandbox::policy::{Access, PathGrant, Policy, Shape};
 use crate::sandbox::wasm::files::ledger::Share;
-use crate::sandbox::wasm::files::open::stat_name;
+use crate::sandbox::wasm::files::open::{open_beneath, stat_name};
 use crate::sandbox::wasm::files::tree::{Kind, NodeId, ROOT, Tree, names};
 
 /// Where a guest finds its arguments.
@@ -153,14 +153,35 @@ impl Grants {
             path: guest.into(),
             why: std::io::Error::other("another grant has this place, or a file around it"),
         })?;
-        let mut at = node;
+        let (mut at, mut inside) = (node, Vec::new());
         while at != ROOT {
             at = self.tree.node(at).parent;
-            if let Kind::Mount(outer) = self.tree.node(at).kind {
-                self.mounts[outer].nested = true;
+            match self.tree.node(at).kind {
+                Kind::Mount(outer) => {
+                    self.mounts[outer].nested = true;
+                    self.fill_gaps(outer, &std::mem::take(&mut inside));
+                }
+                Kind::Inside => inside.push(at),
+                Kind::Virtual | Kind::Name(_) | Kind::Memory(_) => {}
             }
         }
         Ok(node)
+    }
+
+    /// Directories on the way to a nested grant that the mount around it does not have are there for the guest alone.
+    fn fill_gaps(&mut self, outer: usize, inside: &[NodeId]) {
+        let mount = &self.mounts[outer];
+        let base = self.tree.node(mount.node).path.len();
+        let missing = |node: &&NodeId| {
+            let HostDir::Opened(dir) = &mount.dir else { return true };
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let below = self.tree.node(**node).path[base..].trim_start_matches('/');
+            open_beneath(dir.as_fd(), below, flags, Mode::empty()).is_err()
+        };
+        let missing: Vec<NodeId> = inside.iter().filter(missing).copied().collect();
+        for node in missing {
+            self.tree.change(node, Kind::Virtual);
+        }
     }
 
     /// What a guest is given: its own directories, the granted ones, and a root for the rest.

@@ -49,6 +49,10 @@ impl HostDescriptor for GuardView<'_> {
     }
 
     async fn get_flags(&mut self, fd: Fd) -> FsResult<DescriptorFlags> {
+        if let Some(writable) = self.is_mount(&fd)? {
+            let mutate = if writable { DescriptorFlags::MUTATE_DIRECTORY } else { DescriptorFlags::empty() };
+            return Ok(DescriptorFlags::READ | mutate);
+        }
         match self.handle(&fd)? {
             Handle::Real(fd) => self.stock().get_flags(fd).await,
             Handle::Memory(_) | Handle::Virtual(_) => Ok(DescriptorFlags::READ),
@@ -56,6 +60,9 @@ impl HostDescriptor for GuardView<'_> {
     }
 
     async fn get_type(&mut self, fd: Fd) -> FsResult<DescriptorType> {
+        if self.is_mount(&fd)?.is_some() {
+            return Ok(DescriptorType::Directory);
+        }
         match self.handle(&fd)? {
             Handle::Real(fd) => self.stock().get_type(fd).await,
             Handle::Memory(_) => Ok(DescriptorType::RegularFile),

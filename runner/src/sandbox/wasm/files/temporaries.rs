@@ -56,9 +56,10 @@ impl Temporaries {
         self.lock().files.iter().find(|file| file.dir == dir && file.name == name).cloned()
     }
 
-    /// Returns the names of those in a directory.
-    pub(super) fn names(&self, dir: NodeId) -> Vec<String> {
-        self.lock().files.iter().filter(|file| file.dir == dir).map(|file| file.name.clone()).collect()
+    /// Returns the names of those in a directory, for the guest and on the host.
+    pub(super) fn names(&self, dir: NodeId) -> Vec<(String, String)> {
+        let names = |file: &Temporary| (file.name.clone(), file.host_name.clone());
+        self.lock().files.iter().filter(|file| file.dir == dir).map(names).collect()
     }
 
     /// Makes one, empty and for nobody else to read.
