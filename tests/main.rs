@@ -13,6 +13,10 @@ mod wasm_contract;
 mod wasm_files;
 // A guest ends at its limits, also inside host calls.
 mod wasm_limits;
+// The guard around the file system: file grants, hostile surroundings, quotas and denials.
+mod wasm_guard;
+mod wasm_guard_hostile;
+mod wasm_guard_limits;
 
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;
