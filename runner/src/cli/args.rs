@@ -224,6 +224,15 @@ pub(crate) struct LimitArgs {
     /// Processes of a native module at a time [default: 64].
     #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     pub(crate) max_processes: Option<u64>,
+    /// Bytes of a wasm module that is to be compiled [default: 64MiB].
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true)]
+    pub(crate) max_module: Option<u64>,
+    /// Processor time for compiling a module [default: 1m].
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_negative_numbers = true)]
+    pub(crate) compile_time: Option<Duration>,
+    /// Memory for compiling a module [default: 2GiB].
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true)]
+    pub(crate) compile_memory: Option<u64>,
 }
 
 #[derive(Debug, Args)]
@@ -274,6 +283,12 @@ pub(crate) struct CacheArgs {
 pub(crate) enum CacheCommand {
     /// List the compiled modules, the newest first.
     List,
+    /// Remove those that were not used for the longest time, until the rest fits.
+    Prune {
+        /// Bytes that may stay. A run that compiles keeps the cache below 1GiB by itself.
+        #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1GiB", allow_negative_numbers = true)]
+        max_size: u64,
+    },
     /// Remove them all.
     Clear,
 }

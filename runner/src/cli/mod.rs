@@ -25,6 +25,7 @@ use self::signals::SignalWatch;
 use crate::batch::worker;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::native::launcher;
+use crate::sandbox::wasm;
 
 /// What every command is given.
 #[derive(Debug)]
@@ -40,6 +41,9 @@ pub fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
     if argv.get(1).is_some_and(|word| word == launcher::WORD) {
         return launcher::main();
+    }
+    if argv.get(1).is_some_and(|word| word == wasm::COMPILE_WORKER) {
+        return wasm::worker_main(&argv[2..]);
     }
     let cleanup = Cleanup::default();
     let ended = start(&argv, &cleanup).unwrap_or_else(|failure| {

@@ -69,6 +69,9 @@ pub(crate) fn policy(
         memory: limit_args.max_memory,
         output: limit_args.max_output,
         processes: limit_args.max_processes,
+        module: limit_args.max_module,
+        compile_time: limit_args.compile_time,
+        compile_memory: limit_args.compile_memory,
     }
     .apply(&mut limits);
     Ok((policy, limits))

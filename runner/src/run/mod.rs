@@ -29,13 +29,12 @@ pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 use crate::contract::ModuleResult;
 use crate::kinds::Kind;
-use crate::sandbox;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext};
 use crate::sandbox::scratch::{Scratch, ScratchRoot};
-use crate::sandbox::wasm::{CompileCache, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
+use crate::sandbox::wasm::{self, CompileCache, Compiler, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
 
 /// What a runner takes from its surroundings.
 pub struct RunnerConfig {
@@ -49,6 +48,9 @@ pub struct RunnerConfig {
     pub environment: Vec<(OsString, OsString)>,
     /// Where to register what a signal must not leave behind.
     pub cleanup: Cleanup,
+    /// The modbox program that is started to compile, [`native::THIS_BINARY`] for modbox itself. Without one this
+    /// process compiles: then neither time nor memory of compiling is limited.
+    pub worker: Option<PathBuf>,
     /// Where the memory of guests comes from: [`Instances::Pooled`] where modules run many times.
     pub instances: Instances,
     /// Run each guest on a thread of its own, so that [`Runner::run`] returns at the wall-clock limit even when a host
@@ -112,11 +114,8 @@ impl Runner {
             debug!(capability = grant.capability, subject = grant.subject, source = grant.source, "granted");
         }
         if let Err(error) = self.try_run(module, request, &mut report) {
-            let text = sandbox::chain(&error);
-            error!(error = text, "the module did not start");
-            report.result = ModuleResult::runner_failure(&text, None);
-            report.status = Status::Failed;
-            report.error = Some(error);
+            error!(error = crate::sandbox::chain(&error), "the module did not start");
+            verdict::not_started(&mut report, error);
         }
         info!(status = report.status.as_str(), wall_us = report.usage.wall_us, cpu_us = report.usage.cpu_us, "ended");
         report
@@ -127,6 +126,9 @@ impl Runner {
         let kind = detection.kind;
         report.module.kind = Some(kind);
         report.module.reason.clone_from(&detection.reason);
+        if kind.is_wasm() {
+            wasm::check_size(module.bytes(), request.limits)?;
+        }
         info!(module = %module.path().display(), %kind, reason = report.module.reason, digest = module.digest(), "recognised");
         report.denials = denials(kind, module, request, &self.config.directory);
         if !report.denials.is_empty() {
@@ -177,13 +179,13 @@ impl Runner {
     ) -> Result<Outcome, RunError> {
         let first = module.loaded.get().is_none();
         let loaded = self.loaded(module, program.format, request.limits)?;
-        report.notes.extend(loaded.note().map(|note| format!("the compile cache is not used: {note}")));
+        report.notes.extend_from_slice(loaded.notes());
         let dirs = scratch.lay_out(&invocation.files)?;
         let run = |loaded: &LoadedModule| {
             loaded.run(invocation, program, request.policy, request.limits, &dirs, self.config.watched)
         };
         let mut outcome = match run(loaded) {
-            Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format)?)?,
+            Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format, request.limits)?)?,
             outcome => outcome?,
         };
         if first {
@@ -197,41 +199,43 @@ impl Runner {
         &self,
         module: &'m Module,
         format: WasmFormat,
-        _limits: &Limits,
+        limits: &Limits,
     ) -> Result<&'m LoadedModule, RunError> {
         if let Some(loaded) = module.loaded.get() {
             return Ok(loaded);
         }
         let loaded = match self.config.instances {
-            Instances::OnDemand => self.load_on_demand(module, format)?,
-            // Too little address space, an old kernel, or a module that does not fit: it runs all the same.
-            Instances::Pooled => match self.load_pooled(module, format) {
-                Ok(loaded) => loaded,
-                Err(_) => self.load_on_demand(module, format)?,
+            Instances::OnDemand => self.load_on_demand(module, format, limits)?,
+            // Too little address space, an old kernel, or a module that does not fit: it runs all the same. What is
+            // wrong with the module itself would be so again.
+            Instances::Pooled => match self.load_pooled(module, format, limits) {
+                Err(error) if error.is_internal() => self.load_on_demand(module, format, limits)?,
+                loaded => loaded?,
             },
         };
         // Another thread may have been first; both loaded the same.
         Ok(module.loaded.get_or_init(|| loaded))
     }
 
-    fn load_on_demand(&self, module: &Module, format: WasmFormat) -> Result<LoadedModule, WasmError> {
+    fn load_on_demand(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, WasmError> {
         if self.wasm.get().is_none() {
             // Another thread may be first.
             drop(self.wasm.set(self.new_sandbox(Instances::OnDemand)?));
         }
         let sandbox = self.wasm.get().ok_or(WasmError::Vanished)?;
-        sandbox.load(module.bytes(), format, module.digest())
+        sandbox.load(module.bytes(), format, module.digest(), limits)
     }
 
     /// Loads a module into an engine, and so a pool, of its own.
-    fn load_pooled(&self, module: &Module, format: WasmFormat) -> Result<LoadedModule, WasmError> {
-        self.new_sandbox(Instances::Pooled)?.load(module.bytes(), format, module.digest())
+    fn load_pooled(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, WasmError> {
+        self.new_sandbox(Instances::Pooled)?.load(module.bytes(), format, module.digest(), limits)
     }
 
     fn new_sandbox(&self, instances: Instances) -> Result<WasmSandbox, WasmError> {
         let config = &self.config;
         let ticker = self.ticker.clone();
-        let mut sandbox = WasmSandbox::new(config.cache.clone(), config.cleanup.clone(), ticker, instances)?;
+        let compiler = config.worker.clone().map_or(Compiler::InProcess, Compiler::Worker);
+        let mut sandbox = WasmSandbox::new(compiler, config.cache.clone(), config.cleanup.clone(), ticker, instances)?;
         if let Some(callback) = config.on_compile.clone() {
             sandbox.on_compile(move || callback());
         }
@@ -281,6 +285,7 @@ mod tests {
             directory: dir.path().to_owned(),
             environment: Vec::new(),
             cleanup: Cleanup::default(),
+            worker: None,
             instances: Instances::OnDemand,
             watched: false,
             on_compile: Some(Arc::new(move || {

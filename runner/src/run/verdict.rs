@@ -4,9 +4,11 @@
 use crate::contract::result::ResultLines;
 use crate::contract::{ModuleResult, RawOutput};
 use crate::kinds::Prepared;
-use crate::run::RunRequest;
 use crate::run::report::{Report, Status};
+use crate::run::{RunError, RunRequest};
+use crate::sandbox;
 use crate::sandbox::invocation::{Denial, Exit, LimitHit, LimitKind, Outcome};
+use crate::sandbox::wasm::WasmError;
 
 /// From here on an exit code is how a shell reports death by a signal.
 const SIGNAL_BASE: i32 = 128;
@@ -41,6 +43,19 @@ pub(super) fn reach(report: &mut Report, outcome: &Outcome, prepared: &Prepared,
     let lines = if request.last_json_line { ResultLines::LastJsonLine } else { ResultLines::Ansible };
     let result = ModuleResult::parse_lines(&raw, lines);
     (report.status, report.result) = judge(outcome, result, &raw);
+}
+
+/// Fills in the result and the status of a run that was not started.
+pub(super) fn not_started(report: &mut Report, error: RunError) {
+    report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
+    report.status = Status::Failed;
+    match &error {
+        RunError::Wasm(WasmError::Limit(limit)) => {
+            report.result = ModuleResult::runner_failure(&limit.to_string(), None);
+            (report.status, report.limit) = (Status::Limit, Some(limit.hit()));
+        }
+        _ => report.error = Some(error),
+    }
 }
 
 fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (Status, ModuleResult) {

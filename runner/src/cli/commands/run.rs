@@ -18,6 +18,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::{Context, output, settings};
 use crate::contract::{Dict, InternalArgs, Value, args};
 use crate::run::{Arguments, Module, Report, RunRequest, Runner, RunnerConfig, locate};
+use crate::sandbox::native;
 use crate::sandbox::wasm::Instances;
 
 /// Characters of `--args` that an error quotes.
@@ -113,6 +114,7 @@ pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>) -> Runner 
         directory: environment.cwd.clone(),
         environment: environment.variables.clone(),
         cleanup: context.cleanup.clone(),
+        worker: Some(PathBuf::from(native::THIS_BINARY)),
         instances: Instances::OnDemand,
         watched: true,
         on_compile: spinner.map(|spinner| -> Arc<dyn Fn() + Send + Sync> {
