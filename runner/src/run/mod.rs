@@ -126,10 +126,10 @@ impl Runner {
         let kind = detection.kind;
         report.module.kind = Some(kind);
         report.module.reason.clone_from(&detection.reason);
+        info!(module = %module.path().display(), %kind, reason = report.module.reason, digest = module.digest(), "recognised");
         if kind.is_wasm() {
             wasm::check_size(module.bytes(), request.limits)?;
         }
-        info!(module = %module.path().display(), %kind, reason = report.module.reason, digest = module.digest(), "recognised");
         report.denials = denials(kind, module, request, &self.config.directory);
         if !report.denials.is_empty() {
             for denial in &report.denials {

@@ -186,9 +186,14 @@ impl WasmSandbox {
             loading.give_up_cache(&error);
             None
         });
-        debug!(entry = name, hit = file.is_some(), "looked into the compile cache");
         let component = file.map(|file| self.map_code(&file));
         loading.timing.load_us += micros(started.elapsed());
+        debug!(
+            entry = name,
+            hit = component.is_some(),
+            load_us = loading.timing.load_us,
+            "looked into the compile cache"
+        );
         match component {
             Some(Err(error)) if self.instances == Instances::Pooled => Err(WasmError::Unfit(error.into())),
             // An entry of other settings whose name collides: compile again.
@@ -217,7 +222,7 @@ impl WasmSandbox {
         let Compiled { mut code, note } = self.compiler.compile(source, limits, &self.cleanup)?;
         let mapped = self.map_code(&code);
         loading.timing.compile_us = micros(started.elapsed());
-        info!(compile_us = loading.timing.compile_us, "compiled");
+        info!(bytes = source.bytes.len(), compile_us = loading.timing.compile_us, "compiled");
         // What came from the compiler runs from memory, whatever becomes of the cache. Code that no engine takes is not
         // worth keeping; code that does not fit a pool fits elsewhere.
         let component = match mapped {
