@@ -46,6 +46,7 @@ mod compile;
 mod cache;
 // A line for every run, and no run without one.
 mod audit;
+mod audit_batch;
 // What modbox says of its own work, when asked.
 mod logs;
 // Signals leave nothing behind.
