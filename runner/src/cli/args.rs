@@ -136,6 +136,12 @@ pub(crate) struct GrantArgs {
     /// Show the module an environment variable. Repeatable.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) allow_env: Vec<OsString>,
+    /// Let the module reach a host: a name, `*.NAME`, an address or a block of them. Repeatable.
+    #[arg(long, value_name = "[udp:]HOST[:PORT]")]
+    pub(crate) allow_net: Vec<String>,
+    /// Let the module listen at an address of this machine. Repeatable.
+    #[arg(long, value_name = "[udp:]ADDRESS:PORT")]
+    pub(crate) allow_listen: Vec<String>,
     /// Grant everything that you can reach: for a module that you trust as yourself.
     #[arg(long)]
     pub(crate) allow_all: bool,

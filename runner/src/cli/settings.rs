@@ -13,6 +13,7 @@ use anyhow::{Context, bail};
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
 use crate::sandbox::limits::Limits;
+use crate::sandbox::policy::net::{ListenGrant, NetGrant};
 use crate::sandbox::policy::{Access, EnvGrant, LimitOverrides, PathGrant, Policy, PolicyFile, Shape};
 
 /// Larger than any policy that a person writes.
@@ -51,6 +52,13 @@ pub(crate) fn policy(
     for variable in &grants.allow_env {
         let switch = "--allow-env";
         add_env(&mut policy, environment, variable, switch).with_context(|| in_switch(switch, variable))?;
+    }
+    for (switch, rules, add) in
+        [("--allow-net", &grants.allow_net, add_net as AddRule), ("--allow-listen", &grants.allow_listen, add_listen)]
+    {
+        for rule in rules {
+            add(&mut policy, rule, switch).with_context(|| in_switch(switch, rule.as_ref()))?;
+        }
     }
     if grants.allow_all {
         policy.allow_everything("--allow-all");
@@ -94,7 +102,26 @@ fn add_file(
     for variable in &file.allow.env {
         add_env(policy, environment, variable.as_ref(), &source).with_context(in_file)?;
     }
+    for rule in &file.allow.net {
+        add_net(policy, rule, &source).with_context(in_file)?;
+    }
+    for rule in &file.allow.listen {
+        add_listen(policy, rule, &source).with_context(in_file)?;
+    }
     file.limits.apply(limits);
+    Ok(())
+}
+
+/// Adds one network rule.
+type AddRule = fn(&mut Policy, &str, &str) -> anyhow::Result<()>;
+
+fn add_net(policy: &mut Policy, rule: &str, source: &str) -> anyhow::Result<()> {
+    policy.allow_net(NetGrant { rule: rule.parse()?, source: source.to_owned() });
+    Ok(())
+}
+
+fn add_listen(policy: &mut Policy, rule: &str, source: &str) -> anyhow::Result<()> {
+    policy.allow_listen(ListenGrant { rule: rule.parse()?, source: source.to_owned() });
     Ok(())
 }
 
