@@ -18,6 +18,7 @@ use wasmtime_wasi::{I32Exit, WasiCtx};
 use crate::sandbox::invocation::{Exit, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::wasm::engine::Ticking;
+use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::store::{self, Meter, State};
 use crate::sandbox::wasm::{WasmError, micros};
 
@@ -30,8 +31,8 @@ pub(super) struct Guest {
     pub(super) command: CommandPre<State>,
     pub(super) wasi: WasiCtx,
     pub(super) limits: Limits,
-    /// Whether it may have sockets to wait for.
-    pub(super) network: bool,
+    /// What it may reach.
+    pub(super) network: Arc<Network>,
     /// Keeps the epochs going while the guest runs.
     pub(super) ticking: Arc<Ticking>,
 }
@@ -70,11 +71,11 @@ pub(super) fn run(guest: Guest) -> Result<Ended, WasmError> {
 
 fn run_here(guest: Guest) -> Result<Ended, WasmError> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
-    if guest.network {
+    if guest.network.is_granted() {
         runtime.enable_io();
     }
     let runtime = runtime.enable_time().build().map_err(WasmError::Runtime)?;
-    let mut store = store::new_store(&guest.engine, guest.wasi, &guest.limits);
+    let mut store = store::new_store(&guest.engine, guest.wasi, guest.network, &guest.limits);
     let started = Instant::now();
     let mut instantiate_us = 0;
     let call = async {

@@ -8,6 +8,7 @@ mod adapter;
 mod cache;
 mod engine;
 mod guest;
+mod net;
 mod output;
 mod store;
 mod wasi;
@@ -15,6 +16,7 @@ mod wasi;
 use std::hash::{Hash, Hasher};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wasmtime::Engine;
@@ -24,6 +26,7 @@ use wasmtime_wasi::p2::bindings::CommandPre;
 pub use self::cache::{CacheEntry, CacheError, CompileCache};
 use self::engine::Ticker;
 use self::guest::Guest;
+use self::net::Network;
 use self::output::HeadStream;
 use self::store::State;
 use crate::sandbox::chain;
@@ -112,6 +115,7 @@ impl WasmSandbox {
         let engine = engine::new_engine().map_err(|error| WasmError::Engine(error.into()))?;
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
+        net::add_to_linker(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
         Ok(Self { engine, linker, ticker: Ticker::default(), cache, cleanup, on_compile: None })
     }
 
@@ -237,13 +241,14 @@ impl WasmSandbox {
     ) -> Result<Outcome, WasmError> {
         let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
         let stdin = invocation.stdin.clone();
-        let wasi = wasi::context(program, stdin, policy, dirs, stdout.clone(), stderr.clone())?;
+        let network = Network::new(policy, limits);
+        let wasi = wasi::context(program, stdin, policy, dirs, &network, stdout.clone(), stderr.clone())?;
         let ended = guest::run(Guest {
             engine: self.engine.clone(),
             command: module.pre.clone(),
             wasi,
             limits: *limits,
-            network: policy.allows_everything(),
+            network: Arc::clone(&network),
             ticking: self.ticker.start(&self.engine),
         })?;
         let mut timing = module.timing;
@@ -252,11 +257,12 @@ impl WasmSandbox {
         let (stdout, stderr) = (stdout.take(), stderr.take());
         let hit = ended
             .hit
+            .or_else(|| network.hit())
             .or_else(|| stdout.is_truncated().then_some(LimitKind::Stdout))
             .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
         let limit = hit.map(|kind| limits.hit(kind));
         let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
-        let (exit, usage, denials) = (ended.exit, ended.usage, Vec::new());
+        let (exit, usage, denials) = (ended.exit, ended.usage, network.denials());
         Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement })
     }
 }

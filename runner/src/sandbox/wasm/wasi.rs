@@ -1,6 +1,7 @@
 //! Turns a policy into a WASI context: preopened directories, environment, network. Nothing else.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder};
@@ -9,13 +10,13 @@ use crate::sandbox::invocation::WasmProgram;
 use crate::sandbox::policy::{Access, Policy};
 use crate::sandbox::scratch::GuestDirs;
 use crate::sandbox::wasm::WasmError;
+use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::output::HeadStream;
 
 /// Random bytes that one call may ask for; the host allocates as many.
 const MAX_RANDOM: u64 = 64 << 10;
 
-/// Makes the context of one run. What is not named here does not exist for the guest; TCP, UDP and name
-/// lookup are linked, since adapted modules import them unused, and denied.
+/// Makes the context of one run. What is not named here does not exist for the guest.
 ///
 /// # Errors
 ///
@@ -25,6 +26,7 @@ pub(super) fn context(
     stdin: Vec<u8>,
     policy: &Policy,
     dirs: &GuestDirs,
+    network: &Arc<Network>,
     stdout: HeadStream,
     stderr: HeadStream,
 ) -> Result<WasiCtx, WasmError> {
@@ -47,9 +49,7 @@ pub(super) fn context(
         };
         preopen(&mut builder, grant.host.clone(), &grant.guest, perms)?;
     }
-    if policy.allows_everything() {
-        builder.inherit_network().allow_tcp(true).allow_udp(true).allow_ip_name_lookup(true);
-    }
+    network.open(&mut builder);
     Ok(builder.build())
 }
 
