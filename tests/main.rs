@@ -13,6 +13,9 @@ mod wasm_contract;
 mod wasm_files;
 // A guest ends at its limits, also inside host calls.
 mod wasm_limits;
+// A guest reaches the hosts and ports that were granted, by sockets and by HTTP, and no others.
+mod wasm_http;
+mod wasm_network;
 
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;

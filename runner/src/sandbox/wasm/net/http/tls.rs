@@ -49,3 +49,76 @@ pub(super) fn error_code(error: &io::Error) -> ErrorCode {
         _ => ErrorCode::TlsProtocolError,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, SocketAddr};
+
+    use rustls::ServerConfig;
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+    use tokio::net::TcpListener;
+    use tokio_rustls::TlsAcceptor;
+
+    use super::*;
+
+    const AUTHORITY: &[u8] = include_bytes!("../../../../../../tests/tls/authority.pem");
+    const SERVER: &[u8] = include_bytes!("../../../../../../tests/tls/server.pem");
+    const KEY: &[u8] = include_bytes!("../../../../../../tests/tls/server.key");
+
+    /// Serves one handshake with a certificate for `localhost` and `test.example`.
+    async fn server() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![CertificateDer::from_pem_slice(SERVER).unwrap()],
+                PrivateKeyDer::from_pem_slice(KEY).unwrap(),
+            )
+            .unwrap();
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let _ = TlsAcceptor::from(Arc::new(config)).accept(stream).await;
+        });
+        address
+    }
+
+    fn of_test_authority() -> Arc<ClientConfig> {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(AUTHORITY).unwrap()).unwrap();
+        Arc::new(config(roots))
+    }
+
+    async fn outcome(config: Option<Arc<ClientConfig>>, name: ServerName) -> Result<(), ErrorCode> {
+        let stream = TcpStream::connect(server().await).await.unwrap();
+        let secured = match config {
+            Some(config) => secure_by(config, &name, stream).await,
+            None => secure(&name, stream).await,
+        };
+        secured.map(drop).map_err(|error| match error {
+            Error::Tls(error) => error_code(&error),
+            other => panic!("{other}"),
+        })
+    }
+
+    #[test]
+    fn a_server_must_prove_its_name() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(names_are_proved());
+    }
+
+    async fn names_are_proved() {
+        let name = |text: &str| ServerName::try_from(text.to_owned()).unwrap();
+        assert!(outcome(Some(of_test_authority()), name("test.example")).await.is_ok());
+        let wrong = [name("other.example"), ServerName::from("127.0.0.1".parse::<IpAddr>().unwrap())];
+        for name in wrong {
+            let refused = outcome(Some(of_test_authority()), name).await;
+            assert!(matches!(refused, Err(ErrorCode::TlsCertificateError)), "{refused:?}");
+        }
+        let untrusted = outcome(None, name("test.example")).await;
+        assert!(matches!(untrusted, Err(ErrorCode::TlsCertificateError)), "{untrusted:?}");
+    }
+}
