@@ -111,7 +111,7 @@ pub(crate) struct RunArgs {
 
 const RUN_HELP: &str = "\
 A module starts with its arguments, a private /tmp, clocks, random numbers and its standard streams. Any host \
-file, variable or command beyond that is granted with --allow-* or in a policy file: /etc/modbox/policy.yaml, \
+file, variable, network address or command beyond that is granted with --allow-* or in a policy file: /etc/modbox/policy.yaml, \
 then modbox/policy.yaml in the user's config folder, then --policy.
 
 Exit status: 0 ok, changed or skipped · 1 failed · 2 usage · 3 module not found, read, built or loaded · 4 denied \

@@ -155,3 +155,125 @@ impl Network {
         self.deny("net", format!("{name} ({ip})"), operation, allow);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use wasmtime_wasi::sockets::SocketAddrUse::{TcpBind, TcpConnect, TcpListen, UdpBind, UdpReceive, UdpSend};
+
+    use super::*;
+    use crate::sandbox::limits::Limits;
+    use crate::sandbox::policy::Policy;
+    use crate::sandbox::policy::net::{ListenGrant, NetGrant};
+
+    fn network(net: &[&str], listen: &[&str]) -> Arc<Network> {
+        let (mut policy, source) = (Policy::default(), "test".to_owned());
+        for rule in net {
+            policy.allow_net(NetGrant { rule: rule.parse().unwrap(), source: source.clone() });
+        }
+        for rule in listen {
+            policy.allow_listen(ListenGrant { rule: rule.parse().unwrap(), source: source.clone() });
+        }
+        Network::new(&policy, &Limits::default())
+    }
+
+    fn at(address: &str) -> SocketAddr {
+        address.parse().unwrap()
+    }
+
+    fn name(text: &str) -> Name {
+        Name::parse(text).unwrap()
+    }
+
+    fn ips(texts: &[&str]) -> Vec<IpAddr> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_name_allows_the_addresses_that_its_lookup_returned_and_no_others() {
+        let network = network(&["api.example.org:443", "*.internal:5432+private"], &[]);
+        assert!(!network.check(at("93.184.216.34:443"), TcpConnect), "not looked up yet");
+        let answer = ips(&["93.184.216.34", "10.0.0.1", "169.254.169.254", "127.0.0.1", "64:ff9b::7f00:1", "0.0.0.0"]);
+        assert_eq!(network.admit(&name("api.example.org"), answer, "test"), ips(&["93.184.216.34"]));
+        assert!(network.check(at("93.184.216.34:443"), TcpConnect));
+        for other in ["93.184.216.34:80", "93.184.216.35:443", "10.0.0.1:443", "127.0.0.1:443", "169.254.169.254:443"] {
+            assert!(!network.check(at(other), TcpConnect), "{other}");
+        }
+        assert!(!network.check(at("93.184.216.34:443"), UdpSend));
+        assert_eq!(network.admit(&name("db.internal"), ips(&["10.0.0.1", "127.0.0.1"]), "test"), ips(&["10.0.0.1"]));
+        assert!(network.check(at("10.0.0.1:5432"), TcpConnect));
+        // The word of one name's rule does not help another name that leads to the same place.
+        assert!(network.admit(&name("api.example.org"), ips(&["10.0.0.1"]), "test").is_empty());
+        assert!(!network.check(at("10.0.0.1:443"), TcpConnect));
+    }
+
+    #[test]
+    fn a_denial_says_what_would_allow_it() {
+        let network = network(&["api.example.org:443"], &[]);
+        network.admit(&name("api.example.org"), ips(&["93.184.216.34", "10.0.0.1", "0.0.0.0"]), "resolve-addresses");
+        network.check(at("93.184.216.34:80"), TcpConnect);
+        network.check(at("[fd00:ec2::254]:80"), TcpConnect);
+        network.check(at("[2001:db8::1]:53"), UdpSend);
+        let denials = network.denials();
+        let shown: Vec<(&str, &str)> =
+            denials.iter().map(|denial| (denial.subject.as_str(), denial.allow.as_str())).collect();
+        assert_eq!(
+            shown,
+            [
+                ("api.example.org (10.0.0.1)", "--allow-net api.example.org:443+private"),
+                ("api.example.org (0.0.0.0)", ""),
+                ("93.184.216.34:80", "--allow-net api.example.org:80"),
+                ("[fd00:ec2::254]:80", "--allow-net [fd00:ec2::254]:80+metadata"),
+                ("udp:[2001:db8::1]:53", "--allow-net udp:[2001:db8::1]:53"),
+            ]
+        );
+        // Each is a rule, and it does allow what was denied.
+        for (subject, allow) in shown.iter().skip(2) {
+            let rule: NetRule = allow.strip_prefix("--allow-net ").unwrap().parse().unwrap();
+            let address = subject.trim_start_matches("udp:").parse::<SocketAddr>().unwrap();
+            assert!(rule.admits(address.ip()) && rule.covers(rule.transport(), address.port()), "{allow}");
+        }
+    }
+
+    #[test]
+    fn who_may_be_heard_and_answered() {
+        let peer = at("203.0.113.7:4000");
+        let client = network(&["udp:192.0.2.53:53"], &[]);
+        assert!(client.check(at("0.0.0.0:0"), UdpBind));
+        assert!(client.check(at("192.0.2.53:53"), UdpReceive));
+        assert!(!client.check(peer, UdpReceive));
+        let server = network(&[], &["udp:0.0.0.0:53"]);
+        assert!(!server.check(peer, UdpReceive), "before it listens");
+        assert!(server.check(at("0.0.0.0:53"), UdpBind));
+        assert!(!server.check(peer, UdpSend), "before it has heard anything");
+        assert!(server.check(peer, UdpReceive));
+        assert!(server.check(peer, UdpSend));
+        assert!(!server.check(at("203.0.113.7:4001"), UdpSend));
+        for port in 1..5000 {
+            server.check(SocketAddr::new(peer.ip(), port), UdpReceive);
+        }
+        assert!(server.seen().peers.len() <= MAX_PEERS);
+    }
+
+    #[test]
+    fn a_port_of_the_systems_choice_is_for_clients_unless_listening_is_granted() {
+        let client = network(&["192.0.2.1"], &[]);
+        assert!(client.check(at("0.0.0.0:0"), TcpBind));
+        assert!(!client.check(at("0.0.0.0:43211"), TcpListen));
+        assert!(!client.check(at("127.0.0.1:0"), TcpBind));
+        assert!(!client.check(at("0.0.0.0:80"), TcpBind));
+        let server = network(&[], &["0.0.0.0:0"]);
+        assert!(server.check(at("0.0.0.0:43211"), TcpListen));
+        assert!(!server.check(at("192.0.2.1:80"), TcpConnect));
+    }
+
+    #[test]
+    fn everything_is_everything() {
+        let mut policy = Policy::default();
+        policy.allow_everything("test");
+        let network = Network::new(&policy, &Limits::default());
+        assert!(network.check(at("169.254.169.254:80"), TcpConnect) && network.names(&name("localhost")));
+        assert_eq!(network.admit(&name("localhost"), ips(&["127.0.0.1"]), "test"), ips(&["127.0.0.1"]));
+    }
+}
