@@ -1,4 +1,4 @@
-//! The one engine configuration, and the ticker that drives its epochs.
+//! The one engine configuration.
 //!
 //! Everything that widens what a guest can reach inside the engine and that no WASI 0.2 module needs is
 //! off: garbage collection, exceptions, threads, 64-bit memories, stack switching, component-model async.
@@ -6,15 +6,8 @@
 //! stay compiled in all the same: builds without them abort on some inputs (GHSA-rc4p, GHSA-2674).
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread;
-use std::time::Duration;
 
-use wasmtime::{Config, Engine};
-
-/// How often a running guest is looked at. A limit is noticed this much late, at the most; ten
-/// milliseconds of ticking cost nothing that can be measured.
-pub(super) const TICK: Duration = Duration::from_millis(10);
+use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
 /// Stack for wasm frames: deep recursion traps here, in milliseconds, instead of eating memory.
 const WASM_STACK: usize = 512 << 10;
@@ -25,8 +18,53 @@ const FIBER_STACK: usize = 2 << 20;
 /// Frames in the backtrace of a trap. More would only make a report longer.
 const BACKTRACE_FRAMES: NonZeroUsize = NonZeroUsize::new(8).expect("eight is not zero");
 
-/// Makes the engine that every guest runs in.
-pub(super) fn new_engine() -> wasmtime::Result<Engine> {
+/// Where an engine takes the memory of instances from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Instances {
+    /// From the system, for each instance. For a module that runs once.
+    #[default]
+    OnDemand,
+    /// From a pool that keeps what it mapped for the next instance. For one module that runs many times, and for one
+    /// only: what a pool failed to clear could then only show a module its own past.
+    Pooled,
+}
+
+/// Instances that a pool has room for at a time. More run on demand. Each place costs address space alone, until it
+/// is used.
+const POOL_PLACES: u32 = 32;
+
+/// Memories, tables and core instances of one component: a guest has one or two of its own, and the adapter's.
+const POOL_PER_COMPONENT: u32 = 4;
+
+/// Bytes of an instance that stay resident for the next one; clearing them costs less than mapping them again.
+const POOL_RESIDENT: usize = 4 << 20;
+
+/// Returns the pool of a module that runs many times, when this machine has what makes a pool pay: without the
+/// kernel's `PAGEMAP_SCAN`, resetting an instance costs more than mapping a new one.
+fn pool() -> Option<PoolingAllocationConfig> {
+    if !PoolingAllocationConfig::is_pagemap_scan_available() {
+        return None;
+    }
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(POOL_PLACES)
+        .total_core_instances(POOL_PLACES * POOL_PER_COMPONENT)
+        .total_memories(POOL_PLACES * POOL_PER_COMPONENT)
+        .total_tables(POOL_PLACES * POOL_PER_COMPONENT)
+        .total_stacks(POOL_PLACES)
+        .max_memories_per_component(POOL_PER_COMPONENT)
+        .max_tables_per_component(POOL_PER_COMPONENT)
+        .linear_memory_keep_resident(POOL_RESIDENT)
+        .table_keep_resident(POOL_RESIDENT)
+        .pagemap_scan(Enabled::Yes);
+    Some(pool)
+}
+
+/// Makes the engine that guests run in.
+///
+/// # Errors
+///
+/// A machine without what the engine needs; for a pool, too little address space.
+pub(super) fn new_engine(instances: Instances) -> wasmtime::Result<Engine> {
     let mut config = Config::new();
     config
         .epoch_interruption(true)
@@ -43,38 +81,9 @@ pub(super) fn new_engine() -> wasmtime::Result<Engine> {
         .wasm_memory64(false)
         .wasm_stack_switching(false)
         .relaxed_simd_deterministic(true);
-    Engine::new(&config)
-}
-
-/// Increments an engine's epoch every [`TICK`] while at least one run holds a [`Ticking`].
-#[derive(Debug, Default)]
-pub(super) struct Ticker {
-    running: Mutex<Weak<Ticking>>,
-}
-
-/// Keeps the ticker's thread alive.
-#[derive(Debug)]
-pub(super) struct Ticking(());
-
-impl Ticker {
-    /// Returns a share of the running ticker and starts its thread when there is none.
-    pub(super) fn start(&self, engine: &Engine) -> Arc<Ticking> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ticking) = running.upgrade() {
-            return ticking;
-        }
-        let ticking = Arc::new(Ticking(()));
-        *running = Arc::downgrade(&ticking);
-        let (engine, alive) = (engine.weak(), Arc::downgrade(&ticking));
-        thread::spawn(move || {
-            while alive.strong_count() > 0 {
-                thread::sleep(TICK);
-                match engine.upgrade() {
-                    Some(engine) => engine.increment_epoch(),
-                    None => return,
-                }
-            }
-        });
-        ticking
+    if instances == Instances::Pooled {
+        let pool = pool().ok_or_else(|| wasmtime::format_err!("this kernel has no PAGEMAP_SCAN"))?;
+        config.allocation_strategy(pool);
     }
+    Engine::new(&config)
 }
