@@ -216,3 +216,18 @@ fn messages_and_their_fields_are_bounded() {
     let (seen, denials) = fetch(&get(&format!("{}.example.org", "a.".repeat(1000))), &[]);
     assert_eq!((&seen["error"], &denials), (&json!("\"authority\""), &json!([])), "a long host");
 }
+
+#[test]
+fn connections_are_bounded() {
+    let server = Server::silent();
+    let address = server.address.to_string();
+    let dir = TestDir::new();
+    let ran = Modbox::run_module(&dir, guest("fetch"))
+        .json_args(&json!({"parallel": 40, "authority": address}))
+        .args(["--allow-net", &address])
+        .report()
+        .run()
+        .exits_with(0);
+    assert_eq!(ran.json()["result"]["last"], "Err(ErrorCode::ConnectionLimitReached)", "{ran}");
+    assert!(server.connections() <= 32, "{}", server.connections());
+}

@@ -1,10 +1,11 @@
 //! Sends the HTTP requests in `requests` by `wasi:http`, one after the other, and says what came back. `hoard` makes it
-//! keep that many messages instead.
+//! keep that many messages instead, and `parallel` sends as many requests to `authority` at a time and says what became of
+//! the last one.
 
 use serde_json::{Value, json};
 use test_guests::Args;
 use wasip2::http::outgoing_handler;
-use wasip2::http::types::{Fields, Method, OutgoingBody, OutgoingRequest, Scheme};
+use wasip2::http::types::{Fields, FutureIncomingResponse, Method, OutgoingBody, OutgoingRequest, Scheme};
 use wasip2::io::streams::StreamError;
 
 fn main() {
@@ -15,9 +16,25 @@ fn main() {
         test_guests::print(&json!({"changed": false, "kept": hoard.len()}));
         return;
     }
+    if let Some(count) = args.number("parallel") {
+        let futures: Vec<FutureIncomingResponse> = (0..count).map(|_| send(args.text("authority"))).collect();
+        let last = futures.last().expect("there is one");
+        last.subscribe().block();
+        let seen = last.get().expect("it is ready").expect("it is asked for once").map(|response| response.status());
+        test_guests::print(&json!({"changed": false, "last": format!("{seen:?}")}));
+        return;
+    }
     let requests = args.0["requests"].as_array().expect("`requests` is a list");
     let seen: Vec<Value> = requests.iter().map(|request| fetch(request).unwrap_or_else(|error| error)).collect();
     test_guests::print(&json!({"changed": false, "seen": seen}));
+}
+
+fn send(authority: &str) -> FutureIncomingResponse {
+    let request = OutgoingRequest::new(Fields::new());
+    request.set_scheme(Some(&Scheme::Http)).expect("the scheme is known");
+    request.set_authority(Some(authority)).expect("the test gives a valid host");
+    request.set_path_with_query(Some("/")).expect("the path is valid");
+    outgoing_handler::handle(request, None).expect("the request is valid")
 }
 
 fn fetch(wanted: &Value) -> Result<Value, Value> {
