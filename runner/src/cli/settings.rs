@@ -80,6 +80,20 @@ pub(crate) fn policy(
     Ok((policy, limits))
 }
 
+/// Adds what a job of a batch is granted beside the batch's own.
+///
+/// # Errors
+///
+/// A grant that is wrong or names what is not there.
+pub(crate) fn add_job_policy(
+    policy: &mut Policy,
+    limits: &mut Limits,
+    environment: &Environment,
+    file: &PolicyFile,
+) -> anyhow::Result<()> {
+    add_grants(policy, limits, environment, "job", file).context("wrong `policy` of a job")
+}
+
 fn in_switch(switch: &str, value: &OsStr) -> String {
     format!("wrong grant `{switch} {}`", value.to_string_lossy())
 }
@@ -94,13 +108,23 @@ fn add_file(
     let source = format!("policy file {}", path.display());
     let in_file = || format!("wrong policy file `{}`", path.display());
     let file = PolicyFile::parse(text).with_context(in_file)?;
+    add_grants(policy, limits, environment, &source, &file).with_context(in_file)
+}
+
+fn add_grants(
+    policy: &mut Policy,
+    limits: &mut Limits,
+    environment: &Environment,
+    source: &str,
+    file: &PolicyFile,
+) -> anyhow::Result<()> {
     for (access, paths) in [(Access::Read, &file.allow.read), (Access::Write, &file.allow.write)] {
         for grant in paths {
-            add_path(policy, environment, grant.as_ref(), access, &source).with_context(in_file)?;
+            add_path(policy, environment, grant.as_ref(), access, source)?;
         }
     }
     for variable in &file.allow.env {
-        add_env(policy, environment, variable.as_ref(), &source).with_context(in_file)?;
+        add_env(policy, environment, variable.as_ref(), source)?;
     }
     for rule in &file.allow.net {
         add_net(policy, rule, &source).with_context(in_file)?;

@@ -11,6 +11,7 @@ mod module;
 mod prepare;
 mod report;
 mod request;
+mod unfinished;
 mod verdict;
 
 use std::ffi::OsString;
@@ -21,15 +22,13 @@ pub use self::error::RunError;
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, wasm_bytes};
-pub use self::report::{ModuleFacts, Report, Status};
+pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 use crate::contract::ModuleResult;
 use crate::kinds::Kind;
 use crate::sandbox;
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{
-    Confinement, Denial, Invocation, Outcome, Program, Timing, Usage, WasmFormat, WasmProgram,
-};
+use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext};
 use crate::sandbox::scratch::{Scratch, ScratchRoot};
@@ -104,7 +103,7 @@ impl Runner {
     /// Runs a module once.
     #[must_use]
     pub fn run(&self, module: &Module, request: &RunRequest<'_>) -> Report {
-        let mut report = new_report(module, request);
+        let mut report = Report::of_module(module, request.policy);
         if let Err(error) = self.try_run(module, request, &mut report) {
             report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
             report.status = Status::Failed;
@@ -223,29 +222,6 @@ impl Runner {
             sandbox.on_compile(move || callback());
         }
         Ok(sandbox)
-    }
-}
-
-fn new_report(module: &Module, request: &RunRequest<'_>) -> Report {
-    Report {
-        module: ModuleFacts {
-            path: module.path().display().to_string(),
-            kind: None,
-            reason: String::new(),
-            digest: module.digest().to_owned(),
-        },
-        status: Status::Failed,
-        result: ModuleResult::runner_failure("the module was not started", None),
-        limit: None,
-        grants: request.policy.grants(),
-        denials: Vec::new(),
-        confinement: Confinement::default(),
-        usage: Usage::default(),
-        written: (0, 0),
-        timing: Timing::default(),
-        kept_files: None,
-        notes: Vec::new(),
-        error: None,
     }
 }
 

@@ -10,11 +10,13 @@ pub mod net;
 
 use std::path::{Component, Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 pub use self::file::{LimitOverrides, PolicyFile, PolicyFileError, parse_count, parse_duration, parse_size};
 use self::net::{ListenGrant, NetGrant};
 
 /// What may be done with a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Access {
     /// Read what is there.
     Read,
@@ -34,7 +36,7 @@ impl Access {
 }
 
 /// What a granted path is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Shape {
     /// A directory, with everything below it.
     Directory,
@@ -43,7 +45,7 @@ pub enum Shape {
 }
 
 /// A file or a directory that a guest may use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathGrant {
     /// Where it is, absolute; the directory that it lies in without symbolic links.
     pub host: PathBuf,
@@ -58,7 +60,7 @@ pub struct PathGrant {
 }
 
 /// An environment variable that a module sees.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvGrant {
     /// Its name.
     pub name: String,
@@ -117,7 +119,7 @@ pub enum PolicyError {
 pub const RESERVED: [&str; 2] = ["/args", "/tmp"];
 
 /// Everything that a run may reach.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     paths: Vec<PathGrant>,
     env: Vec<EnvGrant>,
