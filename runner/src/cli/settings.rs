@@ -127,10 +127,10 @@ fn add_grants(
         add_env(policy, environment, variable.as_ref(), source)?;
     }
     for rule in &file.allow.net {
-        add_net(policy, rule, &source).with_context(in_file)?;
+        add_net(policy, rule, source)?;
     }
     for rule in &file.allow.listen {
-        add_listen(policy, rule, &source).with_context(in_file)?;
+        add_listen(policy, rule, source)?;
     }
     file.limits.apply(limits);
     Ok(())

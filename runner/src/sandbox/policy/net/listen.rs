@@ -4,12 +4,15 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use super::parse::{self, NetRuleError};
 use super::{Ports, Transport};
 
 /// An address of this machine and ports at which a run may listen. `0.0.0.0` and `[::]` stand for all addresses of
 /// their family, port 0 for one that the system chooses.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct ListenRule {
     transport: Transport,
     address: IpAddr,
@@ -66,5 +69,19 @@ impl fmt::Display for ListenRule {
             IpAddr::V4(address) => write!(f, "{address}{}", self.ports),
             IpAddr::V6(address) => write!(f, "[{address}]{}", self.ports),
         }
+    }
+}
+
+impl From<ListenRule> for String {
+    fn from(rule: ListenRule) -> Self {
+        rule.to_string()
+    }
+}
+
+impl TryFrom<String> for ListenRule {
+    type Error = NetRuleError;
+
+    fn try_from(text: String) -> Result<Self, NetRuleError> {
+        text.parse()
     }
 }

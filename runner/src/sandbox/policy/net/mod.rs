@@ -24,6 +24,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
 
 pub use self::listen::ListenRule;
 pub use self::name::Name;
@@ -88,7 +89,8 @@ pub enum Hosts {
 }
 
 /// Hosts and ports that a run may reach.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct NetRule {
     transport: Transport,
     hosts: Hosts,
@@ -172,6 +174,20 @@ impl fmt::Display for NetRule {
     }
 }
 
+impl From<NetRule> for String {
+    fn from(rule: NetRule) -> Self {
+        rule.to_string()
+    }
+}
+
+impl TryFrom<String> for NetRule {
+    type Error = NetRuleError;
+
+    fn try_from(text: String) -> Result<Self, NetRuleError> {
+        text.parse()
+    }
+}
+
 fn write_block(f: &mut fmt::Formatter<'_>, block: IpNet) -> fmt::Result {
     let single = block.prefix_len() == block.max_prefix_len();
     match (block, single) {
@@ -200,7 +216,7 @@ pub fn shown(transport: Transport, address: SocketAddr) -> String {
 }
 
 /// A rule and who granted it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetGrant {
     /// What may be reached.
     pub rule: NetRule,
@@ -209,7 +225,7 @@ pub struct NetGrant {
 }
 
 /// A place to listen at and who granted it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListenGrant {
     /// Where.
     pub rule: ListenRule,

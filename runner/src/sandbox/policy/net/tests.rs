@@ -35,6 +35,9 @@ fn a_rule_is_shown_as_it_is_written() {
         "169.254.169.254:80+metadata",
     ] {
         assert_eq!(rule(text).to_string(), text);
+        // A batch hands policies to its workers as JSON.
+        let json = serde_json::to_string(&rule(text)).unwrap();
+        assert_eq!(serde_json::from_str::<NetRule>(&json).unwrap(), rule(text));
     }
     assert_eq!(rule("tcp:EXAMPLE.org.:443-443").to_string(), "example.org:443");
     assert_eq!(rule("[::ffff:192.0.2.1]:80").to_string(), "192.0.2.1:80");
