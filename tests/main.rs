@@ -22,6 +22,7 @@ mod wasm_guard_limits;
 mod native_sandbox;
 // Building guest crates and making projects, with real cargo.
 mod authoring;
+mod batch;
 
 // Files that are no modules, or try to be what they are not.
 mod hostile_modules;
@@ -39,8 +40,14 @@ mod oracle_playbook;
 // The example modules do what ansible-core's modules of the same names do.
 mod modules;
 
+// Compiling is bounded, happens without authority, and survives every damaged module.
+mod compile;
 // Compiled code is kept, checked and thrown away.
 mod cache;
+// A line for every run, and no run without one.
+mod audit;
+// What modbox says of its own work, when asked.
+mod logs;
 // Signals leave nothing behind.
 mod signals;
 

@@ -77,6 +77,7 @@ fn with_guard() -> Value {
         directory: dir.path().to_owned(),
         environment: Vec::new(),
         cleanup: Cleanup::default(),
+        worker: None,
         instances: Instances::OnDemand,
         watched: false,
         on_compile: None,

@@ -87,6 +87,7 @@ fn runner(dir: &Path, instances: Instances) -> Runner {
         directory: dir.to_owned(),
         environment: Vec::new(),
         cleanup: Cleanup::default(),
+        worker: None,
         instances,
         watched: false,
         on_compile: None,

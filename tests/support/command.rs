@@ -157,6 +157,11 @@ impl Running {
         rustix::process::kill_process(self.pid, signal).unwrap();
     }
 
+    /// Returns the process's number.
+    pub(crate) fn pid(&self) -> Pid {
+        self.pid
+    }
+
     /// Returns how long it has been running.
     pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()

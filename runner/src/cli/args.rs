@@ -14,6 +14,8 @@ use crate::sandbox::policy::{parse_count, parse_duration, parse_size};
 #[derive(Debug, Parser)]
 #[command(name = "modbox", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -26,6 +28,8 @@ from a JSON file, grants from the policy files alone, the result as one JSON lin
 pub(crate) enum Command {
     /// Run one module.
     Run(Box<RunArgs>),
+    /// Run many jobs in warm processes: JSON lines in, reports as JSON lines out.
+    Batch(Box<BatchArgs>),
     /// Show what a module is and asks for, without running it.
     Inspect(InspectArgs),
     /// Show a module's manual.
@@ -43,6 +47,36 @@ pub(crate) enum Command {
     },
     /// Print the manual page.
     Man,
+}
+
+/// What modbox says of its own work.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Logs")]
+pub(crate) struct LogArgs {
+    /// Say on stderr what is done, in this detail.
+    #[arg(long, value_enum, value_name = "LEVEL", global = true)]
+    pub(crate) log: Option<LogLevel>,
+    /// How that is written.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", global = true)]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How much is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// How logs are written: for people, or one JSON object an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
 }
 
 /// How a result leaves.
@@ -118,6 +152,31 @@ Exit status: 0 ok, changed or skipped · 1 failed · 2 usage · 3 module not fou
 · 5 a limit was hit · 6 the module crashed · 70 modbox's own fault.";
 
 #[derive(Debug, Args)]
+#[command(after_help = BATCH_HELP)]
+pub(crate) struct BatchArgs {
+    /// Jobs that run at a time [default: as many as there are processors].
+    #[arg(short, long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    pub(crate) jobs: Option<u64>,
+    /// Print reports in the order of the jobs, not as they come.
+    #[arg(long)]
+    pub(crate) ordered: bool,
+    #[command(flatten)]
+    pub(crate) lookup: LookupArgs,
+    #[command(flatten)]
+    pub(crate) grants: GrantArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+}
+
+const BATCH_HELP: &str = "\
+A job is one line on standard input: {\"id\": ANY, \"module\": \"PATH or NAME\", \"args\": {…}}, and as wanted \
+\"check\", \"diff\", \"verbosity\", \"no_log\", \"kind\", \"name\", \"stdin_args\", \"last_json_line\", \"policy\" and \"limits\" (as \
+in a policy file, for this job alone). Every line is answered by one report with its id. Grants and limits \
+given here are those of every job. The first SIGTERM or SIGINT lets running jobs finish.
+
+Exit status: 0 every job was ok, changed or skipped · 1 some were not · 2 usage · 70 modbox's own fault.";
+
+#[derive(Debug, Args)]
 pub(crate) struct LookupArgs {
     /// Look module names up here, after ./library and before $MODBOX_LIBRARY. Repeatable.
     #[arg(long, value_name = "DIR")]
@@ -127,11 +186,11 @@ pub(crate) struct LookupArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Grants")]
 pub(crate) struct GrantArgs {
-    /// Let the module read a directory; `PATH::GUEST` shows it elsewhere. Repeatable.
-    #[arg(long, value_name = "DIR[::GUEST]")]
+    /// Let the module read a file or a directory; `PATH::GUEST` shows it elsewhere. Repeatable.
+    #[arg(long, value_name = "PATH[::GUEST]")]
     pub(crate) allow_read: Vec<OsString>,
-    /// Let the module read and change a directory. Repeatable.
-    #[arg(long, value_name = "DIR[::GUEST]")]
+    /// Let the module read, change, make and remove a file or a directory. Repeatable.
+    #[arg(long, value_name = "PATH[::GUEST]")]
     pub(crate) allow_write: Vec<OsString>,
     /// Show the module an environment variable. Repeatable.
     #[arg(long, value_name = "NAME[=VALUE]")]
@@ -139,6 +198,9 @@ pub(crate) struct GrantArgs {
     /// Grant everything that you can reach: for a module that you trust as yourself.
     #[arg(long)]
     pub(crate) allow_all: bool,
+    /// Append a JSON line about the run to a file; a run that cannot be audited does not start. Repeatable.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) audit: Vec<PathBuf>,
     /// Add the grants and limits of a policy file. Repeatable.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Vec<PathBuf>,
@@ -162,6 +224,15 @@ pub(crate) struct LimitArgs {
     /// Processes of a native module at a time [default: 64].
     #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     pub(crate) max_processes: Option<u64>,
+    /// Bytes of a wasm module that is to be compiled [default: 64MiB].
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true)]
+    pub(crate) max_module: Option<u64>,
+    /// Processor time for compiling a module [default: 1m].
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_negative_numbers = true)]
+    pub(crate) compile_time: Option<Duration>,
+    /// Memory for compiling a module [default: 2GiB].
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true)]
+    pub(crate) compile_memory: Option<u64>,
 }
 
 #[derive(Debug, Args)]
@@ -212,6 +283,12 @@ pub(crate) struct CacheArgs {
 pub(crate) enum CacheCommand {
     /// List the compiled modules, the newest first.
     List,
+    /// Remove those that were not used for the longest time, until the rest fits.
+    Prune {
+        /// Bytes that may stay. A run that compiles keeps the cache below 1GiB by itself.
+        #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1GiB", allow_negative_numbers = true)]
+        max_size: u64,
+    },
     /// Remove them all.
     Clear,
 }

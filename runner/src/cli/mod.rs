@@ -1,9 +1,12 @@
 //! The only place that reads the command line and the environment, prints, and decides the exit status.
 
 mod args;
+mod audit;
+mod clean;
 mod commands;
 mod environment;
 mod exit;
+mod logging;
 mod output;
 mod settings;
 mod signals;
@@ -18,14 +21,18 @@ use clap::{CommandFactory, FromArgMatches};
 use self::args::{Cli, Command};
 use self::environment::Environment;
 use self::exit::{ExitStatus, Failure, OrExit};
+use self::signals::SignalWatch;
+use crate::batch::worker;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::native::launcher;
+use crate::sandbox::wasm;
 
 /// What every command is given.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) environment: Environment,
     pub(crate) cleanup: Cleanup,
+    pub(crate) signals: SignalWatch,
 }
 
 /// Runs the program and returns its exit status.
@@ -34,6 +41,9 @@ pub fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
     if argv.get(1).is_some_and(|word| word == launcher::WORD) {
         return launcher::main();
+    }
+    if argv.get(1).is_some_and(|word| word == wasm::COMPILE_WORKER) {
+        return wasm::worker_main(&argv[2..]);
     }
     let cleanup = Cleanup::default();
     let ended = start(&argv, &cleanup).unwrap_or_else(|failure| {
@@ -54,9 +64,13 @@ pub fn main() -> ExitCode {
 }
 
 fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
-    signals::watch(cleanup.clone()).or_internal()?;
+    let signals = signals::watch(cleanup.clone()).or_internal()?;
+    if argv.get(1).is_some_and(|word| word == worker::WORD) {
+        commands::batch::worker(cleanup).or_internal()?;
+        return Ok(ExitStatus::Success);
+    }
     let environment = Environment::of_process().or_internal()?;
-    let context = Context { environment, cleanup: cleanup.clone() };
+    let context = Context { environment, cleanup: cleanup.clone(), signals };
     if let Some(invocation) = commands::file::recognize(argv) {
         return commands::file::run(&context, &invocation);
     }
@@ -65,11 +79,13 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
         Err(error) => return explain(argv, error),
     };
     let cli = Cli::from_arg_matches(&matches).or_usage()?;
+    logging::start(&cli.log);
     match cli.command {
         Command::Run(args) => {
             let order = matches.subcommand_matches("run").map(commands::run::argument_order).unwrap_or_default();
             commands::run::run(&context, &args, &order)
         }
+        Command::Batch(args) => commands::batch::run(&context, &args),
         Command::Inspect(args) => commands::inspect::run(&context, &args),
         Command::Doc(args) => commands::doc::run(&context, &args),
         Command::Build(args) => commands::build::run(&context, &args),
@@ -92,8 +108,7 @@ fn explain(argv: &[OsString], mut error: clap::Error) -> Result<ExitStatus, Fail
         let tip = format!("to run a module, use `modbox run {}`", output::clean(&word.to_string_lossy()));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
-    // Nothing can be done about a standard error that is gone.
-    drop(error.print());
+    output::print_usage_error(&error, argv);
     Ok(ExitStatus::Usage)
 }
 

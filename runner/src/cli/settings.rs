@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::cli::args::{GrantArgs, LimitArgs};
+use crate::cli::audit;
 use crate::cli::environment::Environment;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::{Access, EnvGrant, LimitOverrides, PathGrant, Policy, PolicyFile, Shape};
@@ -61,15 +62,33 @@ pub(crate) fn policy(
             }
         }
     }
+    grants.audit.iter().for_each(|path| policy.add_audit(environment.cwd.join(path)));
     LimitOverrides {
         timeout: limit_args.timeout,
         cpu_time: limit_args.cpu_time,
         memory: limit_args.max_memory,
         output: limit_args.max_output,
         processes: limit_args.max_processes,
+        module: limit_args.max_module,
+        compile_time: limit_args.compile_time,
+        compile_memory: limit_args.compile_memory,
     }
     .apply(&mut limits);
     Ok((policy, limits))
+}
+
+/// Adds what a job of a batch is granted beside the batch's own.
+///
+/// # Errors
+///
+/// A grant that is wrong or names what is not there.
+pub(crate) fn add_job_policy(
+    policy: &mut Policy,
+    limits: &mut Limits,
+    environment: &Environment,
+    file: &PolicyFile,
+) -> anyhow::Result<()> {
+    add_grants(policy, limits, environment, "job", file).context("wrong `policy` of a job")
 }
 
 fn in_switch(switch: &str, value: &OsStr) -> String {
@@ -83,18 +102,32 @@ fn add_file(
     path: &Path,
     text: &str,
 ) -> anyhow::Result<()> {
+    tracing::debug!(file = %path.display(), "read a policy file");
     let source = format!("policy file {}", path.display());
     let in_file = || format!("wrong policy file `{}`", path.display());
     let file = PolicyFile::parse(text).with_context(in_file)?;
+    add_grants(policy, limits, environment, &source, &file).with_context(in_file)
+}
+
+fn add_grants(
+    policy: &mut Policy,
+    limits: &mut Limits,
+    environment: &Environment,
+    source: &str,
+    file: &PolicyFile,
+) -> anyhow::Result<()> {
     for (access, paths) in [(Access::Read, &file.allow.read), (Access::Write, &file.allow.write)] {
         for grant in paths {
-            add_path(policy, environment, grant.as_ref(), access, &source).with_context(in_file)?;
+            add_path(policy, environment, grant.as_ref(), access, source)?;
         }
     }
     for variable in &file.allow.env {
-        add_env(policy, environment, variable.as_ref(), &source).with_context(in_file)?;
+        add_env(policy, environment, variable.as_ref(), source)?;
     }
     file.limits.apply(limits);
+    if let Some(audit) = &file.audit {
+        audit::add_of_file(policy, audit)?;
+    }
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 //! detect → check against the policy → prepare → sandbox → parse. Whatever the module does ends as a
 //! [`Report`] with a well-formed result; what keeps it from starting does, too.
 
+pub mod audit;
 mod designation;
 mod error;
 pub mod locate;
@@ -11,30 +12,30 @@ mod module;
 mod prepare;
 mod report;
 mod request;
+mod unfinished;
 mod verdict;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use tracing::{debug, error, info, info_span, warn};
+
 pub use self::error::RunError;
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, wasm_bytes};
-pub use self::report::{ModuleFacts, Report, Status};
+pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 use crate::contract::ModuleResult;
 use crate::kinds::Kind;
-use crate::sandbox;
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{
-    Confinement, Denial, Invocation, Outcome, Program, Timing, Usage, WasmFormat, WasmProgram,
-};
+use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext};
 use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::scratch::{ScratchError, ScratchRoot};
-use crate::sandbox::wasm::{CompileCache, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
+use crate::sandbox::wasm::{self, CompileCache, Compiler, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
 
 /// What a runner takes from its surroundings.
 pub struct RunnerConfig {
@@ -48,6 +49,9 @@ pub struct RunnerConfig {
     pub environment: Vec<(OsString, OsString)>,
     /// Where to register what a signal must not leave behind.
     pub cleanup: Cleanup,
+    /// The modbox program that is started to compile, [`native::THIS_BINARY`] for modbox itself. Without one this
+    /// process compiles: then neither time nor memory of compiling is limited.
+    pub worker: Option<PathBuf>,
     /// Where the memory of guests comes from: [`Instances::Pooled`] where modules run many times.
     pub instances: Instances,
     /// Run each guest on a thread of its own, so that [`Runner::run`] returns at the wall-clock limit even when a host
@@ -105,12 +109,16 @@ impl Runner {
     /// Runs a module once.
     #[must_use]
     pub fn run(&self, module: &Module, request: &RunRequest<'_>) -> Report {
-        let mut report = new_report(module, request);
-        if let Err(error) = self.try_run(module, request, &mut report) {
-            report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
-            report.status = Status::Failed;
-            report.error = Some(error);
+        let _span = info_span!("run", name = request.name).entered();
+        let mut report = Report::of_module(module, request.policy);
+        for grant in &report.grants {
+            debug!(capability = grant.capability, subject = grant.subject, source = grant.source, "granted");
         }
+        if let Err(error) = self.try_run(module, request, &mut report) {
+            error!(error = crate::sandbox::chain(&error), "the module did not start");
+            verdict::not_started(&mut report, error);
+        }
+        info!(status = report.status.as_str(), wall_us = report.usage.wall_us, cpu_us = report.usage.cpu_us, "ended");
         report
     }
 
@@ -119,8 +127,15 @@ impl Runner {
         let kind = detection.kind;
         report.module.kind = Some(kind);
         report.module.reason.clone_from(&detection.reason);
+        info!(module = %module.path().display(), %kind, reason = report.module.reason, digest = module.digest(), "recognised");
+        if kind.is_wasm() {
+            wasm::check_size(module.bytes(), request.limits)?;
+        }
         report.denials = denials(kind, module, request, &self.config.directory);
         if !report.denials.is_empty() {
+            for denial in &report.denials {
+                warn!(capability = denial.capability, subject = denial.subject, "denied: the module does not start");
+            }
             report.status = Status::Denied;
             report.result = ModuleResult::runner_failure(&verdict::denied(&report.denials), None);
             return Ok(());
@@ -169,7 +184,7 @@ impl Runner {
     ) -> Result<Outcome, RunError> {
         let first = module.loaded.get().is_none();
         let loaded = self.loaded(module, program.format, request.limits)?;
-        report.notes.extend(loaded.note().map(|note| format!("the compile cache is not used: {note}")));
+        report.notes.extend_from_slice(loaded.notes());
         if request.keep_files {
             run_dir.lay_out(&invocation.files)?;
         }
@@ -177,7 +192,7 @@ impl Runner {
             loaded.run(invocation, program, request.policy, request.limits, run_dir, self.config.watched)
         };
         let mut outcome = match run(loaded) {
-            Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format)?)?,
+            Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format, request.limits)?)?,
             outcome => outcome?,
         };
         if first {
@@ -190,68 +205,47 @@ impl Runner {
         &self,
         module: &'m Module,
         format: WasmFormat,
-        _limits: &Limits,
+        limits: &Limits,
     ) -> Result<&'m LoadedModule, RunError> {
         if let Some(loaded) = module.loaded.get() {
             return Ok(loaded);
         }
         let loaded = match self.config.instances {
-            Instances::OnDemand => self.load_on_demand(module, format)?,
-            // Too little address space, an old kernel, or a module that does not fit: it runs all the same.
-            Instances::Pooled => match self.load_pooled(module, format) {
-                Ok(loaded) => loaded,
-                Err(_) => self.load_on_demand(module, format)?,
+            Instances::OnDemand => self.load_on_demand(module, format, limits)?,
+            // Too little address space, an old kernel, or a module that does not fit: it runs all the same. What is
+            // wrong with the module itself would be so again.
+            Instances::Pooled => match self.load_pooled(module, format, limits) {
+                Err(error) if error.is_internal() => self.load_on_demand(module, format, limits)?,
+                loaded => loaded?,
             },
         };
         // Another thread may have been first; both loaded the same.
         Ok(module.loaded.get_or_init(|| loaded))
     }
 
-    fn load_on_demand(&self, module: &Module, format: WasmFormat) -> Result<LoadedModule, WasmError> {
+    fn load_on_demand(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, WasmError> {
         if self.wasm.get().is_none() {
             // Another thread may be first.
             drop(self.wasm.set(self.new_sandbox(Instances::OnDemand)?));
         }
         let sandbox = self.wasm.get().ok_or(WasmError::Vanished)?;
-        sandbox.load(module.bytes(), format, module.digest())
+        sandbox.load(module.bytes(), format, module.digest(), limits)
     }
 
     /// Loads a module into an engine, and so a pool, of its own.
-    fn load_pooled(&self, module: &Module, format: WasmFormat) -> Result<LoadedModule, WasmError> {
-        self.new_sandbox(Instances::Pooled)?.load(module.bytes(), format, module.digest())
+    fn load_pooled(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, WasmError> {
+        self.new_sandbox(Instances::Pooled)?.load(module.bytes(), format, module.digest(), limits)
     }
 
     fn new_sandbox(&self, instances: Instances) -> Result<WasmSandbox, WasmError> {
         let config = &self.config;
         let ticker = self.ticker.clone();
-        let mut sandbox = WasmSandbox::new(config.cache.clone(), config.cleanup.clone(), ticker, instances)?;
+        let compiler = config.worker.clone().map_or(Compiler::InProcess, Compiler::Worker);
+        let mut sandbox = WasmSandbox::new(compiler, config.cache.clone(), config.cleanup.clone(), ticker, instances)?;
         if let Some(callback) = config.on_compile.clone() {
             sandbox.on_compile(move || callback());
         }
         Ok(sandbox)
-    }
-}
-
-fn new_report(module: &Module, request: &RunRequest<'_>) -> Report {
-    Report {
-        module: ModuleFacts {
-            path: module.path().display().to_string(),
-            kind: None,
-            reason: String::new(),
-            digest: module.digest().to_owned(),
-        },
-        status: Status::Failed,
-        result: ModuleResult::runner_failure("the module was not started", None),
-        limit: None,
-        grants: request.policy.grants(),
-        denials: Vec::new(),
-        confinement: Confinement::default(),
-        usage: Usage::default(),
-        written: (0, 0),
-        timing: Timing::default(),
-        kept_files: None,
-        notes: Vec::new(),
-        error: None,
     }
 }
 
@@ -307,6 +301,7 @@ mod tests {
             directory: dir.path().to_owned(),
             environment: Vec::new(),
             cleanup: Cleanup::default(),
+            worker: None,
             instances: Instances::OnDemand,
             watched: false,
             on_compile: Some(Arc::new(move || {

@@ -25,6 +25,8 @@ pub enum Status {
     Limit,
     /// The module crashed.
     Crashed,
+    /// The run was asked for and not begun.
+    Cancelled,
 }
 
 impl Status {
@@ -39,6 +41,7 @@ impl Status {
             Self::Denied => "denied",
             Self::Limit => "limit",
             Self::Crashed => "crashed",
+            Self::Cancelled => "cancelled",
         }
     }
 }
@@ -87,7 +90,24 @@ pub struct Report {
     pub error: Option<RunError>,
 }
 
+/// What a result under `no_log` is replaced by (ansible-core 2.19, `module_response_deepcopy` and `CENSORED`).
+pub const CENSORED: &str =
+    "the output has been hidden due to the fact that 'no_log: true' was specified for this result";
+
+impl Status {
+    /// Returns whether the module did what it was asked to.
+    #[must_use]
+    pub fn is_success(self) -> bool {
+        matches!(self, Self::Ok | Self::Changed | Self::Skipped)
+    }
+}
+
 impl Report {
+    /// Leaves nothing of the result but its status, as `no_log` asks for.
+    pub fn censor(&mut self) {
+        self.result = self.result.censored(CENSORED);
+    }
+
     /// Returns the report as the JSON object that `--output report` prints. `NaN` and long integers of the
     /// result are kept, as Python would write them.
     #[must_use]
@@ -101,7 +121,7 @@ impl Report {
         put("grants", self.grants.iter().map(grant_value).collect::<Vec<_>>().into());
         put("denials", self.denials.iter().map(denial_value).collect::<Vec<_>>().into());
         put("confinement", confinement_value(&self.confinement));
-        put("usage", self.usage_value());
+        put("usage", usage_value(&self.usage, self.written));
         put("timing", self.timing_value());
         if let Some(path) = &self.kept_files {
             put("kept_files", path.as_str().into());
@@ -123,22 +143,6 @@ impl Report {
         .into()
     }
 
-    fn usage_value(&self) -> Value {
-        let usage = &self.usage;
-        [
-            ("wall_us", usage.wall_us),
-            ("cpu_us", usage.cpu_us),
-            ("memory_bytes", usage.memory_bytes),
-            ("stdout_bytes", self.written.0),
-            ("stderr_bytes", self.written.1),
-            ("disk_bytes", usage.disk_bytes),
-            ("files", usage.files),
-            ("descriptors", usage.descriptors),
-            ("handles", usage.handles),
-        ]
-        .into()
-    }
-
     fn timing_value(&self) -> Value {
         let timing = &self.timing;
         [
@@ -151,17 +155,32 @@ impl Report {
     }
 }
 
+pub(super) fn usage_value(usage: &Usage, written: (u64, u64)) -> Value {
+    [
+        ("wall_us", usage.wall_us),
+        ("cpu_us", usage.cpu_us),
+        ("memory_bytes", usage.memory_bytes),
+        ("stdout_bytes", written.0),
+        ("stderr_bytes", written.1),
+        ("disk_bytes", usage.disk_bytes),
+        ("files", usage.files),
+        ("descriptors", usage.descriptors),
+        ("handles", usage.handles),
+    ]
+    .into()
+}
+
 fn limit_value(limit: LimitHit) -> Value {
     let kind = limit.kind.as_str();
     [("kind", Value::from(kind)), ("allowed", limit.allowed.into()), ("unit", limit.unit.into())].into()
 }
 
-fn confinement_value(confinement: &Confinement) -> Value {
+pub(super) fn confinement_value(confinement: &Confinement) -> Value {
     let layers: Vec<Value> = confinement.layers.iter().map(|layer| layer.as_str().into()).collect();
     [("level", Value::from(u64::from(confinement.level))), ("layers", Value::List(layers))].into()
 }
 
-fn grant_value(grant: &Grant) -> Value {
+pub(super) fn grant_value(grant: &Grant) -> Value {
     [("capability", grant.capability), ("subject", &grant.subject), ("source", &grant.source)].into()
 }
 

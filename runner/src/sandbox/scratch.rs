@@ -156,6 +156,7 @@ impl ScratchRoot {
         let _ = rustix::fs::flock(root, FlockOperation::Unlock);
         for (path, _lock) in stale {
             remove_noted(&path);
+            tracing::debug!(directory = %path.display(), "swept what a killed run left");
             remove(&path);
         }
     }

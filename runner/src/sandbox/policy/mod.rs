@@ -9,10 +9,12 @@ mod file;
 
 use std::path::{Component, Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 pub use self::file::{LimitOverrides, PolicyFile, PolicyFileError, parse_count, parse_duration, parse_size};
 
 /// What may be done with a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Access {
     /// Read what is there.
     Read,
@@ -32,7 +34,7 @@ impl Access {
 }
 
 /// What a granted path is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Shape {
     /// A directory, with everything below it.
     Directory,
@@ -41,7 +43,7 @@ pub enum Shape {
 }
 
 /// A file or a directory that a guest may use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathGrant {
     /// Where it is, absolute; the directory that it lies in without symbolic links.
     pub host: PathBuf,
@@ -56,7 +58,7 @@ pub struct PathGrant {
 }
 
 /// An environment variable that a module sees.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvGrant {
     /// Its name.
     pub name: String,
@@ -115,11 +117,12 @@ pub enum PolicyError {
 pub const RESERVED: [&str; 2] = ["/args", "/tmp"];
 
 /// Everything that a run may reach.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     paths: Vec<PathGrant>,
     env: Vec<EnvGrant>,
     everything: Option<String>,
+    audit: Vec<PathBuf>,
 }
 
 impl Policy {
@@ -178,6 +181,19 @@ impl Policy {
     #[must_use]
     pub fn allows_everything(&self) -> bool {
         self.everything.is_some()
+    }
+
+    /// Names a file that gets a line of every run. Restrictions add up, as grants do: each file that is named gets it.
+    pub fn add_audit(&mut self, path: PathBuf) {
+        if !self.audit.contains(&path) {
+            self.audit.push(path);
+        }
+    }
+
+    /// Returns the audit files.
+    #[must_use]
+    pub fn audit(&self) -> &[PathBuf] {
+        &self.audit
     }
 
     /// Returns the granted directories.

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
+use tracing::{debug, warn};
 use wasmtime::{Engine, PoolConcurrencyLimitError, Store};
 use wasmtime_wasi::p2::bindings::CommandPre;
 use wasmtime_wasi::{I32Exit, WasiCtx};
@@ -55,6 +56,7 @@ pub(super) struct Ended {
 ///
 /// A thread or runtime that cannot be made, a pool without a free place, or a thread that ended without a word.
 pub(super) fn run(guest: Guest, watched: bool) -> Result<Ended, WasmError> {
+    debug!(watched, "the guest starts");
     // A runtime cannot be entered from within another one.
     if !watched && tokio::runtime::Handle::try_current().is_err() {
         return run_here(guest);
@@ -70,6 +72,7 @@ pub(super) fn run(guest: Guest, watched: bool) -> Result<Ended, WasmError> {
     match receiver.recv_timeout(timeout.saturating_add(GRACE)) {
         Ok(ended) => ended,
         Err(RecvTimeoutError::Timeout) => {
+            warn!("the guest is blocked in a host call; its thread is left behind");
             let usage = Usage { wall_us: micros(started.elapsed()), ..Usage::default() };
             Ok(Ended { exit: Exit::Killed, hit: Some(LimitKind::Wall), quota: None, usage, instantiate_us: 0 })
         }

@@ -22,7 +22,7 @@ pub struct LoadedModule {
     pre: CommandPre<State>,
     ticker: Ticker,
     timing: Timing,
-    note: Option<String>,
+    notes: Vec<String>,
 }
 
 impl std::fmt::Debug for LoadedModule {
@@ -37,15 +37,16 @@ impl LoadedModule {
         pre: CommandPre<State>,
         ticker: Ticker,
         timing: Timing,
-        note: Option<String>,
+        notes: Vec<String>,
     ) -> Self {
-        Self { engine, pre, ticker, timing, note }
+        Self { engine, pre, ticker, timing, notes }
     }
 
-    /// Returns why the compile cache could not be used, if so.
+    /// Returns what an operator should know of loading it: a cache that cannot be used, a compiler that could not be
+    /// wholly confined.
     #[must_use]
-    pub fn note(&self) -> Option<&str> {
-        self.note.as_deref()
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Returns where the time for loading went.
