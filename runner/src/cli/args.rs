@@ -186,11 +186,11 @@ pub(crate) struct LookupArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Grants")]
 pub(crate) struct GrantArgs {
-    /// Let the module read a directory; `PATH::GUEST` shows it elsewhere. Repeatable.
-    #[arg(long, value_name = "DIR[::GUEST]")]
+    /// Let the module read a file or a directory; `PATH::GUEST` shows it elsewhere. Repeatable.
+    #[arg(long, value_name = "PATH[::GUEST]")]
     pub(crate) allow_read: Vec<OsString>,
-    /// Let the module read and change a directory. Repeatable.
-    #[arg(long, value_name = "DIR[::GUEST]")]
+    /// Let the module read, change, make and remove a file or a directory. Repeatable.
+    #[arg(long, value_name = "PATH[::GUEST]")]
     pub(crate) allow_write: Vec<OsString>,
     /// Show the module an environment variable. Repeatable.
     #[arg(long, value_name = "NAME[=VALUE]")]
