@@ -13,6 +13,13 @@ mod wasm_contract;
 mod wasm_files;
 // A guest ends at its limits, also inside host calls.
 mod wasm_limits;
+// The guard around the file system: file grants, hostile surroundings, quotas and denials.
+mod wasm_guard;
+mod wasm_guard_hostile;
+mod wasm_guard_limits;
+// A guest reaches the hosts and ports that were granted, by sockets and by HTTP, and no others.
+mod wasm_http;
+mod wasm_network;
 
 // `modbox run` confines itself, and says how far.
 mod kernel;
@@ -47,6 +54,7 @@ mod compile;
 mod cache;
 // A line for every run, and no run without one.
 mod audit;
+mod audit_batch;
 // What modbox says of its own work, when asked.
 mod logs;
 // Signals leave nothing behind.

@@ -5,7 +5,7 @@ use std::io;
 use crate::run::{RunError, RunRequest, RunnerConfig};
 use crate::sandbox::invocation::Denial;
 use crate::sandbox::kernel::{self, OwnPaths, Plan, Reached};
-use crate::sandbox::scratch::{GuestDirs, Scratch};
+use crate::sandbox::run_dir::RunDir;
 
 /// What a process must see to so that it can be confined, which is for good: it runs no second module that is granted
 /// anything else. For [`RunnerConfig::confine`].
@@ -42,17 +42,12 @@ pub struct Shortfall {
 /// # Errors
 ///
 /// A process that cannot be confined, or a kernel that gives less than the policy asks for.
-pub(super) fn confine(
-    config: &RunnerConfig,
-    request: &RunRequest<'_>,
-    scratch: &Scratch,
-    dirs: &GuestDirs,
-) -> Result<Reached, RunError> {
+pub(super) fn confine(config: &RunnerConfig, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<Reached, RunError> {
     if request.policy.allows_everything() {
         return Ok(Reached::default());
     }
     let reached = match &config.confine {
-        Some(process) => confine_process(&**process, request, scratch, dirs)?,
+        Some(process) => confine_process(&**process, request, run_dir)?,
         None => Reached::default(),
     };
     let asked = request.policy.least_confinement();
@@ -71,10 +66,9 @@ pub(super) fn confine(
 fn confine_process(
     process: &dyn ProcessConfinement,
     request: &RunRequest<'_>,
-    scratch: &Scratch,
-    dirs: &GuestDirs,
+    run_dir: &RunDir,
 ) -> Result<Reached, RunError> {
-    let own = OwnPaths { run: scratch.path().to_owned(), tmp: dirs.tmp.clone(), largest_file: process.largest_file() };
+    let own = OwnPaths { run: run_dir.path()?, largest_file: process.largest_file() };
     let plan = Plan::for_guest(request.policy, request.limits, &own);
     process.stop_threads().map_err(RunError::Threads)?;
     let reached = kernel::confine_process(&plan);

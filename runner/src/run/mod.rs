@@ -4,6 +4,7 @@
 //! [`Report`] with a well-formed result; what keeps it from starting does, too.
 
 pub mod audit;
+mod config;
 mod confine;
 mod designation;
 mod error;
@@ -16,12 +17,12 @@ mod request;
 mod unfinished;
 mod verdict;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use tracing::{debug, error, info, info_span, warn};
 
+pub use self::config::RunnerConfig;
 pub use self::confine::{ProcessConfinement, Shortfall};
 pub use self::error::RunError;
 pub use self::locate::ModuleFile;
@@ -31,48 +32,12 @@ pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 use crate::contract::ModuleResult;
 use crate::kinds::Kind;
-use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext};
-use crate::sandbox::scratch::{Scratch, ScratchRoot};
-use crate::sandbox::wasm::{self, CompileCache, Compiler, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
-
-/// What a runner takes from its surroundings.
-pub struct RunnerConfig {
-    /// Where compiled code is kept; without one, every run compiles.
-    pub cache: Option<CompileCache>,
-    /// The system's folder for temporary files.
-    pub temp_dir: PathBuf,
-    /// Where native modules start.
-    pub directory: PathBuf,
-    /// The whole environment, for native modules that are trusted with everything.
-    pub environment: Vec<(OsString, OsString)>,
-    /// Where to register what a signal must not leave behind.
-    pub cleanup: Cleanup,
-    /// The modbox program that is started to compile, [`native::THIS_BINARY`] for modbox itself. Without one this
-    /// process compiles: then neither time nor memory of compiling is limited.
-    pub worker: Option<PathBuf>,
-    /// Where the memory of guests comes from: [`Instances::Pooled`] where modules run many times.
-    pub instances: Instances,
-    /// Run each guest on a thread of its own, so that [`Runner::run`] returns at the wall-clock limit even when a host
-    /// call hangs. A call that hangs in the file system cannot be ended otherwise than with its process.
-    pub watched: bool,
-    /// Called before a module is compiled, since that may take seconds.
-    pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
-    /// How to confine this whole process to what the first module that it runs is granted. Without it the engine is the
-    /// one wall, as it must be in a process with other things to do.
-    pub confine: Option<Arc<dyn ProcessConfinement>>,
-}
-
-impl std::fmt::Debug for RunnerConfig {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RunnerConfig")
-            .field("cache", &self.cache)
-            .field("temp_dir", &self.temp_dir)
-            .finish_non_exhaustive()
-    }
-}
+use crate::sandbox::run_dir::RunDir;
+use crate::sandbox::scratch::{ScratchError, ScratchRoot};
+use crate::sandbox::wasm::{self, Compiler, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
 
 /// Runs modules. Makes the engine when the first wasm module comes.
 pub struct Runner {
@@ -144,16 +109,20 @@ impl Runner {
             report.result = ModuleResult::runner_failure(&verdict::denied(&report.denials), None);
             return Ok(());
         }
-        let scratch = self.scratch.create(request.keep_files)?;
-        if scratch.is_kept() {
-            report.kept_files = Some(scratch.path().display().to_string());
+        let run_dir = Arc::new(RunDir::new(&self.scratch, request.keep_files));
+        let tmpdir = tmpdir(kind, request, &run_dir)?;
+        if request.keep_files {
+            report.kept_files = Some(run_dir.path()?.display().to_string());
         }
-        let prepared = prepare::prepare(kind, module, request, &scratch)?;
+        let prepared = prepare::prepare(kind, module, request, &tmpdir)?;
         let invocation = &prepared.invocation;
-        let outcome = match &invocation.program {
-            Program::Wasm(program) => self.run_wasm(module, program, invocation, request, &scratch, report)?,
-            Program::Native(_) => self.run_native(invocation, request, &scratch)?,
+        let ran = match &invocation.program {
+            Program::Wasm(program) => self.run_wasm(module, program, invocation, request, &run_dir, report),
+            Program::Native(_) => self.run_native(invocation, request, &run_dir),
         };
+        // A guest's thread that was left behind makes nothing any more.
+        run_dir.close();
+        let outcome = ran?;
         verdict::reach(report, &outcome, &prepared, request);
         Ok(())
     }
@@ -162,7 +131,7 @@ impl Runner {
         &self,
         invocation: &Invocation,
         request: &RunRequest<'_>,
-        scratch: &Scratch,
+        run_dir: &RunDir,
     ) -> Result<Outcome, RunError> {
         let context = NativeContext {
             launcher: PathBuf::from(native::THIS_BINARY),
@@ -170,7 +139,7 @@ impl Runner {
             environment: self.config.environment.clone(),
             cleanup: self.config.cleanup.clone(),
         };
-        Ok(native::run(&context, invocation, scratch.path(), request.limits)?)
+        Ok(native::run(&context, invocation, &run_dir.path()?, request.limits)?)
     }
 
     fn run_wasm(
@@ -179,17 +148,19 @@ impl Runner {
         program: &WasmProgram,
         invocation: &Invocation,
         request: &RunRequest<'_>,
-        scratch: &Scratch,
+        run_dir: &Arc<RunDir>,
         report: &mut Report,
     ) -> Result<Outcome, RunError> {
         let first = module.loaded.get().is_none();
         let loaded = self.loaded(module, program.format, request.limits)?;
         report.notes.extend_from_slice(loaded.notes());
-        let dirs = scratch.lay_out(&invocation.files)?;
-        let reached = confine::confine(&self.config, request, scratch, &dirs)?;
+        if request.keep_files {
+            run_dir.lay_out(&invocation.files)?;
+        }
+        let reached = confine::confine(&self.config, request, run_dir)?;
         report.notes.extend(reached.notes());
         let run = |loaded: &LoadedModule| {
-            loaded.run(invocation, program, request.policy, request.limits, &dirs, self.config.watched)
+            loaded.run(invocation, program, request.policy, request.limits, run_dir, self.config.watched)
         };
         let mut outcome = match run(loaded) {
             Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format, request.limits)?)?,
@@ -198,7 +169,6 @@ impl Runner {
         if first {
             outcome.timing.add(loaded.timing());
         }
-        (outcome.usage.disk_bytes, outcome.usage.files) = Scratch::count(&dirs.tmp);
         outcome.confinement.level = reached.level;
         outcome.confinement.layers.extend(reached.layers);
         Ok(outcome)
@@ -252,6 +222,16 @@ impl Runner {
     }
 }
 
+/// The host's directory for what a module leaves for the time of the run. A guest with a `/tmp` of its own is not told
+/// of it, and it is made when the guest first uses that.
+fn tmpdir(kind: Kind, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<PathBuf, ScratchError> {
+    match (kind.is_wasm(), request.policy.allows_everything()) {
+        (false, _) => run_dir.path(),
+        (true, true) => run_dir.tmp(),
+        (true, false) => Ok(PathBuf::new()),
+    }
+}
+
 /// What the run needs and the policy does not grant.
 fn denials(kind: Kind, module: &Module, request: &RunRequest<'_>, directory: &Path) -> Vec<Denial> {
     if request.policy.allows_everything() {
@@ -282,6 +262,7 @@ mod tests {
     use super::*;
     use crate::contract::Dict;
     use crate::sandbox::policy::Policy;
+    use crate::sandbox::wasm::CompileCache;
 
     #[test]
     fn whoever_waits_for_the_compiler_is_told() {
@@ -290,17 +271,10 @@ mod tests {
         let counter = Arc::clone(&told);
         let runner = Runner::new(RunnerConfig {
             cache: Some(CompileCache::new(dir.path().join("cache"))),
-            temp_dir: dir.path().to_owned(),
-            directory: dir.path().to_owned(),
-            environment: Vec::new(),
-            cleanup: Cleanup::default(),
-            worker: None,
-            instances: Instances::OnDemand,
-            watched: false,
             on_compile: Some(Arc::new(move || {
                 counter.fetch_add(1, Ordering::Relaxed);
             })),
-            confine: None,
+            ..RunnerConfig::new(dir.path().to_owned())
         });
         let wasm = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#).unwrap();
         let file = ModuleFile { path: "nothing.wasm".into(), bytes: wasm.into() };

@@ -3,7 +3,8 @@
 //! Calls that take a path are Landlock's business and are not here, but for what Landlock does not know: owners, modes,
 //! attributes. `openat2` has its mode in memory, where a filter cannot see it. The engine opens every file of a guest
 //! with it, so guests keep it: WASI has no modes, and the engine asks for none. `utimensat` stays, too: WASI sets
-//! times.
+//! times. `fchmod` and `fchown` stay for what replaces a granted file, which keeps its mode and owner: they need an open
+//! file, and what may be opened Landlock does know.
 
 use std::fmt;
 
@@ -293,17 +294,9 @@ const COMMON: &[Refusal] = &[
             SYS_mq_unlink,
         ],
     ),
-    guest(
-        "Landlock does not know modes, and WASI does not have them",
-        Refused::Always,
-        calls![SYS_fchmod, SYS_fchmodat],
-    ),
-    guest("Landlock does not know modes, and WASI does not have them", Refused::Always, &[new("fchmodat2", 452)]),
-    guest(
-        "Landlock does not know owners, and WASI does not have them",
-        Refused::Always,
-        calls![SYS_fchown, SYS_fchownat],
-    ),
+    guest("Landlock does not know modes of files that are not open", Refused::Always, calls![SYS_fchmodat]),
+    guest("Landlock does not know modes of files that are not open", Refused::Always, &[new("fchmodat2", 452)]),
+    guest("Landlock does not know owners of files that are not open", Refused::Always, calls![SYS_fchownat]),
     guest(
         "Landlock does not know attributes, and WASI does not have them",
         Refused::Always,
@@ -320,6 +313,7 @@ const COMMON: &[Refusal] = &[
         calls![SYS_inotify_init1, SYS_inotify_add_watch],
     ),
     guest("makes devices, sockets and FIFOs", Refused::Always, calls![SYS_mknodat]),
+    both("a file that runs as its owner", Refused::SetId { mode: 1, flags: None }, calls![SYS_fchmod]),
     both("a file that runs as its owner", Refused::SetId { mode: 2, flags: None }, calls![SYS_mkdirat]),
     both("a file that runs as its owner", Refused::SetId { mode: 3, flags: Some(2) }, calls![SYS_openat]),
     guest(
@@ -346,7 +340,6 @@ const COMMON: &[Refusal] = &[
         calls![SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_ioprio_set],
     ),
     // Natives may change modes and start processes, so that the bits and flags are what counts.
-    native("a file that runs as its owner", Refused::SetId { mode: 1, flags: None }, calls![SYS_fchmod]),
     native("a file that runs as its owner", Refused::SetId { mode: 2, flags: None }, calls![SYS_fchmodat, SYS_mknodat]),
     native("a file that runs as its owner", Refused::SetId { mode: 2, flags: None }, &[new("fchmodat2", 452)]),
     native("changes the namespaces that the process is in", Refused::Namespaces { flags: 0 }, calls![SYS_clone]),
@@ -357,8 +350,8 @@ const COMMON: &[Refusal] = &[
 #[cfg(target_arch = "x86_64")]
 const OLD: &[Refusal] = &[
     guest("a guest starts no process", Refused::Always, calls![SYS_fork, SYS_vfork]),
-    guest("Landlock does not know modes, and WASI does not have them", Refused::Always, calls![SYS_chmod]),
-    guest("Landlock does not know owners, and WASI does not have them", Refused::Always, calls![SYS_chown, SYS_lchown]),
+    guest("Landlock does not know modes of files that are not open", Refused::Always, calls![SYS_chmod]),
+    guest("Landlock does not know owners of files that are not open", Refused::Always, calls![SYS_chown, SYS_lchown]),
     guest("makes devices, sockets and FIFOs", Refused::Always, calls![SYS_mknod]),
     guest(
         "Landlock does not know it, and it tells who does what with any file",

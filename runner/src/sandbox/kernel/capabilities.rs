@@ -4,9 +4,11 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use crate::sandbox::kernel::plan::Plan;
 
-/// Reading, writing and removing files of others, and setting their times: a grant gives the rights of who runs modbox.
-const FILES: CapabilitySet =
-    CapabilitySet::DAC_OVERRIDE.union(CapabilitySet::DAC_READ_SEARCH).union(CapabilitySet::FOWNER);
+/// Reading, writing, removing and replacing files of others: a grant gives the rights of who runs modbox.
+const FILES: CapabilitySet = CapabilitySet::DAC_OVERRIDE
+    .union(CapabilitySet::DAC_READ_SEARCH)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::CHOWN);
 
 /// Gives up all others, for good, in the calling thread and those that it starts.
 pub(super) fn reduce(plan: &Plan) -> rustix::io::Result<()> {

@@ -62,7 +62,7 @@ pub(super) fn prepare(plan: &Plan) -> Result<Result<Prepared, String>, KernelErr
         Ok(abi) => abi.min(TESTED),
         Err(error) => return Ok(Err(unavailable(error))),
     };
-    let resolver = if plan.net.connect == Ports::None { Vec::new() } else { resolver::rules() };
+    let resolver = if plan.net.any() { resolver::rules() } else { Vec::new() };
     let mut opened = Vec::with_capacity(plan.paths.len() + resolver.len());
     for rule in plan.paths.iter().chain(&resolver) {
         if let Some(descriptor) = open(rule)? {
@@ -139,7 +139,6 @@ fn access(rights: Rights) -> BitFlags<AccessFs> {
         Rights::Names => make_bitflags!(AccessFs::{
             WriteFile | Truncate | MakeReg | MakeDir | RemoveFile | RemoveDir | Refer
         }),
-        Rights::Remove => make_bitflags!(AccessFs::{ReadFile | ReadDir | RemoveFile | RemoveDir}),
         Rights::RemoveDirectories => AccessFs::RemoveDir.into(),
     }
 }

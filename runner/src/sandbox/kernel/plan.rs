@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::sandbox::kernel::calls::Profile;
 use crate::sandbox::kernel::rlimits::ProcessLimits;
 use crate::sandbox::limits::Limits;
+use crate::sandbox::policy::net::{self, Transport};
 use crate::sandbox::policy::{Access, PathGrant, Policy, Shape};
 
 /// All that [`confine_process`](crate::sandbox::kernel::confine_process) is told.
@@ -48,8 +49,6 @@ pub enum Rights {
     /// knows no names, so it holds for the whole directory, and reading is left out: what was made anew can be
     /// written, and read only by who made it, while it is open.
     Names,
-    /// The directory of a run: read and remove.
-    Remove,
     /// The directory around it: remove directories that are empty.
     RemoveDirectories,
 }
@@ -79,6 +78,8 @@ pub struct NetPlan {
     pub connect: Ports,
     /// TCP ports to listen on.
     pub bind: Ports,
+    /// Whether there are datagrams. The kernel does not know their ports.
+    pub udp: bool,
 }
 
 /// A set of ports.
@@ -97,23 +98,63 @@ impl NetPlan {
     /// Returns whether anything is reachable.
     #[must_use]
     pub fn any(&self) -> bool {
-        self.connect != Ports::None || self.bind != Ports::None
+        self.udp || self.connect != Ports::None || self.bind != Ports::None
+    }
+
+    /// Takes the ports of a policy; its hosts are for the layer above. Names are looked up by this process, too.
+    fn of(policy: &Policy) -> Self {
+        let mut plan = Self::default();
+        for rule in policy.net().iter().map(|grant| &grant.rule) {
+            match rule.transport() {
+                Transport::Tcp => plan.connect.add(rule.ports()),
+                Transport::Udp => plan.udp = true,
+            }
+        }
+        for rule in policy.listen().iter().map(|grant| &grant.rule) {
+            match rule.transport() {
+                Transport::Tcp => plan.bind.add(rule.ports()),
+                Transport::Udp => plan.udp = true,
+            }
+        }
+        if !policy.net().is_empty() {
+            plan.connect.add(net::Ports { first: DNS, last: DNS });
+            plan.udp = true;
+        }
+        plan
     }
 }
+
+impl Ports {
+    fn add(&mut self, range: net::Ports) {
+        let count = usize::from(range.last.saturating_sub(range.first)) + 1;
+        *self = match std::mem::take(self) {
+            Self::None if count <= MAX_PORTS => Self::Some((range.first..=range.last).collect()),
+            Self::Some(mut ports) if ports.len() + count <= MAX_PORTS => {
+                ports.extend(range.first..=range.last);
+                Self::Some(ports)
+            }
+            _ => Self::All,
+        };
+    }
+}
+
+/// Ports that are rules of the kernel one by one; more are all.
+const MAX_PORTS: usize = 256;
+
+/// Where the system's resolver asks when an answer is too long for a datagram.
+const DNS: u16 = 53;
 
 /// The paths that a run needs for itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnPaths {
     /// The directory of the run, which it removes at its end.
     pub run: PathBuf,
-    /// The guest's `/tmp` in it.
-    pub tmp: PathBuf,
     /// Size of the largest file that the process itself still writes to: its standard output, an audit log.
     pub largest_file: u64,
 }
 
 impl Plan {
-    /// Makes the plan for a guest. A network that was granted is added with [`Plan::net`].
+    /// Makes the plan for a guest.
     #[must_use]
     pub fn for_guest(policy: &Policy, limits: &Limits, own: &OwnPaths) -> Self {
         let rule = |path: &Path, rights| PathRule {
@@ -122,13 +163,13 @@ impl Plan {
             links: Links::Follow,
             absent: Absent::Error,
         };
-        let mut paths = vec![rule(&own.run, Rights::Remove), rule(&own.tmp, Rights::WriteDirectory)];
+        let mut paths = vec![rule(&own.run, Rights::WriteDirectory)];
         paths.extend(own.run.parent().map(|root| rule(root, Rights::RemoveDirectories)));
         for grant in policy.paths() {
             add_grant(&mut paths, grant);
         }
         let limits = ProcessLimits::for_guest(policy, limits, own.largest_file);
-        Self { profile: Profile::Guest, paths, net: NetPlan::default(), limits: Some(limits) }
+        Self { profile: Profile::Guest, paths, net: NetPlan::of(policy), limits: Some(limits) }
     }
 }
 
@@ -153,7 +194,7 @@ mod tests {
         let mut policy = Policy::default();
         let grant = PathGrant { host: "/srv/x".into(), shape, guest: "/x".into(), access, source: "test".into() };
         policy.allow_path(grant).unwrap();
-        let own = OwnPaths { run: "/t/root/run".into(), tmp: "/t/root/run/tmp".into(), largest_file: 0 };
+        let own = OwnPaths { run: "/t/root/run".into(), largest_file: 0 };
         let plan = Plan::for_guest(&policy, &Limits::default(), &own);
         assert!(!plan.net.any());
         plan.paths.into_iter().map(|rule| (rule.path, rule.rights)).collect()
@@ -161,11 +202,7 @@ mod tests {
 
     #[test]
     fn a_guest_gets_its_own_directory_and_its_grants() {
-        let own = [
-            ("/t/root/run".into(), Rights::Remove),
-            ("/t/root/run/tmp".into(), Rights::WriteDirectory),
-            ("/t/root".into(), Rights::RemoveDirectories),
-        ];
+        let own = [("/t/root/run".into(), Rights::WriteDirectory), ("/t/root".into(), Rights::RemoveDirectories)];
         for (shape, access, expect) in [
             (Shape::Directory, Access::Read, vec![("/srv/x".into(), Rights::ReadDirectory)]),
             (Shape::Directory, Access::Write, vec![("/srv/x".into(), Rights::WriteDirectory)]),

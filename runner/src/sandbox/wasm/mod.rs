@@ -8,8 +8,10 @@ mod adapter;
 mod cache;
 mod compile;
 mod engine;
+mod files;
 mod guest;
 mod module;
+mod net;
 mod output;
 mod store;
 mod target;
@@ -72,10 +74,10 @@ pub enum WasmError {
     /// The component needs an interface that modbox does not have.
     #[error("failed to link the module: it needs an interface that modbox does not offer, or is no command")]
     Link(#[source] Cause),
-    /// A granted directory cannot be opened.
-    #[error("failed to open the granted directory `{}`", path.display())]
+    /// A grant cannot be opened.
+    #[error("failed to open the granted path `{}`", path.display())]
     Open {
-        /// The directory.
+        /// The path.
         path: PathBuf,
         /// Why.
         #[source]
@@ -140,7 +142,7 @@ impl WasmSandbox {
         let role = engine::Role::Run(instances);
         let engine = engine::new_engine(role).map_err(|error| WasmError::Engine(error.into()))?;
         let mut linker = Linker::new(&engine);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
+        link(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
         ticker.add(&engine);
         Ok(Self { engine, linker, ticker, instances, compiler, cache, cleanup, on_compile: None })
     }
@@ -282,6 +284,16 @@ fn cache_name(digest: &str) -> String {
     let mut hasher = std::hash::DefaultHasher::new();
     (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, target::features()).hash(&mut hasher);
     format!("{digest}-{:016x}", hasher.finish())
+}
+
+/// Links everything of WASI 0.2; of two interfaces of the same name the later one counts.
+fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    linker.allow_shadowing(true);
+    files::add_to_linker(linker)?;
+    net::add_to_linker(linker)?;
+    linker.allow_shadowing(false);
+    Ok(())
 }
 
 fn micros(duration: Duration) -> u64 {
