@@ -32,7 +32,9 @@ mod environment;
 mod equality;
 mod error;
 mod literal;
+mod logged;
 mod manual;
+mod mask;
 mod metadata;
 mod no_log;
 mod number;
@@ -45,6 +47,8 @@ mod validate;
 pub use environment::{Environment, NoEnvironment};
 pub use equality::python_eq;
 pub use error::SpecError;
+pub use logged::Logged;
+pub use mask::Secrets;
 pub use metadata::{MAX_METADATA_BYTES, Metadata, SECTION_NAME};
 pub use spec::{
     Access, ArgumentSpec, Constraints, DeprecatedAlias, OptionSpec, OptionType, PathOption, Removal, RequiredBy,

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::cli::args::{GrantArgs, LimitArgs};
+use crate::cli::audit;
 use crate::cli::environment::Environment;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::net::{ListenGrant, NetGrant};
@@ -69,12 +70,16 @@ pub(crate) fn policy(
             }
         }
     }
+    grants.audit.iter().for_each(|path| policy.add_audit(environment.cwd.join(path)));
     LimitOverrides {
         timeout: limit_args.timeout,
         cpu_time: limit_args.cpu_time,
         memory: limit_args.max_memory,
         output: limit_args.max_output,
         processes: limit_args.max_processes,
+        module: limit_args.max_module,
+        compile_time: limit_args.compile_time,
+        compile_memory: limit_args.compile_memory,
     }
     .apply(&mut limits);
     Ok((policy, limits))
@@ -105,6 +110,7 @@ fn add_file(
     path: &Path,
     text: &str,
 ) -> anyhow::Result<()> {
+    tracing::debug!(file = %path.display(), "read a policy file");
     let source = format!("policy file {}", path.display());
     let in_file = || format!("wrong policy file `{}`", path.display());
     let file = PolicyFile::parse(text).with_context(in_file)?;
@@ -133,6 +139,9 @@ fn add_grants(
         add_listen(policy, rule, source)?;
     }
     file.limits.apply(limits);
+    if let Some(audit) = &file.audit {
+        audit::add_of_file(policy, audit)?;
+    }
     Ok(())
 }
 

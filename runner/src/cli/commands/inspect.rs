@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use modbox_argument_spec::Metadata;
 use modbox_python_json::{Value, decode, encode};
 
+use crate::cli::Context;
 use crate::cli::args::InspectArgs;
 use crate::cli::commands::run;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::{Context, output};
+use crate::cli::output::{self, clean_line};
 use crate::kinds::detect;
 use crate::run::{WasmInfo, digest, locate, wasm_bytes};
 
@@ -31,7 +32,7 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         info,
         metadata,
     };
-    let text = if args.json { encode(&facts.to_value()) } else { output::clean(facts.to_text().trim_end()) };
+    let text = if args.json { encode(&facts.to_value()) } else { facts.to_text().trim_end().to_owned() };
     output::print_line(&text).or_internal()?;
     Ok(ExitStatus::Success)
 }
@@ -66,8 +67,8 @@ impl Facts {
 
     fn to_text(&self) -> String {
         let mut text = String::new();
-        let _ = writeln!(text, "file:    {}", self.path);
-        let _ = writeln!(text, "kind:    {} ({})", self.kind, self.reason);
+        let _ = writeln!(text, "file:    {}", clean_line(&self.path));
+        let _ = writeln!(text, "kind:    {} ({})", self.kind, clean_line(&self.reason));
         let _ = writeln!(text, "digest:  sha256:{}", self.digest);
         let _ = writeln!(text, "size:    {}", bytesize::ByteSize(self.size).display().iec());
         push_list(&mut text, "imports", &self.info.imports);
@@ -85,12 +86,12 @@ fn push_list(text: &mut String, title: &str, items: &[String]) {
     }
     let _ = writeln!(text, "{title}:");
     for item in items {
-        let _ = writeln!(text, "  {item}");
+        let _ = writeln!(text, "  {}", clean_line(item));
     }
 }
 
 fn push_metadata(text: &mut String, metadata: &Metadata) {
-    let _ = writeln!(text, "module:  {} {}", metadata.name, metadata.version);
+    let _ = writeln!(text, "module:  {} {}", clean_line(&metadata.name), clean_line(&metadata.version));
     let check = if metadata.supports_check_mode { "supported" } else { "not supported" };
     let _ = writeln!(text, "check mode: {check}");
     let requests: Vec<String> = metadata
@@ -108,6 +109,6 @@ fn push_metadata(text: &mut String, metadata: &Metadata) {
     let _ = writeln!(text, "options:");
     for (name, option) in &metadata.argument_spec.options {
         let required = if option.required { ", required" } else { "" };
-        let _ = writeln!(text, "  {name}: {}{required}", option.option_type.name());
+        let _ = writeln!(text, "  {}: {}{required}", clean_line(name), option.option_type.name());
     }
 }

@@ -8,6 +8,8 @@
 //!   net: ["api.example.org:443", "10.0.0.0/8:5432"]
 //!   listen: ["127.0.0.1:8080"]
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
+//! # and for compiling: module: 64MiB, compile-time: 1m, compile-memory: 2GiB
+//! audit: /var/log/modbox.jsonl
 //! ```
 //!
 //! Only what is enforced can be written: a key for something that modbox does not do yet is an unknown
@@ -27,6 +29,8 @@ pub struct PolicyFile {
     pub allow: Allow,
     /// The limits that differ from the defaults.
     pub limits: LimitOverrides,
+    /// A file that gets a line of every run; absolute.
+    pub audit: Option<String>,
 }
 
 /// The grants of a policy file.
@@ -64,6 +68,15 @@ pub struct LimitOverrides {
     /// Processes at a time.
     #[serde(deserialize_with = "count")]
     pub processes: Option<u64>,
+    /// Bytes of a module that is to be compiled.
+    #[serde(deserialize_with = "size")]
+    pub module: Option<u64>,
+    /// Processor time for compiling.
+    #[serde(deserialize_with = "duration")]
+    pub compile_time: Option<Duration>,
+    /// Bytes of memory for compiling.
+    #[serde(deserialize_with = "size")]
+    pub compile_memory: Option<u64>,
 }
 
 impl LimitOverrides {
@@ -74,6 +87,9 @@ impl LimitOverrides {
         limits.max_memory = self.memory.unwrap_or(limits.max_memory);
         limits.max_output = self.output.unwrap_or(limits.max_output);
         limits.max_processes = self.processes.unwrap_or(limits.max_processes);
+        limits.max_module = self.module.unwrap_or(limits.max_module);
+        limits.compile_time = self.compile_time.unwrap_or(limits.compile_time);
+        limits.compile_memory = self.compile_memory.unwrap_or(limits.compile_memory);
     }
 }
 

@@ -126,6 +126,7 @@ pub struct Policy {
     net: Vec<NetGrant>,
     listen: Vec<ListenGrant>,
     everything: Option<String>,
+    audit: Vec<PathBuf>,
 }
 
 impl Policy {
@@ -198,6 +199,19 @@ impl Policy {
     #[must_use]
     pub fn allows_everything(&self) -> bool {
         self.everything.is_some()
+    }
+
+    /// Names a file that gets a line of every run. Restrictions add up, as grants do: each file that is named gets it.
+    pub fn add_audit(&mut self, path: PathBuf) {
+        if !self.audit.contains(&path) {
+            self.audit.push(path);
+        }
+    }
+
+    /// Returns the audit files.
+    #[must_use]
+    pub fn audit(&self) -> &[PathBuf] {
+        &self.audit
     }
 
     /// Returns the granted directories.

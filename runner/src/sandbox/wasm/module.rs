@@ -5,10 +5,11 @@ use std::sync::Arc;
 use wasmtime::Engine;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
-use crate::sandbox::invocation::{Confinement, Invocation, LimitKind, Outcome, Timing, WasmProgram};
+use crate::sandbox::invocation::{Confinement, Exit, Invocation, LimitKind, Outcome, Timing, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
-use crate::sandbox::scratch::GuestDirs;
+use crate::sandbox::run_dir::RunDir;
+use crate::sandbox::wasm::files::FileGuard;
 use crate::sandbox::wasm::guest::{self, Guest};
 use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::output::HeadStream;
@@ -22,7 +23,7 @@ pub struct LoadedModule {
     pre: CommandPre<State>,
     ticker: Ticker,
     timing: Timing,
-    note: Option<String>,
+    notes: Vec<String>,
 }
 
 impl std::fmt::Debug for LoadedModule {
@@ -37,15 +38,16 @@ impl LoadedModule {
         pre: CommandPre<State>,
         ticker: Ticker,
         timing: Timing,
-        note: Option<String>,
+        notes: Vec<String>,
     ) -> Self {
-        Self { engine, pre, ticker, timing, note }
+        Self { engine, pre, ticker, timing, notes }
     }
 
-    /// Returns why the compile cache could not be used, if so.
+    /// Returns what an operator should know of loading it: a cache that cannot be used, a compiler that could not be
+    /// wholly confined.
     #[must_use]
-    pub fn note(&self) -> Option<&str> {
-        self.note.as_deref()
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Returns where the time for loading went.
@@ -59,7 +61,7 @@ impl LoadedModule {
     ///
     /// # Errors
     ///
-    /// A granted directory that cannot be opened, or a runtime that cannot be made. Whatever the guest does is
+    /// A granted path that cannot be opened, or a runtime that cannot be made. Whatever the guest does is
     /// an outcome.
     pub fn run(
         &self,
@@ -67,22 +69,30 @@ impl LoadedModule {
         program: &WasmProgram,
         policy: &Policy,
         limits: &Limits,
-        dirs: &GuestDirs,
+        run_dir: &Arc<RunDir>,
         watched: bool,
     ) -> Result<Outcome, WasmError> {
         let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
         let stdin = invocation.stdin.clone();
         let network = Network::new(policy, limits);
-        let wasi = wasi::context(program, stdin, policy, dirs, &network, stdout.clone(), stderr.clone())?;
+        let wasi = wasi::context(program, stdin, policy, &network, stdout.clone(), stderr.clone());
+        let files = FileGuard::new(policy, &invocation.files, limits, Arc::clone(run_dir));
+        let files = files.map_err(|cannot| WasmError::Open { path: cannot.path, source: cannot.why.into() })?;
+        let (ledger, temporaries) = (files.ledger(), files.temporaries());
         let guest = Guest {
             engine: self.engine.clone(),
             command: self.pre.clone(),
             wasi,
+            files,
             limits: *limits,
             network: Arc::clone(&network),
             ticking: self.ticker.start().map_err(WasmError::Runtime)?,
         };
-        let ended = guest::run(guest, watched)?;
+        let ended = guest::run(guest, watched);
+        // Also when the guest's thread does not come back.
+        temporaries.close();
+        let mut ended = ended?;
+        ledger.fill(&mut ended.usage);
         let timing = Timing {
             instantiate_us: ended.instantiate_us,
             run_us: ended.usage.wall_us.saturating_sub(ended.instantiate_us),
@@ -91,12 +101,14 @@ impl LoadedModule {
         let (stdout, stderr) = (stdout.take(), stderr.take());
         let hit = ended
             .hit
-            .or_else(|| network.hit())
+            // As with the quotas of files: a guest that went on to its end was not stopped by it.
+            .or_else(|| network.hit().filter(|_| ended.exit != Exit::Code(0)))
             .or_else(|| stdout.is_truncated().then_some(LimitKind::Stdout))
             .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
-        let limit = hit.map(|kind| limits.hit(kind));
+        let limit = ended.quota.or_else(|| hit.map(|kind| limits.hit(kind)));
         let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
-        let (exit, usage, denials) = (ended.exit, ended.usage, network.denials());
+        let (exit, usage, denials) =
+            (ended.exit, ended.usage, ledger.denials().into_iter().chain(network.denials()).collect());
         Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement })
     }
 }

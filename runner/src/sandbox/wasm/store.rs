@@ -11,6 +11,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::sandbox::invocation::LimitKind;
 use crate::sandbox::limits::Limits;
+use crate::sandbox::wasm::files::{FileGuard, GuardView, Guarded};
 use crate::sandbox::wasm::net::{HttpState, HttpView, NetView, Network};
 
 /// Bytes that one host call may copy out of a guest. Far above what WASI's own calls carry.
@@ -29,6 +30,7 @@ const TABLE_ELEMENT: usize = 8;
 pub(super) struct State {
     wasi: WasiCtx,
     table: ResourceTable,
+    files: FileGuard,
     network: Arc<Network>,
     http: HttpState,
     pub(super) meter: Meter,
@@ -44,6 +46,12 @@ impl State {
     /// Returns what the host calls of `wasi:http` work on.
     pub(super) fn http(&mut self) -> HttpView<'_> {
         self.http.view(&mut self.table)
+    }
+}
+
+impl Guarded for State {
+    fn guard(&mut self) -> GuardView<'_> {
+        GuardView { guard: &mut self.files, table: &mut self.table }
     }
 }
 
@@ -136,11 +144,17 @@ impl ResourceLimiter for Meter {
 }
 
 /// Makes the store of one run; its clocks start now.
-pub(super) fn new_store(engine: &Engine, wasi: WasiCtx, network: Arc<Network>, limits: &Limits) -> Store<State> {
+pub(super) fn new_store(
+    engine: &Engine,
+    wasi: WasiCtx,
+    files: FileGuard,
+    network: Arc<Network>,
+    limits: &Limits,
+) -> Store<State> {
     let mut table = ResourceTable::new();
     table.set_max_capacity(MAX_HANDLES);
     let http = HttpState::new(Arc::clone(&network));
-    let mut store = Store::new(engine, State { wasi, table, network, http, meter: Meter::new(limits) });
+    let mut store = Store::new(engine, State { wasi, table, files, network, http, meter: Meter::new(limits) });
     store.limiter(|state| &mut state.meter);
     store.set_hostcall_fuel(HOSTCALL_FUEL);
     store.set_max_component_handles(MAX_HANDLES);

@@ -156,17 +156,15 @@ impl HasData for Guarded {
     type Data<'a> = NetView<'a>;
 }
 
-/// Puts the guard in the place of wasmtime-wasi's own sockets, and adds `wasi:http`.
+/// Puts the guard in the place of wasmtime-wasi's own sockets, which the linker must allow, and adds `wasi:http`.
 ///
 /// # Errors
 ///
 /// An interface that cannot be defined.
 pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    linker.allow_shadowing(true);
     sockets::tcp::add_to_linker::<_, Guarded>(linker, State::net)?;
     sockets::tcp_create_socket::add_to_linker::<_, Guarded>(linker, State::net)?;
     sockets::udp_create_socket::add_to_linker::<_, Guarded>(linker, State::net)?;
     sockets::ip_name_lookup::add_to_linker::<_, Guarded>(linker, State::net)?;
-    linker.allow_shadowing(false);
     http::add_to_linker(linker)
 }
