@@ -21,6 +21,11 @@ mod wasm_guard_limits;
 mod wasm_http;
 mod wasm_network;
 
+// `modbox run` confines itself, and says how far.
+mod kernel;
+// The kernel's walls by themselves, with no engine before them.
+mod kernel_walls;
+
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;
 // Building guest crates and making projects, with real cargo.

@@ -54,6 +54,9 @@ pub(crate) fn policy(
         let switch = "--allow-env";
         add_env(&mut policy, environment, variable, switch).with_context(|| in_switch(switch, variable))?;
     }
+    if let Some(level) = grants.min_confinement {
+        policy.require_confinement(level, "--min-confinement");
+    }
     for (switch, rules, add) in
         [("--allow-net", &grants.allow_net, add_net as AddRule), ("--allow-listen", &grants.allow_listen, add_listen)]
     {
@@ -131,6 +134,9 @@ fn add_grants(
     }
     for variable in &file.allow.env {
         add_env(policy, environment, variable.as_ref(), source)?;
+    }
+    if let Some(level) = file.min_confinement {
+        policy.require_confinement(level, &source);
     }
     for rule in &file.allow.net {
         add_net(policy, rule, source)?;

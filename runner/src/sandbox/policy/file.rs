@@ -7,6 +7,7 @@
 //!   env: [LANG, STAGE=test]
 //!   net: ["api.example.org:443", "10.0.0.0/8:5432"]
 //!   listen: ["127.0.0.1:8080"]
+//! min-confinement: 2
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
 //! # and for compiling: module: 64MiB, compile-time: 1m, compile-memory: 2GiB
 //! audit: /var/log/modbox.jsonl
@@ -19,14 +20,18 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::sandbox::kernel::HIGHEST;
 use crate::sandbox::limits::Limits;
 
 /// A policy file, as written: paths and names are not resolved yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PolicyFile {
     /// The grants.
     pub allow: Allow,
+    /// The least level of confinement that is accepted.
+    #[serde(deserialize_with = "level")]
+    pub min_confinement: Option<u8>,
     /// The limits that differ from the defaults.
     pub limits: LimitOverrides,
     /// A file that gets a line of every run; absolute.
@@ -128,6 +133,23 @@ fn count<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64
     parse_count(&text).map(Some).map_err(serde::de::Error::custom)
 }
 
+fn level<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u8>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_level(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+/// Reads a level of confinement.
+///
+/// # Errors
+///
+/// Anything else, in words that say what is expected.
+pub fn parse_level(text: &str) -> Result<u8, String> {
+    match text.parse() {
+        Ok(level) if level <= HIGHEST => Ok(level),
+        _ => Err(format!("`{text}` is not a level of confinement from 0 to {HIGHEST}")),
+    }
+}
+
 /// Reads a duration: `500ms`, `30s`, `1m 30s`, `2h`; a bare number is seconds. At most a year, at least a
 /// millisecond: zero would be no run, and more is a mistyped unit.
 ///
@@ -178,10 +200,11 @@ mod tests {
     fn reads_the_documented_form() {
         let file = PolicyFile::parse(
             "allow:\n  read: [/usr/share/zoneinfo]\n  write: [/srv/app::/app]\n  \
-             env: [LANG, STAGE=test]\nlimits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}\n",
+             env: [LANG, STAGE=test]\nmin-confinement: 1\nlimits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}\n",
         )
         .unwrap();
         assert_eq!(file.allow.write, ["/srv/app::/app"]);
+        assert_eq!(file.min_confinement, Some(1));
         assert_eq!(file.limits.memory, Some(256 << 20));
         assert_eq!(file.limits.timeout, Some(Duration::from_secs(30)));
     }
@@ -201,6 +224,7 @@ mod tests {
             ("limits: {timeout: soon}\n", "`soon` is not a duration"),
             ("limits: {memory: lots}\n", "`lots` is not a size"),
             ("limits: {processes: 0}\n", "`0` is not a whole number of at least 1 at line 1, column 21"),
+            ("min-confinement: 4\n", "`4` is not a level of confinement from 0 to 3 at line 1"),
             ("designated: write\n", "designated"),
             ("allow: [\n", "line"),
         ] {
