@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wasmtime::Engine;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
-use crate::sandbox::invocation::{Confinement, Invocation, LimitKind, Outcome, Timing, WasmProgram};
+use crate::sandbox::invocation::{Confinement, Exit, Invocation, LimitKind, Outcome, Timing, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
 use crate::sandbox::run_dir::RunDir;
@@ -101,7 +101,8 @@ impl LoadedModule {
         let (stdout, stderr) = (stdout.take(), stderr.take());
         let hit = ended
             .hit
-            .or_else(|| network.hit())
+            // As with the quotas of files: a guest that went on to its end was not stopped by it.
+            .or_else(|| network.hit().filter(|_| ended.exit != Exit::Code(0)))
             .or_else(|| stdout.is_truncated().then_some(LimitKind::Stdout))
             .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
         let limit = ended.quota.or_else(|| hit.map(|kind| limits.hit(kind)));

@@ -24,7 +24,7 @@ fn step(step: &Value) -> Value {
         "send" => shown(send(text("from"), text("to"), text("say"))),
         "send-connected" => shown(send_connected(text("from"), text("to"), text("say"))),
         "receive" => shown(receive(text("at"))),
-        "sockets" => many(step["count"].as_u64().unwrap_or_default()),
+        "sockets" => many(step["count"].as_u64().unwrap_or_default(), step["insist"] == true),
         other => panic!("there is no step `{other}`"),
     }
 }
@@ -98,12 +98,13 @@ fn receive(at: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&buffer[..length]).into_owned())
 }
 
-/// Opens many sockets and says how far it came.
-fn many(count: u64) -> Value {
+/// Opens many sockets and says how far it came, or gives up there.
+fn many(count: u64, insist: bool) -> Value {
     let mut open = Vec::new();
     for _ in 0..count {
         match UdpSocket::bind("0.0.0.0:0") {
             Ok(socket) => open.push(socket),
+            Err(error) if insist => panic!("{error}"),
             Err(error) => return json!({"opened": open.len(), "error": seen::<()>(&Err(error))}),
         }
     }

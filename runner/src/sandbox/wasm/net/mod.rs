@@ -156,7 +156,7 @@ impl HasData for Guarded {
     type Data<'a> = NetView<'a>;
 }
 
-/// Puts the guard in the place of wasmtime-wasi's own sockets, and adds `wasi:http`.
+/// Puts the guard in the place of wasmtime-wasi's own sockets, which the linker must allow, and adds `wasi:http`.
 ///
 /// # Errors
 ///
