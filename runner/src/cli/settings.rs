@@ -136,7 +136,7 @@ fn add_grants(
         add_env(policy, environment, variable.as_ref(), source)?;
     }
     if let Some(level) = file.min_confinement {
-        policy.require_confinement(level, &source);
+        policy.require_confinement(level, source);
     }
     for rule in &file.allow.net {
         add_net(policy, rule, source)?;
