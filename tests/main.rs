@@ -17,6 +17,7 @@ mod wasm_limits;
 mod wasm_guard;
 mod wasm_guard_hostile;
 mod wasm_guard_limits;
+mod wasm_guard_runs;
 
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;
