@@ -18,6 +18,9 @@ mod wasm_guard;
 mod wasm_guard_hostile;
 mod wasm_guard_limits;
 mod wasm_guard_runs;
+// A guest reaches the hosts and ports that were granted, by sockets and by HTTP, and no others.
+mod wasm_http;
+mod wasm_network;
 
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;
@@ -47,6 +50,7 @@ mod compile;
 mod cache;
 // A line for every run, and no run without one.
 mod audit;
+mod audit_batch;
 // What modbox says of its own work, when asked.
 mod logs;
 // Signals leave nothing behind.

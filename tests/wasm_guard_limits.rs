@@ -10,11 +10,10 @@ use std::sync::OnceLock;
 use modbox::contract::args::decode_file;
 use modbox::contract::{Dict, InternalArgs};
 use modbox::run::{Arguments, Module, ModuleFile, Report, RunRequest, Runner, RunnerConfig, Status};
-use modbox::sandbox::cleanup::Cleanup;
 use modbox::sandbox::invocation::{Denial, LimitKind};
 use modbox::sandbox::limits::Limits;
 use modbox::sandbox::policy::{Access, PathGrant, Policy, Shape};
-use modbox::sandbox::wasm::{CompileCache, Instances};
+use modbox::sandbox::wasm::CompileCache;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
@@ -28,14 +27,7 @@ fn driver() -> &'static (Runner, Module) {
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("library-cache");
         let runner = Runner::new(RunnerConfig {
             cache: Some(CompileCache::new(cache)),
-            temp_dir: env!("CARGO_TARGET_TMPDIR").into(),
-            directory: env!("CARGO_TARGET_TMPDIR").into(),
-            environment: Vec::new(),
-            cleanup: Cleanup::default(),
-            worker: None,
-            instances: Instances::OnDemand,
-            watched: false,
-            on_compile: None,
+            ..RunnerConfig::new(env!("CARGO_TARGET_TMPDIR").into())
         });
         let path = guest("drive");
         let bytes = fs::read(&path).unwrap().into();

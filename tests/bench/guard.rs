@@ -15,10 +15,8 @@ use std::path::Path;
 
 use modbox::contract::args::decode_file;
 use modbox::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
-use modbox::sandbox::cleanup::Cleanup;
 use modbox::sandbox::limits::Limits;
 use modbox::sandbox::policy::{Access, PathGrant, Policy, Shape};
-use modbox::sandbox::wasm::Instances;
 use serde_json::{Value, json};
 use support::{TestDir, guest};
 use wasmtime::component::{Component, Linker, ResourceTable};
@@ -71,17 +69,7 @@ fn keep_best(best: &mut BTreeMap<String, u64>, result: &Value) {
 fn with_guard() -> Value {
     let dir = TestDir::new();
     let (data, wasm) = (dir.mkdir("data"), guest("file_speed"));
-    let runner = Runner::new(RunnerConfig {
-        cache: None,
-        temp_dir: dir.join("tmp"),
-        directory: dir.path().to_owned(),
-        environment: Vec::new(),
-        cleanup: Cleanup::default(),
-        worker: None,
-        instances: Instances::OnDemand,
-        watched: false,
-        on_compile: None,
-    });
+    let runner = Runner::new(RunnerConfig::new(dir.join("tmp")));
     let bytes = std::fs::read(&wasm).expect("the guest was built").into();
     let module = Module::new(ModuleFile { path: wasm, bytes }, None);
     let mut policy = Policy::default();

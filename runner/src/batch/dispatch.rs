@@ -170,7 +170,8 @@ impl<'a, W: Write> Batch<'a, W> {
                     self.queued_bytes += pending.line.len();
                     self.queue.push_back(pending);
                 }
-                Err((id, line, path, message)) => {
+                Err(refused) => {
+                    let (id, line, path, message) = *refused;
                     let report = Report::not_run(path, &message);
                     self.answer(number, &report::line(id, Some(line), &report), true)?;
                 }
@@ -179,16 +180,17 @@ impl<'a, W: Write> Batch<'a, W> {
         Ok(())
     }
 
-    fn prepare(&mut self, number: u64, line: Line) -> Result<Pending, (Value, u64, PathBuf, String)> {
+    fn prepare(&mut self, number: u64, line: Line) -> Result<Pending, Box<(Value, u64, PathBuf, String)>> {
         let at = line.number;
         let Some(text) = line.text else {
-            return Err((Value::Null, at, PathBuf::new(), format!("line {at} is too long for a job")));
+            return Err(Box::new((Value::Null, at, PathBuf::new(), format!("line {at} is too long for a job"))));
         };
-        let job = Job::parse(&text)
-            .map_err(|JobError { id, message }| (id, at, PathBuf::new(), format!("line {at} is no job: {message}")))?;
+        let job = Job::parse(&text).map_err(|JobError { id, message }| {
+            Box::new((id, at, PathBuf::new(), format!("line {at} is no job: {message}")))
+        })?;
         match job.kind().and_then(|_| self.host.resolve(&job)) {
             Ok(setup) => Ok(Pending { number, id: job.id, line: text, setup, audit: None }),
-            Err(message) => Err((job.id, at, job.module, message)),
+            Err(message) => Err(Box::new((job.id, at, job.module, message))),
         }
     }
 
@@ -210,7 +212,7 @@ impl<'a, W: Write> Batch<'a, W> {
                 match audit::start(&mut job, &self.config.cleanup) {
                     Ok(()) => self.workers[worker].send(job),
                     Err(error) => {
-                        let report = Report::not_run(job.setup.module.path().to_owned(), &chain(&error));
+                        let report = Report::not_run(job.setup.module.path(), &chain(&error));
                         self.answer(job.number, &report::line(job.id, None, &report), true)?;
                     }
                 }
@@ -356,7 +358,8 @@ impl<'a, W: Write> Batch<'a, W> {
             self.summary.progress.read += 1;
             match self.prepare(number, line) {
                 Ok(pending) => self.cancel(pending)?,
-                Err((id, line, path, message)) => {
+                Err(refused) => {
+                    let (id, line, path, message) = *refused;
                     let report = Report::not_run(path, &message);
                     self.answer(number, &report::line(id, Some(line), &report), true)?;
                 }

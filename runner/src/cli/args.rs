@@ -145,7 +145,7 @@ pub(crate) struct RunArgs {
 
 const RUN_HELP: &str = "\
 A module starts with its arguments, a private /tmp, clocks, random numbers and its standard streams. Any host \
-file, variable or command beyond that is granted with --allow-* or in a policy file: /etc/modbox/policy.yaml, \
+file, variable, network address or command beyond that is granted with --allow-* or in a policy file: /etc/modbox/policy.yaml, \
 then modbox/policy.yaml in the user's config folder, then --policy.
 
 Exit status: 0 ok, changed or skipped · 1 failed · 2 usage · 3 module not found, read, built or loaded · 4 denied \
@@ -195,6 +195,12 @@ pub(crate) struct GrantArgs {
     /// Show the module an environment variable. Repeatable.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) allow_env: Vec<OsString>,
+    /// Let the module reach a host: a name, `*.NAME`, an address or a block of them. Repeatable.
+    #[arg(long, value_name = "[udp:]HOST[:PORT]")]
+    pub(crate) allow_net: Vec<String>,
+    /// Let the module listen at an address of this machine. Repeatable.
+    #[arg(long, value_name = "[udp:]ADDRESS:PORT")]
+    pub(crate) allow_listen: Vec<String>,
     /// Grant everything that you can reach: for a module that you trust as yourself.
     #[arg(long)]
     pub(crate) allow_all: bool,

@@ -14,6 +14,7 @@ use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::audit;
 use crate::cli::environment::Environment;
 use crate::sandbox::limits::Limits;
+use crate::sandbox::policy::net::{ListenGrant, NetGrant};
 use crate::sandbox::policy::{Access, EnvGrant, LimitOverrides, PathGrant, Policy, PolicyFile, Shape};
 
 /// Larger than any policy that a person writes.
@@ -52,6 +53,13 @@ pub(crate) fn policy(
     for variable in &grants.allow_env {
         let switch = "--allow-env";
         add_env(&mut policy, environment, variable, switch).with_context(|| in_switch(switch, variable))?;
+    }
+    for (switch, rules, add) in
+        [("--allow-net", &grants.allow_net, add_net as AddRule), ("--allow-listen", &grants.allow_listen, add_listen)]
+    {
+        for rule in rules {
+            add(&mut policy, rule, switch).with_context(|| in_switch(switch, rule.as_ref()))?;
+        }
     }
     if grants.allow_all {
         policy.allow_everything("--allow-all");
@@ -124,10 +132,29 @@ fn add_grants(
     for variable in &file.allow.env {
         add_env(policy, environment, variable.as_ref(), source)?;
     }
+    for rule in &file.allow.net {
+        add_net(policy, rule, source)?;
+    }
+    for rule in &file.allow.listen {
+        add_listen(policy, rule, source)?;
+    }
     file.limits.apply(limits);
     if let Some(audit) = &file.audit {
         audit::add_of_file(policy, audit)?;
     }
+    Ok(())
+}
+
+/// Adds one network rule.
+type AddRule = fn(&mut Policy, &str, &str) -> anyhow::Result<()>;
+
+fn add_net(policy: &mut Policy, rule: &str, source: &str) -> anyhow::Result<()> {
+    policy.allow_net(NetGrant { rule: rule.parse()?, source: source.to_owned() });
+    Ok(())
+}
+
+fn add_listen(policy: &mut Policy, rule: &str, source: &str) -> anyhow::Result<()> {
+    policy.allow_listen(ListenGrant { rule: rule.parse()?, source: source.to_owned() });
     Ok(())
 }
 

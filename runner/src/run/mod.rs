@@ -4,6 +4,7 @@
 //! [`Report`] with a well-formed result; what keeps it from starting does, too.
 
 pub mod audit;
+mod config;
 mod designation;
 mod error;
 pub mod locate;
@@ -15,12 +16,12 @@ mod request;
 mod unfinished;
 mod verdict;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use tracing::{debug, error, info, info_span, warn};
 
+pub use self::config::RunnerConfig;
 pub use self::error::RunError;
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
@@ -29,46 +30,12 @@ pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 use crate::contract::ModuleResult;
 use crate::kinds::Kind;
-use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext};
 use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::scratch::{ScratchError, ScratchRoot};
-use crate::sandbox::wasm::{self, CompileCache, Compiler, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
-
-/// What a runner takes from its surroundings.
-pub struct RunnerConfig {
-    /// Where compiled code is kept; without one, every run compiles.
-    pub cache: Option<CompileCache>,
-    /// The system's folder for temporary files.
-    pub temp_dir: PathBuf,
-    /// Where native modules start.
-    pub directory: PathBuf,
-    /// The whole environment, for native modules that are trusted with everything.
-    pub environment: Vec<(OsString, OsString)>,
-    /// Where to register what a signal must not leave behind.
-    pub cleanup: Cleanup,
-    /// The modbox program that is started to compile, [`native::THIS_BINARY`] for modbox itself. Without one this
-    /// process compiles: then neither time nor memory of compiling is limited.
-    pub worker: Option<PathBuf>,
-    /// Where the memory of guests comes from: [`Instances::Pooled`] where modules run many times.
-    pub instances: Instances,
-    /// Run each guest on a thread of its own, so that [`Runner::run`] returns at the wall-clock limit even when a host
-    /// call hangs. A call that hangs in the file system cannot be ended otherwise than with its process.
-    pub watched: bool,
-    /// Called before a module is compiled, since that may take seconds.
-    pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
-}
-
-impl std::fmt::Debug for RunnerConfig {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RunnerConfig")
-            .field("cache", &self.cache)
-            .field("temp_dir", &self.temp_dir)
-            .finish_non_exhaustive()
-    }
-}
+use crate::sandbox::wasm::{self, Compiler, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
 
 /// Runs modules. Makes the engine when the first wasm module comes.
 pub struct Runner {
@@ -289,6 +256,7 @@ mod tests {
     use super::*;
     use crate::contract::Dict;
     use crate::sandbox::policy::Policy;
+    use crate::sandbox::wasm::CompileCache;
 
     #[test]
     fn whoever_waits_for_the_compiler_is_told() {
@@ -297,16 +265,10 @@ mod tests {
         let counter = Arc::clone(&told);
         let runner = Runner::new(RunnerConfig {
             cache: Some(CompileCache::new(dir.path().join("cache"))),
-            temp_dir: dir.path().to_owned(),
-            directory: dir.path().to_owned(),
-            environment: Vec::new(),
-            cleanup: Cleanup::default(),
-            worker: None,
-            instances: Instances::OnDemand,
-            watched: false,
             on_compile: Some(Arc::new(move || {
                 counter.fetch_add(1, Ordering::Relaxed);
             })),
+            ..RunnerConfig::new(dir.path().to_owned())
         });
         let wasm = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#).unwrap();
         let file = ModuleFile { path: "nothing.wasm".into(), bytes: wasm.into() };

@@ -155,8 +155,8 @@ impl ScratchRoot {
         let stale: Vec<(PathBuf, OwnedFd)> = candidates.iter().filter_map(free).collect();
         let _ = rustix::fs::flock(root, FlockOperation::Unlock);
         for (path, _lock) in stale {
-            remove_noted(&path);
             tracing::debug!(directory = %path.display(), "swept what a killed run left");
+            remove_noted(&path);
             remove(&path);
         }
     }

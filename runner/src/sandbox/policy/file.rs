@@ -5,6 +5,8 @@
 //!   read: [/usr/share/zoneinfo]
 //!   write: [/srv/app]
 //!   env: [LANG, STAGE=test]
+//!   net: ["api.example.org:443", "10.0.0.0/8:5432"]
+//!   listen: ["127.0.0.1:8080"]
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
 //! # and for compiling: module: 64MiB, compile-time: 1m, compile-memory: 2GiB
 //! audit: /var/log/modbox.jsonl
@@ -41,6 +43,10 @@ pub struct Allow {
     pub write: Vec<String>,
     /// `NAME` or `NAME=VALUE`.
     pub env: Vec<String>,
+    /// Network rules, see [`crate::sandbox::policy::net`].
+    pub net: Vec<String>,
+    /// Places to listen at.
+    pub listen: Vec<String>,
 }
 
 /// Limits that someone set; the rest stay as they are.

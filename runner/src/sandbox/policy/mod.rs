@@ -6,12 +6,14 @@
 //! because the outer one would void it.
 
 mod file;
+pub mod net;
 
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 pub use self::file::{LimitOverrides, PolicyFile, PolicyFileError, parse_count, parse_duration, parse_size};
+use self::net::{ListenGrant, NetGrant};
 
 /// What may be done with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -71,7 +73,7 @@ pub struct EnvGrant {
 /// One line of a report's `grants`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// `read`, `write`, `env` or `all`.
+    /// `read`, `write`, `env`, `net`, `listen` or `all`.
     pub capability: &'static str,
     /// The path or name; `*` for everything.
     pub subject: String,
@@ -121,6 +123,8 @@ pub const RESERVED: [&str; 2] = ["/args", "/tmp"];
 pub struct Policy {
     paths: Vec<PathGrant>,
     env: Vec<EnvGrant>,
+    net: Vec<NetGrant>,
+    listen: Vec<ListenGrant>,
     everything: Option<String>,
     audit: Vec<PathBuf>,
 }
@@ -167,6 +171,20 @@ impl Policy {
         self.env.push(grant);
     }
 
+    /// Lets the module reach hosts and ports.
+    pub fn allow_net(&mut self, grant: NetGrant) {
+        if self.net.iter().all(|other| other.rule != grant.rule) {
+            self.net.push(grant);
+        }
+    }
+
+    /// Lets the module listen somewhere.
+    pub fn allow_listen(&mut self, grant: ListenGrant) {
+        if self.listen.iter().all(|other| other.rule != grant.rule) {
+            self.listen.push(grant);
+        }
+    }
+
     /// Grants everything that the caller can reach: for a module that one trusts as oneself.
     pub fn allow_everything(&mut self, source: &str) {
         // What is mapped elsewhere stays there; what is where it is on the host lies in the whole.
@@ -208,6 +226,18 @@ impl Policy {
         &self.env
     }
 
+    /// Returns what may be reached on the network.
+    #[must_use]
+    pub fn net(&self) -> &[NetGrant] {
+        &self.net
+    }
+
+    /// Returns where the module may listen.
+    #[must_use]
+    pub fn listen(&self) -> &[ListenGrant] {
+        &self.listen
+    }
+
     /// Returns whether the host path that a guest knows by this absolute path is granted in this way: the innermost
     /// grant around it decides, as it does for the guest. In the guest's own directories nothing is the host's.
     #[must_use]
@@ -235,7 +265,11 @@ impl Policy {
         };
         let env =
             |grant: &EnvGrant| Grant { capability: "env", subject: grant.name.clone(), source: grant.source.clone() };
-        self.paths.iter().map(path).chain(self.env.iter().map(env)).collect()
+        let line = |capability, subject: String, source: &String| Grant { capability, subject, source: source.clone() };
+        let net = |grant: &NetGrant| line("net", grant.rule.to_string(), &grant.source);
+        let listen = |grant: &ListenGrant| line("listen", grant.rule.to_string(), &grant.source);
+        let places = self.paths.iter().map(path).chain(self.env.iter().map(env));
+        places.chain(self.net.iter().map(net)).chain(self.listen.iter().map(listen)).collect()
     }
 }
 

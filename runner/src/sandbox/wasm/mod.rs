@@ -11,6 +11,7 @@ mod engine;
 mod files;
 mod guest;
 mod module;
+mod net;
 mod output;
 mod store;
 mod target;
@@ -277,21 +278,22 @@ impl Loading<'_> {
     }
 }
 
-/// Links everything of WASI 0.2; of two interfaces of the same name the later one counts.
-fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    wasmtime_wasi::p2::add_to_linker_async(linker)?;
-    linker.allow_shadowing(true);
-    files::add_to_linker(linker)?;
-    linker.allow_shadowing(false);
-    Ok(())
-}
-
 /// An entry is bound to the module, to modbox (whose adapter is compiled in) and to the processor. An entry of another
 /// release of the engine, or of other settings, is refused by the engine and compiled again.
 fn cache_name(digest: &str) -> String {
     let mut hasher = std::hash::DefaultHasher::new();
     (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, target::features()).hash(&mut hasher);
     format!("{digest}-{:016x}", hasher.finish())
+}
+
+/// Links everything of WASI 0.2; of two interfaces of the same name the later one counts.
+fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    linker.allow_shadowing(true);
+    files::add_to_linker(linker)?;
+    net::add_to_linker(linker)?;
+    linker.allow_shadowing(false);
+    Ok(())
 }
 
 fn micros(duration: Duration) -> u64 {
