@@ -57,7 +57,7 @@ fn a_run_is_confined_by_the_kernel_also_when_it_compiles_first() {
     for _ in 0..2 {
         let ran = Modbox::run_module(&dir, &module).own_cache(&dir).report().run().exits_with(0);
         assert_eq!(layers(&ran).0, 2, "{ran}");
-        assert_eq!(names(&ran), ["wasmtime", "landlock", "seccomp", "rlimits", "no"], "{ran}");
+        assert_eq!(names(&ran), ["wasmtime", "landlock", "seccomp", "rlimits", "capabilities", "no"], "{ran}");
     }
     dir.assert_nothing_left();
 }
@@ -96,7 +96,7 @@ fn less_is_accepted_when_the_operator_says_so() {
     let run = || Modbox::run_module(&dir, &module).report().args(["--min-confinement", "1"]).run();
     let ran = without_landlock(run).exits_with(0);
     assert_eq!(layers(&ran).0, 1);
-    assert_eq!(names(&ran), ["wasmtime", "seccomp", "rlimits", "no"]);
+    assert_eq!(names(&ran), ["wasmtime", "seccomp", "rlimits", "capabilities", "no"]);
     assert!(ran.json()["notes"][0].as_str().unwrap().contains("Landlock: this kernel has none"), "{ran}");
     let policy = dir.write("policy.yaml", "min-confinement: 1\n");
     let run = || Modbox::run_module(&dir, &module).report().arg("--policy").arg(&policy).run();
@@ -124,7 +124,7 @@ fn every_layer_counts() {
     let ran = filter("1").exits_with(0);
     assert_eq!(
         (layers(&ran).0, names(&ran)),
-        (1, ["wasmtime", "landlock", "rlimits", "no"].map(str::to_owned).to_vec())
+        (1, ["wasmtime", "landlock", "rlimits", "capabilities", "no"].map(str::to_owned).to_vec())
     );
     filter("2").exits_with(4);
     let limits = |level: &'static str| without(libc::SYS_prlimit64, libc::EPERM, Some(0), || least(level));

@@ -30,7 +30,15 @@ struct Walls {
 impl Walls {
     fn new() -> Self {
         let dir = TestDir::new();
-        for file in ["run/tmp/own", "readable/file", "writable/file", "names/granted", "names/other", "outside/file"] {
+        for file in [
+            "run/tmp/own",
+            "readable/file",
+            "writable/file",
+            "names/granted",
+            "single/granted",
+            "single/other",
+            "outside/file",
+        ] {
             dir.write(file, "content");
         }
         let mut policy = Policy::default();
@@ -38,6 +46,7 @@ impl Walls {
             ("readable", Shape::Directory, Access::Read),
             ("writable", Shape::Directory, Access::Write),
             ("names/granted", Shape::Name, Access::Write),
+            ("single/granted", Shape::Name, Access::Read),
             ("outside/missing", Shape::Name, Access::Read),
         ] {
             let (host, guest, source) = (dir.join(path), format!("/{path}"), "test".to_owned());
@@ -93,7 +102,7 @@ fn call(number: i64, arguments: [usize; 4]) -> io::Result<i64> {
     let [a, b, c, d] = arguments;
     // SAFETY: the callers pass integers, addresses that are mapped nowhere, and pointers to C strings that live as
     // long as the call; nothing is written through any of them.
-    let result = unsafe { libc::syscall(number, a, b, c, d) };
+    let result = unsafe { libc::syscall(number, a, b, c, d, 0_usize, 0_usize) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
@@ -110,7 +119,7 @@ fn reading_ends_at_the_grants() {
         for readable in ["readable/file", "writable/file", "names/granted", "run/tmp/own"] {
             assert_eq!(fs::read(walls.path(readable)).unwrap(), b"content", "{readable}");
         }
-        for secret in ["outside/file", "names/other"] {
+        for secret in ["outside/file", "single/other"] {
             assert_refused(fs::read(walls.path(secret)), secret);
         }
         assert_refused(fs::read(&link), "a link out of a grant");
@@ -119,7 +128,7 @@ fn reading_ends_at_the_grants() {
         for listed in ["readable", "writable", "run"] {
             assert!(fs::read_dir(walls.path(listed)).unwrap().count() > 0);
         }
-        for secret in ["outside", "names", ""] {
+        for secret in ["outside", "single", ""] {
             assert_refused(fs::read_dir(walls.path(secret)).map(drop), secret);
         }
     });
@@ -182,17 +191,30 @@ fn nothing_is_moved_or_linked_out_or_in() {
 }
 
 #[test]
-fn a_name_can_be_made_and_replaced_but_its_neighbours_not_read() {
+fn a_name_can_be_removed_made_and_replaced_and_read_again() {
     let walls = Walls::new();
     let at = |name: &str| walls.path(name);
     walls.behind(|| {
         fs::write(at("names/temporary"), "replaced").unwrap();
-        assert_refused(fs::read(at("names/temporary")), "what was made anew");
         fs::rename(at("names/temporary"), at("names/granted")).unwrap();
-        assert_refused(fs::read(at("names/other")), "another name in the directory");
+        assert_eq!(fs::read(at("names/granted")).unwrap(), b"replaced");
+        fs::remove_file(at("names/granted")).unwrap();
+        fs::write(at("names/granted"), "again").unwrap();
         assert_refused(symlink("/", at("names/symlink")), "a link");
     });
-    assert_eq!(fs::read(at("names/granted")).unwrap(), b"replaced");
+    assert_eq!(fs::read(at("names/granted")).unwrap(), b"again");
+}
+
+#[test]
+fn a_name_that_is_only_read_opens_nothing_around_it() {
+    let walls = Walls::new();
+    walls.behind(|| {
+        assert_eq!(fs::read(walls.path("single/granted")).unwrap(), b"content");
+        assert_refused(fs::read(walls.path("single/other")), "its neighbour");
+        assert_refused(fs::read_dir(walls.path("single")).map(drop), "its directory");
+        assert_refused(fs::write(walls.path("single/granted"), ""), "writing it");
+        assert_refused(fs::write(walls.path("single/new"), ""), "making another");
+    });
 }
 
 #[test]

@@ -136,9 +136,7 @@ fn access(rights: Rights) -> BitFlags<AccessFs> {
         }),
         Rights::ReadFile => AccessFs::ReadFile.into(),
         Rights::WriteFile => make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate}),
-        Rights::Names => make_bitflags!(AccessFs::{
-            WriteFile | Truncate | MakeReg | MakeDir | RemoveFile | RemoveDir | Refer
-        }),
+        Rights::Names => access(Rights::WriteDirectory) & !make_bitflags!(AccessFs::{MakeSym}),
         Rights::RemoveDirectories => AccessFs::RemoveDir.into(),
     }
 }

@@ -45,9 +45,9 @@ pub enum Rights {
     ReadFile,
     /// A file: read, write, truncate.
     WriteFile,
-    /// The directory that a single name is granted in: what making, replacing and removing that name needs. The kernel
-    /// knows no names, so it holds for the whole directory, and reading is left out: what was made anew can be
-    /// written, and read only by who made it, while it is open.
+    /// The directory that a single name is granted in for writing. The name can be removed, made anew and replaced by a
+    /// file made beside it, and read again after that. The kernel knows no names, so that this holds for the whole
+    /// directory: which name it is, is for the guard of the filesystem to see to. No links are made.
     Names,
     /// The directory around it: remove directories that are empty.
     RemoveDirectories,
@@ -118,6 +118,8 @@ impl NetPlan {
         }
         if !policy.net().is_empty() {
             plan.connect.add(net::Ports { first: DNS, last: DNS });
+            // A client's own port may be one of the system's choice.
+            plan.bind.add(net::Ports { first: 0, last: 0 });
             plan.udp = true;
         }
         plan
