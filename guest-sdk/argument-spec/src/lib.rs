@@ -37,6 +37,8 @@ mod metadata;
 mod no_log;
 mod number;
 mod parse;
+mod paths;
+mod request;
 mod size;
 mod spec;
 mod sub_spec;
@@ -46,6 +48,8 @@ pub use environment::{Environment, NoEnvironment};
 pub use equality::python_eq;
 pub use error::SpecError;
 pub use metadata::{MAX_METADATA_BYTES, Metadata, SECTION_NAME};
+pub use paths::{NamedPath, Origin};
+pub use request::Request;
 pub use spec::{
     Access, ArgumentSpec, Constraints, DeprecatedAlias, OptionSpec, OptionType, PathOption, Removal, RequiredBy,
     RequiredIf,
