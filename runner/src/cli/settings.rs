@@ -123,18 +123,18 @@ fn add_path(
         bail!("the path behind `::` must be absolute, as the module sees it");
     }
     let guest = crate::sandbox::policy::normalize(Path::new(&guest)).to_string_lossy().into_owned();
-    let (host, shape) = settle(&host)?;
+    let (host, shape) = settle(&host, access)?;
     policy.allow_path(PathGrant { host, shape, guest, access, source: source.to_owned() })?;
     Ok(())
 }
 
 /// Follows the links of a path that is to be granted, once and for all: what they lead to later is not granted. What
-/// is not there yet is a name in its directory.
-fn settle(path: &Path) -> anyhow::Result<(PathBuf, Shape)> {
+/// is not there yet is a name in its directory, if it is to be made; to read, it must be there.
+fn settle(path: &Path, access: Access) -> anyhow::Result<(PathBuf, Shape)> {
     match path.canonicalize() {
         Ok(real) if real.is_dir() => Ok((real, Shape::Directory)),
         Ok(real) => Ok((real, Shape::Name)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && access == Access::Write => {
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error.into()) };
             let parent = parent.canonicalize().with_context(|| format!("failed to look at `{}`", parent.display()))?;
             Ok((parent.join(name), Shape::Name))

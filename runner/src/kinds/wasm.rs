@@ -1,12 +1,11 @@
 //! WASI programs, components and core modules alike: the path of a JSON file in `argv[1]`, nothing on
 //! standard input.
 //!
-//! A `#!` line in front is taken off: it lets a kernel, and so an unmodified Ansible, start the file.
-
-use std::sync::Arc;
+//! A `#!` line in front lets a kernel, and so an unmodified Ansible, start the file. It is no part of the program:
+//! [`skip_shebang`](crate::kinds::skip_shebang) takes it off.
 
 use crate::contract::args::encode_file;
-use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, shebang};
+use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request};
 use crate::sandbox::invocation::{InputFile, Invocation, Program, WasmFormat, WasmProgram};
 
 /// The name of the arguments file.
@@ -35,20 +34,11 @@ impl ModuleKind for Wasm {
     }
 
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
-        let program = WasmProgram {
-            bytes: without_line(request.bytes),
-            format: self.format,
-            argv: vec![request.module_name.to_owned(), ARGS_PATH.to_owned()],
-        };
+        let program =
+            WasmProgram { format: self.format, argv: vec![request.module_name.to_owned(), ARGS_PATH.to_owned()] };
         // Only the guest's own copy of the file: nobody else can see it, and the guest cannot write it.
         let args = InputFile { name: ARGS_NAME.to_owned(), contents: encode_file(request.args).into(), mode: 0o444 };
         let invocation = Invocation { program: Program::Wasm(program), files: vec![args], stdin: Vec::new() };
         Ok(Prepared { invocation, shebang: None })
     }
-}
-
-/// The binary itself, not copied when there is no line to take off.
-fn without_line(bytes: &Arc<[u8]>) -> Arc<[u8]> {
-    let binary = shebang::skip_line(bytes);
-    if binary.len() == bytes.len() { Arc::clone(bytes) } else { binary.into() }
 }

@@ -4,38 +4,36 @@
 //! [`Report`] with a well-formed result; what keeps it from starting does, too.
 
 mod designation;
+mod error;
 pub mod locate;
 mod metadata;
+mod module;
+mod prepare;
 mod report;
+mod request;
 mod verdict;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use sha2::{Digest, Sha256};
-
+pub use self::error::RunError;
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
+pub use self::module::{Module, digest, wasm_bytes};
 pub use self::report::{ModuleFacts, Report, Status};
-use crate::contract::{Dict, InternalArgs, ModuleResult};
-use crate::kinds::{self, Kind, PrepareError, Prepared, detect};
+pub use self::request::{Arguments, RunRequest};
+use crate::contract::ModuleResult;
+use crate::kinds::Kind;
 use crate::sandbox;
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{Confinement, Denial, Invocation, Outcome, Program, Timing, Usage, WasmProgram};
+use crate::sandbox::invocation::{
+    Confinement, Denial, Invocation, Outcome, Program, Timing, Usage, WasmFormat, WasmProgram,
+};
 use crate::sandbox::limits::Limits;
-use crate::sandbox::native::{self, NativeContext, NativeError};
-use crate::sandbox::policy::Policy;
-use crate::sandbox::scratch::{Scratch, ScratchError, ScratchRoot};
-use crate::sandbox::wasm::{CompileCache, WasmError, WasmSandbox};
-
-/// The internal argument that names a module's temporary directory.
-const TMPDIR_KEY: &str = "_ansible_tmpdir";
-
-/// The one that every guest has.
-const GUEST_TMPDIR: &str = "/tmp/";
+use crate::sandbox::native::{self, NativeContext};
+use crate::sandbox::scratch::{Scratch, ScratchRoot};
+use crate::sandbox::wasm::{CompileCache, LoadedModule, WasmError, WasmSandbox};
 
 /// What a runner takes from its surroundings.
 pub struct RunnerConfig {
@@ -75,93 +73,6 @@ impl std::fmt::Debug for Runner {
     }
 }
 
-/// Arguments on their way to a module.
-#[derive(Debug, Clone)]
-pub enum Arguments {
-    /// A task's arguments; the internal ones are added, with the run's temporary directory in them.
-    Task {
-        /// What the caller gave.
-        args: Dict,
-        /// What the module is told beside it.
-        internal: Box<InternalArgs>,
-    },
-    /// Arguments that somebody else has completed: they reach the module as they are, but for a guest's temporary
-    /// directory.
-    Complete(Dict),
-}
-
-/// One run asked for.
-#[derive(Debug)]
-pub struct RunRequest<'a> {
-    /// The module.
-    pub file: &'a ModuleFile,
-    /// Its name, a guest's `argv[0]`.
-    pub name: &'a str,
-    /// Its arguments.
-    pub arguments: Arguments,
-    /// The kind that the caller takes it for.
-    pub kind: Option<Kind>,
-    /// What it may reach.
-    pub policy: &'a Policy,
-    /// How much it may use.
-    pub limits: &'a Limits,
-    /// What to start instead of an interpreter, by the interpreter's base name.
-    pub interpreters: &'a BTreeMap<String, String>,
-    /// Take the last line that is a JSON object as the result.
-    pub last_json_line: bool,
-    /// Give a guest its arguments on stdin, too.
-    pub stdin_args: bool,
-    /// Leave the temporary directory.
-    pub keep_files: bool,
-}
-
-/// Why a module could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The bytes are not what the caller takes them for, or are never run.
-    #[error("failed to recognise the module")]
-    Detect(#[from] detect::DetectError),
-    /// A kind that is not supported, or an interpreter line that is wrong.
-    #[error("failed to prepare the module")]
-    Prepare(#[from] PrepareError),
-    /// No temporary directory.
-    #[error("failed to make a temporary directory")]
-    Scratch(#[from] ScratchError),
-    /// The engine could not load or start it.
-    #[error("failed to load the module")]
-    Wasm(#[from] WasmError),
-    /// No process could be started.
-    #[error("failed to start the module")]
-    Native(#[from] NativeError),
-}
-
-impl RunError {
-    /// Returns whether the fault is modbox's or this machine's, and not the module's.
-    #[must_use]
-    pub fn is_internal(&self) -> bool {
-        match self {
-            Self::Detect(_) | Self::Prepare(_) => false,
-            Self::Scratch(_) | Self::Native(_) => true,
-            Self::Wasm(error) => !matches!(error, WasmError::Compile(_) | WasmError::Link(_)),
-        }
-    }
-}
-
-/// Returns the SHA-256 of a module in hex, by which policies and caches know it.
-#[must_use]
-pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
-}
-
-/// Returns the wasm binary in a module's file, without a `#!` line; `None` for other kinds.
-#[must_use]
-pub fn wasm_bytes(bytes: &[u8]) -> Option<&[u8]> {
-    detect::detect(bytes).is_ok_and(|found| found.kind.is_wasm()).then(|| kinds::skip_shebang(bytes))
-}
-
 impl Runner {
     /// Makes a runner; nothing is opened or started yet.
     #[must_use]
@@ -170,11 +81,25 @@ impl Runner {
         Self { config, wasm: OnceLock::new(), scratch }
     }
 
+    /// Compiles a wasm module, or takes its compiled code from the cache, so that no run has to wait for it. A run does
+    /// this by itself when it was not done; modules of other kinds need nothing.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that are no valid module, or that take more than the limits allow to compile.
+    pub fn load(&self, module: &Module, limits: &Limits) -> Result<(), RunError> {
+        module.detection().map_err(Clone::clone)?;
+        if let Some(format) = module.format() {
+            self.loaded(module, format, limits)?;
+        }
+        Ok(())
+    }
+
     /// Runs a module once.
     #[must_use]
-    pub fn run(&self, request: &RunRequest<'_>) -> Report {
-        let mut report = new_report(request);
-        if let Err(error) = self.try_run(request, &mut report) {
+    pub fn run(&self, module: &Module, request: &RunRequest<'_>) -> Report {
+        let mut report = new_report(module, request);
+        if let Err(error) = self.try_run(module, request, &mut report) {
             report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
             report.status = Status::Failed;
             report.error = Some(error);
@@ -182,12 +107,12 @@ impl Runner {
         report
     }
 
-    fn try_run(&self, request: &RunRequest<'_>, report: &mut Report) -> Result<(), RunError> {
-        let detection = detect::choose(request.kind, &request.file.bytes)?;
+    fn try_run(&self, module: &Module, request: &RunRequest<'_>, report: &mut Report) -> Result<(), RunError> {
+        let detection = module.detection().map_err(Clone::clone)?;
         let kind = detection.kind;
         report.module.kind = Some(kind);
-        report.module.reason = detection.reason;
-        report.denials = denials(kind, request, &self.config.directory);
+        report.module.reason.clone_from(&detection.reason);
+        report.denials = denials(kind, module, request, &self.config.directory);
         if !report.denials.is_empty() {
             report.status = Status::Denied;
             report.result = ModuleResult::runner_failure(&verdict::denied(&report.denials), None);
@@ -197,48 +122,64 @@ impl Runner {
         if scratch.is_kept() {
             report.kept_files = Some(scratch.path().display().to_string());
         }
-        let prepared = prepare(kind, request, &scratch)?;
-        let outcome = self.run_prepared(&prepared.invocation, request, &scratch, report)?;
+        let prepared = prepare::prepare(kind, module, request, &scratch)?;
+        let invocation = &prepared.invocation;
+        let outcome = match &invocation.program {
+            Program::Wasm(program) => self.run_wasm(module, program, invocation, request, &scratch, report)?,
+            Program::Native(_) => self.run_native(invocation, request, &scratch)?,
+        };
         verdict::reach(report, &outcome, &prepared, request);
         Ok(())
     }
 
-    fn run_prepared(
+    fn run_native(
         &self,
         invocation: &Invocation,
         request: &RunRequest<'_>,
         scratch: &Scratch,
-        report: &mut Report,
     ) -> Result<Outcome, RunError> {
-        match &invocation.program {
-            Program::Wasm(program) => self.run_wasm(program, invocation, request, scratch, report),
-            Program::Native(_) => {
-                let context = NativeContext {
-                    launcher: PathBuf::from(native::THIS_BINARY),
-                    directory: self.config.directory.clone(),
-                    environment: self.config.environment.clone(),
-                    cleanup: self.config.cleanup.clone(),
-                };
-                Ok(native::run(&context, invocation, scratch.path(), request.limits)?)
-            }
-        }
+        let context = NativeContext {
+            launcher: PathBuf::from(native::THIS_BINARY),
+            directory: self.config.directory.clone(),
+            environment: self.config.environment.clone(),
+            cleanup: self.config.cleanup.clone(),
+        };
+        Ok(native::run(&context, invocation, scratch.path(), request.limits)?)
     }
 
     fn run_wasm(
         &self,
+        module: &Module,
         program: &WasmProgram,
         invocation: &Invocation,
         request: &RunRequest<'_>,
         scratch: &Scratch,
         report: &mut Report,
     ) -> Result<Outcome, RunError> {
-        let sandbox = self.wasm()?;
-        let module = sandbox.load(program, &report.module.digest)?;
-        report.notes.extend(module.note().map(|note| format!("the compile cache is not used: {note}")));
+        let first = module.loaded.get().is_none();
+        let loaded = self.loaded(module, program.format, request.limits)?;
+        report.notes.extend(loaded.note().map(|note| format!("the compile cache is not used: {note}")));
         let dirs = scratch.lay_out(&invocation.files)?;
-        let mut outcome = sandbox.run(&module, invocation, program, request.policy, request.limits, &dirs)?;
+        let mut outcome = loaded.run(invocation, program, request.policy, request.limits, &dirs)?;
+        if first {
+            outcome.timing.add(loaded.timing());
+        }
         (outcome.usage.disk_bytes, outcome.usage.files) = Scratch::count(&dirs.tmp);
         Ok(outcome)
+    }
+
+    fn loaded<'m>(
+        &self,
+        module: &'m Module,
+        format: WasmFormat,
+        _limits: &Limits,
+    ) -> Result<&'m LoadedModule, RunError> {
+        if let Some(loaded) = module.loaded.get() {
+            return Ok(loaded);
+        }
+        let loaded = self.wasm()?.load(module.bytes(), format, module.digest())?;
+        // Another thread may have been first; both loaded the same.
+        Ok(module.loaded.get_or_init(|| loaded))
     }
 
     fn wasm(&self) -> Result<&WasmSandbox, WasmError> {
@@ -253,13 +194,13 @@ impl Runner {
     }
 }
 
-fn new_report(request: &RunRequest<'_>) -> Report {
+fn new_report(module: &Module, request: &RunRequest<'_>) -> Report {
     Report {
         module: ModuleFacts {
-            path: request.file.path.display().to_string(),
+            path: module.path().display().to_string(),
             kind: None,
             reason: String::new(),
-            digest: digest(&request.file.bytes),
+            digest: module.digest().to_owned(),
         },
         status: Status::Failed,
         result: ModuleResult::runner_failure("the module was not started", None),
@@ -277,12 +218,12 @@ fn new_report(request: &RunRequest<'_>) -> Report {
 }
 
 /// What the run needs and the policy does not grant.
-fn denials(kind: Kind, request: &RunRequest<'_>, directory: &Path) -> Vec<Denial> {
+fn denials(kind: Kind, module: &Module, request: &RunRequest<'_>, directory: &Path) -> Vec<Denial> {
     if request.policy.allows_everything() {
         return Vec::new();
     }
     if !kind.is_wasm() {
-        let subject = request.file.path.display().to_string();
+        let subject = module.path().display().to_string();
         let allow = "--allow-all".to_owned();
         return vec![Denial { capability: "native", subject, operation: "argument", allow }];
     }
@@ -292,59 +233,20 @@ fn denials(kind: Kind, request: &RunRequest<'_>, directory: &Path) -> Vec<Denial
     if !designation::may_name_a_path(args) {
         return Vec::new();
     }
-    let info = WasmInfo::parse(kinds::skip_shebang(&request.file.bytes));
     // Bytes that cannot be read are for the engine to complain about.
-    let Ok(Some(metadata)) = info.and_then(|info| info.metadata()) else { return Vec::new() };
-    designation::missing(&metadata, args, request.policy, directory)
-}
-
-fn prepare(kind: Kind, request: &RunRequest<'_>, scratch: &Scratch) -> Result<Prepared, PrepareError> {
-    let tmpdir = scratch.path().display().to_string();
-    let own_tmpdir = match (kind.is_wasm(), request.policy.allows_everything()) {
-        (false, _) => format!("{tmpdir}/"),
-        (true, false) => GUEST_TMPDIR.to_owned(),
-        // A guest that sees everything sees the host's `/tmp`, too.
-        (true, true) => format!("{tmpdir}{GUEST_TMPDIR}"),
-    };
-    let args = match &request.arguments {
-        Arguments::Complete(args) => {
-            let mut args = args.clone();
-            // A guest has a directory of its own, and cannot see the one that whoever completed the arguments made.
-            if let Some(tmpdir) = args.get_mut(TMPDIR_KEY).filter(|_| kind.is_wasm()) {
-                *tmpdir = own_tmpdir.into();
-            }
-            args
-        }
-        Arguments::Task { args, internal } => {
-            let mut internal = internal.clone();
-            internal.tmpdir = Some(own_tmpdir);
-            internal.append_to(args.clone())
-        }
-    };
-    let file_name = request.file.path.file_name().unwrap_or_default().to_string_lossy();
-    let mut prepared = kinds::prepare(
-        kind,
-        &kinds::Request {
-            module_name: request.name,
-            file_name: &file_name,
-            bytes: &request.file.bytes,
-            args: &args,
-            tmpdir: &tmpdir,
-            interpreters: request.interpreters,
-            default_python: None,
-        },
-    )?;
-    if request.stdin_args && kind.is_wasm() {
-        prepared.invocation.stdin = crate::contract::args::encode_file(&args);
-    }
-    Ok(prepared)
+    let Some(metadata) = module.metadata() else { return Vec::new() };
+    designation::missing(metadata, args, request.policy, directory)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::contract::Dict;
+    use crate::sandbox::policy::Policy;
 
     #[test]
     fn whoever_waits_for_the_compiler_is_told() {
@@ -363,11 +265,10 @@ mod tests {
         });
         let wasm = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#).unwrap();
         let file = ModuleFile { path: "nothing.wasm".into(), bytes: wasm.into() };
+        let module = || Module::new(file.clone(), None);
         let request = RunRequest {
-            file: &file,
             name: "nothing",
             arguments: Arguments::Complete(Dict::new()),
-            kind: None,
             policy: &Policy::default(),
             limits: &Limits::default(),
             interpreters: &BTreeMap::new(),
@@ -376,7 +277,7 @@ mod tests {
             keep_files: false,
         };
         for _ in 0..2 {
-            let report = runner.run(&request);
+            let report = runner.run(&module(), &request);
             assert!(report.error.is_none(), "{report:?}");
         }
         assert_eq!(told.load(Ordering::Relaxed), 1, "the second run finds compiled code");

@@ -27,8 +27,6 @@ pub enum Program {
 /// A guest for the engine.
 #[derive(Debug, Clone)]
 pub struct WasmProgram {
-    /// The binary, without a `#!` line.
-    pub bytes: Arc<[u8]>,
     /// Which of the two binary formats it is in.
     pub format: WasmFormat,
     /// `argv`, the program's name first.
@@ -240,4 +238,14 @@ pub struct Timing {
     pub instantiate_us: u64,
     /// Running.
     pub run_us: u64,
+}
+
+impl Timing {
+    /// Adds what another part of the same run took.
+    pub fn add(&mut self, other: Self) {
+        self.load_us += other.load_us;
+        self.compile_us += other.compile_us;
+        self.instantiate_us += other.instantiate_us;
+        self.run_us += other.run_us;
+    }
 }

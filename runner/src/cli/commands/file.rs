@@ -16,7 +16,7 @@ use crate::cli::commands::run;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::{Context, output, settings};
 use crate::contract::{Dict, ModuleResult, Value, args};
-use crate::run::{Arguments, Report, RunRequest, locate};
+use crate::run::{Arguments, Module, Report, RunRequest, locate};
 
 /// Ansible puts this before the file's name when it copies a module.
 const ANSIBLE_PREFIX: &str = "AnsiballZ_";
@@ -79,11 +79,10 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<Report, Failur
     let args = read_args(&invocation.args_file).or_usage()?;
     let file = locate::read(&invocation.file).or_unavailable()?;
     let name = name(&args, &invocation.file);
+    let module = Module::new(file, None);
     let request = RunRequest {
-        file: &file,
         name: &name,
         arguments: Arguments::Complete(args),
-        kind: None,
         policy: &policy,
         limits: &limits,
         interpreters: &std::collections::BTreeMap::new(),
@@ -91,7 +90,7 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<Report, Failur
         stdin_args: false,
         keep_files: false,
     };
-    Ok(run::runner(context, None).run(&request))
+    Ok(run::runner(context, None).run(&module, &request))
 }
 
 fn refuse_option(invocation: &Invocation) -> anyhow::Result<()> {

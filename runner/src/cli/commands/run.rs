@@ -16,7 +16,7 @@ use crate::cli::commands::{build, cache};
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::{Context, output, settings};
 use crate::contract::{Dict, InternalArgs, Value, args};
-use crate::run::{Arguments, Report, RunRequest, Runner, RunnerConfig, locate};
+use crate::run::{Arguments, Module, Report, RunRequest, Runner, RunnerConfig, locate};
 
 /// Characters of `--args` that an error quotes.
 const MAX_QUOTED: usize = 80;
@@ -55,11 +55,10 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
     let path = find(context, &args.module, &args.lookup.module_path)?;
     let file = locate::read(&path).or_unavailable()?;
     let name = module_name(&args.module);
+    let module = Module::new(file, args.kind);
     let request = RunRequest {
-        file: &file,
         name: &name,
         arguments: Arguments::Task { args: task, internal: Box::new(internal_args(args, &name)) },
-        kind: args.kind,
         policy: &policy,
         limits: &limits,
         interpreters: &args.interpreter.iter().cloned().collect(),
@@ -69,7 +68,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
     };
     let spinner = (format == OutputFormat::Human && io::stderr().is_terminal()).then(compile_spinner);
     let runner = runner(context, spinner.clone());
-    let report = runner.run(&request);
+    let report = runner.run(&module, &request);
     // The process ends soon; taking the engine apart before would only make it end later.
     std::mem::forget(runner);
     if let Some(spinner) = spinner {

@@ -1,4 +1,4 @@
-//! The one engine configuration, and the ticker that drives its epochs.
+//! The one engine configuration.
 //!
 //! Everything that widens what a guest can reach inside the engine and that no WASI 0.2 module needs is
 //! off: garbage collection, exceptions, threads, 64-bit memories, stack switching, component-model async.
@@ -6,15 +6,8 @@
 //! stay compiled in all the same: builds without them abort on some inputs (GHSA-rc4p, GHSA-2674).
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread;
-use std::time::Duration;
 
 use wasmtime::{Config, Engine};
-
-/// How often a running guest is looked at. A limit is noticed this much late, at the most; ten
-/// milliseconds of ticking cost nothing that can be measured.
-pub(super) const TICK: Duration = Duration::from_millis(10);
 
 /// Stack for wasm frames: deep recursion traps here, in milliseconds, instead of eating memory.
 const WASM_STACK: usize = 512 << 10;
@@ -44,37 +37,4 @@ pub(super) fn new_engine() -> wasmtime::Result<Engine> {
         .wasm_stack_switching(false)
         .relaxed_simd_deterministic(true);
     Engine::new(&config)
-}
-
-/// Increments an engine's epoch every [`TICK`] while at least one run holds a [`Ticking`].
-#[derive(Debug, Default)]
-pub(super) struct Ticker {
-    running: Mutex<Weak<Ticking>>,
-}
-
-/// Keeps the ticker's thread alive.
-#[derive(Debug)]
-pub(super) struct Ticking(());
-
-impl Ticker {
-    /// Returns a share of the running ticker and starts its thread when there is none.
-    pub(super) fn start(&self, engine: &Engine) -> Arc<Ticking> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ticking) = running.upgrade() {
-            return ticking;
-        }
-        let ticking = Arc::new(Ticking(()));
-        *running = Arc::downgrade(&ticking);
-        let (engine, alive) = (engine.weak(), Arc::downgrade(&ticking));
-        thread::spawn(move || {
-            while alive.strong_count() > 0 {
-                thread::sleep(TICK);
-                match engine.upgrade() {
-                    Some(engine) => engine.increment_epoch(),
-                    None => return,
-                }
-            }
-        });
-        ticking
-    }
 }

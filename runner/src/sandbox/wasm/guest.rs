@@ -6,7 +6,6 @@
 //! at the wall-clock limit. The thread is left behind then; the guest gets no further, because the epoch
 //! deadline has passed when the call returns.
 
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,8 +16,8 @@ use wasmtime_wasi::{I32Exit, WasiCtx};
 
 use crate::sandbox::invocation::{Exit, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
-use crate::sandbox::wasm::engine::Ticking;
 use crate::sandbox::wasm::store::{self, Meter, State};
+use crate::sandbox::wasm::ticker::Ticking;
 use crate::sandbox::wasm::{WasmError, micros};
 
 /// How long a guest's thread may take to notice its limit by itself: a few ticks of the epoch.
@@ -33,7 +32,7 @@ pub(super) struct Guest {
     /// Whether it may have sockets to wait for.
     pub(super) network: bool,
     /// Keeps the epochs going while the guest runs.
-    pub(super) ticking: Arc<Ticking>,
+    pub(super) ticking: Ticking,
 }
 
 /// How a guest ended.

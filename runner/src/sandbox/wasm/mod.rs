@@ -8,8 +8,10 @@ mod adapter;
 mod cache;
 mod engine;
 mod guest;
+mod module;
 mod output;
 mod store;
+mod ticker;
 mod wasi;
 
 use std::hash::{Hash, Hasher};
@@ -22,16 +24,12 @@ use wasmtime::component::{Component, Linker};
 use wasmtime_wasi::p2::bindings::CommandPre;
 
 pub use self::cache::{CacheEntry, CacheError, CompileCache};
-use self::engine::Ticker;
-use self::guest::Guest;
-use self::output::HeadStream;
+pub use self::module::LoadedModule;
 use self::store::State;
+use self::ticker::Ticker;
 use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{Confinement, Invocation, LimitKind, Outcome, Timing, WasmFormat, WasmProgram};
-use crate::sandbox::limits::Limits;
-use crate::sandbox::policy::Policy;
-use crate::sandbox::scratch::GuestDirs;
+use crate::sandbox::invocation::{Timing, WasmFormat};
 
 /// A cause in the engine's own words.
 type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -81,27 +79,6 @@ impl std::fmt::Debug for WasmSandbox {
     }
 }
 
-/// A compiled module, ready to be run many times.
-pub struct LoadedModule {
-    pre: CommandPre<State>,
-    timing: Timing,
-    note: Option<String>,
-}
-
-impl std::fmt::Debug for LoadedModule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LoadedModule").field("timing", &self.timing).finish_non_exhaustive()
-    }
-}
-
-impl LoadedModule {
-    /// Returns why the compile cache could not be used, if so.
-    #[must_use]
-    pub fn note(&self) -> Option<&str> {
-        self.note.as_deref()
-    }
-}
-
 impl WasmSandbox {
     /// Makes the engine. Without a cache, every load compiles.
     ///
@@ -112,7 +89,9 @@ impl WasmSandbox {
         let engine = engine::new_engine().map_err(|error| WasmError::Engine(error.into()))?;
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
-        Ok(Self { engine, linker, ticker: Ticker::default(), cache, cleanup, on_compile: None })
+        let ticker = Ticker::default();
+        ticker.add(&engine);
+        Ok(Self { engine, linker, ticker, cache, cleanup, on_compile: None })
     }
 
     /// Calls `callback` whenever a module must be compiled, since that may take seconds.
@@ -125,19 +104,19 @@ impl WasmSandbox {
     /// # Errors
     ///
     /// Bytes that are no valid module, or a module that needs what modbox does not offer.
-    pub fn load(&self, program: &WasmProgram, digest: &str) -> Result<LoadedModule, WasmError> {
+    pub fn load(&self, bytes: &[u8], format: WasmFormat, digest: &str) -> Result<LoadedModule, WasmError> {
         let mut timing = Timing::default();
         let mut note = None;
         let name = self.cache_name(digest);
         let component = match self.look_up(&name, &mut timing, &mut note) {
             Some(component) => component,
-            None => self.compile_once(program, &name, &mut timing, &mut note)?,
+            None => self.compile_once(bytes, format, &name, &mut timing, &mut note)?,
         };
         let link = |error: wasmtime::Error| WasmError::Link(error.into());
         let started = Instant::now();
         let pre = CommandPre::new(self.linker.instantiate_pre(&component).map_err(link)?).map_err(link)?;
         timing.instantiate_us = micros(started.elapsed());
-        Ok(LoadedModule { pre, timing, note })
+        Ok(LoadedModule::new(self.engine.clone(), pre, self.ticker.clone(), timing, note))
     }
 
     /// Looks into the cache, and notes why it cannot be used, if so.
@@ -154,7 +133,8 @@ impl WasmSandbox {
     /// Compiles a module and stores it, unless another process does so first.
     fn compile_once(
         &self,
-        program: &WasmProgram,
+        bytes: &[u8],
+        format: WasmFormat,
         name: &str,
         timing: &mut Timing,
         note: &mut Option<String>,
@@ -170,7 +150,7 @@ impl WasmSandbox {
             return Ok(component);
         }
         let started = Instant::now();
-        let component = self.compile(program)?;
+        let component = self.compile(bytes, format)?;
         timing.compile_us = micros(started.elapsed());
         if note.is_none() {
             *note = self.store_compiled(name, &component).err();
@@ -194,14 +174,14 @@ impl WasmSandbox {
         Ok(component.ok())
     }
 
-    fn compile(&self, program: &WasmProgram) -> Result<Component, WasmError> {
+    fn compile(&self, bytes: &[u8], format: WasmFormat) -> Result<Component, WasmError> {
         let compile = |bytes: &[u8]| {
             Component::from_binary(&self.engine, bytes).map_err(|error| WasmError::Compile(error.into()))
         };
-        match program.format {
-            WasmFormat::Component => compile(&program.bytes),
+        match format {
+            WasmFormat::Component => compile(bytes),
             WasmFormat::Core => {
-                compile(&adapter::componentize(&program.bytes).map_err(|error| WasmError::Compile(error.into()))?)
+                compile(&adapter::componentize(bytes).map_err(|error| WasmError::Compile(error.into()))?)
             }
         }
     }
@@ -218,46 +198,6 @@ impl WasmSandbox {
         self.engine.precompile_compatibility_hash().hash(&mut hasher);
         env!("CARGO_PKG_VERSION").hash(&mut hasher);
         format!("{digest}-{:016x}", hasher.finish())
-    }
-
-    /// Runs a loaded module once, in a fresh store.
-    ///
-    /// # Errors
-    ///
-    /// A granted directory that cannot be opened, or a runtime that cannot be made. Whatever the guest does is
-    /// an outcome.
-    pub fn run(
-        &self,
-        module: &LoadedModule,
-        invocation: &Invocation,
-        program: &WasmProgram,
-        policy: &Policy,
-        limits: &Limits,
-        dirs: &GuestDirs,
-    ) -> Result<Outcome, WasmError> {
-        let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
-        let stdin = invocation.stdin.clone();
-        let wasi = wasi::context(program, stdin, policy, dirs, stdout.clone(), stderr.clone())?;
-        let ended = guest::run(Guest {
-            engine: self.engine.clone(),
-            command: module.pre.clone(),
-            wasi,
-            limits: *limits,
-            network: policy.allows_everything(),
-            ticking: self.ticker.start(&self.engine),
-        })?;
-        let mut timing = module.timing;
-        timing.instantiate_us += ended.instantiate_us;
-        timing.run_us = ended.usage.wall_us.saturating_sub(ended.instantiate_us);
-        let (stdout, stderr) = (stdout.take(), stderr.take());
-        let hit = ended
-            .hit
-            .or_else(|| stdout.is_truncated().then_some(LimitKind::Stdout))
-            .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
-        let limit = hit.map(|kind| limits.hit(kind));
-        let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
-        let (exit, usage, denials) = (ended.exit, ended.usage, Vec::new());
-        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement })
     }
 }
 

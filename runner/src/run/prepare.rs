@@ -1,0 +1,64 @@
+//! Completes the arguments and has the module's kind make an invocation of them.
+
+use crate::contract::args::encode_file;
+use crate::kinds::{self, Kind, PrepareError, Prepared};
+use crate::run::{Arguments, Module, RunRequest};
+use crate::sandbox::scratch::Scratch;
+
+/// The internal argument that names a module's temporary directory.
+const TMPDIR_KEY: &str = "_ansible_tmpdir";
+
+/// The one that every guest has.
+const GUEST_TMPDIR: &str = "/tmp/";
+
+/// Makes everything that the sandbox needs, with the run's own temporary directory in the arguments.
+///
+/// # Errors
+///
+/// What the kind cannot start.
+pub(super) fn prepare(
+    kind: Kind,
+    module: &Module,
+    request: &RunRequest<'_>,
+    scratch: &Scratch,
+) -> Result<Prepared, PrepareError> {
+    let tmpdir = scratch.path().display().to_string();
+    let own_tmpdir = match (kind.is_wasm(), request.policy.allows_everything()) {
+        (false, _) => format!("{tmpdir}/"),
+        (true, false) => GUEST_TMPDIR.to_owned(),
+        // A guest that sees everything sees the host's `/tmp`, too.
+        (true, true) => format!("{tmpdir}{GUEST_TMPDIR}"),
+    };
+    let args = match &request.arguments {
+        Arguments::Complete(args) => {
+            let mut args = args.clone();
+            // A guest has a directory of its own, and cannot see the one that whoever completed the arguments made.
+            if let Some(tmpdir) = args.get_mut(TMPDIR_KEY).filter(|_| kind.is_wasm()) {
+                *tmpdir = own_tmpdir.into();
+            }
+            args
+        }
+        Arguments::Task { args, internal } => {
+            let mut internal = internal.clone();
+            internal.tmpdir = Some(own_tmpdir);
+            internal.append_to(args.clone())
+        }
+    };
+    let file_name = module.path().file_name().unwrap_or_default().to_string_lossy();
+    let mut prepared = kinds::prepare(
+        kind,
+        &kinds::Request {
+            module_name: request.name,
+            file_name: &file_name,
+            bytes: module.bytes(),
+            args: &args,
+            tmpdir: &tmpdir,
+            interpreters: request.interpreters,
+            default_python: None,
+        },
+    )?;
+    if request.stdin_args && kind.is_wasm() {
+        prepared.invocation.stdin = encode_file(&args);
+    }
+    Ok(prepared)
+}

@@ -1,0 +1,43 @@
+//! One run asked for.
+
+use std::collections::BTreeMap;
+
+use crate::contract::{Dict, InternalArgs};
+use crate::sandbox::limits::Limits;
+use crate::sandbox::policy::Policy;
+
+/// Arguments on their way to a module.
+#[derive(Debug, Clone)]
+pub enum Arguments {
+    /// A task's arguments; the internal ones are added, with the run's temporary directory in them.
+    Task {
+        /// What the caller gave.
+        args: Dict,
+        /// What the module is told beside it.
+        internal: Box<InternalArgs>,
+    },
+    /// Arguments that somebody else has completed: they reach the module as they are, but for a guest's temporary
+    /// directory.
+    Complete(Dict),
+}
+
+/// One run asked for.
+#[derive(Debug)]
+pub struct RunRequest<'a> {
+    /// Its name, a guest's `argv[0]`.
+    pub name: &'a str,
+    /// Its arguments.
+    pub arguments: Arguments,
+    /// What it may reach.
+    pub policy: &'a Policy,
+    /// How much it may use.
+    pub limits: &'a Limits,
+    /// What to start instead of an interpreter, by the interpreter's base name.
+    pub interpreters: &'a BTreeMap<String, String>,
+    /// Take the last line that is a JSON object as the result.
+    pub last_json_line: bool,
+    /// Give a guest its arguments on stdin, too.
+    pub stdin_args: bool,
+    /// Leave the temporary directory.
+    pub keep_files: bool,
+}
