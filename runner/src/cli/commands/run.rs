@@ -14,7 +14,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::cli::args::{OutputFormat, RunArgs};
 use crate::cli::commands::{build, cache};
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::{Context, output, settings};
+use crate::cli::settings::{self, Settings};
+use crate::cli::{Context, output};
 use crate::contract::{Dict, InternalArgs, Value, args};
 use crate::run::{Arguments, Module, Report, RunRequest, Runner, RunnerConfig, locate};
 
@@ -47,8 +48,8 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
         false => OutputFormat::Result,
     });
     let environment = &context.environment;
-    let (policy, limits) = settings::policy(environment, &args.grants, &args.limits).or_usage()?;
-    if policy.allows_everything() {
+    let settings = Settings::load(environment, &args.grants, &args.limits).or_usage()?;
+    if args.grants.allow_all {
         output::print_note("--allow-all: the module can do everything that you can");
     }
     let task = task_args(args, order).or_usage()?;
@@ -56,11 +57,12 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
     let file = locate::read(&path).or_unavailable()?;
     let name = module_name(&args.module);
     let module = Module::new(file, args.kind);
+    let effective = settings.for_module(&name, module.digest()).or_usage()?;
     let request = RunRequest {
         name: &name,
         arguments: Arguments::Task { args: task, internal: Box::new(internal_args(args, &name)) },
-        policy: &policy,
-        limits: &limits,
+        policy: &effective.policy,
+        limits: &effective.limits,
         interpreters: &args.interpreter.iter().cloned().collect(),
         last_json_line: args.last_json_line,
         stdin_args: args.stdin_args,
@@ -127,7 +129,7 @@ pub(crate) fn find(context: &Context, module: &Path, module_path: &[PathBuf]) ->
 }
 
 /// The module's name: what was asked for, without folder and extension.
-fn module_name(module: &Path) -> String {
+pub(crate) fn module_name(module: &Path) -> String {
     let name = module.canonicalize().ok().filter(|path| path.is_dir()).unwrap_or_else(|| module.to_owned());
     name.file_stem().unwrap_or(name.as_os_str()).to_string_lossy().into_owned()
 }

@@ -1,15 +1,24 @@
 //! What a run may reach: capability data that denies by default. Pure; nothing is opened here.
 //!
-//! A policy is gathered from the policy files and from the command line by adding grants; nothing ever
-//! takes one away again, so the order does not matter. Two rules keep the result readable: the same
-//! path granted twice has the wider access, and a read-only grant inside a writable one is refused,
-//! because the outer one would void it.
+//! A policy is gathered from the policy files, from the command line and, where these let it, from the arguments of the
+//! run; `merge` has the rule by which they add up. [`Policy::default`] grants nothing.
 
+mod designated;
 mod file;
+mod limit;
+mod merge;
+mod module_key;
+mod node;
 
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-pub use self::file::{LimitOverrides, PolicyFile, PolicyFileError, parse_count, parse_duration, parse_size};
+pub use self::designated::Designated;
+pub use self::file::{Allow, FileRules, Mistake, PolicyFile, PolicyFileError};
+pub use self::limit::{LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_size};
+pub use self::merge::{DEFAULT_SOURCE, Effective, Rules, merge};
+pub use self::module_key::ModuleKey;
+pub use self::node::{Place, Placed};
 
 /// What may be done with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,16 +91,20 @@ pub struct Grant {
 pub enum PolicyError {
     /// A read-only grant that a writable one around it would void.
     #[error(
-        "`{inner}` is granted for reading inside `{outer}`, which is granted for writing; \
-         drop the inner grant, or map it elsewhere (`--allow-read {inner}::/GUEST/PATH`)"
+        "`{inner}` is granted for reading ({inner_source}) inside `{outer}`, which is granted for writing ({outer_source}); \
+         drop the inner grant, or map it elsewhere (`{inner}::/GUEST/PATH`)"
     )]
     ReadInsideWrite {
         /// The read-only one.
         inner: String,
+        /// Who granted it.
+        inner_source: String,
         /// The writable one.
         outer: String,
+        /// Who granted that.
+        outer_source: String,
     },
-    /// A grant in the place of a directory that every guest has.
+    /// A grant in the place of what every guest has.
     #[error("`{guest}` is every guest's own; map the grant elsewhere (`{host}::/GUEST/PATH`)")]
     Reserved {
         /// Where it was to be seen.
@@ -114,26 +127,47 @@ pub enum PolicyError {
 /// Directories that a guest has anyway; a grant may lie inside or around them, not in their place.
 pub const RESERVED: [&str; 2] = ["/args", "/tmp"];
 
+/// The one file in `/args`; no grant may hide it.
+const OWN_ARGS: &str = "/args/args.json";
+
 /// Everything that a run may reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
     paths: Vec<PathGrant>,
     env: Vec<EnvGrant>,
     everything: Option<String>,
+    designated: Designated,
 }
 
 impl Policy {
-    /// Grants a directory. The same directory granted twice in the same place has the wider access.
+    /// Grants a file or a directory. The same path granted twice in the same place has the wider access.
     ///
     /// # Errors
     ///
-    /// A grant that contradicts an earlier one.
+    /// A grant that contradicts another one.
     pub fn allow_path(&mut self, grant: PathGrant) -> Result<(), PolicyError> {
+        self.allow_paths([grant])
+    }
+
+    /// Grants several, in any order. After an error the policy is as it was.
+    ///
+    /// # Errors
+    ///
+    /// Grants that contradict each other or earlier ones.
+    pub fn allow_paths(&mut self, grants: impl IntoIterator<Item = PathGrant>) -> Result<(), PolicyError> {
         let shown = |path: &Path| path.display().to_string();
-        if RESERVED.contains(&grant.guest.as_str()) {
-            return Err(PolicyError::Reserved { host: shown(&grant.host), guest: grant.guest });
-        }
-        if let Some(same) = self.paths.iter_mut().find(|other| other.guest == grant.guest) {
+        let mut paths = self.paths.clone();
+        let mut places: HashMap<String, usize> =
+            paths.iter().enumerate().map(|(index, grant)| (grant.guest.clone(), index)).collect();
+        for grant in grants {
+            if is_own(&grant.guest) {
+                return Err(PolicyError::Reserved { host: shown(&grant.host), guest: grant.guest });
+            }
+            let Some(same) = places.get(&grant.guest).and_then(|index| paths.get_mut(*index)) else {
+                places.insert(grant.guest.clone(), paths.len());
+                paths.push(grant);
+                continue;
+            };
             if same.host != grant.host {
                 let (first, second) = (shown(&same.host), shown(&grant.host));
                 return Err(PolicyError::SamePlace { first, second, guest: grant.guest });
@@ -141,20 +175,25 @@ impl Policy {
             if grant.access > same.access {
                 *same = grant;
             }
-        } else {
-            self.paths.push(grant);
         }
-        self.check_nesting()
+        check_nesting(&paths)?;
+        self.paths = paths;
+        Ok(())
     }
 
-    fn check_nesting(&self) -> Result<(), PolicyError> {
-        let writable = |grant: &&PathGrant| grant.access == Access::Write;
-        for inner in self.paths.iter().filter(|grant| !writable(grant)) {
-            let around = |outer: &&PathGrant| Path::new(&inner.guest).starts_with(&outer.guest);
-            if let Some(outer) = self.paths.iter().filter(writable).find(around) {
-                return Err(PolicyError::ReadInsideWrite { inner: inner.guest.clone(), outer: outer.guest.clone() });
-            }
+    /// Grants a path that an argument names. Grants for reading that lie inside what is now writable add nothing to it
+    /// and are dropped.
+    ///
+    /// # Errors
+    ///
+    /// A place that is the guest's own, or that another host path has.
+    pub fn designate(&mut self, grant: PathGrant) -> Result<(), PolicyError> {
+        let mut widened = self.clone();
+        if grant.access == Access::Write {
+            widened.paths.retain(|inner| inner.access == Access::Write || !lies_in(inner, &grant));
         }
+        widened.allow_path(grant)?;
+        *self = widened;
         Ok(())
     }
 
@@ -180,7 +219,18 @@ impl Policy {
         self.everything.is_some()
     }
 
-    /// Returns the granted directories.
+    /// Returns how far naming a path in an argument grants it.
+    #[must_use]
+    pub fn designated(&self) -> Designated {
+        self.designated
+    }
+
+    /// Sets how far naming a path in an argument grants it.
+    pub fn set_designated(&mut self, designated: Designated) {
+        self.designated = designated;
+    }
+
+    /// Returns the granted files and directories.
     #[must_use]
     pub fn paths(&self) -> &[PathGrant] {
         &self.paths
@@ -196,14 +246,23 @@ impl Policy {
     /// grant around it decides, as it does for the guest. In the guest's own directories nothing is the host's.
     #[must_use]
     pub fn covers(&self, guest_path: &Path, access: Access) -> bool {
+        match self.decides(guest_path) {
+            Decides::Grant(grant) => grant.access >= access,
+            Decides::Own | Decides::Nothing => false,
+        }
+    }
+
+    /// Returns what decides over the path that a guest knows by this name.
+    #[must_use]
+    pub fn decides(&self, guest_path: &Path) -> Decides<'_> {
         let path = normalize(guest_path);
-        let own = RESERVED.map(|dir| (dir, None));
-        let granted = self.paths.iter().map(|grant| (grant.guest.as_str(), Some(grant.access)));
-        own.into_iter()
-            .chain(granted)
-            .filter(|(dir, _)| path.starts_with(dir))
-            .max_by_key(|(dir, _)| dir.len())
-            .is_some_and(|(_, granted)| granted >= Some(access))
+        let own = RESERVED.iter().filter(|dir| path.starts_with(dir)).map(|dir| (dir.len(), Decides::Own));
+        let around = |grant: &&PathGrant| match grant.shape {
+            Shape::Directory => path.starts_with(&grant.guest),
+            Shape::Name => path == Path::new(&grant.guest),
+        };
+        let granted = self.paths.iter().filter(around).map(|grant| (grant.guest.len(), Decides::Grant(grant)));
+        own.chain(granted).max_by_key(|(length, _)| *length).map_or(Decides::Nothing, |(_, decides)| decides)
     }
 
     /// Lists the grants for a report.
@@ -221,6 +280,49 @@ impl Policy {
             |grant: &EnvGrant| Grant { capability: "env", subject: grant.name.clone(), source: grant.source.clone() };
         self.paths.iter().map(path).chain(self.env.iter().map(env)).collect()
     }
+}
+
+/// What decides over a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decides<'a> {
+    /// The innermost grant around it.
+    Grant(&'a PathGrant),
+    /// It lies in one of the guest's own directories.
+    Own,
+    /// Nothing: it is not there for the guest.
+    Nothing,
+}
+
+fn is_own(guest: &str) -> bool {
+    RESERVED.contains(&guest) || guest == OWN_ARGS
+}
+
+/// Whether a grant shows what another one shows at the same place anyway.
+fn lies_in(inner: &PathGrant, outer: &PathGrant) -> bool {
+    let (guest, host) = (Path::new(&inner.guest).strip_prefix(&outer.guest), inner.host.strip_prefix(&outer.host));
+    outer.shape == Shape::Directory && guest.is_ok() && guest == host
+}
+
+/// Refuses a grant for reading inside one for writing.
+fn check_nesting(paths: &[PathGrant]) -> Result<(), PolicyError> {
+    let writable: HashMap<&Path, &PathGrant> = paths
+        .iter()
+        .filter(|grant| grant.access == Access::Write && grant.shape == Shape::Directory)
+        .map(|grant| (Path::new(&grant.guest), grant))
+        .collect();
+    for inner in paths.iter().filter(|grant| grant.access == Access::Read) {
+        let around = Path::new(&inner.guest).ancestors().skip(1);
+        // Another host path in a writable directory is no part of it.
+        if let Some(outer) = around.filter_map(|dir| writable.get(dir)).find(|outer| lies_in(inner, outer)) {
+            return Err(PolicyError::ReadInsideWrite {
+                inner: inner.guest.clone(),
+                inner_source: inner.source.clone(),
+                outer: outer.guest.clone(),
+                outer_source: outer.source.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Resolves `.` and `..` by their letters alone. Good enough to ask which grant a path is meant to lie in;
@@ -258,7 +360,9 @@ mod tests {
     fn the_default_grants_nothing() {
         let policy = Policy::default();
         assert!(policy.grants().is_empty());
+        assert!(policy.paths().is_empty() && policy.env().is_empty());
         assert!(!policy.allows_everything());
+        assert_eq!(policy.designated(), Designated::None);
         assert!(!policy.covers(Path::new("/"), Access::Read));
         assert!(!policy.covers(Path::new("/etc/passwd"), Access::Read));
     }
