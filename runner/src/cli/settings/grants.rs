@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::cli::environment::Environment;
-use crate::sandbox::policy::{Access, EnvGrant, PathGrant, Shape, normalize};
+use crate::sandbox::policy::{Access, EnvGrant, PathGrant, PolicyError, Shape, is_own, normalize};
 
 /// Resolves `PATH` or `PATH::GUEST`.
 pub(super) fn path(environment: &Environment, spec: &OsStr, access: Access, source: &str) -> anyhow::Result<PathGrant> {
@@ -33,6 +33,9 @@ pub(super) fn path(environment: &Environment, spec: &OsStr, access: Access, sour
         bail!("the path behind `::` must be absolute, as the module sees it");
     }
     let guest = normalize(Path::new(&guest)).to_string_lossy().into_owned();
+    if is_own(&guest) {
+        return Err(PolicyError::Reserved { guest, host: host.display().to_string() }.into());
+    }
     let (host, shape) = settle(&host, access)?;
     Ok(PathGrant { host, shape, guest, access, source: source.to_owned() })
 }

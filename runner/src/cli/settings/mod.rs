@@ -234,12 +234,11 @@ mod tests {
             ("", "the path is empty"),
             ("a\0b", "NUL"),
             (".::data", "must be absolute"),
+            (".::/tmp", "every guest's own"),
         ] {
             let text = format!("{:#}", load(dir.path(), &read(&[spec]), &LimitArgs::default()).err().unwrap());
             assert!(text.contains(expect) && text.contains("--allow-read"), "{spec}: {text}");
         }
-        let text = format!("{:#}", load(dir.path(), &read(&[".::/tmp"]), &LimitArgs::default()).err().unwrap());
-        assert!(text.contains("every guest's own"), "{text}");
     }
 
     #[test]

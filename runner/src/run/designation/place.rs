@@ -44,7 +44,7 @@ pub(super) fn is_covered(policy: &Policy, path: &str, access: Access) -> bool {
 }
 
 fn stays_inside(grant: &PathGrant, path: &Path) -> bool {
-    let rest = path.strip_prefix(&grant.guest).unwrap_or(Path::new(""));
+    let rest = path.strip_prefix(&grant.guest).unwrap_or_else(|_| Path::new(""));
     if rest.as_os_str().is_empty() {
         return true;
     }

@@ -124,6 +124,17 @@ pub enum PolicyError {
     },
 }
 
+impl PolicyError {
+    /// Returns where the guest would see the grant that is at fault.
+    #[must_use]
+    pub fn guest(&self) -> &str {
+        match self {
+            Self::ReadInsideWrite { inner, .. } => inner,
+            Self::Reserved { guest, .. } | Self::SamePlace { guest, .. } => guest,
+        }
+    }
+}
+
 /// Directories that a guest has anyway; a grant may lie inside or around them, not in their place.
 pub const RESERVED: [&str; 2] = ["/args", "/tmp"];
 
@@ -293,7 +304,9 @@ pub enum Decides<'a> {
     Nothing,
 }
 
-fn is_own(guest: &str) -> bool {
+/// Returns whether a guest has something of its own in this very place.
+#[must_use]
+pub fn is_own(guest: &str) -> bool {
     RESERVED.contains(&guest) || guest == OWN_ARGS
 }
 

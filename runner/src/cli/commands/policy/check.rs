@@ -48,6 +48,12 @@ struct Finding {
     text: String,
 }
 
+/// What rules grant, and where each of the paths stands.
+struct Placed {
+    rules: Rules,
+    places: Vec<Place>,
+}
+
 fn look_at(environment: &Environment, path: &Path) -> Vec<Finding> {
     let error = |place, text| Finding { place, kind: Kind::Error, text };
     let text = match settings::read_policy_file(path) {
@@ -67,10 +73,10 @@ fn look_at(environment: &Environment, path: &Path) -> Vec<Finding> {
         findings.push(Finding { place: None, kind: Kind::Warning, text });
     }
     let general = look_at_rules(environment, &file.rules, "the file", &mut findings);
-    contradictions(&[&general], None, &mut findings);
+    contradictions(&[&general], &mut findings);
     for (key, rules) in &file.modules {
         let own = look_at_rules(environment, rules, "the rule", &mut findings);
-        contradictions(&[&general, &own], Some(key.place), &mut findings);
+        contradictions(&[&general, &own], &mut findings);
         if let ModuleKey::Name(name) = &key.value {
             let text = format!("this holds for whatever is called `{name}`; a `sha256:` digest is one module");
             findings.push(Finding { place: Some(key.place), kind: Kind::Warning, text });
@@ -82,29 +88,28 @@ fn look_at(environment: &Environment, path: &Path) -> Vec<Finding> {
     findings
 }
 
-fn look_at_rules(environment: &Environment, rules: &FileRules, source: &str, findings: &mut Vec<Finding>) -> Rules {
+fn look_at_rules(environment: &Environment, rules: &FileRules, source: &str, findings: &mut Vec<Finding>) -> Placed {
     let Resolved { rules, places, wrong } = settings::resolve(environment, rules, source);
     findings.extend(wrong.into_iter().map(|WrongGrant { place, written, error }| Finding {
         place: Some(place),
         kind: Kind::Error,
         text: format!("wrong grant `{written}`: {error:#}"),
     }));
-    for (grant, place) in rules.paths.iter().zip(places) {
+    for (grant, place) in rules.paths.iter().zip(&places) {
         let doubts = doubts(environment, grant).into_iter();
-        findings.extend(doubts.map(|text| Finding { place: Some(place), kind: Kind::Warning, text }));
+        findings.extend(doubts.map(|text| Finding { place: Some(*place), kind: Kind::Warning, text }));
     }
-    rules
+    Placed { rules, places }
 }
 
 /// Grants that contradict each other, which a run with them would refuse.
-fn contradictions(sources: &[&Rules], place: Option<Place>, findings: &mut Vec<Finding>) {
-    let sources: Vec<Rules> = sources.iter().map(|rules| (*rules).clone()).collect();
-    if let Err(error) = merge(&sources) {
-        let finding = Finding { place, kind: Kind::Error, text: error.to_string() };
-        // A rule for one module is not to blame for what is wrong without it.
-        if !findings.iter().any(|other| other.kind == Kind::Error && other.text == finding.text) {
-            findings.push(finding);
-        }
+fn contradictions(sources: &[&Placed], findings: &mut Vec<Finding>) {
+    let rules: Vec<Rules> = sources.iter().map(|source| source.rules.clone()).collect();
+    if let Err(error) = merge(&rules) {
+        let mut placed = sources.iter().flat_map(|source| source.rules.paths.iter().zip(&source.places));
+        // The later of two is the one that came to contradict.
+        let place = placed.rfind(|(grant, _)| grant.guest == error.guest()).map(|(_, place)| *place);
+        findings.push(Finding { place, kind: Kind::Error, text: error.to_string() });
     }
 }
 
