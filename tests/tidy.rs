@@ -31,13 +31,14 @@ const STREAMS: [(&str, &str); 1] = [(
 )];
 
 /// Which layer may name what of the crate. The first line whose folder fits counts.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("contract", &["contract"]),
     ("kinds", &["kinds", "contract", "sandbox::invocation"]),
     ("sandbox", &["sandbox"]),
     ("run", &["run", "contract", "kinds", "sandbox"]),
+    ("batch", &["batch", "run", "contract", "kinds", "sandbox"]),
     ("authoring", &["authoring", "sandbox::cleanup"]),
-    ("cli", &["cli", "authoring", "run", "kinds", "contract", "sandbox"]),
+    ("cli", &["cli", "authoring", "batch", "run", "kinds", "contract", "sandbox"]),
     ("lib", &[]),
     ("main", &[]),
 ];

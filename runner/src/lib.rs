@@ -20,6 +20,7 @@
 //! | [`kinds`] | what sort of module, and how it is started; pure | `contract`, `sandbox::invocation` |
 //! | [`sandbox`] | how a module is confined; starts it | nothing here |
 //! | [`run`] | one run, from file to report | all above |
+//! | [`batch`] | many runs, in warm worker processes | all above |
 //! | [`authoring`] | from a crate to a component, for authors | `sandbox::cleanup` |
 //! | [`cli`] | the command line | everything |
 //!
@@ -39,6 +40,7 @@
 #![deny(missing_docs)]
 
 pub mod authoring;
+pub mod batch;
 pub mod cli;
 pub mod contract;
 pub mod kinds;

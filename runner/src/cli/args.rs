@@ -26,6 +26,8 @@ from a JSON file, grants from the policy files alone, the result as one JSON lin
 pub(crate) enum Command {
     /// Run one module.
     Run(Box<RunArgs>),
+    /// Run many jobs in warm processes: JSON lines in, reports as JSON lines out.
+    Batch(Box<BatchArgs>),
     /// Show what a module is and asks for, without running it.
     Inspect(InspectArgs),
     /// Show a module's manual.
@@ -119,6 +121,31 @@ modbox/policy.yaml in the user's config folder, then --policy.
 
 Exit status: 0 ok, changed or skipped · 1 failed · 2 usage · 3 module not found, read, built or loaded · 4 denied \
 · 5 a limit was hit · 6 the module crashed · 70 modbox's own fault.";
+
+#[derive(Debug, Args)]
+#[command(after_help = BATCH_HELP)]
+pub(crate) struct BatchArgs {
+    /// Jobs that run at a time [default: as many as there are processors].
+    #[arg(short, long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    pub(crate) jobs: Option<u64>,
+    /// Print reports in the order of the jobs, not as they come.
+    #[arg(long)]
+    pub(crate) ordered: bool,
+    #[command(flatten)]
+    pub(crate) lookup: LookupArgs,
+    #[command(flatten)]
+    pub(crate) grants: GrantArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+}
+
+const BATCH_HELP: &str = "\
+A job is one line on standard input: {\"id\": ANY, \"module\": \"PATH or NAME\", \"args\": {…}}, and as wanted \
+\"check\", \"diff\", \"verbosity\", \"no_log\", \"kind\", \"name\", \"stdin_args\", \"last_json_line\", \"policy\" and \"limits\" (as \
+in a policy file, for this job alone). Every line is answered by one report with its id. Grants and limits \
+given here are those of every job. The first SIGTERM or SIGINT lets running jobs finish.
+
+Exit status: 0 every job was ok, changed or skipped · 1 some were not · 2 usage · 70 modbox's own fault.";
 
 #[derive(Debug, Args)]
 pub(crate) struct LookupArgs {

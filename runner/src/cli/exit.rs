@@ -37,7 +37,7 @@ impl From<&Report> for ExitStatus {
             (Some(error), _) if error.is_internal() => Self::Internal,
             (Some(_), _) => Self::Unavailable,
             (None, Status::Ok | Status::Changed | Status::Skipped) => Self::Success,
-            (None, Status::Failed) => Self::Failed,
+            (None, Status::Failed | Status::Cancelled) => Self::Failed,
             (None, Status::Denied) => Self::Denied,
             (None, Status::Limit) => Self::Limit,
             (None, Status::Crashed) => Self::Crashed,

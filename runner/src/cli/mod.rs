@@ -18,6 +18,8 @@ use clap::{CommandFactory, FromArgMatches};
 use self::args::{Cli, Command};
 use self::environment::Environment;
 use self::exit::{ExitStatus, Failure, OrExit};
+use self::signals::SignalWatch;
+use crate::batch::worker;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::native::launcher;
 
@@ -26,6 +28,7 @@ use crate::sandbox::native::launcher;
 pub(crate) struct Context {
     pub(crate) environment: Environment,
     pub(crate) cleanup: Cleanup,
+    pub(crate) signals: SignalWatch,
 }
 
 /// Runs the program and returns its exit status.
@@ -54,9 +57,13 @@ pub fn main() -> ExitCode {
 }
 
 fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
-    signals::watch(cleanup.clone()).or_internal()?;
+    let signals = signals::watch(cleanup.clone()).or_internal()?;
+    if argv.get(1).is_some_and(|word| word == worker::WORD) {
+        commands::batch::worker(cleanup).or_internal()?;
+        return Ok(ExitStatus::Success);
+    }
     let environment = Environment::of_process().or_internal()?;
-    let context = Context { environment, cleanup: cleanup.clone() };
+    let context = Context { environment, cleanup: cleanup.clone(), signals };
     if let Some(invocation) = commands::file::recognize(argv) {
         return commands::file::run(&context, &invocation);
     }
@@ -70,6 +77,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
             let order = matches.subcommand_matches("run").map(commands::run::argument_order).unwrap_or_default();
             commands::run::run(&context, &args, &order)
         }
+        Command::Batch(args) => commands::batch::run(&context, &args),
         Command::Inspect(args) => commands::inspect::run(&context, &args),
         Command::Doc(args) => commands::doc::run(&context, &args),
         Command::Build(args) => commands::build::run(&context, &args),

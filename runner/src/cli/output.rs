@@ -10,16 +10,13 @@ use modbox_python_json::{Value, encode, str as python_str};
 use similar::TextDiff;
 
 use crate::cli::args::OutputFormat;
-use crate::run::{Report, Status};
+use crate::run::{CENSORED, Report, Status};
 
 /// Lines of unchanged text around a change.
 const DIFF_CONTEXT: usize = 3;
 
 /// Longer values are cut in the summary; `--output result` has them whole.
 const MAX_SHOWN: usize = 4096;
-
-/// What a result under `--no-log` is replaced by (ansible-core 2.19, `module_response_deepcopy` and `CENSORED`).
-const CENSORED: &str = "the output has been hidden due to the fact that 'no_log: true' was specified for this result";
 
 /// Prints a report in the wanted form. `no_log` leaves nothing of the result but its status.
 ///
@@ -28,12 +25,12 @@ const CENSORED: &str = "the output has been hidden due to the fact that 'no_log:
 /// A standard output that cannot be written.
 pub(crate) fn print_report(report: &Report, format: OutputFormat, no_log: bool, verbosity: u8) -> anyhow::Result<()> {
     match format {
-        OutputFormat::Result if no_log => print_line(&encode(&censored(report))),
+        OutputFormat::Result if no_log => print_line(&report.result.censored(CENSORED).to_json()),
         OutputFormat::Result => print_line(&report.result.to_json()),
         OutputFormat::Report => {
             let mut value = report.to_value();
             if no_log && let Value::Dict(entries) = &mut value {
-                entries.insert("result".to_owned(), censored(report));
+                entries.insert("result".to_owned(), report.result.censored(CENSORED).into_dict().into());
             }
             print_line(&encode(&value))
         }
@@ -42,15 +39,6 @@ pub(crate) fn print_report(report: &Report, format: OutputFormat, no_log: bool, 
             written(anstream::stdout().lock().write_all(text.as_bytes()))
         }
     }
-}
-
-fn censored(report: &Report) -> Value {
-    let dict = report.result.as_dict();
-    let mut shown = vec![("censored".to_owned(), Value::from(CENSORED))];
-    for key in ["changed", "failed", "skipped"] {
-        shown.extend(dict.get(key).map(|value| (key.to_owned(), value.clone())));
-    }
-    Value::Dict(shown.into_iter().collect())
 }
 
 /// Prints one line to standard output.
@@ -103,7 +91,7 @@ fn style_of(status: Status) -> Style {
         Status::Ok => AnsiColor::Green,
         Status::Changed => AnsiColor::Yellow,
         Status::Skipped => AnsiColor::Cyan,
-        Status::Failed | Status::Denied | Status::Limit | Status::Crashed => AnsiColor::Red,
+        Status::Failed | Status::Denied | Status::Limit | Status::Crashed | Status::Cancelled => AnsiColor::Red,
     };
     Style::new().bold().fg_color(Some(color.into()))
 }

@@ -138,6 +138,16 @@ impl ModuleResult {
         self.dict.insert("exception".to_owned(), traceback.into());
     }
 
+    /// Returns what may be shown of the result when it is secret: `changed`, `failed` and `skipped`, and why no more.
+    #[must_use]
+    pub fn censored(&self, why: &str) -> Self {
+        let mut dict = Dict::from_iter([("censored".to_owned(), why.into())]);
+        for key in ["changed", "failed", "skipped"] {
+            dict.extend(self.dict.get(key).map(|value| (key.to_owned(), value.clone())));
+        }
+        Self { dict, parsed: self.parsed }
+    }
+
     /// Adds a warning of the runner's own.
     pub fn warn(&mut self, warning: &str) {
         let warnings = self.dict.entry("warnings".to_owned()).or_insert_with(|| Value::List(Vec::new()));

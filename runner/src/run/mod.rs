@@ -12,6 +12,7 @@ mod prepare;
 mod report;
 mod request;
 mod requests;
+mod unfinished;
 mod verdict;
 
 use std::ffi::OsString;
@@ -23,20 +24,18 @@ pub use self::error::RunError;
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, wasm_bytes};
-pub use self::report::{ModuleFacts, Report, Status};
+pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{Compared, compare};
 use crate::contract::ModuleResult;
 use crate::kinds::Kind;
 use crate::sandbox;
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{
-    Confinement, Denial, Invocation, Outcome, Program, Timing, Usage, WasmFormat, WasmProgram,
-};
+use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext};
 use crate::sandbox::scratch::{Scratch, ScratchRoot};
-use crate::sandbox::wasm::{CompileCache, LoadedModule, WasmError, WasmSandbox};
+use crate::sandbox::wasm::{CompileCache, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
 
 /// What a runner takes from its surroundings.
 pub struct RunnerConfig {
@@ -50,6 +49,11 @@ pub struct RunnerConfig {
     pub environment: Vec<(OsString, OsString)>,
     /// Where to register what a signal must not leave behind.
     pub cleanup: Cleanup,
+    /// Where the memory of guests comes from: [`Instances::Pooled`] where modules run many times.
+    pub instances: Instances,
+    /// Run each guest on a thread of its own, so that [`Runner::run`] returns at the wall-clock limit even when a host
+    /// call hangs. A call that hangs in the file system cannot be ended otherwise than with its process.
+    pub watched: bool,
     /// Called before a module is compiled, since that may take seconds.
     pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -67,6 +71,7 @@ impl std::fmt::Debug for RunnerConfig {
 pub struct Runner {
     config: RunnerConfig,
     wasm: OnceLock<WasmSandbox>,
+    ticker: Ticker,
     scratch: ScratchRoot,
 }
 
@@ -81,7 +86,7 @@ impl Runner {
     #[must_use]
     pub fn new(config: RunnerConfig) -> Self {
         let scratch = ScratchRoot::new(&config.temp_dir, config.cleanup.clone());
-        Self { config, wasm: OnceLock::new(), scratch }
+        Self { config, wasm: OnceLock::new(), ticker: Ticker::default(), scratch }
     }
 
     /// Compiles a wasm module, or takes its compiled code from the cache, so that no run has to wait for it. A run does
@@ -101,7 +106,7 @@ impl Runner {
     /// Runs a module once.
     #[must_use]
     pub fn run(&self, module: &Module, request: &RunRequest<'_>) -> Report {
-        let mut report = new_report(module, request);
+        let mut report = Report::of_module(module, request.policy);
         if let Err(error) = self.try_run(module, request, &mut report) {
             report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
             report.status = Status::Failed;
@@ -192,7 +197,13 @@ impl Runner {
         let loaded = self.loaded(module, program.format, request.limits)?;
         report.notes.extend(loaded.note().map(|note| format!("the compile cache is not used: {note}")));
         let dirs = scratch.lay_out(&invocation.files)?;
-        let mut outcome = loaded.run(invocation, program, request.policy, request.limits, &dirs)?;
+        let run = |loaded: &LoadedModule| {
+            loaded.run(invocation, program, request.policy, request.limits, &dirs, self.config.watched)
+        };
+        let mut outcome = match run(loaded) {
+            Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format)?)?,
+            outcome => outcome?,
+        };
         if first {
             outcome.timing.add(loaded.timing());
         }
@@ -209,43 +220,40 @@ impl Runner {
         if let Some(loaded) = module.loaded.get() {
             return Ok(loaded);
         }
-        let loaded = self.wasm()?.load(module.bytes(), format, module.digest())?;
+        let loaded = match self.config.instances {
+            Instances::OnDemand => self.load_on_demand(module, format)?,
+            // Too little address space, an old kernel, or a module that does not fit: it runs all the same.
+            Instances::Pooled => match self.load_pooled(module, format) {
+                Ok(loaded) => loaded,
+                Err(_) => self.load_on_demand(module, format)?,
+            },
+        };
         // Another thread may have been first; both loaded the same.
         Ok(module.loaded.get_or_init(|| loaded))
     }
 
-    fn wasm(&self) -> Result<&WasmSandbox, WasmError> {
-        if let Some(sandbox) = self.wasm.get() {
-            return Ok(sandbox);
+    fn load_on_demand(&self, module: &Module, format: WasmFormat) -> Result<LoadedModule, WasmError> {
+        if self.wasm.get().is_none() {
+            // Another thread may be first.
+            drop(self.wasm.set(self.new_sandbox(Instances::OnDemand)?));
         }
-        let mut sandbox = WasmSandbox::new(self.config.cache.clone(), self.config.cleanup.clone())?;
-        if let Some(callback) = self.config.on_compile.clone() {
+        let sandbox = self.wasm.get().ok_or(WasmError::Vanished)?;
+        sandbox.load(module.bytes(), format, module.digest())
+    }
+
+    /// Loads a module into an engine, and so a pool, of its own.
+    fn load_pooled(&self, module: &Module, format: WasmFormat) -> Result<LoadedModule, WasmError> {
+        self.new_sandbox(Instances::Pooled)?.load(module.bytes(), format, module.digest())
+    }
+
+    fn new_sandbox(&self, instances: Instances) -> Result<WasmSandbox, WasmError> {
+        let config = &self.config;
+        let ticker = self.ticker.clone();
+        let mut sandbox = WasmSandbox::new(config.cache.clone(), config.cleanup.clone(), ticker, instances)?;
+        if let Some(callback) = config.on_compile.clone() {
             sandbox.on_compile(move || callback());
         }
-        Ok(self.wasm.get_or_init(|| sandbox))
-    }
-}
-
-fn new_report(module: &Module, request: &RunRequest<'_>) -> Report {
-    Report {
-        module: ModuleFacts {
-            path: module.path().display().to_string(),
-            kind: None,
-            reason: String::new(),
-            digest: module.digest().to_owned(),
-        },
-        status: Status::Failed,
-        result: ModuleResult::runner_failure("the module was not started", None),
-        limit: None,
-        grants: request.policy.grants(),
-        denials: Vec::new(),
-        confinement: Confinement::default(),
-        usage: Usage::default(),
-        written: (0, 0),
-        timing: Timing::default(),
-        kept_files: None,
-        notes: Vec::new(),
-        error: None,
+        Ok(sandbox)
     }
 }
 
@@ -270,6 +278,8 @@ mod tests {
             directory: dir.path().to_owned(),
             environment: Vec::new(),
             cleanup: Cleanup::default(),
+            instances: Instances::OnDemand,
+            watched: false,
             on_compile: Some(Arc::new(move || {
                 counter.fetch_add(1, Ordering::Relaxed);
             })),

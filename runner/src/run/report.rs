@@ -25,6 +25,8 @@ pub enum Status {
     Limit,
     /// The module crashed.
     Crashed,
+    /// The run was asked for and not begun.
+    Cancelled,
 }
 
 impl Status {
@@ -39,6 +41,7 @@ impl Status {
             Self::Denied => "denied",
             Self::Limit => "limit",
             Self::Crashed => "crashed",
+            Self::Cancelled => "cancelled",
         }
     }
 }
@@ -87,7 +90,24 @@ pub struct Report {
     pub error: Option<RunError>,
 }
 
+/// What a result under `no_log` is replaced by (ansible-core 2.19, `module_response_deepcopy` and `CENSORED`).
+pub const CENSORED: &str =
+    "the output has been hidden due to the fact that 'no_log: true' was specified for this result";
+
+impl Status {
+    /// Returns whether the module did what it was asked to.
+    #[must_use]
+    pub fn is_success(self) -> bool {
+        matches!(self, Self::Ok | Self::Changed | Self::Skipped)
+    }
+}
+
 impl Report {
+    /// Leaves nothing of the result but its status, as `no_log` asks for.
+    pub fn censor(&mut self) {
+        self.result = self.result.censored(CENSORED);
+    }
+
     /// Returns the report as the JSON object that `--output report` prints. `NaN` and long integers of the
     /// result are kept, as Python would write them.
     #[must_use]

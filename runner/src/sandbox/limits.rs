@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::sandbox::invocation::{LimitHit, LimitKind};
 
 /// Long enough for a slow package manager under a classic module, short enough that a hung module does
@@ -48,7 +50,7 @@ pub const DEFAULT_COMPILE_MEMORY: u64 = 2 << 30;
 pub const MAX_HANDLES: u64 = 10_000;
 
 /// The limits of one run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Wall-clock time from the first instruction, host calls included.
     pub timeout: Duration,

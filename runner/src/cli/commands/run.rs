@@ -18,6 +18,7 @@ use crate::cli::settings::{self, Settings};
 use crate::cli::{Context, output};
 use crate::contract::{Dict, InternalArgs, Value, args};
 use crate::run::{Arguments, Module, Report, RunRequest, Runner, RunnerConfig, locate};
+use crate::sandbox::wasm::Instances;
 
 /// Characters of `--args` that an error quotes.
 const MAX_QUOTED: usize = 80;
@@ -108,6 +109,8 @@ pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>) -> Runner 
         directory: environment.cwd.clone(),
         environment: environment.variables.clone(),
         cleanup: context.cleanup.clone(),
+        instances: Instances::OnDemand,
+        watched: true,
         on_compile: spinner.map(|spinner| -> Arc<dyn Fn() + Send + Sync> {
             Arc::new(move || spinner.enable_steady_tick(Duration::from_millis(100)))
         }),

@@ -15,7 +15,7 @@ use anyhow::Context;
 pub(crate) use self::files::{Resolved, WrongGrant, read as read_policy_file, resolve};
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
-use crate::sandbox::policy::{Effective, FileRules, ModuleKey, Placed, Rules, merge};
+use crate::sandbox::policy::{Effective, FileRules, LimitOverrides, ModuleKey, Placed, Rules, merge};
 
 /// Larger than the arguments that any task passes; Ansible itself holds them in memory several times.
 pub(crate) const MAX_ARGS: u64 = 64 << 20;
@@ -93,12 +93,47 @@ impl Settings {
     ///
     /// A rule for it that names what is not there, and grants that contradict each other.
     pub(crate) fn for_module(&self, name: &str, digest: &str) -> anyhow::Result<Effective> {
+        self.merged(self.of_module(name, digest)?)
+    }
+
+    /// Returns what holds for one job of a batch, with the rules and limits that it brings.
+    ///
+    /// # Errors
+    ///
+    /// As [`Settings::for_module`], for what the job brings, too.
+    pub(crate) fn for_job(
+        &self,
+        name: &str,
+        digest: &str,
+        rules: &FileRules,
+        limits: &LimitOverrides,
+    ) -> anyhow::Result<Effective> {
+        let mut sources = self.of_module(name, digest)?;
+        let files::Resolved { rules, wrong, .. } = files::resolve(&self.environment, rules, "job");
+        if let Some(wrong) = wrong.into_iter().next() {
+            return Err(wrong.error).with_context(|| format!("wrong grant `{}` of a job", wrong.written));
+        }
+        sources.push(rules);
+        let mut effective = self.merged(sources)?;
+        // Closest to the run, these come even after the switches.
+        for (name, value) in limits.iter() {
+            name.set(&mut effective.limits, value);
+        }
+        Ok(effective)
+    }
+
+    /// Returns whether any module has rules of its own.
+    pub(crate) fn has_module_rules(&self) -> bool {
+        !self.modules.is_empty()
+    }
+
+    fn of_module(&self, name: &str, digest: &str) -> anyhow::Result<Vec<Rules>> {
         let mut own = Vec::new();
         for rules in self.modules.iter().filter(|rules| rules.key.value.matches(name, digest)) {
             let source = format!("{}, `{}`", source(&rules.file), rules.key.value);
             own.push(files::resolve_all(&self.environment, &rules.file, &rules.rules, &source)?);
         }
-        self.merged(own)
+        Ok(own)
     }
 
     /// Returns the modules that have rules of their own, in the order of the files.

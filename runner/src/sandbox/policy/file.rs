@@ -16,6 +16,9 @@
 
 use std::fmt;
 
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+
 use crate::sandbox::policy::designated::Designated;
 use crate::sandbox::policy::limit::{LimitName, LimitOverrides};
 use crate::sandbox::policy::module_key::ModuleKey;
@@ -110,15 +113,29 @@ impl PolicyFile {
                 None => Mistake { place: None, message: shown },
             }])
         })?;
-        let mut reader = Reader::default();
-        let file = reader.file(node);
-        if reader.mistakes.is_empty() {
-            return Ok(file);
-        }
-        reader.mistakes.sort();
-        Err(PolicyFileError(reader.mistakes))
+        Reader::default().read(|reader| reader.file(node))
     }
 }
+
+impl<'de> Deserialize<'de> for FileRules {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let node = Node::deserialize(deserializer)?;
+        Reader::default().finish(|reader| {
+            let entries = reader.map(node, "a policy");
+            reader.rules(entries, RULES)
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for LimitOverrides {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let node = Node::deserialize(deserializer)?;
+        Reader::default().finish(|reader| reader.limits(node))
+    }
+}
+
+/// What there is to say about a module.
+const RULES: &str = "designated, allow, limits";
 
 /// Reads nodes as what they have to be, and notes what they are not.
 #[derive(Default)]
@@ -127,8 +144,19 @@ struct Reader {
 }
 
 impl Reader {
+    fn read<T>(mut self, read: impl FnOnce(&mut Self) -> T) -> Result<T, PolicyFileError> {
+        let value = read(&mut self);
+        self.mistakes.sort();
+        if self.mistakes.is_empty() { Ok(value) } else { Err(PolicyFileError(self.mistakes)) }
+    }
+
+    fn finish<T, E: Error>(self, read: impl FnOnce(&mut Self) -> T) -> Result<T, E> {
+        self.read(read).map_err(E::custom)
+    }
+
     fn note(&mut self, place: Place, message: impl Into<String>) {
-        self.mistakes.push(Mistake { place: Some(place), message: message.into() });
+        let place = (place != Place::default()).then_some(place);
+        self.mistakes.push(Mistake { place, message: message.into() });
     }
 
     fn file(&mut self, node: Node) -> PolicyFile {
@@ -189,7 +217,7 @@ impl Reader {
         let mut modules: Vec<(Placed<ModuleKey>, FileRules)> = Vec::new();
         for (key, node) in self.map(node, "`modules`") {
             let entries = self.map(node, "the rules for a module");
-            let rules = self.rules(entries, "designated, allow, limits");
+            let rules = self.rules(entries, RULES);
             match ModuleKey::parse(&key.value) {
                 Ok(value) if modules.iter().any(|(other, _)| other.value == value) => {
                     self.note(key.place, format!("there are two rules for `{value}`"));

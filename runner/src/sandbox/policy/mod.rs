@@ -13,6 +13,8 @@ mod node;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 pub use self::designated::Designated;
 pub use self::file::{Allow, FileRules, Mistake, PolicyFile, PolicyFileError};
 pub use self::limit::{LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_size};
@@ -21,7 +23,7 @@ pub use self::module_key::ModuleKey;
 pub use self::node::{Place, Placed};
 
 /// What may be done with a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Access {
     /// Read what is there.
     Read,
@@ -41,7 +43,7 @@ impl Access {
 }
 
 /// What a granted path is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Shape {
     /// A directory, with everything below it.
     Directory,
@@ -50,7 +52,7 @@ pub enum Shape {
 }
 
 /// A file or a directory that a guest may use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathGrant {
     /// Where it is, absolute; the directory that it lies in without symbolic links.
     pub host: PathBuf,
@@ -65,7 +67,7 @@ pub struct PathGrant {
 }
 
 /// An environment variable that a module sees.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvGrant {
     /// Its name.
     pub name: String,
@@ -142,7 +144,7 @@ pub const RESERVED: [&str; 2] = ["/args", "/tmp"];
 const OWN_ARGS: &str = "/args/args.json";
 
 /// Everything that a run may reach.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     paths: Vec<PathGrant>,
     env: Vec<EnvGrant>,

@@ -4,6 +4,7 @@
 //! place needs is for the reader to say.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -68,11 +69,11 @@ impl Content {
 impl Node {
     /// Reads one YAML document.
     pub(super) fn parse(text: &str) -> Result<Self, serde_saphyr::Error> {
-        let raw: Spanned<Raw> = serde_saphyr::from_str(text)?;
+        let raw: InFile = serde_saphyr::from_str(text)?;
         Ok(Self::settle(raw, text))
     }
 
-    fn settle(raw: Spanned<Raw>, text: &str) -> Self {
+    fn settle(InFile(raw): InFile, text: &str) -> Self {
         let place = raw.referenced.into();
         let written = || {
             let span = raw.defined.span();
@@ -85,7 +86,7 @@ impl Node {
             Raw::Typed(typed) => Content::Scalar(written().map_or(typed, str::to_owned)),
             Raw::List(items) => Content::List(items.into_iter().map(|item| Self::settle(item, text)).collect()),
             Raw::Map(entries) => {
-                let entry = |(key, value): (Spanned<String>, _)| {
+                let entry = |(key, value): (Spanned<String>, InFile)| {
                     (Placed { value: key.value, place: key.referenced.into() }, Self::settle(value, text))
                 };
                 Content::Map(entries.into_iter().map(entry).collect())
@@ -95,72 +96,93 @@ impl Node {
     }
 }
 
-/// A value as the YAML library gives it.
-enum Raw {
+impl<'de> Deserialize<'de> for Node {
+    /// Reads a value that is in no file, such as one of a job: it has no place.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let place = Place::default();
+        let content = match Raw::<String, Self>::deserialize(deserializer)? {
+            Raw::Null => Content::Null,
+            Raw::Text(text) | Raw::Typed(text) => Content::Scalar(text),
+            Raw::List(items) => Content::List(items),
+            Raw::Map(entries) => {
+                Content::Map(entries.into_iter().map(|(value, node)| (Placed { value, place }, node)).collect())
+            }
+        };
+        Ok(Self { place, content })
+    }
+}
+
+/// A value in a YAML file.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct InFile(Spanned<Raw<Spanned<String>, InFile>>);
+
+/// A value as its reader gives it, with keys `K` and values `V` in it.
+enum Raw<K, V> {
     Null,
     Text(String),
     /// A number or a bool, which a person may have meant as text.
     Typed(String),
-    List(Vec<Spanned<Raw>>),
-    Map(Vec<(Spanned<String>, Spanned<Raw>)>),
+    List(Vec<V>),
+    Map(Vec<(K, V)>),
 }
 
-impl<'de> Deserialize<'de> for Raw {
+impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Deserialize<'de> for Raw<K, V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(RawVisitor)
+        deserializer.deserialize_any(RawVisitor(PhantomData))
     }
 }
 
-struct RawVisitor;
+struct RawVisitor<K, V>(PhantomData<(K, V)>);
 
-impl<'de> Visitor<'de> for RawVisitor {
-    type Value = Raw;
+impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Visitor<'de> for RawVisitor<K, V> {
+    type Value = Raw<K, V>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any value")
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Raw, E> {
+    fn visit_unit<E: Error>(self) -> Result<Raw<K, V>, E> {
         Ok(Raw::Null)
     }
 
-    fn visit_none<E: Error>(self) -> Result<Raw, E> {
+    fn visit_none<E: Error>(self) -> Result<Raw<K, V>, E> {
         Ok(Raw::Null)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw<K, V>, D::Error> {
         Raw::deserialize(deserializer)
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Raw, E> {
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Raw<K, V>, E> {
         Ok(Raw::Typed(value.to_string()))
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Raw, E> {
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Raw<K, V>, E> {
         Ok(Raw::Typed(value.to_string()))
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Raw, E> {
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Raw<K, V>, E> {
         Ok(Raw::Typed(value.to_string()))
     }
 
-    fn visit_i128<E: Error>(self, value: i128) -> Result<Raw, E> {
+    fn visit_i128<E: Error>(self, value: i128) -> Result<Raw<K, V>, E> {
         Ok(Raw::Typed(value.to_string()))
     }
 
-    fn visit_u128<E: Error>(self, value: u128) -> Result<Raw, E> {
+    fn visit_u128<E: Error>(self, value: u128) -> Result<Raw<K, V>, E> {
         Ok(Raw::Typed(value.to_string()))
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Raw, E> {
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Raw<K, V>, E> {
         Ok(Raw::Typed(value.to_string()))
     }
 
-    fn visit_str<E: Error>(self, value: &str) -> Result<Raw, E> {
+    fn visit_str<E: Error>(self, value: &str) -> Result<Raw<K, V>, E> {
         Ok(Raw::Text(value.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Raw, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Raw<K, V>, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element()? {
             list.push(item);
@@ -168,7 +190,7 @@ impl<'de> Visitor<'de> for RawVisitor {
         Ok(Raw::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Raw, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Raw<K, V>, A::Error> {
         let mut map = Vec::new();
         while let Some(entry) = entries.next_entry()? {
             map.push(entry);

@@ -7,7 +7,7 @@
 
 use std::num::NonZeroUsize;
 
-use wasmtime::{Config, Engine};
+use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
 /// Stack for wasm frames: deep recursion traps here, in milliseconds, instead of eating memory.
 const WASM_STACK: usize = 512 << 10;
@@ -18,8 +18,53 @@ const FIBER_STACK: usize = 2 << 20;
 /// Frames in the backtrace of a trap. More would only make a report longer.
 const BACKTRACE_FRAMES: NonZeroUsize = NonZeroUsize::new(8).expect("eight is not zero");
 
-/// Makes the engine that every guest runs in.
-pub(super) fn new_engine() -> wasmtime::Result<Engine> {
+/// Where an engine takes the memory of instances from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Instances {
+    /// From the system, for each instance. For a module that runs once.
+    #[default]
+    OnDemand,
+    /// From a pool that keeps what it mapped for the next instance. For one module that runs many times, and for one
+    /// only: what a pool failed to clear could then only show a module its own past.
+    Pooled,
+}
+
+/// Instances that a pool has room for at a time. More run on demand. Each place costs address space alone, until it
+/// is used.
+const POOL_PLACES: u32 = 32;
+
+/// Memories, tables and core instances of one component: a guest has one or two of its own, and the adapter's.
+const POOL_PER_COMPONENT: u32 = 4;
+
+/// Bytes of an instance that stay resident for the next one; clearing them costs less than mapping them again.
+const POOL_RESIDENT: usize = 4 << 20;
+
+/// Returns the pool of a module that runs many times, when this machine has what makes a pool pay: without the
+/// kernel's `PAGEMAP_SCAN`, resetting an instance costs more than mapping a new one.
+fn pool() -> Option<PoolingAllocationConfig> {
+    if !PoolingAllocationConfig::is_pagemap_scan_available() {
+        return None;
+    }
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(POOL_PLACES)
+        .total_core_instances(POOL_PLACES * POOL_PER_COMPONENT)
+        .total_memories(POOL_PLACES * POOL_PER_COMPONENT)
+        .total_tables(POOL_PLACES * POOL_PER_COMPONENT)
+        .total_stacks(POOL_PLACES)
+        .max_memories_per_component(POOL_PER_COMPONENT)
+        .max_tables_per_component(POOL_PER_COMPONENT)
+        .linear_memory_keep_resident(POOL_RESIDENT)
+        .table_keep_resident(POOL_RESIDENT)
+        .pagemap_scan(Enabled::Yes);
+    Some(pool)
+}
+
+/// Makes the engine that guests run in.
+///
+/// # Errors
+///
+/// A machine without what the engine needs; for a pool, too little address space.
+pub(super) fn new_engine(instances: Instances) -> wasmtime::Result<Engine> {
     let mut config = Config::new();
     config
         .epoch_interruption(true)
@@ -36,5 +81,9 @@ pub(super) fn new_engine() -> wasmtime::Result<Engine> {
         .wasm_memory64(false)
         .wasm_stack_switching(false)
         .relaxed_simd_deterministic(true);
+    if instances == Instances::Pooled {
+        let pool = pool().ok_or_else(|| wasmtime::format_err!("this kernel has no PAGEMAP_SCAN"))?;
+        config.allocation_strategy(pool);
+    }
     Engine::new(&config)
 }

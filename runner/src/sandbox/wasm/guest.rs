@@ -1,16 +1,18 @@
-//! One run of one guest, on a thread of its own.
+//! One run of one guest, on its caller's thread or on one of its own.
 //!
 //! File calls of a guest block the thread they are made on: handing each to a pool and back costs more than
-//! most of them take. Nothing can take a thread out of a call that does not come back, such as opening a
-//! FIFO that nobody writes to. So the guest has its own thread, and whoever waits for it stops waiting
-//! at the wall-clock limit. The thread is left behind then; the guest gets no further, because the epoch
-//! deadline has passed when the call returns.
+//! most of them take. Nothing can take a thread out of a call that does not come back, such as reading from a file
+//! server that is gone. So where nobody watches the process from outside, the guest has its own thread, and
+//! whoever waits for it stops waiting at the wall-clock limit. The thread is left behind then; the guest gets no
+//! further, because the epoch deadline has passed when the call returns.
 
+use std::cell::RefCell;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wasmtime::{Engine, Store};
+use tokio::runtime::Runtime;
+use wasmtime::{Engine, PoolConcurrencyLimitError, Store};
 use wasmtime_wasi::p2::bindings::CommandPre;
 use wasmtime_wasi::{I32Exit, WasiCtx};
 
@@ -43,12 +45,16 @@ pub(super) struct Ended {
     pub(super) instantiate_us: u64,
 }
 
-/// Runs a guest to its end, or to its wall-clock limit.
+/// Runs a guest to its end, or to its wall-clock limit: on a thread of its own when it is to be `watched`.
 ///
 /// # Errors
 ///
-/// A thread or runtime that cannot be made, or a thread that ended without a word.
-pub(super) fn run(guest: Guest) -> Result<Ended, WasmError> {
+/// A thread or runtime that cannot be made, a pool without a free place, or a thread that ended without a word.
+pub(super) fn run(guest: Guest, watched: bool) -> Result<Ended, WasmError> {
+    // A runtime cannot be entered from within another one.
+    if !watched && tokio::runtime::Handle::try_current().is_err() {
+        return run_here(guest);
+    }
     let timeout = guest.limits.timeout;
     let (sender, receiver) = mpsc::sync_channel(1);
     let started = Instant::now();
@@ -67,12 +73,37 @@ pub(super) fn run(guest: Guest) -> Result<Ended, WasmError> {
     }
 }
 
+thread_local! {
+    /// A runtime for guests without a network, kept for the next one on this thread: making one costs as much as a
+    /// short run.
+    static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
+}
+
 fn run_here(guest: Guest) -> Result<Ended, WasmError> {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
     if guest.network {
+        let runtime = new_runtime(true)?;
+        let ended = run_on(&runtime, guest);
+        runtime.shutdown_background();
+        return ended;
+    }
+    RUNTIME.with_borrow_mut(|runtime| {
+        let runtime = match runtime {
+            Some(runtime) => runtime,
+            None => runtime.insert(new_runtime(false)?),
+        };
+        run_on(runtime, guest)
+    })
+}
+
+fn new_runtime(network: bool) -> Result<Runtime, WasmError> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    if network {
         runtime.enable_io();
     }
-    let runtime = runtime.enable_time().build().map_err(WasmError::Runtime)?;
+    runtime.enable_time().build().map_err(WasmError::Runtime)
+}
+
+fn run_on(runtime: &Runtime, guest: Guest) -> Result<Ended, WasmError> {
     let mut store = store::new_store(&guest.engine, guest.wasi, &guest.limits);
     let started = Instant::now();
     let mut instantiate_us = 0;
@@ -86,8 +117,10 @@ fn run_here(guest: Guest) -> Result<Ended, WasmError> {
     let ended = runtime.block_on(async { tokio::time::timeout(timeout, call).await }).ok();
     let wall_us = micros(started.elapsed());
     drop(guest.ticking);
-    runtime.shutdown_background();
-    Ok(conclude(ended, &mut store, wall_us, instantiate_us))
+    match ended {
+        Some(Err(error)) if error.is::<PoolConcurrencyLimitError>() => Err(WasmError::PoolFull),
+        ended => Ok(conclude(ended, &mut store, wall_us, instantiate_us)),
+    }
 }
 
 /// What [`CommandPre`]'s `run` returns; `None` stands for a timeout.

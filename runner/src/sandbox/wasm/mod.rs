@@ -24,9 +24,10 @@ use wasmtime::component::{Component, Linker};
 use wasmtime_wasi::p2::bindings::CommandPre;
 
 pub use self::cache::{CacheEntry, CacheError, CompileCache};
+pub use self::engine::Instances;
 pub use self::module::LoadedModule;
 use self::store::State;
-use self::ticker::Ticker;
+pub use self::ticker::Ticker;
 use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Timing, WasmFormat};
@@ -58,6 +59,9 @@ pub enum WasmError {
     /// The thread or the runtime that a guest runs on could not be made.
     #[error("failed to start the guest's thread")]
     Runtime(#[source] std::io::Error),
+    /// A pool of instances that is too small for so many runs at a time.
+    #[error("every place in the pool of instances is taken")]
+    PoolFull,
     /// The thread ended without saying how: a fault of the engine.
     #[error("the guest's thread ended without a result")]
     Vanished,
@@ -85,11 +89,15 @@ impl WasmSandbox {
     /// # Errors
     ///
     /// An engine that cannot be made on this machine.
-    pub fn new(cache: Option<CompileCache>, cleanup: Cleanup) -> Result<Self, WasmError> {
-        let engine = engine::new_engine().map_err(|error| WasmError::Engine(error.into()))?;
+    pub fn new(
+        cache: Option<CompileCache>,
+        cleanup: Cleanup,
+        ticker: Ticker,
+        instances: Instances,
+    ) -> Result<Self, WasmError> {
+        let engine = engine::new_engine(instances).map_err(|error| WasmError::Engine(error.into()))?;
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
-        let ticker = Ticker::default();
         ticker.add(&engine);
         Ok(Self { engine, linker, ticker, cache, cleanup, on_compile: None })
     }

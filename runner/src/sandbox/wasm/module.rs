@@ -51,7 +51,8 @@ impl LoadedModule {
         self.timing
     }
 
-    /// Runs the module once, in a fresh store.
+    /// Runs the module once, in a fresh store; `watched` on a thread of its own, so that this returns at the wall-clock
+    /// limit even when a host call does not.
     ///
     /// # Errors
     ///
@@ -64,18 +65,20 @@ impl LoadedModule {
         policy: &Policy,
         limits: &Limits,
         dirs: &GuestDirs,
+        watched: bool,
     ) -> Result<Outcome, WasmError> {
         let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
         let stdin = invocation.stdin.clone();
         let wasi = wasi::context(program, stdin, policy, dirs, stdout.clone(), stderr.clone())?;
-        let ended = guest::run(Guest {
+        let guest = Guest {
             engine: self.engine.clone(),
             command: self.pre.clone(),
             wasi,
             limits: *limits,
             network: policy.allows_everything(),
             ticking: self.ticker.start().map_err(WasmError::Runtime)?,
-        })?;
+        };
+        let ended = guest::run(guest, watched)?;
         let timing = Timing {
             instantiate_us: ended.instantiate_us,
             run_us: ended.usage.wall_us.saturating_sub(ended.instantiate_us),

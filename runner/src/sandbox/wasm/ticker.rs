@@ -18,7 +18,7 @@ const LINGER: Duration = Duration::from_millis(500);
 
 /// The ticking thread, started by the first run. Clones share it.
 #[derive(Clone, Default)]
-pub(super) struct Ticker {
+pub struct Ticker {
     shared: Arc<Shared>,
 }
 
@@ -44,6 +44,12 @@ enum Thread {
     None,
     Ticking,
     Parked,
+}
+
+impl std::fmt::Debug for Ticker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ticker").finish_non_exhaustive()
+    }
 }
 
 /// Keeps the epochs going while a guest runs.

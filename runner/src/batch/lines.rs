@@ -1,0 +1,141 @@
+//! Lines from a stream that may never end, read as they come and never longer than a job can be.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// Longest line of a batch: the largest arguments, and what stands around them.
+pub(super) const MAX_LINE: usize = 65 << 20;
+
+const CHUNK: usize = 64 << 10;
+
+/// One line, with its number, which counts from 1.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) number: u64,
+    /// `None` for a line that is too long.
+    pub(super) text: Option<Vec<u8>>,
+}
+
+/// Cuts a stream into lines; blank ones are left out.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    buffer: Vec<u8>,
+    /// How much of the buffer was given out.
+    taken: usize,
+    /// How much behind that has no line end.
+    searched: usize,
+    number: u64,
+    /// Inside a line that is too long.
+    skipping: bool,
+    ended: bool,
+    /// Bytes read in all.
+    pub(super) read: u64,
+}
+
+impl Lines {
+    /// Reads once; the caller knows that there is something to read.
+    ///
+    /// # Errors
+    ///
+    /// A stream that cannot be read.
+    pub(super) fn fill(&mut self, stream: BorrowedFd<'_>) -> io::Result<()> {
+        self.buffer.drain(..self.taken);
+        self.taken = 0;
+        let length = self.buffer.len();
+        self.buffer.resize(length + CHUNK, 0);
+        let read = rustix::io::retry_on_intr(|| rustix::io::read(stream, &mut self.buffer[length..]));
+        self.buffer.truncate(length + *read.as_ref().unwrap_or(&0));
+        match read {
+            Ok(0) => self.ended = true,
+            Ok(count) => self.read += count as u64,
+            Err(rustix::io::Errno::AGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Whether the stream has ended; there may still be lines.
+    pub(super) fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Stops reading: what is not a whole line yet is none.
+    pub(super) fn close(&mut self) {
+        self.ended = true;
+        self.buffer.clear();
+        (self.taken, self.searched, self.skipping) = (0, 0, false);
+    }
+
+    /// Returns the next line that is whole, or the last one of a stream that has ended.
+    pub(super) fn next(&mut self) -> Option<Line> {
+        loop {
+            let rest = &self.buffer[self.taken..];
+            let end = rest[self.searched..].iter().position(|byte| *byte == b'\n').map(|at| at + self.searched);
+            let (line, used) = match end {
+                Some(end) => (&rest[..end], end + 1),
+                None if self.ended && (self.skipping || !rest.is_empty()) => (rest, rest.len()),
+                None if rest.len() > MAX_LINE => {
+                    self.skipping = true;
+                    self.taken = self.buffer.len();
+                    self.searched = 0;
+                    return None;
+                }
+                None => {
+                    self.searched = rest.len();
+                    return None;
+                }
+            };
+            self.number += 1;
+            let too_long = std::mem::take(&mut self.skipping) || line.len() > MAX_LINE;
+            let text = (!too_long).then(|| line.trim_ascii().to_vec());
+            self.taken += used;
+            self.searched = 0;
+            if text.as_ref().is_none_or(|text| !text.is_empty()) {
+                return Some(Line { number: self.number, text });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    fn lines(input: &'static [u8]) -> Vec<Line> {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let writing = std::thread::spawn(move || writer.write_all(input));
+        let (mut lines, mut got) = (Lines::default(), Vec::new());
+        while !lines.ended() {
+            lines.fill(reader.as_fd()).unwrap();
+            while let Some(line) = lines.next() {
+                got.push(line);
+            }
+        }
+        writing.join().unwrap().unwrap();
+        got
+    }
+
+    #[test]
+    fn numbers_lines_and_leaves_out_blank_ones() {
+        let got = lines(b"one\n\n  \r\n two \r\nlast");
+        let text = |text: &[u8]| Some(text.to_vec());
+        assert_eq!(
+            got,
+            [(1, text(b"one")), (4, text(b"two")), (5, text(b"last"))].map(|(number, text)| Line { number, text })
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_not_kept() {
+        static LONG: std::sync::LazyLock<Vec<u8>> = std::sync::LazyLock::new(|| {
+            let mut input = vec![b'x'; MAX_LINE + 2 * CHUNK];
+            input.extend_from_slice(b"\nnext\n");
+            input
+        });
+        let got = lines(&LONG);
+        assert_eq!(got, [(1, None), (2, Some(b"next".to_vec()))].map(|(number, text)| Line { number, text }));
+    }
+}

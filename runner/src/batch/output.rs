@@ -1,0 +1,64 @@
+//! Reports on their way out: as they come, or in the order of their lines.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// Writes reports.
+#[derive(Debug)]
+pub(super) struct Output<W> {
+    stream: W,
+    /// Reports whose turn has not come; `None` when the order does not matter.
+    waiting: Option<BTreeMap<u64, Vec<u8>>>,
+    next: u64,
+}
+
+impl<W: Write> Output<W> {
+    pub(super) fn new(stream: W, ordered: bool) -> Self {
+        Self { stream, waiting: ordered.then(BTreeMap::new), next: 0 }
+    }
+
+    /// Takes the report of the job with this number, counted from 0 without a gap.
+    ///
+    /// # Errors
+    ///
+    /// A stream that does not take it.
+    pub(super) fn put(&mut self, number: u64, line: &[u8]) -> io::Result<()> {
+        let Some(waiting) = &mut self.waiting else { return self.stream.write_all(line) };
+        if number != self.next {
+            waiting.insert(number, line.to_vec());
+            return Ok(());
+        }
+        self.stream.write_all(line)?;
+        self.next += 1;
+        while let Some(line) = waiting.remove(&self.next) {
+            self.stream.write_all(&line)?;
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+
+    /// How many reports wait for an earlier one.
+    pub(super) fn held(&self) -> usize {
+        self.waiting.as_ref().map_or(0, BTreeMap::len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_order_only_when_asked_to() {
+        for (ordered, expect) in [(true, "abcd"), (false, "bdac")] {
+            let mut output = Output::new(Vec::new(), ordered);
+            for (number, line) in [(1, "b"), (3, "d"), (0, "a"), (2, "c")] {
+                output.put(number, line.as_bytes()).unwrap();
+            }
+            assert_eq!((output.stream.as_slice(), output.held()), (expect.as_bytes(), 0));
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! A worker, seen from the batch: started, fed, listened to, killed.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::batch::frame::{self, Incoming};
+use crate::batch::setup::{Greeting, Setup, Surroundings};
+use crate::batch::worker;
+use crate::sandbox::cleanup::{Cleanup, UndoGuard};
+
+/// How long beyond its limits a job may take until its worker is killed: the worker itself ends it well before.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// How long a worker may take to start, beside compiling.
+const START_PATIENCE: Duration = Duration::from_secs(20);
+
+/// How often a worker that closed its output is asked whether it has ended.
+const REAP_TRIES: u32 = 50;
+
+const REAP_PAUSE: Duration = Duration::from_millis(2);
+
+/// Read at once.
+const CHUNK: usize = 64 << 10;
+
+/// A job that waits for a worker or is with one.
+#[derive(Debug)]
+pub(super) struct Pending {
+    /// Its place among all lines.
+    pub(super) number: u64,
+    pub(super) id: modbox_python_json::Value,
+    pub(super) line: Vec<u8>,
+    pub(super) setup: Arc<Setup>,
+}
+
+/// A running worker.
+pub(super) struct Worker {
+    pub(super) setup: Arc<Setup>,
+    /// What it was sent and has not answered, the oldest first: that one runs.
+    pub(super) jobs: VecDeque<Pending>,
+    child: Arc<Mutex<Child>>,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    outgoing: Vec<u8>,
+    incoming: Incoming,
+    ready: bool,
+    /// When it started on what it does now.
+    since: Instant,
+    /// How long the last jobs took, smoothed.
+    pub(super) pace: Duration,
+    pub(super) idle_since: Instant,
+    /// Kills the process when it is dropped.
+    _undo: UndoGuard,
+}
+
+/// What a worker had to say.
+pub(super) enum Heard {
+    /// Nothing new, or nothing that is whole.
+    Nothing,
+    /// It closed its output: it is ending.
+    Gone,
+}
+
+impl Worker {
+    /// Starts a worker for a setup.
+    ///
+    /// # Errors
+    ///
+    /// A process that cannot be started.
+    pub(super) fn start(
+        program: &Path,
+        surroundings: &Surroundings,
+        setup: Arc<Setup>,
+        cleanup: &Cleanup,
+    ) -> io::Result<Self> {
+        #[expect(clippy::disallowed_methods, reason = "the one place that starts workers")]
+        let mut command = Command::new(program);
+        command.arg(worker::WORD).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let missing = || io::Error::other("a worker without streams");
+        let input = child.stdin.take().ok_or_else(missing)?;
+        let output = child.stdout.take().ok_or_else(missing)?;
+        let child = Arc::new(Mutex::new(child));
+        let undone = Arc::clone(&child);
+        let undo = cleanup.register(move || kill(&undone));
+        rustix::io::ioctl_fionbio(&input, true)?;
+        rustix::io::ioctl_fionbio(&output, true)?;
+        let greeting = Greeting {
+            surroundings: surroundings.clone(),
+            path: setup.module.path().to_owned(),
+            kind: setup.kind.clone(),
+            policy: setup.policy.clone(),
+            limits: setup.limits,
+            parent: std::process::id(),
+        };
+        let mut outgoing = Vec::new();
+        frame::push(&mut outgoing, &serde_json::to_vec(&greeting)?);
+        frame::push(&mut outgoing, setup.module.bytes());
+        let now = Instant::now();
+        Ok(Self {
+            setup,
+            jobs: VecDeque::new(),
+            child,
+            input: Some(input),
+            output,
+            outgoing,
+            incoming: Incoming::default(),
+            ready: false,
+            since: now,
+            pace: Duration::MAX,
+            idle_since: now,
+            _undo: undo,
+        })
+    }
+
+    /// Gives it a job.
+    pub(super) fn send(&mut self, job: Pending) {
+        if self.jobs.is_empty() && self.ready {
+            self.since = Instant::now();
+        }
+        frame::push(&mut self.outgoing, &job.line);
+        self.jobs.push_back(job);
+    }
+
+    /// Writes what it takes. A worker that is gone is noticed when its output ends.
+    pub(super) fn flush(&mut self) {
+        let Some(input) = &mut self.input else { return };
+        let mut written = 0;
+        while written < self.outgoing.len() {
+            match input.write(&self.outgoing[written..]) {
+                Ok(count) => written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => written = self.outgoing.len(),
+            }
+        }
+        self.outgoing.drain(..written);
+    }
+
+    /// Reads what it says and hands every answer on, with the job that it answers.
+    pub(super) fn listen(&mut self, mut answer: impl FnMut(Pending, &[u8])) -> Heard {
+        let mut chunk = [0; CHUNK];
+        loop {
+            let count = match self.output.read(&mut chunk) {
+                Ok(0) => return Heard::Gone,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Heard::Nothing,
+                Err(_) => return Heard::Gone,
+            };
+            self.incoming.extend(&chunk[..count]);
+            loop {
+                let payload = match self.incoming.next() {
+                    Ok(Some(payload)) => payload,
+                    Ok(None) => break,
+                    Err(()) => return Heard::Gone,
+                };
+                let now = Instant::now();
+                if !self.ready {
+                    (self.ready, self.since) = (true, now);
+                    continue;
+                }
+                // An answer to nothing: it does not speak as it should.
+                let Some(job) = self.jobs.pop_front() else { return Heard::Gone };
+                let took = now - self.since;
+                self.pace = if self.pace == Duration::MAX { took } else { (self.pace * 7 + took) / 8 };
+                (self.since, self.idle_since) = (now, now);
+                answer(job, payload);
+            }
+            if count < chunk.len() {
+                return Heard::Nothing;
+            }
+        }
+    }
+
+    /// Returns when it has to have answered.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let limits = &self.setup.limits;
+        match (self.ready, self.jobs.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(self.since + limits.timeout + GRACE),
+            (false, _) => Some(self.since + limits.compile_time * 3 + START_PATIENCE),
+        }
+    }
+
+    /// Whether what it does now is the module's doing, not starting.
+    pub(super) fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Waits for one that is ending by itself, and returns how it ended. Whoever only closed its output is killed.
+    pub(super) fn reap(&mut self) -> Option<ExitStatus> {
+        for _ in 0..REAP_TRIES {
+            if let Ok(Some(status)) = lock(&self.child).try_wait() {
+                return Some(status);
+            }
+            std::thread::sleep(REAP_PAUSE);
+        }
+        None
+    }
+
+    pub(super) fn wants_to_write(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    pub(super) fn input(&self) -> Option<BorrowedFd<'_>> {
+        self.input.as_ref().map(AsFd::as_fd)
+    }
+
+    pub(super) fn output(&self) -> BorrowedFd<'_> {
+        self.output.as_fd()
+    }
+}
+
+fn lock(child: &Mutex<Child>) -> std::sync::MutexGuard<'_, Child> {
+    child.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn kill(child: &Mutex<Child>) {
+    let mut child = lock(child);
+    // Neither fails but for a process that is gone already.
+    drop(child.kill());
+    drop(child.wait());
+}

@@ -1,0 +1,56 @@
+//! What the jobs of one worker have in common: the module, what it may reach and how much it may use.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::Module;
+use crate::sandbox::limits::Limits;
+use crate::sandbox::policy::Policy;
+
+/// The surroundings of every worker of a batch.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// Where compiled code is kept.
+    pub cache_dir: Option<PathBuf>,
+    /// The system's folder for temporary files.
+    pub temp_dir: PathBuf,
+    /// Where native modules start.
+    pub directory: PathBuf,
+    /// The whole environment, for native modules that are trusted with everything.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// What one worker is for. Jobs share a worker only when all of this is the same.
+#[derive(Debug)]
+pub struct Setup {
+    /// The module.
+    pub module: Arc<Module>,
+    /// The kind that it was asked to be taken for.
+    pub kind: Option<String>,
+    /// What it may reach.
+    pub policy: Policy,
+    /// How much it may use.
+    pub limits: Limits,
+}
+
+impl Setup {
+    /// Whether a worker for one can do the jobs of the other.
+    pub(super) fn serves(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.module, &other.module) && self.limits == other.limits && self.policy == other.policy
+    }
+}
+
+/// The first frame that a worker gets; the module's bytes are the second.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Greeting {
+    pub(super) surroundings: Surroundings,
+    pub(super) path: PathBuf,
+    pub(super) kind: Option<String>,
+    pub(super) policy: Policy,
+    pub(super) limits: Limits,
+    /// The process that the worker must not outlive.
+    pub(super) parent: u32,
+}

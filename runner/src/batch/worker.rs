@@ -1,0 +1,86 @@
+//! The process that runs the jobs of one module: it loads the module, then takes line after line.
+//!
+//! It knows nothing of the batch around it. It ends when its input does, and dies with the process that started it.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+use crate::batch::frame;
+use crate::batch::job::Job;
+use crate::batch::report;
+use crate::batch::setup::Greeting;
+use crate::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
+use crate::sandbox::cleanup::Cleanup;
+use crate::sandbox::wasm::{CompileCache, Instances};
+
+/// The word by which a batch starts a worker.
+pub const WORD: &str = "__batch-worker";
+
+/// Serves a batch until the input ends.
+///
+/// # Errors
+///
+/// A batch that is gone, or that does not speak as expected.
+pub fn serve(mut input: impl Read, mut output: impl Write, cleanup: Cleanup) -> io::Result<()> {
+    let Some(greeting) = frame::read(&mut input)? else { return Ok(()) };
+    let greeting: Greeting = serde_json::from_slice(&greeting)?;
+    die_with(greeting.parent)?;
+    let Some(bytes) = frame::read(&mut input)? else { return Ok(()) };
+    // The batch has checked the word.
+    let kind = greeting.kind.as_deref().and_then(|kind| kind.parse().ok());
+    let module = Module::new(ModuleFile { path: greeting.path, bytes: bytes.into() }, kind);
+    let surroundings = greeting.surroundings;
+    let runner = Runner::new(RunnerConfig {
+        cache: surroundings.cache_dir.map(CompileCache::new),
+        temp_dir: surroundings.temp_dir,
+        directory: surroundings.directory,
+        environment: surroundings.environment,
+        cleanup,
+        instances: Instances::Pooled,
+        // The batch watches this process.
+        watched: false,
+        on_compile: None,
+    });
+    // What is wrong with the module is for the report of each job to say.
+    drop(runner.load(&module, &greeting.limits));
+    frame::write(&mut output, b"")?;
+    while let Some(line) = frame::read(&mut input)? {
+        let answer = match Job::parse(&line) {
+            Ok(job) => {
+                let name = job.name();
+                let internal = Box::new(job.internal_args(&name));
+                let request = RunRequest {
+                    name: &name,
+                    arguments: Arguments::Task { args: job.args, internal },
+                    policy: &greeting.policy,
+                    limits: &greeting.limits,
+                    interpreters: &BTreeMap::new(),
+                    last_json_line: job.options.last_json_line,
+                    stdin_args: job.options.stdin_args,
+                    keep_files: false,
+                };
+                let mut done = runner.run(&module, &request);
+                if job.options.no_log {
+                    done.censor();
+                }
+                report::answer(&report::line(job.id, None, &done), done.status.is_success())
+            }
+            // The batch has parsed it, too, and sends no other.
+            Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error.message)),
+        };
+        frame::write(&mut output, &answer)?;
+    }
+    Ok(())
+}
+
+/// Has the kernel kill this process when the one that started it ends, however it ends.
+fn die_with(parent: u32) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // It may have ended before.
+    match getppid() {
+        Some(pid) if pid.as_raw_nonzero().get().unsigned_abs() == parent => Ok(()),
+        _ => Err(io::Error::other("the batch is gone")),
+    }
+}

@@ -1,0 +1,215 @@
+//! `modbox batch`: many runs in warm processes, jobs as JSON lines in, reports as JSON lines out.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, BufWriter, IsTerminal};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::batch::{Batch, BatchConfig, Host, Job, Progress, Setup, Summary, Surroundings};
+use crate::cli::args::BatchArgs;
+use crate::cli::commands::{cache, run};
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::settings::Settings;
+use crate::cli::{Context, output, signals};
+use crate::run::{Module, locate};
+use crate::sandbox::limits::Limits;
+use crate::sandbox::native;
+use crate::sandbox::policy::{Effective, FileRules, LimitOverrides, Policy};
+
+/// Bytes of modules that are remembered; more are forgotten, and read again when they are asked for again.
+const MAX_REMEMBERED: usize = 256 << 20;
+
+/// Setups that are remembered, so that jobs with the same module and grants find the same worker.
+const MAX_SETUPS: usize = 1024;
+
+/// How often the progress is drawn.
+const DRAW_EVERY: Duration = Duration::from_millis(100);
+
+/// Runs the jobs of standard input.
+pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Failure> {
+    let environment = &context.environment;
+    let settings = Settings::load(environment, &args.grants, &args.limits).or_usage()?;
+    let Effective { policy, limits, .. } = settings.for_every_module().or_usage()?;
+    if policy.allows_everything() {
+        output::print_note("--allow-all: the modules can do everything that you can");
+    }
+    let mut host = JobHost {
+        context,
+        args,
+        settings,
+        policy,
+        limits,
+        modules: HashMap::new(),
+        remembered: 0,
+        setups: Vec::new(),
+        bar: progress_bar(),
+        drawn: Instant::now(),
+    };
+    let jobs = match args.jobs {
+        Some(jobs) => usize::try_from(jobs).unwrap_or(usize::MAX),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let config = BatchConfig {
+        jobs,
+        ordered: args.ordered,
+        program: PathBuf::from(native::THIS_BINARY),
+        surroundings: Surroundings {
+            cache_dir: cache::of_user(context).map(|cache| cache.dir().to_owned()),
+            temp_dir: environment.temp_dir.clone(),
+            directory: environment.cwd.clone(),
+            environment: environment.variables.clone(),
+        },
+        cleanup: context.cleanup.clone(),
+    };
+    let stop = context.signals.stop_gracefully().or_internal()?;
+    let stdin = io::stdin();
+    let batch = Batch::new(config, &mut host, BufWriter::new(io::stdout().lock()));
+    let ended = batch.run(stdin.as_fd(), stop.as_fd());
+    if let Some(bar) = &host.bar {
+        bar.finish_and_clear();
+    }
+    let summary = ended.or_internal()?;
+    if summary.stopped {
+        say_what_did_not(&summary);
+        signals::end_as_stopped(context);
+    }
+    Ok(if summary.progress.failed == 0 { ExitStatus::Success } else { ExitStatus::Failed })
+}
+
+fn say_what_did_not(summary: &Summary) {
+    let Summary { progress, cancelled, .. } = summary;
+    output::print_note(&format!(
+        "told to stop: {} jobs ran, {cancelled} were read and not begun, the rest of the input was not read",
+        progress.answered - cancelled
+    ));
+}
+
+struct JobHost<'a> {
+    context: &'a Context,
+    args: &'a BatchArgs,
+    settings: Settings,
+    /// What holds for a module without rules of its own.
+    policy: Policy,
+    limits: Limits,
+    /// By the word that a job names them with, and the kind.
+    modules: HashMap<(PathBuf, Option<String>), Known>,
+    remembered: usize,
+    setups: Vec<Arc<Setup>>,
+    bar: Option<ProgressBar>,
+    drawn: Instant,
+}
+
+/// A module that was read, and the state of its file then.
+struct Known {
+    path: PathBuf,
+    stamp: Stamp,
+    module: Arc<Module>,
+}
+
+/// What changes when a file does.
+#[derive(PartialEq, Eq)]
+struct Stamp(u64, u64, u64, i64, i64);
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let file = fs::metadata(path).ok()?;
+        Some(Self(file.dev(), file.ino(), file.len(), file.mtime(), file.mtime_nsec()))
+    }
+}
+
+impl JobHost<'_> {
+    fn module(&mut self, job: &Job) -> Result<Arc<Module>, String> {
+        let key = (job.module.clone(), job.options.kind.clone());
+        if let Some(known) = self.modules.get(&key)
+            && Stamp::of(&known.path).as_ref() == Some(&known.stamp)
+        {
+            return Ok(Arc::clone(&known.module));
+        }
+        let found = run::find(self.context, &job.module, &self.args.lookup.module_path);
+        let path = found.map_err(|failure| format!("{:#}", failure.error))?;
+        let missing = || format!("there is no module file `{}`", path.display());
+        let stamp = Stamp::of(&path).ok_or_else(missing)?;
+        let file = locate::read(&path).map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;
+        self.remembered += file.bytes.len();
+        if self.remembered > MAX_REMEMBERED {
+            self.modules.clear();
+            self.setups.clear();
+            self.remembered = file.bytes.len();
+        }
+        let module = Arc::new(Module::new(file, job.kind()?));
+        self.modules.insert(key, Known { path, stamp, module: Arc::clone(&module) });
+        Ok(module)
+    }
+
+    fn grants(&self, job: &Job, module: &Module) -> Result<(Policy, Limits), String> {
+        let (none, unlimited) = (FileRules::default(), LimitOverrides::default());
+        let rules = job.options.policy.as_ref().unwrap_or(&none);
+        let limits = job.options.limits.as_ref().unwrap_or(&unlimited);
+        let effective = self.settings.for_job(&job.name(), module.digest(), rules, limits);
+        effective.map(|effective| (effective.policy, effective.limits)).map_err(|error| format!("{error:#}"))
+    }
+}
+
+impl Host for JobHost<'_> {
+    fn resolve(&mut self, job: &Job) -> Result<Arc<Setup>, String> {
+        let module = self.module(job)?;
+        let own = job.options.policy.is_some() || job.options.limits.is_some() || self.settings.has_module_rules();
+        let granted = if own { Some(self.grants(job, &module)?) } else { None };
+        let (policy, limits) =
+            granted.as_ref().map_or((&self.policy, &self.limits), |(policy, limits)| (policy, limits));
+        let same = |setup: &&Arc<Setup>| {
+            Arc::ptr_eq(&setup.module, &module) && setup.limits == *limits && setup.policy == *policy
+        };
+        if let Some(setup) = self.setups.iter().find(same) {
+            return Ok(Arc::clone(setup));
+        }
+        let (policy, limits) = (policy.clone(), *limits);
+        let setup = Arc::new(Setup { module, kind: job.options.kind.clone(), policy, limits });
+        if self.setups.len() >= MAX_SETUPS {
+            self.setups.clear();
+        }
+        self.setups.push(Arc::clone(&setup));
+        Ok(setup)
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        let Some(bar) = &self.bar else { return };
+        if self.drawn.elapsed() < DRAW_EVERY {
+            return;
+        }
+        self.drawn = Instant::now();
+        bar.set_position(progress.bytes);
+        bar.set_message(format!("{} done, {} failed", progress.answered, progress.failed));
+    }
+}
+
+/// A bar over the bytes of a file, a spinner over a stream of unknown length; nothing when nobody looks.
+fn progress_bar() -> Option<ProgressBar> {
+    if !io::stderr().is_terminal() {
+        return None;
+    }
+    let length = rustix::fs::fstat(io::stdin()).ok().filter(|stat| stat.st_size > 0);
+    let bar = match length {
+        Some(stat) => ProgressBar::new(u64::try_from(stat.st_size).unwrap_or_default())
+            .with_style(style("{bar:30} {percent}% {msg} ({elapsed}, {eta} left)")),
+        None => ProgressBar::new_spinner().with_style(style("{spinner} {msg} ({elapsed})")),
+    };
+    Some(bar)
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// Is a worker of a batch, on standard input and output.
+pub(crate) fn worker(context: &crate::sandbox::cleanup::Cleanup) -> anyhow::Result<()> {
+    let serve = crate::batch::worker::serve(io::stdin().lock(), io::stdout().lock(), context.clone());
+    serve.context("failed to serve the batch")
+}

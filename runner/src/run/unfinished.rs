@@ -1,0 +1,73 @@
+//! Reports of runs that came to no verdict of their own: not begun, or cut off with the process they were in.
+
+use std::path::Path;
+
+use crate::contract::ModuleResult;
+use crate::run::report::{ModuleFacts, Report, Status};
+use crate::run::{Module, verdict};
+use crate::sandbox::invocation::{Confinement, LimitKind, Timing, Usage};
+use crate::sandbox::limits::Limits;
+use crate::sandbox::policy::Policy;
+
+impl Report {
+    /// Returns the report of a module of which nothing but the path is known.
+    #[must_use]
+    pub fn not_run(path: impl AsRef<Path>, message: &str) -> Self {
+        let module = ModuleFacts {
+            path: path.as_ref().display().to_string(),
+            kind: None,
+            reason: String::new(),
+            digest: String::new(),
+        };
+        Self {
+            module,
+            status: Status::Failed,
+            result: ModuleResult::runner_failure(message, None),
+            limit: None,
+            grants: Vec::new(),
+            denials: Vec::new(),
+            confinement: Confinement::default(),
+            usage: Usage::default(),
+            written: (0, 0),
+            timing: Timing::default(),
+            kept_files: None,
+            notes: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// Returns the report that a run begins with.
+    #[must_use]
+    pub fn of_module(module: &Module, policy: &Policy) -> Self {
+        let mut report = Self::not_run(module.path(), "the module was not started");
+        module.digest().clone_into(&mut report.module.digest);
+        report.grants = policy.grants();
+        if let Ok(detection) = module.detection() {
+            report.module.kind = Some(detection.kind);
+            report.module.reason.clone_from(&detection.reason);
+        }
+        report
+    }
+
+    /// Returns the report of a run whose process ended under it.
+    #[must_use]
+    pub fn crashed(module: &Module, policy: &Policy, message: &str) -> Self {
+        let result = ModuleResult::runner_failure(message, None);
+        Self { status: Status::Crashed, result, ..Self::of_module(module, policy) }
+    }
+
+    /// Returns the report of a run whose process was killed because it did not end at its wall-clock limit.
+    #[must_use]
+    pub fn late(module: &Module, policy: &Policy, limits: &Limits) -> Self {
+        let hit = limits.hit(LimitKind::Wall);
+        let result = ModuleResult::runner_failure(&verdict::limit_message(hit), None);
+        Self { status: Status::Limit, result, limit: Some(hit), ..Self::of_module(module, policy) }
+    }
+
+    /// Returns the report of a run that was not begun because whoever asked for it was told to stop.
+    #[must_use]
+    pub fn cancelled(module: &Module, policy: &Policy) -> Self {
+        let result = ModuleResult::runner_failure("the job was not begun: modbox was told to stop", None);
+        Self { status: Status::Cancelled, result, ..Self::of_module(module, policy) }
+    }
+}
