@@ -20,6 +20,7 @@ mod wasm_limits;
 mod native_sandbox;
 // Building guest crates and making projects, with real cargo.
 mod authoring;
+mod batch;
 
 // Files that are no modules, or try to be what they are not.
 mod hostile_modules;

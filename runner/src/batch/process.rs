@@ -3,10 +3,13 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
 
 use crate::batch::frame::{self, Incoming};
 use crate::batch::setup::{Greeting, Setup, Surroundings};
@@ -19,7 +22,7 @@ const GRACE: Duration = Duration::from_millis(200);
 /// How long a worker may take to start, beside compiling.
 const START_PATIENCE: Duration = Duration::from_secs(20);
 
-/// How often a worker that closed its output is asked whether it has ended.
+/// How often a worker that is ending is looked at.
 const REAP_TRIES: u32 = 50;
 
 const REAP_PAUSE: Duration = Duration::from_millis(2);
@@ -80,6 +83,8 @@ impl Worker {
         #[expect(clippy::disallowed_methods, reason = "the one place that starts workers")]
         let mut command = Command::new(program);
         command.arg(worker::WORD).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped());
+        // What a terminal sends to stop the batch is not for its workers: they finish.
+        command.process_group(0);
         let mut child = command.spawn()?;
         let missing = || io::Error::other("a worker without streams");
         let input = child.stdin.take().ok_or_else(missing)?;
@@ -194,13 +199,7 @@ impl Worker {
 
     /// Waits for one that is ending by itself, and returns how it ended. Whoever only closed its output is killed.
     pub(super) fn reap(&mut self) -> Option<ExitStatus> {
-        for _ in 0..REAP_TRIES {
-            if let Ok(Some(status)) = lock(&self.child).try_wait() {
-                return Some(status);
-            }
-            std::thread::sleep(REAP_PAUSE);
-        }
-        None
+        ended(&mut lock(&self.child), REAP_TRIES)
     }
 
     pub(super) fn wants_to_write(&self) -> bool {
@@ -220,9 +219,27 @@ fn lock(child: &Mutex<Child>) -> std::sync::MutexGuard<'_, Child> {
     child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Ends a worker. It is asked first, so that it removes what its run left on the disk.
 fn kill(child: &Mutex<Child>) {
     let mut child = lock(child);
+    if let Ok(None) = child.try_wait() {
+        // It was not waited for yet, so the number is still its own.
+        let _ = rustix::process::kill_process(Pid::from_child(&child), Signal::TERM);
+        if ended(&mut child, REAP_TRIES).is_some() {
+            return;
+        }
+    }
     // Neither fails but for a process that is gone already.
     drop(child.kill());
     drop(child.wait());
+}
+
+fn ended(child: &mut Child, tries: u32) -> Option<ExitStatus> {
+    for _ in 0..tries {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        std::thread::sleep(REAP_PAUSE);
+    }
+    None
 }

@@ -1,0 +1,236 @@
+//! `modbox batch`: every line is answered once, whatever happens to its job, and to the others nothing happens.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use serde_json::{Value, json};
+
+use crate::support::{Modbox, Ran, TestDir, guest, wait_for};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn batch(dir: &TestDir, jobs: &[Value]) -> Modbox {
+    let lines: String = jobs.iter().map(|job| format!("{job}\n")).collect();
+    Modbox::new(dir).arg("batch").stdin(lines)
+}
+
+/// The reports, by id.
+#[track_caller]
+fn reports(ran: &Ran) -> BTreeMap<String, Value> {
+    let lines = ran.stdout_text();
+    let mut reports = BTreeMap::new();
+    for line in lines.lines() {
+        let report: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let id = report["id"].to_string();
+        assert!(reports.insert(id.clone(), report).is_none(), "{id} was answered twice: {ran}");
+    }
+    reports
+}
+
+fn hello(id: impl Into<Value>) -> Value {
+    let id: Value = id.into();
+    json!({"id": id, "module": guest("hello"), "args": {"name": id.to_string()}})
+}
+
+#[test]
+fn every_line_is_answered_whatever_it_is() {
+    let dir = TestDir::new();
+    dir.write("library/broken.wasm", b"\0asm\x0d\0\x01\0broken");
+    let good = hello("good");
+    let bytes = [
+        format!("{good}\n\nnonsense\n").into_bytes(),
+        b"{\"id\": \"bytes\", \"module\": \"\xff\"}\n".to_vec(),
+        format!("{}\n", json!({"id": "missing", "module": "nowhere"})).into_bytes(),
+        format!("{}\n", json!({"id": "broken", "module": "broken"})).into_bytes(),
+        format!("{}\n", json!({"id": "unknown", "module": "broken", "cheque": true})).into_bytes(),
+        format!("{}\n", json!({"id": {"a": [1, null]}, "module": guest("end"), "args": {"how": "exit"}})).into_bytes(),
+        // The last line has no end.
+        hello("last").to_string().into_bytes(),
+    ]
+    .concat();
+    let ran = Modbox::new(&dir).arg("batch").stdin(bytes).run().exits_with(1);
+    let lines: Vec<Value> = ran.stdout_text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 8, "{ran}");
+    let find = |id: Value| lines.iter().find(|report| report["id"] == id).unwrap_or_else(|| panic!("no {id}: {ran}"));
+    assert_eq!(find("good".into())["result"]["greeting"], "hello \"good\"");
+    assert_eq!(find("last".into())["status"], "ok");
+    for (id, expect) in [("missing", "there is no module"), ("broken", "failed to"), ("unknown", "cheque")] {
+        let report = find(id.into());
+        assert_eq!((&report["status"], &report["result"]["failed"]), (&json!("failed"), &json!(true)), "{ran}");
+        assert!(report["result"]["msg"].as_str().unwrap().contains(expect), "{report}");
+    }
+    let broken_lines: Vec<_> = lines.iter().filter(|report| report["id"].is_null()).map(|r| &r["line"]).collect();
+    assert_eq!(broken_lines, [3, 4], "{ran}");
+    find(json!({"a": [1, null]}));
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn reports_come_in_the_order_of_the_jobs_when_asked_to() {
+    let dir = TestDir::new();
+    let mut jobs = vec![json!({"id": 0, "module": guest("sleep"), "limits": {"timeout": "300ms"}})];
+    jobs.extend((1..200).map(hello));
+    let ran = batch(&dir, &jobs).args(["--ordered", "--jobs", "3"]).run().exits_with(1);
+    let ids: Vec<u64> = ran
+        .stdout_text()
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_u64().unwrap())
+        .collect();
+    assert_eq!(ids, (0..200).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_job_that_hangs_ends_alone() {
+    let dir = TestDir::new();
+    let slow = |id: &str, module: &str| json!({"id": id, "module": guest(module), "limits": {"timeout": "400ms"}});
+    let jobs: Vec<Value> =
+        [slow("asleep", "sleep"), slow("spinning", "spin")].into_iter().chain((0..40).map(hello)).collect();
+    let ran = batch(&dir, &jobs).args(["--jobs", "2"]).run().exits_with(1);
+    let reports = reports(&ran);
+    assert_eq!(reports.len(), 42, "{ran}");
+    for (id, report) in reports {
+        let expect = if id.starts_with('"') { "limit" } else { "ok" };
+        assert_eq!(report["status"], expect, "{report}");
+    }
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn grants_and_limits_of_a_job_are_its_own() {
+    let dir = TestDir::new();
+    dir.write("data/file", "host");
+    let path = dir.join("data/file");
+    let read =
+        |id: u32| json!({"id": id, "module": guest("files"), "args": {"op": "read", "path": path, "expect": "ok"}});
+    let mut granted = read(1);
+    granted["policy"] = json!({"allow": {"read": [dir.join("data")]}});
+    let ran = batch(&dir, &[read(0), granted, read(2)]).args(["--jobs", "1"]).run().exits_with(1);
+    let reports = reports(&ran);
+    assert_eq!(reports["1"]["status"], "ok", "{ran}");
+    assert_eq!(reports["1"]["grants"][0]["source"], "job", "{ran}");
+    for id in ["0", "2"] {
+        assert_eq!(reports[id]["status"], "failed", "{ran}");
+        assert_eq!(reports[id]["grants"], json!([]), "{ran}");
+    }
+}
+
+#[test]
+fn native_modules_run_where_they_are_allowed_to() {
+    let dir = TestDir::new();
+    let module = dir.write_executable("native", "#!/bin/sh\n# WANT_JSON\necho '{\"changed\": true}'\n");
+    let job = json!({"id": 1, "module": module});
+    let denied = batch(&dir, std::slice::from_ref(&job)).run().exits_with(1);
+    assert_eq!(reports(&denied)["1"]["status"], "denied");
+    let allowed = batch(&dir, &[job]).arg("--allow-all").run().exits_with(0);
+    assert_eq!(reports(&allowed)["1"]["status"], "changed");
+    dir.assert_nothing_left();
+}
+
+/// The children of a process.
+fn children(parent: Pid) -> Vec<Pid> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        let pid = stat.split(' ').next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
+        let ppid = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)?.parse().ok());
+        if ppid == Some(parent.as_raw_nonzero().get()) {
+            found.extend(pid);
+        }
+    }
+    found
+}
+
+#[track_caller]
+fn wait_for_file(path: &Path) {
+    assert!(wait_for(PATIENCE, || path.exists()), "{} did not appear", path.display());
+}
+
+/// A job that says that it runs, and then sleeps.
+fn sleeper(dir: &TestDir, id: &str, seconds: u64) -> Value {
+    let started = dir.join("granted").join(id);
+    json!({"id": id, "module": guest("sleep"), "args": {"started": started, "seconds": seconds}})
+}
+
+#[test]
+fn a_worker_that_is_killed_is_replaced() {
+    let dir = TestDir::new();
+    dir.mkdir("granted");
+    let mut jobs = vec![sleeper(&dir, "victim", 3600)];
+    jobs.extend((0..5).map(|id| json!({"id": id, "module": guest("sleep"), "args": {"seconds": 0}})));
+    let running = batch(&dir, &jobs).args(["--jobs", "1", "--allow-write", "granted"]).patience(PATIENCE).spawn();
+    wait_for_file(&dir.join("granted/victim"));
+    for worker in children(running.pid()) {
+        rustix::process::kill_process(worker, Signal::KILL).unwrap();
+    }
+    let ran = running.wait().exits_with(1);
+    let reports = reports(&ran);
+    assert_eq!(reports["\"victim\""]["status"], "crashed", "{ran}");
+    assert!((0..5).all(|id| reports[&id.to_string()]["status"] == "ok"), "{ran}");
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn a_signal_lets_running_jobs_finish_and_says_what_did_not() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let dir = TestDir::new();
+        dir.mkdir("granted");
+        let mut jobs = vec![sleeper(&dir, "runs", 1)];
+        jobs.extend((0..50).map(hello));
+        let running = batch(&dir, &jobs).args(["--jobs", "1", "--allow-write", "granted"]).patience(PATIENCE).spawn();
+        wait_for_file(&dir.join("granted/runs"));
+        running.signal(signal);
+        let ran = running.wait().dies_of(signal).says("50 were read and not begun");
+        let reports = reports(&ran);
+        assert_eq!(reports["\"runs\""]["status"], "ok", "{ran}");
+        assert!((0..50).all(|id| reports[&id.to_string()]["status"] == "cancelled"), "{ran}");
+        dir.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let dir = TestDir::new();
+    dir.mkdir("granted");
+    let running =
+        batch(&dir, &[sleeper(&dir, "runs", 3600)]).args(["--allow-write", "granted"]).patience(PATIENCE).spawn();
+    wait_for_file(&dir.join("granted/runs"));
+    running.signal(Signal::TERM);
+    // The first one has to be taken before the second can be one.
+    std::thread::sleep(Duration::from_millis(200));
+    running.signal(Signal::TERM);
+    running.wait().dies_of(Signal::TERM);
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn a_killed_batch_leaves_no_worker() {
+    let dir = TestDir::new();
+    dir.mkdir("granted");
+    let running =
+        batch(&dir, &[sleeper(&dir, "runs", 3600)]).args(["--allow-write", "granted"]).patience(PATIENCE).spawn();
+    wait_for_file(&dir.join("granted/runs"));
+    let workers = children(running.pid());
+    assert!(!workers.is_empty());
+    running.signal(Signal::KILL);
+    running.wait().dies_of(Signal::KILL);
+    let gone = |pid: &Pid| rustix::process::test_kill_process(*pid).is_err();
+    assert!(wait_for(PATIENCE, || workers.iter().all(gone)));
+    // What only SIGKILL can leave, the next run sweeps.
+    batch(&dir, &[hello(1)]).run().exits_with(0);
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn a_reader_that_went_away_ends_the_batch() {
+    let dir = TestDir::new();
+    let jobs: String = (0..2000).map(|id| format!("{}\n", hello(id))).collect();
+    let jobs = dir.write("jobs.jsonl", jobs);
+    let script = format!("\"$0\" batch < '{}' | head -n 1", jobs.display());
+    let ran =
+        Modbox::of("/bin/sh".as_ref(), &dir).args(["-c", &script, env!("CARGO_BIN_EXE_modbox")]).run().exits_with(0);
+    assert_eq!(ran.stdout_text().lines().count(), 1);
+    dir.assert_nothing_left();
+}
