@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -41,6 +42,51 @@ fn run_with(modbox: Modbox) -> Value {
 #[track_caller]
 fn assert_compiled(report: &Value, compiled: bool) {
     assert_eq!(report["timing"]["compile_us"].as_u64().unwrap() > 0, compiled, "{report}");
+}
+
+#[test]
+fn pruning_removes_what_was_not_used_for_longest() {
+    let dir = TestDir::new();
+    run(&dir);
+    let small = entry(&dir);
+    let old = SystemTime::now() - Duration::from_hours(10);
+    fs::File::open(&small).unwrap().set_times(fs::FileTimes::new().set_accessed(old).set_modified(old)).unwrap();
+    Modbox::run_module(&dir, guest("hello")).own_cache(&dir).run().exits_with(0);
+    let sizes: u64 = entries(&dir).iter().map(|path| path.metadata().unwrap().len()).sum();
+    let prune = |size: u64| {
+        let prune = ["cache".to_owned(), "prune".to_owned(), "--max-size".to_owned(), size.to_string()];
+        Modbox::new(&dir).own_cache(&dir).args(prune).run().exits_with(0)
+    };
+    assert!(prune(sizes).stdout_text().starts_with("removed 0 files"));
+    assert_eq!(entries(&dir).len(), 2);
+    assert!(prune(sizes - 1).stdout_text().starts_with("removed 1 files"));
+    assert!(!small.exists() && entries(&dir).len() == 1);
+    assert_compiled(&run(&dir), true);
+    prune(1);
+    assert_eq!(entries(&dir).len(), 0);
+}
+
+#[test]
+fn a_full_disk_costs_time_only() {
+    let dir = TestDir::new();
+    let cache = dir.mkdir("home/.cache");
+    // A disk of its own, too small for the compiled code.
+    let script = "mount -t tmpfs -o size=64k,mode=700 tmpfs \"$2\" && \"$0\" run \"$1\" name=x --output report \
+                  && ls -A \"$2\"/modbox/compiled >&2";
+    let spaces = if rustix::process::geteuid().is_root() { "-m" } else { "-rm" };
+    let ran = Modbox::of(Path::new("unshare"), &dir)
+        .own_cache(&dir)
+        .args([spaces, "sh", "-c", script, env!("CARGO_BIN_EXE_modbox")])
+        .arg(guest("hello"))
+        .arg(&cache)
+        .run()
+        .exits_with(0);
+    let report = ran.json();
+    assert_eq!(report["result"]["greeting"], "hello x", "{ran}");
+    assert_compiled(&report, true);
+    assert!(report["notes"].to_string().contains("No space left"), "{ran}");
+    assert_eq!(ran.stderr_text().split_whitespace().collect::<Vec<_>>(), ["key", "lock"], "nothing half-written stays");
+    dir.assert_nothing_left();
 }
 
 /// Removes the right to write, which holds for everyone but root, and gives it back.
@@ -210,11 +256,12 @@ fn a_link_in_the_place_of_an_entry_is_not_written_through() {
 fn many_first_runs_at_once_leave_one_whole_entry() {
     let dir = TestDir::new();
     let module = guest("hello");
-    let start = || Modbox::run_module(&dir, &module).own_cache(&dir).args(["name=x", "n=1"]).spawn();
+    let start = || Modbox::run_module(&dir, &module).own_cache(&dir).args(["name=x", "n=1"]).report().spawn();
     let running: Vec<_> = (0..8).map(|_| start()).collect();
-    for run in running {
-        assert_eq!(run.wait().exits_with(0).json()["greeting"], "hello x");
-    }
+    let reports: Vec<Value> = running.into_iter().map(|run| run.wait().exits_with(0).json()).collect();
+    assert!(reports.iter().all(|report| report["result"]["greeting"] == "hello x"), "{reports:?}");
+    let compiled = reports.iter().filter(|report| report["timing"]["compile_us"] != 0).count();
+    assert_eq!(compiled, 1, "one compiles, the others wait for it: {reports:?}");
     entry(&dir);
     dir.assert_nothing_left();
 }

@@ -15,6 +15,10 @@ mod wasm_files;
 mod policy;
 // A guest ends at its limits, also inside host calls.
 mod wasm_limits;
+// The guard around the file system: file grants, hostile surroundings, quotas and denials.
+mod wasm_guard;
+mod wasm_guard_hostile;
+mod wasm_guard_limits;
 
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;
@@ -38,8 +42,15 @@ mod oracle_playbook;
 // The example modules do what ansible-core's modules of the same names do.
 mod modules;
 
+// Compiling is bounded, happens without authority, and survives every damaged module.
+mod compile;
 // Compiled code is kept, checked and thrown away.
 mod cache;
+// A line for every run, and no run without one.
+mod audit;
+mod audit_batch;
+// What modbox says of its own work, when asked.
+mod logs;
 // Signals leave nothing behind.
 mod signals;
 

@@ -3,6 +3,7 @@
 //! `cli/policy.txt` and `cli/requests.txt` have what is printed about policies.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
@@ -100,4 +101,76 @@ fn a_policy_file_sets_every_limit() {
     let ran = run(&dir, "ping", &["--policy", "policy.yaml"]).exits_with(5);
     assert_eq!(ran.json()["limit"], json!({"kind": "stdout", "allowed": 16, "unit": "bytes"}));
     run(&dir, "ping", &["--policy", "policy.yaml", "--max-output", "4KiB"]).exits_with(0);
+}
+
+#[test]
+fn a_file_that_is_named_can_be_changed_without_any_switch() {
+    let dir = TestDir::new();
+    dir.write("data/file", "one\n");
+    dir.write("data/other", "other\n");
+    let ran = run(&dir, "lineinfile", &["path=data/file", "line=two"]).exits_with(0);
+    assert_eq!(grants(&dir, &ran), ["write %/data/file (argument path)"]);
+    assert_eq!(ran.json()["status"], "changed", "{ran}");
+    assert_eq!(fs::read_to_string(dir.join("data/file")).unwrap(), "one\ntwo\n");
+    let names: Vec<_> = fs::read_dir(dir.join("data")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+}
+
+#[test]
+fn a_file_that_is_not_there_yet_can_be_made_by_name() {
+    let dir = TestDir::new();
+    dir.mkdir("data");
+    let dest = format!("dest={}", dir.join("data/new").display());
+    let ran = run(&dir, "copy", &[&dest, "content=new"]).exits_with(0);
+    assert_eq!(grants(&dir, &ran), ["write %/data/new (argument dest)"]);
+    assert_eq!(fs::read_to_string(dir.join("data/new")).unwrap(), "new");
+    // A directory that is missing grants nothing, and the module fails by itself.
+    let missing = run(&dir, "copy", &[&dest.replace("data", "no/such"), "content=new"]).exits_with(1);
+    assert_eq!(grants(&dir, &missing), Vec::<String>::new());
+    assert!(missing.json()["notes"][0].as_str().unwrap().contains("grants nothing"), "{missing}");
+    let absent = run(&dir, "stat", &["path=no/such/file"]).exits_with(0);
+    assert_eq!(absent.json()["result"]["stat"]["exists"], false, "{absent}");
+    let absent = run(&dir, "stat", &["path=data/missing"]).exits_with(0);
+    assert_eq!(absent.json()["result"]["stat"]["exists"], false, "{absent}");
+}
+
+#[test]
+fn a_source_is_read_and_a_destination_is_written() {
+    let dir = TestDir::new();
+    dir.write("src", "contents");
+    dir.write("dest", "old");
+    let ran = run(&dir, "copy", &["src=src", "dest=~/../dest"]).exits_with(0);
+    assert_eq!(grants(&dir, &ran), ["read %/src (argument src)", "write %/dest (argument dest)"]);
+    assert_eq!(fs::read_to_string(dir.join("dest")).unwrap(), "contents");
+}
+
+#[test]
+fn a_link_that_is_named_shows_what_it_leads_to() {
+    let dir = TestDir::new();
+    dir.write("target", "contents");
+    symlink("target", dir.join("link")).unwrap();
+    let ran = run(&dir, "stat", &["path=link"]).exits_with(0);
+    assert_eq!(grants(&dir, &ran), ["read %/target::%/link (argument path)"]);
+    assert_eq!(ran.json()["result"]["stat"]["size"], 8);
+    run(&dir, "lineinfile", &["path=link", "line=more"]).exits_with(0);
+    assert_eq!(fs::read_to_string(dir.join("target")).unwrap(), "contents\nmore\n");
+}
+
+#[test]
+fn a_file_in_the_hosts_tmp_can_be_named() {
+    let dir = TestDir::new();
+    let file = tempfile::NamedTempFile::new_in("/tmp").unwrap();
+    let path = file.path().display().to_string();
+    run(&dir, "lineinfile", &[&format!("path={path}"), "line=one"]).exits_with(0);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
+}
+
+#[test]
+fn arguments_of_ansible_designate_too() {
+    let dir = TestDir::new();
+    dir.write("file", "one\n");
+    dir.write("args", r#"{"path": "file", "line": "two", "_ansible_check_mode": false}"#);
+    let component = module("lineinfile");
+    Modbox::new(&dir).args([component.to_str().unwrap(), "args"]).run().exits_with(0);
+    assert_eq!(fs::read_to_string(dir.join("file")).unwrap(), "one\ntwo\n");
 }

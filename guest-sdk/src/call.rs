@@ -5,8 +5,8 @@ use modbox_argument_spec::{Environment, ErrorKind, Metadata, Validated};
 use modbox_python_json::{Dict, Value, from_value};
 use serde::de::DeserializeOwned;
 
+use crate::Secrets;
 use crate::internal_args::InternalArgs;
-use crate::mask::Secrets;
 use crate::module::{Deprecation, Module};
 use crate::result::{Diff, Exit, Failure};
 

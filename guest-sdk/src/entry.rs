@@ -10,8 +10,8 @@ use modbox_argument_spec::Metadata;
 use modbox_python_json::{Dict, Value, decode, encode};
 use serde::de::DeserializeOwned;
 
+use crate::Secrets;
 use crate::call::{Finished, ProcessEnvironment, call};
-use crate::mask::Secrets;
 use crate::module::Module;
 use crate::result::{Exit, Failure};
 

@@ -43,16 +43,14 @@ mod call;
 mod entry;
 pub mod fs;
 mod internal_args;
-mod mask;
 mod module;
 mod result;
 
 pub use call::{Finished, ProcessEnvironment, call};
 pub use entry::{MAX_ARGS_BYTES, start};
 pub use internal_args::InternalArgs;
-pub use mask::Secrets;
 pub use modbox_argument_spec as argument_spec;
-pub use modbox_argument_spec::Metadata;
+pub use modbox_argument_spec::{Metadata, Secrets};
 pub use modbox_python_json as json;
 pub use modbox_python_json::{Dict, Value};
 pub use module::{Deprecation, Module};

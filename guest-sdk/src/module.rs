@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use modbox_python_json::{Dict, Value};
 
+use crate::Secrets;
 use crate::internal_args::InternalArgs;
-use crate::mask::Secrets;
 
 /// The run that a module's function is in.
 #[derive(Debug, Clone)]

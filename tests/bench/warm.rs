@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 
 use modbox::contract::{Dict, InternalArgs};
 use modbox::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
-use modbox::sandbox::cleanup::Cleanup;
 use modbox::sandbox::limits::Limits;
 use modbox::sandbox::policy::Policy;
 use modbox::sandbox::wasm::{CompileCache, Instances};
@@ -83,12 +82,7 @@ fn run(runner: &Runner, module: &Module) {
 fn runner(dir: &Path, instances: Instances) -> Runner {
     Runner::new(RunnerConfig {
         cache: Some(CompileCache::new(dir.join("cache"))),
-        temp_dir: "/dev/shm".into(),
-        directory: dir.to_owned(),
-        environment: Vec::new(),
-        cleanup: Cleanup::default(),
         instances,
-        watched: false,
-        on_compile: None,
+        ..RunnerConfig::new(dir.to_owned())
     })
 }

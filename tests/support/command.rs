@@ -152,14 +152,14 @@ impl Modbox {
 }
 
 impl Running {
-    /// Returns its process.
-    pub(crate) fn pid(&self) -> Pid {
-        self.pid
-    }
-
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         rustix::process::kill_process(self.pid, signal).unwrap();
+    }
+
+    /// Returns the process's number.
+    pub(crate) fn pid(&self) -> Pid {
+        self.pid
     }
 
     /// Returns how long it has been running.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use modbox_python_json::Value;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
+use crate::batch::audit;
 use crate::batch::job::{Job, JobError};
 use crate::batch::lines::{Line, Lines};
 use crate::batch::output::Output;
@@ -17,6 +18,7 @@ use crate::batch::process::{Heard, Pending, Worker};
 use crate::batch::report;
 use crate::batch::setup::{Setup, Surroundings};
 use crate::run::Report;
+use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;
 
 /// Jobs that were read and wait for a worker.
@@ -88,6 +90,8 @@ pub struct Summary {
     pub cancelled: u64,
     /// It was told to stop.
     pub stopped: bool,
+    /// Jobs that ran and are missing in an audit file.
+    pub unaudited: u64,
 }
 
 /// Why a batch cannot go on.
@@ -166,7 +170,8 @@ impl<'a, W: Write> Batch<'a, W> {
                     self.queued_bytes += pending.line.len();
                     self.queue.push_back(pending);
                 }
-                Err((id, line, path, message)) => {
+                Err(refused) => {
+                    let (id, line, path, message) = *refused;
                     let report = Report::not_run(path, &message);
                     self.answer(number, &report::line(id, Some(line), &report), true)?;
                 }
@@ -175,16 +180,17 @@ impl<'a, W: Write> Batch<'a, W> {
         Ok(())
     }
 
-    fn prepare(&mut self, number: u64, line: Line) -> Result<Pending, (Value, u64, PathBuf, String)> {
+    fn prepare(&mut self, number: u64, line: Line) -> Result<Pending, Box<(Value, u64, PathBuf, String)>> {
         let at = line.number;
         let Some(text) = line.text else {
-            return Err((Value::Null, at, PathBuf::new(), format!("line {at} is too long for a job")));
+            return Err(Box::new((Value::Null, at, PathBuf::new(), format!("line {at} is too long for a job"))));
         };
-        let job = Job::parse(&text)
-            .map_err(|JobError { id, message }| (id, at, PathBuf::new(), format!("line {at} is no job: {message}")))?;
+        let job = Job::parse(&text).map_err(|JobError { id, message }| {
+            Box::new((id, at, PathBuf::new(), format!("line {at} is no job: {message}")))
+        })?;
         match job.kind().and_then(|_| self.host.resolve(&job)) {
-            Ok(setup) => Ok(Pending { number, id: job.id, line: text, setup }),
-            Err(message) => Err((job.id, at, job.module, message)),
+            Ok(setup) => Ok(Pending { number, id: job.id, line: text, setup, audit: None }),
+            Err(message) => Err(Box::new((job.id, at, job.module, message))),
         }
     }
 
@@ -201,9 +207,15 @@ impl<'a, W: Write> Batch<'a, W> {
                 at += 1;
                 continue;
             };
-            if let Some(job) = self.queue.remove(at) {
+            if let Some(mut job) = self.queue.remove(at) {
                 self.queued_bytes -= job.line.len();
-                self.workers[worker].send(job);
+                match audit::start(&mut job, &self.config.cleanup) {
+                    Ok(()) => self.workers[worker].send(job),
+                    Err(error) => {
+                        let report = Report::not_run(job.setup.module.path(), &chain(&error));
+                        self.answer(job.number, &report::line(job.id, None, &report), true)?;
+                    }
+                }
             }
         }
         for worker in self.workers.iter_mut().filter(|worker| worker.wants_to_write()) {
@@ -289,13 +301,13 @@ impl<'a, W: Write> Batch<'a, W> {
             if worker.wants_to_write() {
                 worker.flush();
             }
-            if let Heard::Gone = worker.listen(|job, line| answers.push((job.number, line.to_vec()))) {
+            if let Heard::Gone = worker.listen(|job, line| answers.push((job, line.to_vec()))) {
                 gone.push(at);
             }
         }
-        for (number, answer) in answers {
+        for (job, answer) in answers {
             if let Some((success, line)) = report::read_answer(&answer) {
-                self.answer(number, line, !success)?;
+                self.answer_audited(job, line, !success)?;
             }
         }
         for at in gone.into_iter().rev() {
@@ -333,8 +345,8 @@ impl<'a, W: Write> Batch<'a, W> {
             self.queue.push_front(job);
         }
         let Some(ran) = ran else { return Ok(()) };
-        let line = report::line(ran.id, None, &report(&setup));
-        self.answer(ran.number, &line, true)?;
+        let line = report::line(ran.id.clone(), None, &report(&setup));
+        self.answer_audited(ran, &line, true)?;
         if self.summary.stopped { self.cancel_queue() } else { Ok(()) }
     }
 
@@ -346,7 +358,8 @@ impl<'a, W: Write> Batch<'a, W> {
             self.summary.progress.read += 1;
             match self.prepare(number, line) {
                 Ok(pending) => self.cancel(pending)?,
-                Err((id, line, path, message)) => {
+                Err(refused) => {
+                    let (id, line, path, message) = *refused;
                     let report = Report::not_run(path, &message);
                     self.answer(number, &report::line(id, Some(line), &report), true)?;
                 }
@@ -367,7 +380,15 @@ impl<'a, W: Write> Batch<'a, W> {
     fn cancel(&mut self, job: Pending) -> Result<(), BatchError> {
         self.summary.cancelled += 1;
         let report = Report::cancelled(&job.setup.module, &job.setup.policy);
-        self.answer(job.number, &report::line(job.id, None, &report), true)
+        let line = report::line(job.id.clone(), None, &report);
+        self.answer_audited(job, &line, true)
+    }
+
+    /// Answers a job that may have a line in the audit log. One without its line is a failed one.
+    fn answer_audited(&mut self, job: Pending, line: &[u8], failed: bool) -> Result<(), BatchError> {
+        let audited = audit::finish(job.audit, line);
+        self.summary.unaudited += u64::from(audited.is_err());
+        self.answer(job.number, line, failed || audited.is_err())
     }
 
     fn answer(&mut self, number: u64, line: &[u8], failed: bool) -> Result<(), BatchError> {

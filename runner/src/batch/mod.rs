@@ -8,6 +8,7 @@
 //! Whatever happens to a job, its line is answered by exactly one report. Nothing grows with the number of jobs: lines
 //! are read only while the queue has room.
 
+mod audit;
 mod dispatch;
 mod frame;
 mod job;

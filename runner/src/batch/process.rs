@@ -14,6 +14,7 @@ use rustix::process::{Pid, Signal};
 use crate::batch::frame::{self, Incoming};
 use crate::batch::setup::{Greeting, Setup, Surroundings};
 use crate::batch::worker;
+use crate::run::audit::PendingRecord;
 use crate::sandbox::cleanup::{Cleanup, UndoGuard};
 
 /// How long beyond its limits a job may take until its worker is killed: the worker itself ends it well before.
@@ -38,6 +39,8 @@ pub(super) struct Pending {
     pub(super) id: modbox_python_json::Value,
     pub(super) line: Vec<u8>,
     pub(super) setup: Arc<Setup>,
+    /// The line that it leaves in the audit log, once it was sent to a worker.
+    pub(super) audit: Option<PendingRecord>,
 }
 
 /// A running worker.

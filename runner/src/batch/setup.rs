@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::run::Module;
+use crate::run::audit::AuditLog;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
 
@@ -34,6 +35,8 @@ pub struct Setup {
     pub policy: Policy,
     /// How much it may use.
     pub limits: Limits,
+    /// Where each run leaves a line.
+    pub audit: Option<Arc<AuditLog>>,
 }
 
 impl Setup {

@@ -13,6 +13,7 @@ use crate::batch::report;
 use crate::batch::setup::Greeting;
 use crate::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
 use crate::sandbox::cleanup::Cleanup;
+use crate::sandbox::native;
 use crate::sandbox::wasm::{CompileCache, Instances};
 
 /// The word by which a batch starts a worker.
@@ -38,6 +39,7 @@ pub fn serve(mut input: impl Read, mut output: impl Write, cleanup: Cleanup) -> 
         directory: surroundings.directory,
         environment: surroundings.environment,
         cleanup,
+        worker: Some(native::THIS_BINARY.into()),
         instances: Instances::Pooled,
         // The batch watches this process.
         watched: false,

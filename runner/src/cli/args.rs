@@ -14,6 +14,8 @@ use crate::sandbox::policy::{Designated, parse_count, parse_duration, parse_size
 #[derive(Debug, Parser)]
 #[command(name = "modbox", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -47,6 +49,36 @@ pub(crate) enum Command {
     },
     /// Print the manual page.
     Man,
+}
+
+/// What modbox says of its own work.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Logs")]
+pub(crate) struct LogArgs {
+    /// Say on stderr what is done, in this detail.
+    #[arg(long, value_enum, value_name = "LEVEL", global = true)]
+    pub(crate) log: Option<LogLevel>,
+    /// How that is written.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", global = true)]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How much is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// How logs are written: for people, or one JSON object an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
 }
 
 /// How a result leaves.
@@ -172,6 +204,9 @@ pub(crate) struct GrantArgs {
     /// Grant everything that you can reach: for a module that you trust as yourself.
     #[arg(long)]
     pub(crate) allow_all: bool,
+    /// Append a JSON line about the run to a file; a run that cannot be audited does not start. Repeatable.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) audit: Vec<PathBuf>,
     /// Add the grants and limits of a policy file. Repeatable.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Vec<PathBuf>,
@@ -207,13 +242,13 @@ pub(crate) struct LimitArgs {
     /// Processes of a native module at a time [default: 64].
     #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     pub(crate) max_processes: Option<u64>,
-    /// Bytes of a module that is to be compiled [default: 64MiB].
+    /// Bytes of a wasm module that is to be compiled [default: 64MiB].
     #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true)]
     pub(crate) max_module: Option<u64>,
-    /// Processor time for compiling [default: 1m].
+    /// Processor time for compiling a module [default: 1m].
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_negative_numbers = true)]
     pub(crate) compile_time: Option<Duration>,
-    /// Memory for compiling [default: 2GiB].
+    /// Memory for compiling a module [default: 2GiB].
     #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true)]
     pub(crate) compile_memory: Option<u64>,
 }
@@ -301,6 +336,12 @@ pub(crate) struct CacheArgs {
 pub(crate) enum CacheCommand {
     /// List the compiled modules, the newest first.
     List,
+    /// Remove those that were not used for the longest time, until the rest fits.
+    Prune {
+        /// Bytes that may stay. A run that compiles keeps the cache below 1GiB by itself.
+        #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1GiB", allow_negative_numbers = true)]
+        max_size: u64,
+    },
     /// Remove them all.
     Clear,
 }

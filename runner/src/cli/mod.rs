@@ -1,9 +1,12 @@
 //! The only place that reads the command line and the environment, prints, and decides the exit status.
 
 mod args;
+mod audit;
+mod clean;
 mod commands;
 mod environment;
 mod exit;
+mod logging;
 mod output;
 mod settings;
 mod signals;
@@ -22,6 +25,7 @@ use self::signals::SignalWatch;
 use crate::batch::worker;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::native::launcher;
+use crate::sandbox::wasm;
 
 /// What every command is given.
 #[derive(Debug)]
@@ -37,6 +41,9 @@ pub fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
     if argv.get(1).is_some_and(|word| word == launcher::WORD) {
         return launcher::main();
+    }
+    if argv.get(1).is_some_and(|word| word == wasm::COMPILE_WORKER) {
+        return wasm::worker_main(&argv[2..]);
     }
     let cleanup = Cleanup::default();
     let ended = start(&argv, &cleanup).unwrap_or_else(|failure| {
@@ -72,6 +79,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
         Err(error) => return explain(argv, error),
     };
     let cli = Cli::from_arg_matches(&matches).or_usage()?;
+    logging::start(&cli.log);
     match cli.command {
         Command::Run(args) => {
             let order = matches.subcommand_matches("run").map(commands::run::argument_order).unwrap_or_default();
@@ -101,8 +109,7 @@ fn explain(argv: &[OsString], mut error: clap::Error) -> Result<ExitStatus, Fail
         let tip = format!("to run a module, use `modbox run {}`", output::clean(&word.to_string_lossy()));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
-    // Nothing can be done about a standard error that is gone.
-    drop(error.print());
+    output::print_usage_error(&error, argv);
     Ok(ExitStatus::Usage)
 }
 

@@ -1,8 +1,9 @@
 //! Prints: results and reports as JSON, a summary for people, errors with their causes. What came from a
 //! module is cleaned before it reaches a terminal.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
@@ -10,6 +11,8 @@ use modbox_python_json::{Value, encode, str as python_str};
 use similar::TextDiff;
 
 use crate::cli::args::OutputFormat;
+use crate::cli::clean::is_control;
+pub(crate) use crate::cli::clean::{clean, clean_line};
 use crate::run::{CENSORED, Report, Status};
 
 /// Lines of unchanged text around a change.
@@ -51,6 +54,15 @@ pub(crate) fn print_line(line: &str) -> anyhow::Result<()> {
     print_bytes(b"\n")
 }
 
+/// Prints a line that may hold a file's name: as it is for a program that reads it, cleaned for a terminal.
+///
+/// # Errors
+///
+/// A standard output that cannot be written.
+pub(crate) fn print_name(line: &str) -> anyhow::Result<()> {
+    if io::stdout().is_terminal() { print_line(&clean_line(line)) } else { print_line(line) }
+}
+
 /// Prints bytes to standard output as they are.
 ///
 /// # Errors
@@ -69,16 +81,27 @@ pub(crate) fn written(result: io::Result<()>) -> anyhow::Result<()> {
 /// Prints an error and its causes to standard error.
 pub(crate) fn print_error(error: &anyhow::Error) {
     let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-    let mut text = format!("{style}error:{style:#} {}\n", clean(&error.to_string()));
+    let mut text = format!("{style}error:{style:#} {}\n", indented(&clean(&error.to_string())));
     for cause in error.chain().skip(1) {
-        let _ = writeln!(text, "  caused by: {}", clean(&cause.to_string()));
+        let _ = writeln!(text, "  caused by: {}", indented(&clean(&cause.to_string())));
     }
     print_stderr(&text);
 }
 
 /// Prints a note to standard error.
 pub(crate) fn print_note(note: &str) {
-    print_stderr(&format!("modbox: {}\n", clean(note)));
+    print_stderr(&format!("modbox: {}\n", indented(&clean(note))));
+}
+
+/// Prints clap's complaint, which quotes the command line. When that has control characters, clap's colours are lost
+/// with them: they look the same.
+pub(crate) fn print_usage_error(error: &clap::Error, argv: &[OsString]) {
+    if argv.iter().all(|word| word.to_string_lossy().chars().all(|c| !is_control(c))) {
+        // Nothing can be done about a standard error that is gone.
+        drop(error.print());
+    } else {
+        print_stderr(&clean(&error.render().to_string()));
+    }
 }
 
 fn print_stderr(text: &str) {
@@ -98,7 +121,7 @@ fn style_of(status: Status) -> Style {
 
 fn headline(report: &Report) -> String {
     let style = style_of(report.status);
-    format!("{style}{}{style:#}: {}\n", report.status.as_str(), clean(&report.module.path))
+    format!("{style}{}{style:#}: {}\n", report.status.as_str(), clean_line(&report.module.path))
 }
 
 fn summary(report: &Report, verbosity: u8) -> String {
@@ -119,7 +142,7 @@ fn summary(report: &Report, verbosity: u8) -> String {
     }
     push_warnings(&mut text, dict.get("warnings"));
     if let Some(path) = &report.kept_files {
-        let _ = writeln!(text, "  files kept in {}", clean(path));
+        let _ = writeln!(text, "  files kept in {}", clean_line(path));
     }
     if verbosity > 0 {
         push_details(&mut text, report);
@@ -137,15 +160,19 @@ fn push_value(text: &mut String, key: &str, value: &Value) {
         shown.truncate(cut);
         shown.push_str("… (cut; see --output result)");
     }
-    let shown = shown.trim_end_matches('\n').replace('\n', "\n    ");
-    let _ = writeln!(text, "  {}: {shown}", clean(key));
+    let _ = writeln!(text, "  {}: {}", clean_line(key), indented(&shown));
 }
 
 fn push_warnings(text: &mut String, warnings: Option<&Value>) {
     let style = Style::new().fg_color(Some(AnsiColor::Magenta.into()));
     for warning in warnings.and_then(Value::as_list).unwrap_or_default() {
-        let _ = writeln!(text, "  {style}warning:{style:#} {}", clean(&python_str(warning)));
+        let _ = writeln!(text, "  {style}warning:{style:#} {}", indented(&clean(&python_str(warning))));
     }
+}
+
+/// Puts the further lines of a text below its first one, so that none of them looks like a line of ours.
+fn indented(text: &str) -> String {
+    text.trim_end_matches('\n').replace('\n', "\n    ")
 }
 
 /// A module's `diff` is one dict or a list of them, with `before` and `after`, or `prepared` text.
@@ -157,7 +184,8 @@ fn push_diffs(text: &mut String, diff: &Value) {
             push_diff_lines(text, &prepared);
         }
         if let (Some(before), Some(after)) = (part("before"), part("after")) {
-            let header = |key: &str, default: &str| part(key).unwrap_or_else(|| default.to_owned());
+            let header =
+                |key: &str, default: &str| part(key).map_or_else(|| default.to_owned(), |header| clean_line(&header));
             let (old, new) = (header("before_header", "before"), header("after_header", "after"));
             let unified = TextDiff::from_lines(before.as_str(), after.as_str())
                 .unified_diff()
@@ -194,9 +222,15 @@ fn push_diff_lines(text: &mut String, unified: &str) {
 fn push_details(text: &mut String, report: &Report) {
     let module = &report.module;
     let kind = module.kind.map_or("unknown", crate::kinds::Kind::as_str);
-    let _ = writeln!(text, "  kind {kind}: {}", clean(&module.reason));
+    let _ = writeln!(text, "  kind {kind}: {}", clean_line(&module.reason));
     for grant in &report.grants {
-        let _ = writeln!(text, "  granted: {} {} ({})", grant.capability, clean(&grant.subject), clean(&grant.source));
+        let _ = writeln!(
+            text,
+            "  granted: {} {} ({})",
+            grant.capability,
+            clean_line(&grant.subject),
+            clean_line(&grant.source)
+        );
     }
     let (usage, timing) = (&report.usage, &report.timing);
     let _ = writeln!(
@@ -214,29 +248,9 @@ fn millis(micros: u64) -> f64 {
     micros as f64 / 1000.0
 }
 
-/// Takes the control characters out of text that a module wrote, so that it cannot move the cursor, change
-/// colours or turn the direction of writing. Line ends and tabs stay.
-pub(crate) fn clean(text: &str) -> String {
-    let mut cleaned = String::with_capacity(text.len());
-    for c in text.chars() {
-        let direction = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if matches!(c, '\n' | '\t') || !(c.is_control() || direction) {
-            cleaned.push(c);
-        } else {
-            let _ = write!(cleaned, "{}", c.escape_unicode());
-        }
-    }
-    cleaned
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn terminals_see_no_control_sequences() {
-        assert_eq!(clean("a\tb\n\u{1b}[31mred\r\u{202e}x\u{9b}"), "a\tb\n\\u{1b}[31mred\\u{d}\\u{202e}x\\u{9b}");
-    }
 
     #[test]
     fn diffs_are_unified() {

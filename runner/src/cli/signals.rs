@@ -8,7 +8,7 @@ use std::io::{self, PipeReader, PipeWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::cli::Context;
@@ -61,6 +61,8 @@ impl SignalWatch {
 ///
 /// A process that may not install handlers.
 pub(crate) fn watch(cleanup: Cleanup) -> io::Result<SignalWatch> {
+    // A file that may not grow is an error where it is written, such as in the audit log, and not the end.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let watch = SignalWatch::default();
     let telling = watch.clone();

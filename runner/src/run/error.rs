@@ -32,7 +32,7 @@ impl RunError {
         match self {
             Self::Detect(_) | Self::Prepare(_) => false,
             Self::Scratch(_) | Self::Native(_) => true,
-            Self::Wasm(error) => !matches!(error, WasmError::Compile(_) | WasmError::Link(_)),
+            Self::Wasm(error) => error.is_internal(),
         }
     }
 }

@@ -3,6 +3,8 @@
 //! detect → check against the policy → prepare → sandbox → parse. Whatever the module does ends as a
 //! [`Report`] with a well-formed result; what keeps it from starting does, too.
 
+pub mod audit;
+mod config;
 mod designation;
 mod error;
 pub mod locate;
@@ -15,10 +17,12 @@ mod requests;
 mod unfinished;
 mod verdict;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use tracing::{debug, error, info, info_span, warn};
+
+pub use self::config::RunnerConfig;
 use self::designation::{Caller, Settled};
 pub use self::error::RunError;
 pub use self::locate::ModuleFile;
@@ -29,43 +33,12 @@ pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{Compared, compare};
 use crate::contract::ModuleResult;
 use crate::kinds::Kind;
-use crate::sandbox;
-use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext};
-use crate::sandbox::scratch::{Scratch, ScratchRoot};
-use crate::sandbox::wasm::{CompileCache, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
-
-/// What a runner takes from its surroundings.
-pub struct RunnerConfig {
-    /// Where compiled code is kept; without one, every run compiles.
-    pub cache: Option<CompileCache>,
-    /// The system's folder for temporary files.
-    pub temp_dir: PathBuf,
-    /// Where native modules start.
-    pub directory: PathBuf,
-    /// The whole environment, for native modules that are trusted with everything.
-    pub environment: Vec<(OsString, OsString)>,
-    /// Where to register what a signal must not leave behind.
-    pub cleanup: Cleanup,
-    /// Where the memory of guests comes from: [`Instances::Pooled`] where modules run many times.
-    pub instances: Instances,
-    /// Run each guest on a thread of its own, so that [`Runner::run`] returns at the wall-clock limit even when a host
-    /// call hangs. A call that hangs in the file system cannot be ended otherwise than with its process.
-    pub watched: bool,
-    /// Called before a module is compiled, since that may take seconds.
-    pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
-}
-
-impl std::fmt::Debug for RunnerConfig {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RunnerConfig")
-            .field("cache", &self.cache)
-            .field("temp_dir", &self.temp_dir)
-            .finish_non_exhaustive()
-    }
-}
+use crate::sandbox::run_dir::RunDir;
+use crate::sandbox::scratch::{ScratchError, ScratchRoot};
+use crate::sandbox::wasm::{self, Compiler, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
 
 /// Runs modules. Makes the engine when the first wasm module comes.
 pub struct Runner {
@@ -106,12 +79,16 @@ impl Runner {
     /// Runs a module once.
     #[must_use]
     pub fn run(&self, module: &Module, request: &RunRequest<'_>) -> Report {
+        let _span = info_span!("run", name = request.name).entered();
         let mut report = Report::of_module(module, request.policy);
-        if let Err(error) = self.try_run(module, request, &mut report) {
-            report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
-            report.status = Status::Failed;
-            report.error = Some(error);
+        for grant in &report.grants {
+            debug!(capability = grant.capability, subject = grant.subject, source = grant.source, "granted");
         }
+        if let Err(error) = self.try_run(module, request, &mut report) {
+            error!(error = crate::sandbox::chain(&error), "the module did not start");
+            verdict::not_started(&mut report, error);
+        }
+        info!(status = report.status.as_str(), wall_us = report.usage.wall_us, cpu_us = report.usage.cpu_us, "ended");
         report
     }
 
@@ -120,26 +97,37 @@ impl Runner {
         let kind = detection.kind;
         report.module.kind = Some(kind);
         report.module.reason.clone_from(&detection.reason);
+        info!(module = %module.path().display(), %kind, reason = report.module.reason, digest = module.digest(), "recognised");
+        if kind.is_wasm() {
+            wasm::check_size(module.bytes(), request.limits)?;
+        }
         let settled = self.settle(kind, module, request);
         let request = &RunRequest { policy: &settled.policy, arguments: settled.arguments, ..*request };
         report.grants = request.policy.grants();
         report.notes.extend(settled.notes);
         report.denials = settled.denials;
         if !report.denials.is_empty() {
+            for denial in &report.denials {
+                warn!(capability = denial.capability, subject = denial.subject, "denied: the module does not start");
+            }
             report.status = Status::Denied;
             report.result = ModuleResult::runner_failure(&verdict::denied(&report.denials), None);
             return Ok(());
         }
-        let scratch = self.scratch.create(request.keep_files)?;
-        if scratch.is_kept() {
-            report.kept_files = Some(scratch.path().display().to_string());
+        let run_dir = Arc::new(RunDir::new(&self.scratch, request.keep_files));
+        let tmpdir = tmpdir(kind, request, &run_dir)?;
+        if request.keep_files {
+            report.kept_files = Some(run_dir.path()?.display().to_string());
         }
-        let prepared = prepare::prepare(kind, module, request, &scratch)?;
+        let prepared = prepare::prepare(kind, module, request, &tmpdir)?;
         let invocation = &prepared.invocation;
-        let outcome = match &invocation.program {
-            Program::Wasm(program) => self.run_wasm(module, program, invocation, request, &scratch, report)?,
-            Program::Native(_) => self.run_native(invocation, request, &scratch)?,
+        let ran = match &invocation.program {
+            Program::Wasm(program) => self.run_wasm(module, program, invocation, request, &run_dir, report),
+            Program::Native(_) => self.run_native(invocation, request, &run_dir),
         };
+        // A guest's thread that was left behind makes nothing any more.
+        run_dir.close();
+        let outcome = ran?;
         verdict::reach(report, &outcome, &prepared, request);
         Ok(())
     }
@@ -173,7 +161,7 @@ impl Runner {
         &self,
         invocation: &Invocation,
         request: &RunRequest<'_>,
-        scratch: &Scratch,
+        run_dir: &RunDir,
     ) -> Result<Outcome, RunError> {
         let context = NativeContext {
             launcher: PathBuf::from(native::THIS_BINARY),
@@ -181,7 +169,7 @@ impl Runner {
             environment: self.config.environment.clone(),
             cleanup: self.config.cleanup.clone(),
         };
-        Ok(native::run(&context, invocation, scratch.path(), request.limits)?)
+        Ok(native::run(&context, invocation, &run_dir.path()?, request.limits)?)
     }
 
     fn run_wasm(
@@ -190,24 +178,25 @@ impl Runner {
         program: &WasmProgram,
         invocation: &Invocation,
         request: &RunRequest<'_>,
-        scratch: &Scratch,
+        run_dir: &Arc<RunDir>,
         report: &mut Report,
     ) -> Result<Outcome, RunError> {
         let first = module.loaded.get().is_none();
         let loaded = self.loaded(module, program.format, request.limits)?;
-        report.notes.extend(loaded.note().map(|note| format!("the compile cache is not used: {note}")));
-        let dirs = scratch.lay_out(&invocation.files)?;
+        report.notes.extend_from_slice(loaded.notes());
+        if request.keep_files {
+            run_dir.lay_out(&invocation.files)?;
+        }
         let run = |loaded: &LoadedModule| {
-            loaded.run(invocation, program, request.policy, request.limits, &dirs, self.config.watched)
+            loaded.run(invocation, program, request.policy, request.limits, run_dir, self.config.watched)
         };
         let mut outcome = match run(loaded) {
-            Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format)?)?,
+            Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format, request.limits)?)?,
             outcome => outcome?,
         };
         if first {
             outcome.timing.add(loaded.timing());
         }
-        (outcome.usage.disk_bytes, outcome.usage.files) = Scratch::count(&dirs.tmp);
         Ok(outcome)
     }
 
@@ -215,45 +204,57 @@ impl Runner {
         &self,
         module: &'m Module,
         format: WasmFormat,
-        _limits: &Limits,
+        limits: &Limits,
     ) -> Result<&'m LoadedModule, RunError> {
         if let Some(loaded) = module.loaded.get() {
             return Ok(loaded);
         }
         let loaded = match self.config.instances {
-            Instances::OnDemand => self.load_on_demand(module, format)?,
-            // Too little address space, an old kernel, or a module that does not fit: it runs all the same.
-            Instances::Pooled => match self.load_pooled(module, format) {
-                Ok(loaded) => loaded,
-                Err(_) => self.load_on_demand(module, format)?,
+            Instances::OnDemand => self.load_on_demand(module, format, limits)?,
+            // Too little address space, an old kernel, or a module that does not fit: it runs all the same. What is
+            // wrong with the module itself would be so again.
+            Instances::Pooled => match self.load_pooled(module, format, limits) {
+                Err(error) if error.is_internal() => self.load_on_demand(module, format, limits)?,
+                loaded => loaded?,
             },
         };
         // Another thread may have been first; both loaded the same.
         Ok(module.loaded.get_or_init(|| loaded))
     }
 
-    fn load_on_demand(&self, module: &Module, format: WasmFormat) -> Result<LoadedModule, WasmError> {
+    fn load_on_demand(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, WasmError> {
         if self.wasm.get().is_none() {
             // Another thread may be first.
             drop(self.wasm.set(self.new_sandbox(Instances::OnDemand)?));
         }
         let sandbox = self.wasm.get().ok_or(WasmError::Vanished)?;
-        sandbox.load(module.bytes(), format, module.digest())
+        sandbox.load(module.bytes(), format, module.digest(), limits)
     }
 
     /// Loads a module into an engine, and so a pool, of its own.
-    fn load_pooled(&self, module: &Module, format: WasmFormat) -> Result<LoadedModule, WasmError> {
-        self.new_sandbox(Instances::Pooled)?.load(module.bytes(), format, module.digest())
+    fn load_pooled(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, WasmError> {
+        self.new_sandbox(Instances::Pooled)?.load(module.bytes(), format, module.digest(), limits)
     }
 
     fn new_sandbox(&self, instances: Instances) -> Result<WasmSandbox, WasmError> {
         let config = &self.config;
         let ticker = self.ticker.clone();
-        let mut sandbox = WasmSandbox::new(config.cache.clone(), config.cleanup.clone(), ticker, instances)?;
+        let compiler = config.worker.clone().map_or(Compiler::InProcess, Compiler::Worker);
+        let mut sandbox = WasmSandbox::new(compiler, config.cache.clone(), config.cleanup.clone(), ticker, instances)?;
         if let Some(callback) = config.on_compile.clone() {
             sandbox.on_compile(move || callback());
         }
         Ok(sandbox)
+    }
+}
+
+/// The host's directory for what a module leaves for the time of the run. A guest with a `/tmp` of its own is not told
+/// of it, and it is made when the guest first uses that.
+fn tmpdir(kind: Kind, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<PathBuf, ScratchError> {
+    match (kind.is_wasm(), request.policy.allows_everything()) {
+        (false, _) => run_dir.path(),
+        (true, true) => run_dir.tmp(),
+        (true, false) => Ok(PathBuf::new()),
     }
 }
 
@@ -266,6 +267,7 @@ mod tests {
     use super::*;
     use crate::contract::Dict;
     use crate::sandbox::policy::Policy;
+    use crate::sandbox::wasm::CompileCache;
 
     #[test]
     fn whoever_waits_for_the_compiler_is_told() {
@@ -274,15 +276,10 @@ mod tests {
         let counter = Arc::clone(&told);
         let runner = Runner::new(RunnerConfig {
             cache: Some(CompileCache::new(dir.path().join("cache"))),
-            temp_dir: dir.path().to_owned(),
-            directory: dir.path().to_owned(),
-            environment: Vec::new(),
-            cleanup: Cleanup::default(),
-            instances: Instances::OnDemand,
-            watched: false,
             on_compile: Some(Arc::new(move || {
                 counter.fetch_add(1, Ordering::Relaxed);
             })),
+            ..RunnerConfig::new(dir.path().to_owned())
         });
         let wasm = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#).unwrap();
         let file = ModuleFile { path: "nothing.wasm".into(), bytes: wasm.into() };

@@ -1,9 +1,10 @@
 //! Completes the arguments and has the module's kind make an invocation of them.
 
+use std::path::Path;
+
 use crate::contract::args::encode_file;
 use crate::kinds::{self, Kind, PrepareError, Prepared};
 use crate::run::{Arguments, Module, RunRequest};
-use crate::sandbox::scratch::Scratch;
 
 /// The internal argument that names a module's temporary directory.
 const TMPDIR_KEY: &str = "_ansible_tmpdir";
@@ -20,14 +21,12 @@ pub(super) fn prepare(
     kind: Kind,
     module: &Module,
     request: &RunRequest<'_>,
-    scratch: &Scratch,
+    tmpdir: &Path,
 ) -> Result<Prepared, PrepareError> {
-    let tmpdir = scratch.path().display().to_string();
+    let tmpdir = tmpdir.display().to_string();
     let own_tmpdir = match (kind.is_wasm(), request.policy.allows_everything()) {
-        (false, _) => format!("{tmpdir}/"),
+        (false, _) | (true, true) => format!("{tmpdir}/"),
         (true, false) => GUEST_TMPDIR.to_owned(),
-        // A guest that sees everything sees the host's `/tmp`, too.
-        (true, true) => format!("{tmpdir}{GUEST_TMPDIR}"),
     };
     let args = match &request.arguments {
         Arguments::Complete(args) => {

@@ -121,7 +121,7 @@ impl Report {
         put("grants", self.grants.iter().map(grant_value).collect::<Vec<_>>().into());
         put("denials", self.denials.iter().map(denial_value).collect::<Vec<_>>().into());
         put("confinement", confinement_value(&self.confinement));
-        put("usage", self.usage_value());
+        put("usage", usage_value(&self.usage, self.written));
         put("timing", self.timing_value());
         if let Some(path) = &self.kept_files {
             put("kept_files", path.as_str().into());
@@ -143,22 +143,6 @@ impl Report {
         .into()
     }
 
-    fn usage_value(&self) -> Value {
-        let usage = &self.usage;
-        [
-            ("wall_us", usage.wall_us),
-            ("cpu_us", usage.cpu_us),
-            ("memory_bytes", usage.memory_bytes),
-            ("stdout_bytes", self.written.0),
-            ("stderr_bytes", self.written.1),
-            ("disk_bytes", usage.disk_bytes),
-            ("files", usage.files),
-            ("descriptors", usage.descriptors),
-            ("handles", usage.handles),
-        ]
-        .into()
-    }
-
     fn timing_value(&self) -> Value {
         let timing = &self.timing;
         [
@@ -171,17 +155,32 @@ impl Report {
     }
 }
 
+pub(super) fn usage_value(usage: &Usage, written: (u64, u64)) -> Value {
+    [
+        ("wall_us", usage.wall_us),
+        ("cpu_us", usage.cpu_us),
+        ("memory_bytes", usage.memory_bytes),
+        ("stdout_bytes", written.0),
+        ("stderr_bytes", written.1),
+        ("disk_bytes", usage.disk_bytes),
+        ("files", usage.files),
+        ("descriptors", usage.descriptors),
+        ("handles", usage.handles),
+    ]
+    .into()
+}
+
 fn limit_value(limit: LimitHit) -> Value {
     let kind = limit.kind.as_str();
     [("kind", Value::from(kind)), ("allowed", limit.allowed.into()), ("unit", limit.unit.into())].into()
 }
 
-fn confinement_value(confinement: &Confinement) -> Value {
+pub(super) fn confinement_value(confinement: &Confinement) -> Value {
     let layers: Vec<Value> = confinement.layers.iter().map(|layer| layer.as_str().into()).collect();
     [("level", Value::from(u64::from(confinement.level))), ("layers", Value::List(layers))].into()
 }
 
-fn grant_value(grant: &Grant) -> Value {
+pub(super) fn grant_value(grant: &Grant) -> Value {
     [("capability", grant.capability), ("subject", &grant.subject), ("source", &grant.source)].into()
 }
 

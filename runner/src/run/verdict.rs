@@ -4,9 +4,11 @@
 use crate::contract::result::ResultLines;
 use crate::contract::{ModuleResult, RawOutput};
 use crate::kinds::Prepared;
-use crate::run::RunRequest;
 use crate::run::report::{Report, Status};
+use crate::run::{RunError, RunRequest};
+use crate::sandbox;
 use crate::sandbox::invocation::{Denial, Exit, LimitHit, LimitKind, Outcome};
+use crate::sandbox::wasm::WasmError;
 
 /// From here on an exit code is how a shell reports death by a signal.
 const SIGNAL_BASE: i32 = 128;
@@ -22,6 +24,10 @@ pub(super) fn reach(report: &mut Report, outcome: &Outcome, prepared: &Prepared,
     report.limit = outcome.limit;
     report.confinement.clone_from(&outcome.confinement);
     report.denials.clone_from(&outcome.denials);
+    for denial in &outcome.denials {
+        let (capability, operation) = (denial.capability, denial.operation);
+        tracing::info!(capability, operation, subject = denial.subject, "denied");
+    }
     report.usage = outcome.usage;
     report.written = (outcome.stdout.total, outcome.stderr.total);
     report.timing = outcome.timing;
@@ -39,8 +45,22 @@ pub(super) fn reach(report: &mut Report, outcome: &Outcome, prepared: &Prepared,
     (report.status, report.result) = judge(outcome, result, &raw);
 }
 
+/// Fills in the result and the status of a run that was not started.
+pub(super) fn not_started(report: &mut Report, error: RunError) {
+    report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
+    report.status = Status::Failed;
+    match &error {
+        RunError::Wasm(WasmError::Limit(limit)) => {
+            report.result = ModuleResult::runner_failure(&limit.to_string(), None);
+            (report.status, report.limit) = (Status::Limit, Some(limit.hit()));
+        }
+        _ => report.error = Some(error),
+    }
+}
+
 fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (Status, ModuleResult) {
     if let Some(hit) = outcome.limit {
+        tracing::warn!(limit = hit.kind.as_str(), allowed = hit.allowed, unit = hit.unit, "a limit was hit");
         // Only a cut-off stderr leaves the result whole; whatever else a stopped module printed is not its last word.
         let whole = hit.kind == LimitKind::Stderr && result.parsed();
         let result = if whole { result } else { ModuleResult::runner_failure(&limit_message(hit), Some(raw)) };

@@ -1,7 +1,7 @@
 //! How a module is confined. The only layer that turns untrusted bytes into a running thing.
 //!
-//! `policy`, `limits` and `invocation` are data; `scratch` and `cleanup` own what a run leaves on the
-//! disk; `wasm` and `native` run. What counts as an escape: a guest that reads, writes or learns of a
+//! `policy`, `limits` and `invocation` are data; `scratch`, `run_dir` and `cleanup` own what a run leaves on
+//! the disk; `wasm` and `native` run. What counts as an escape: a guest that reads, writes or learns of a
 //! host file outside its grants, outlives its run, or makes the host exceed a declared limit. What does
 //! not: using up what was granted.
 
@@ -10,6 +10,7 @@ pub mod invocation;
 pub mod limits;
 pub mod native;
 pub mod policy;
+pub mod run_dir;
 pub mod scratch;
 pub mod wasm;
 

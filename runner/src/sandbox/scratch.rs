@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
@@ -21,11 +22,12 @@ const PREFIX: &str = "ansible-tmp-";
 
 const KEPT_PREFIX: &str = "kept-ansible-tmp-";
 
+/// What a run makes outside its directory, and notes in it by a link, has a name that begins like this. The sweep
+/// removes nothing else there.
+pub const LEFTOVER_PREFIX: &str = ".modbox-tmp-";
+
 /// How often removal is tried while a dying program still writes into the directory.
 const REMOVAL_TRIES: u32 = 50;
-
-/// How many entries are counted for a report; more are not looked at.
-const MAX_COUNTED: u64 = 100_000;
 
 /// Why a run got no directory.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +56,7 @@ pub enum ScratchError {
 pub struct ScratchRoot {
     path: PathBuf,
     cleanup: Cleanup,
+    swept: Arc<Once>,
 }
 
 /// The directory of one run. Removed when it is dropped, unless it is kept.
@@ -65,21 +68,12 @@ pub struct Scratch {
     undo: Option<UndoGuard>,
 }
 
-/// The host directories behind a guest's own two.
-#[derive(Debug, Clone)]
-pub struct GuestDirs {
-    /// Seen as `/args`, read-only.
-    pub args: PathBuf,
-    /// Seen as `/tmp`.
-    pub tmp: PathBuf,
-}
-
 impl ScratchRoot {
     /// Names the folder: `modbox-<uid>` in the system's folder for temporary files.
     #[must_use]
     pub fn new(temp_dir: &Path, cleanup: Cleanup) -> Self {
         let uid = rustix::process::geteuid().as_raw();
-        Self { path: temp_dir.join(format!("modbox-{uid}")), cleanup }
+        Self { path: temp_dir.join(format!("modbox-{uid}")), cleanup, swept: Arc::new(Once::new()) }
     }
 
     /// Makes the directory of one run, and removes those that killed runs left.
@@ -104,6 +98,22 @@ impl ScratchRoot {
         let held = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
         held.map_err(|e| io("lock", &path)(e.into()))?;
         Ok(Scratch { path, _lock: lock, undo })
+    }
+
+    /// Returns where runs register what a signal must not leave behind.
+    pub(crate) fn cleanup(&self) -> &Cleanup {
+        &self.cleanup
+    }
+
+    /// Removes what killed runs left, the first time that it is called. Best effort.
+    pub fn sweep_once(&self) {
+        self.swept.call_once(|| {
+            if self.path.symlink_metadata().is_ok()
+                && let Ok(root) = self.open_private()
+            {
+                self.sweep(&root);
+            }
+        });
     }
 
     fn open_private(&self) -> Result<OwnedFd, ScratchError> {
@@ -145,6 +155,8 @@ impl ScratchRoot {
         let stale: Vec<(PathBuf, OwnedFd)> = candidates.iter().filter_map(free).collect();
         let _ = rustix::fs::flock(root, FlockOperation::Unlock);
         for (path, _lock) in stale {
+            tracing::debug!(directory = %path.display(), "swept what a killed run left");
+            remove_noted(&path);
             remove(&path);
         }
     }
@@ -163,44 +175,44 @@ impl Scratch {
         self.undo.is_none()
     }
 
-    /// Makes a guest's `/args`, with the given files in it, and its `/tmp`.
+    /// Makes a directory in it, unless it is there.
     ///
     /// # Errors
     ///
     /// A full disk.
-    pub fn lay_out(&self, files: &[InputFile]) -> Result<GuestDirs, ScratchError> {
-        let dirs = GuestDirs { args: self.path.join("args"), tmp: self.path.join("tmp") };
-        for dir in [&dirs.args, &dirs.tmp] {
-            let made = fs::DirBuilder::new().mode(0o700).create(dir);
-            made.map_err(|source| ScratchError::Io { verb: "create", path: dir.clone(), source })?;
+    pub fn make(&self, name: &str) -> Result<PathBuf, ScratchError> {
+        let path = self.path.join(name);
+        match fs::DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(path),
+            Err(source) => Err(ScratchError::Io { verb: "create", path, source }),
+            Ok(()) => Ok(path),
         }
-        for file in files {
-            let path = dirs.args.join(&file.name);
-            write_new(&path, file).map_err(|source| ScratchError::Io { verb: "write", path, source })?;
-        }
-        Ok(dirs)
     }
 
-    /// Counts the bytes and files beneath a directory, without following links.
-    #[must_use]
-    pub fn count(dir: &Path) -> (u64, u64) {
-        let (mut bytes, mut files) = (0, 0);
-        let mut pending = vec![dir.to_owned()];
-        while let Some(dir) = pending.pop() {
-            for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-                let Ok(metadata) = entry.metadata() else { continue };
-                if files >= MAX_COUNTED {
-                    return (bytes, files);
-                }
-                files += 1;
-                if metadata.is_dir() {
-                    pending.push(entry.path());
-                } else {
-                    bytes += metadata.len();
-                }
-            }
+    /// Writes the arguments of a guest to a directory in it, for whoever keeps it to look at; the guest has them from
+    /// memory.
+    ///
+    /// # Errors
+    ///
+    /// A full disk.
+    pub fn lay_out(&self, files: &[InputFile]) -> Result<(), ScratchError> {
+        let args = self.make("args")?;
+        for file in files {
+            let path = args.join(&file.name);
+            write_new(&path, file).map_err(|source| ScratchError::Io { verb: "write", path, source })?;
         }
-        (bytes, files)
+        Ok(())
+    }
+}
+
+/// Removes what a killed run has noted in its directory: files of its own in directories that it was granted.
+fn remove_noted(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let Ok(target) = fs::read_link(entry.path()) else { continue };
+        let reserved = target.file_name().is_some_and(|name| name.to_string_lossy().starts_with(LEFTOVER_PREFIX));
+        if reserved && target.is_absolute() {
+            let _ = fs::remove_file(target);
+        }
     }
 }
 
@@ -266,11 +278,11 @@ mod tests {
         let (_dir, root) = root();
         let scratch = root.create(false).unwrap();
         let file = InputFile { name: "args.json".to_owned(), contents: b"{}".as_slice().into(), mode: 0o600 };
-        let dirs = scratch.lay_out(&[file]).unwrap();
-        fs::create_dir(dirs.tmp.join("locked")).unwrap();
-        fs::write(dirs.tmp.join("locked/file"), b"12345").unwrap();
-        assert_eq!(Scratch::count(&dirs.tmp), (5, 2));
-        fs::set_permissions(dirs.tmp.join("locked"), fs::Permissions::from_mode(0o000)).unwrap();
+        scratch.lay_out(&[file]).unwrap();
+        let tmp = scratch.make("tmp").unwrap();
+        fs::create_dir(tmp.join("locked")).unwrap();
+        fs::write(tmp.join("locked/file"), b"12345").unwrap();
+        fs::set_permissions(tmp.join("locked"), fs::Permissions::from_mode(0o000)).unwrap();
         drop(scratch);
         assert_eq!(entries(&root), 0);
     }
@@ -284,6 +296,21 @@ mod tests {
         fs::create_dir(&left).unwrap();
         let next = root.create(false).unwrap();
         assert!(!left.exists() && held.path().exists() && kept.exists() && next.path().exists());
+    }
+
+    #[test]
+    fn the_sweep_removes_what_a_killed_run_noted_and_nothing_else() {
+        let (dir, root) = root();
+        drop(root.create(false).unwrap());
+        let left = root.path.join(format!("{PREFIX}1.2-3-left"));
+        fs::create_dir(&left).unwrap();
+        let (mine, other) = (dir.path().join(format!("{LEFTOVER_PREFIX}1")), dir.path().join("other"));
+        for (file, note) in [(&mine, "mine"), (&other, "other")] {
+            fs::write(file, "").unwrap();
+            std::os::unix::fs::symlink(file, left.join(note)).unwrap();
+        }
+        root.sweep_once();
+        assert!(!left.exists() && !mine.exists() && other.exists());
     }
 
     #[test]

@@ -14,6 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::batch::{Batch, BatchConfig, Host, Job, Progress, Setup, Summary, Surroundings};
 use crate::cli::args::BatchArgs;
+use crate::cli::audit::Audit;
 use crate::cli::commands::{cache, run};
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::settings::Settings;
@@ -40,8 +41,10 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
     if policy.allows_everything() {
         output::print_note("--allow-all: the modules can do everything that you can");
     }
+    let audit = Audit::open(&policy)?;
     let mut host = JobHost {
         context,
+        audit,
         args,
         settings,
         policy,
@@ -76,11 +79,18 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
         bar.finish_and_clear();
     }
     let summary = ended.or_internal()?;
+    if summary.unaudited > 0 {
+        output::print_note(&format!("{} jobs ran and are missing in an audit file", summary.unaudited));
+    }
     if summary.stopped {
         say_what_did_not(&summary);
         signals::end_as_stopped(context);
     }
-    Ok(if summary.progress.failed == 0 { ExitStatus::Success } else { ExitStatus::Failed })
+    Ok(match (summary.unaudited, summary.progress.failed) {
+        (0, 0) => ExitStatus::Success,
+        (0, _) => ExitStatus::Failed,
+        _ => ExitStatus::Internal,
+    })
 }
 
 fn say_what_did_not(summary: &Summary) {
@@ -93,6 +103,7 @@ fn say_what_did_not(summary: &Summary) {
 
 struct JobHost<'a> {
     context: &'a Context,
+    audit: Audit,
     args: &'a BatchArgs,
     settings: Settings,
     /// What holds for a module without rules of its own.
@@ -155,10 +166,8 @@ impl JobHost<'_> {
         let effective = self.settings.for_job(&job.name(), module.digest(), rules, limits);
         effective.map(|effective| (effective.policy, effective.limits)).map_err(|error| format!("{error:#}"))
     }
-}
 
-impl Host for JobHost<'_> {
-    fn resolve(&mut self, job: &Job) -> Result<Arc<Setup>, String> {
+    fn set_up(&mut self, job: &Job) -> Result<Arc<Setup>, String> {
         let module = self.module(job)?;
         let own = job.options.policy.is_some() || job.options.limits.is_some() || self.settings.has_module_rules();
         let granted = if own { Some(self.grants(job, &module)?) } else { None };
@@ -171,12 +180,19 @@ impl Host for JobHost<'_> {
             return Ok(Arc::clone(setup));
         }
         let (policy, limits) = (policy.clone(), *limits);
-        let setup = Arc::new(Setup { module, kind: job.options.kind.clone(), policy, limits });
+        let audit = self.audit.of_job(&policy).map_err(|error| crate::sandbox::chain(&error))?;
+        let setup = Arc::new(Setup { module, kind: job.options.kind.clone(), policy, limits, audit });
         if self.setups.len() >= MAX_SETUPS {
             self.setups.clear();
         }
         self.setups.push(Arc::clone(&setup));
         Ok(setup)
+    }
+}
+
+impl Host for JobHost<'_> {
+    fn resolve(&mut self, job: &Job) -> Result<Arc<Setup>, String> {
+        self.set_up(job).map_err(|message| self.audit.job_not_run(&job.module, message))
     }
 
     fn progress(&mut self, progress: &Progress) {

@@ -11,7 +11,7 @@ use crate::cli::{Context, output};
 pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitStatus, Failure> {
     let options = BuildOptions { binary: args.bin.clone() };
     let built = with_context(context, |cx| authoring::build(cx, &args.dir, &options)).or_unavailable()?;
-    output::print_line(&built.component.display().to_string()).or_internal()?;
+    output::print_name(&built.component.display().to_string()).or_internal()?;
     Ok(ExitStatus::Success)
 }
 

@@ -1,4 +1,4 @@
-//! `modbox cache`: what is in the cache of compiled modules, and emptying it.
+//! `modbox cache`: what is in the cache of compiled modules, and emptying it, in part or wholly.
 
 use std::time::SystemTime;
 
@@ -14,18 +14,20 @@ pub(crate) fn of_user(context: &Context) -> Option<CompileCache> {
     context.environment.cache_dir.as_ref().map(|dir| CompileCache::new(dir.join("compiled")))
 }
 
-/// Lists or clears the cache.
+/// Lists, prunes or clears the cache.
 pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatus, Failure> {
     let cache =
         of_user(context).context("there is no cache: this user has no home folder; set XDG_CACHE_HOME").or_usage()?;
     match command {
         CacheCommand::List => list(&cache),
-        CacheCommand::Clear => {
-            let removed = cache.clear().or_internal()?;
-            output::print_line(&format!("removed {removed} files from {}", cache.dir().display())).or_internal()?;
-            Ok(ExitStatus::Success)
-        }
+        CacheCommand::Clear => report(&cache, cache.clear().or_internal()?),
+        CacheCommand::Prune { max_size } => report(&cache, cache.prune(*max_size).or_internal()?),
     }
+}
+
+fn report(cache: &CompileCache, removed: u64) -> Result<ExitStatus, Failure> {
+    output::print_name(&format!("removed {removed} files from {}", cache.dir().display())).or_internal()?;
+    Ok(ExitStatus::Success)
 }
 
 fn list(cache: &CompileCache) -> Result<ExitStatus, Failure> {
@@ -34,7 +36,7 @@ fn list(cache: &CompileCache) -> Result<ExitStatus, Failure> {
         let age = now.duration_since(entry.written).unwrap_or_default();
         let age = humantime::format_duration(std::time::Duration::from_secs(age.as_secs()));
         let size = bytesize::ByteSize(entry.bytes).display().iec();
-        output::print_line(&format!("sha256:{}  {size}  {age} old", entry.module)).or_internal()?;
+        output::print_name(&format!("sha256:{}  {size}  {age} old", entry.module)).or_internal()?;
     }
     Ok(ExitStatus::Success)
 }

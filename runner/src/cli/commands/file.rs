@@ -12,6 +12,7 @@ use anyhow::{Context as _, bail};
 use clap::CommandFactory;
 
 use crate::cli::args::{Cli, GrantArgs, LimitArgs};
+use crate::cli::audit::Audit;
 use crate::cli::commands::run;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::settings::{self, Settings};
@@ -58,9 +59,15 @@ fn is_subcommand(word: &OsString) -> bool {
 /// Runs the module and prints one line of JSON, whatever happens.
 pub(crate) fn run(context: &Context, invocation: &Invocation) -> Result<ExitStatus, Failure> {
     let (line, status) = match run_file(context, invocation) {
-        Ok(report) => {
-            let result = report.result.to_json();
-            (result, ExitStatus::from(&report))
+        Ok((report, audited)) => {
+            let status = audited.map_or_else(
+                |failure| {
+                    output::print_error(&failure.error);
+                    failure.status
+                },
+                |()| ExitStatus::from(&report),
+            );
+            (report.result.to_json(), status)
         }
         Err(failure) => {
             let result = ModuleResult::runner_failure(&format!("{:#}", failure.error), None);
@@ -73,14 +80,17 @@ pub(crate) fn run(context: &Context, invocation: &Invocation) -> Result<ExitStat
     Ok(status)
 }
 
-fn run_file(context: &Context, invocation: &Invocation) -> Result<Report, Failure> {
+/// Returns the report, and whether the run is in the audit log.
+fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Result<(), Failure>), Failure> {
     refuse_option(invocation).or_usage()?;
     let settings = Settings::load(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
     let args = read_args(&invocation.args_file).or_usage()?;
-    let file = locate::read(&invocation.file).or_unavailable()?;
+    let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
+    let file = audit.loaded(&invocation.file, locate::read(&invocation.file).or_unavailable())?;
     let name = name(&args, &invocation.file);
     let module = Module::new(file, None);
     let effective = settings.for_module(&name, module.digest()).or_usage()?;
+    audit.check(&effective.policy)?;
     let request = RunRequest {
         name: &name,
         arguments: Arguments::Complete(args),
@@ -91,7 +101,10 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<Report, Failur
         stdin_args: false,
         keep_files: false,
     };
-    Ok(run::runner(context, None).run(&module, &request))
+    let pending = audit.start(context, &module, &request)?;
+    let report = run::runner(context, None).run(&module, &request);
+    let audited = pending.finish(&report);
+    Ok((report, audited))
 }
 
 fn refuse_option(invocation: &Invocation) -> anyhow::Result<()> {

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use modbox_argument_spec::{ArgumentSpec, Metadata};
 use modbox_python_json::{Value, decode, encode};
 
+use crate::cli::Context;
 use crate::cli::args::{InspectArgs, LimitArgs};
 use crate::cli::commands::run;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::output::{self, clean_line};
 use crate::cli::settings::Settings;
-use crate::cli::{Context, output};
 use crate::kinds::detect;
 use crate::run::{Compared, WasmInfo, compare, digest, locate, wasm_bytes};
 
@@ -42,7 +43,7 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         metadata,
         requests,
     };
-    let text = if args.json { encode(&facts.to_value()) } else { output::clean(facts.to_text().trim_end()) };
+    let text = if args.json { encode(&facts.to_value()) } else { facts.to_text().trim_end().to_owned() };
     output::print_line(&text).or_internal()?;
     Ok(ExitStatus::Success)
 }
@@ -79,8 +80,8 @@ impl Facts {
 
     fn to_text(&self) -> String {
         let mut text = String::new();
-        let _ = writeln!(text, "file:    {}", self.path);
-        let _ = writeln!(text, "kind:    {} ({})", self.kind, self.reason);
+        let _ = writeln!(text, "file:    {}", clean_line(&self.path));
+        let _ = writeln!(text, "kind:    {} ({})", self.kind, clean_line(&self.reason));
         let _ = writeln!(text, "digest:  sha256:{}", self.digest);
         let _ = writeln!(text, "size:    {}", bytesize::ByteSize(self.size).display().iec());
         push_list(&mut text, "imports", &self.info.imports);
@@ -98,7 +99,7 @@ fn push_list(text: &mut String, title: &str, items: &[String]) {
     }
     let _ = writeln!(text, "{title}:");
     for item in items {
-        let _ = writeln!(text, "  {item}");
+        let _ = writeln!(text, "  {}", clean_line(item));
     }
 }
 
@@ -125,7 +126,7 @@ fn request_line(compared: &Compared) -> String {
 }
 
 fn push_metadata(text: &mut String, metadata: &Metadata, requests: &[Compared]) {
-    let _ = writeln!(text, "module:  {} {}", metadata.name, metadata.version);
+    let _ = writeln!(text, "module:  {} {}", clean_line(&metadata.name), clean_line(&metadata.version));
     let check = if metadata.supports_check_mode { "supported" } else { "not supported" };
     let _ = writeln!(text, "check mode: {check}");
     push_list(text, "requests", &requests.iter().map(request_line).collect::<Vec<_>>());
@@ -135,7 +136,7 @@ fn push_metadata(text: &mut String, metadata: &Metadata, requests: &[Compared]) 
     let _ = writeln!(text, "options:");
     for (name, option) in &metadata.argument_spec.options {
         let required = if option.required { ", required" } else { "" };
-        let _ = writeln!(text, "  {name}: {}{required}", option.option_type.name());
+        let _ = writeln!(text, "  {}: {}{required}", clean_line(name), option.option_type.name());
     }
 }
 

@@ -12,12 +12,14 @@ use clap::ArgMatches;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::args::{OutputFormat, RunArgs};
+use crate::cli::audit::Audit;
 use crate::cli::commands::{build, cache};
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::settings::{self, Settings};
 use crate::cli::{Context, output};
 use crate::contract::{Dict, InternalArgs, Value, args};
 use crate::run::{Arguments, Module, Report, RunRequest, Runner, RunnerConfig, locate};
+use crate::sandbox::native;
 use crate::sandbox::wasm::Instances;
 
 /// Characters of `--args` that an error quotes.
@@ -54,11 +56,14 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
         output::print_note("--allow-all: the module can do everything that you can");
     }
     let task = task_args(args, order).or_usage()?;
-    let path = find(context, &args.module, &args.lookup.module_path)?;
-    let file = locate::read(&path).or_unavailable()?;
+    let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
+    let found = find(context, &args.module, &args.lookup.module_path);
+    let file = audit.loaded(&args.module, found.and_then(|path| locate::read(&path).or_unavailable()))?;
+    tracing::debug!(file = %file.path.display(), bytes = file.bytes.len(), "found the module");
     let name = module_name(&args.module);
     let module = Module::new(file, args.kind);
     let effective = settings.for_module(&name, module.digest()).or_usage()?;
+    audit.check(&effective.policy)?;
     let request = RunRequest {
         name: &name,
         arguments: Arguments::Task { args: task, internal: Box::new(internal_args(args, &name)) },
@@ -70,6 +75,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
         keep_files: args.keep_files,
     };
     let spinner = (format == OutputFormat::Human && io::stderr().is_terminal()).then(compile_spinner);
+    let pending = audit.start(context, &module, &request)?;
     let runner = runner(context, spinner.clone());
     let report = runner.run(&module, &request);
     // The process ends soon; taking the engine apart before would only make it end later.
@@ -77,7 +83,9 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
     if let Some(spinner) = spinner {
         spinner.finish_and_clear();
     }
-    show(context, &report, format, args)
+    let audited = pending.finish(&report);
+    let status = show(context, &report, format, args)?;
+    audited.map(|()| status)
 }
 
 fn show(context: &Context, report: &Report, format: OutputFormat, args: &RunArgs) -> Result<ExitStatus, Failure> {
@@ -109,6 +117,7 @@ pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>) -> Runner 
         directory: environment.cwd.clone(),
         environment: environment.variables.clone(),
         cleanup: context.cleanup.clone(),
+        worker: Some(PathBuf::from(native::THIS_BINARY)),
         instances: Instances::OnDemand,
         watched: true,
         on_compile: spinner.map(|spinner| -> Arc<dyn Fn() + Send + Sync> {

@@ -21,6 +21,7 @@ const MAX_POLICY: u64 = 1 << 20;
 /// A file that cannot be read, or is no policy file.
 pub(super) fn load(path: &Path) -> anyhow::Result<Option<PolicyFile>> {
     let Some(text) = read(path)? else { return Ok(None) };
+    tracing::debug!(file = %path.display(), "read a policy file");
     PolicyFile::parse(&text).map(Some).with_context(|| format!("wrong policy file `{}`", path.display()))
 }
 
@@ -76,6 +77,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
         source: source.to_owned(),
         designated: rules.designated,
         limits: rules.limits.clone(),
+        audit: rules.audit.iter().map(|audit| audit.value.clone().into()).collect(),
         ..Rules::default()
     };
     let (mut places, mut wrong) = (Vec::new(), Vec::new());

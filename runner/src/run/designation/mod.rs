@@ -137,6 +137,12 @@ impl Run<'_> {
                 return;
             }
         };
+        // No argument hands the audit log to the module that it is about.
+        let holds_log = |log: &std::path::PathBuf| log.canonicalize().is_ok_and(|log| log.starts_with(&host));
+        if access == Access::Write && self.policy.audit().iter().any(holds_log) {
+            self.deny(access, path, "argument", place::switch(path, access));
+            return;
+        }
         let source = format!("argument {}", named.option);
         let grant = PathGrant { host, shape, guest: path.to_owned(), access, source };
         if self.policy.designate(grant).is_err() {

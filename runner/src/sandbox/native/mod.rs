@@ -166,6 +166,7 @@ pub fn run(
     // 2. The launcher.
     let (launch, pipes) = Launch::start(cx)?;
     let launch = Arc::new(launch);
+    tracing::debug!("the launcher started");
     // 3. From here on every way out that is not the ordinary one kills the tree.
     let undo = cx.cleanup.register({
         let launch = launch.clone();
@@ -186,6 +187,7 @@ pub fn run(
     let mut outcome = outcome(attended, status, limits)?;
     outcome.usage = Usage { wall_us: run_us, disk_bytes: contents.bytes, files: contents.files, ..outcome.usage };
     outcome.timing.run_us = run_us;
+    tracing::debug!(exit = ?outcome.exit, run_us, "the module ended");
     Ok(outcome)
 }
 

@@ -9,6 +9,7 @@
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
 //! modules:
 //!   "sha256:…": {allow: {write: [/etc/motd]}}
+//! audit: /var/log/modbox.jsonl
 //! ```
 //!
 //! Only what is enforced can be written: a key for something that modbox does not do yet is an unknown
@@ -42,6 +43,8 @@ pub struct FileRules {
     pub allow: Allow,
     /// The limits that it sets.
     pub limits: LimitOverrides,
+    /// A file that gets a line of every run; absolute. Not for one module: the log is opened before any is looked for.
+    pub audit: Option<Placed<String>>,
 }
 
 /// The grants of a policy file.
@@ -122,7 +125,7 @@ impl<'de> Deserialize<'de> for FileRules {
         let node = Node::deserialize(deserializer)?;
         Reader::default().finish(|reader| {
             let entries = reader.map(node, "a policy");
-            reader.rules(entries, RULES)
+            reader.rules(entries, "designated, allow, limits, audit")
         })
     }
 }
@@ -168,7 +171,7 @@ impl Reader {
                 _ => rest.push((key, node)),
             }
         }
-        file.rules = self.rules(rest, "designated, allow, limits, modules");
+        file.rules = self.rules(rest, "designated, allow, limits, modules, audit");
         file
     }
 
@@ -179,6 +182,7 @@ impl Reader {
                 "designated" => rules.designated = self.scalar(node, str::parse),
                 "allow" => rules.allow = self.allow(node),
                 "limits" => rules.limits = self.limits(node),
+                "audit" if known != RULES => rules.audit = self.audit(node),
                 _ => self.unknown(&key, known),
             }
         }
@@ -211,6 +215,16 @@ impl Reader {
             }
         }
         limits
+    }
+
+    fn audit(&mut self, node: Node) -> Option<Placed<String>> {
+        let place = node.place;
+        let value = self.scalar(node, |path| match path.starts_with('/') {
+            true => Ok(path.to_owned()),
+            // It would be another file in every directory.
+            false => Err(format!("the audit file `{path}` must be an absolute path")),
+        })?;
+        Some(Placed { value, place })
     }
 
     fn modules(&mut self, node: Node) -> Vec<(Placed<ModuleKey>, FileRules)> {

@@ -5,13 +5,15 @@
 //!
 //! 1. **Grants add up.** What any source grants is granted; none takes away what another one granted. So the order does not
 //!    matter, and the same path granted twice has the wider access. (A variable that is granted twice has the later value.)
-//! 2. **Restrictions take the strictest.** `designated` is the least of what the sources say, and `write` when none does: one
+//! 2. **Restrictions take the strictest.** Every audit file that somebody names gets its line. `designated` is the least of what the sources say, and `write` when none does: one
 //!    source can turn it down and none can turn it up again.
 //! 3. **Limits: the later one wins**, above the defaults. A limit keeps a module from using up what is the caller's, so the
 //!    caller may raise what the system's file says; rights of the caller are the kernel's business.
 //!
 //! Grants that contradict each other are an error, whichever order they come in: a read-only path inside a writable
 //! one, which somebody meant as a restriction and which rule 1 would void, and two host paths in one place.
+
+use std::path::PathBuf;
 
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::{Designated, EnvGrant, LimitName, LimitOverrides, PathGrant, Policy, PolicyError};
@@ -34,6 +36,8 @@ pub struct Rules {
     pub designated: Option<Designated>,
     /// The limits that it sets.
     pub limits: LimitOverrides,
+    /// The audit files that it names.
+    pub audit: Vec<PathBuf>,
 }
 
 /// What is in force, and who said so.
@@ -63,6 +67,7 @@ pub fn merge(sources: &[Rules]) -> Result<Effective, PolicyError> {
     for grant in sources.iter().flat_map(|rules| &rules.env) {
         policy.allow_env(grant.clone());
     }
+    sources.iter().flat_map(|rules| &rules.audit).for_each(|path| policy.add_audit(path.clone()));
     let (designated, designated_by) = designated(sources);
     policy.set_designated(designated);
     let mut limits = Limits::default();
@@ -157,9 +162,8 @@ mod tests {
                 .into_iter()
                 .map(|name| EnvGrant { name: name.to_owned(), value: String::new(), source: "test".to_owned() })
                 .collect(),
-            everything: None,
             designated,
-            limits: LimitOverrides::default(),
+            ..Rules::default()
         })
     }
 

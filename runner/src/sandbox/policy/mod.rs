@@ -150,6 +150,7 @@ pub struct Policy {
     env: Vec<EnvGrant>,
     everything: Option<String>,
     designated: Designated,
+    audit: Vec<PathBuf>,
 }
 
 impl Policy {
@@ -244,6 +245,21 @@ impl Policy {
     }
 
     /// Returns the granted files and directories.
+
+    /// Names a file that gets a line of every run. Restrictions add up, as grants do: each file that is named gets it.
+    pub fn add_audit(&mut self, path: PathBuf) {
+        if !self.audit.contains(&path) {
+            self.audit.push(path);
+        }
+    }
+
+    /// Returns the audit files.
+    #[must_use]
+    pub fn audit(&self) -> &[PathBuf] {
+        &self.audit
+    }
+
+    /// Returns the granted directories.
     #[must_use]
     pub fn paths(&self) -> &[PathGrant] {
         &self.paths

@@ -11,6 +11,9 @@ use wit_component::ComponentEncoder;
 ///
 /// Bytes that are not a WASI 0.1 command: invalid modules, modules with other imports, libraries.
 pub(super) fn componentize(core: &[u8]) -> anyhow::Result<Vec<u8>> {
+    // The encoder panics when a section ends behind the end of the file. All sections are walked first; this costs
+    // next to nothing.
+    wasmparser::Parser::new(0).parse_all(core).try_for_each(|section| section.map(drop))?;
     ComponentEncoder::default()
         .validate(true)
         .module(core)?

@@ -59,12 +59,24 @@ fn pool() -> Option<PoolingAllocationConfig> {
     Some(pool)
 }
 
-/// Makes the engine that guests run in.
+/// What an engine is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Running compiled code. Without a compiler an engine is made in a tenth of the time.
+    Run(Instances),
+    /// Compiling, on several processors if wanted.
+    Compile {
+        /// With threads.
+        parallel: bool,
+    },
+}
+
+/// Makes an engine. What one compiles the other runs: all settings that the code depends on are the same.
 ///
 /// # Errors
 ///
 /// A machine without what the engine needs; for a pool, too little address space.
-pub(super) fn new_engine(instances: Instances) -> wasmtime::Result<Engine> {
+pub(super) fn new_engine(role: Role) -> wasmtime::Result<Engine> {
     let mut config = Config::new();
     config
         .epoch_interruption(true)
@@ -81,9 +93,17 @@ pub(super) fn new_engine(instances: Instances) -> wasmtime::Result<Engine> {
         .wasm_memory64(false)
         .wasm_stack_switching(false)
         .relaxed_simd_deterministic(true);
-    if instances == Instances::Pooled {
-        let pool = pool().ok_or_else(|| wasmtime::format_err!("this kernel has no PAGEMAP_SCAN"))?;
-        config.allocation_strategy(pool);
+    match role {
+        Role::Compile { parallel } => {
+            config.parallel_compilation(parallel);
+        }
+        Role::Run(instances) => {
+            config.enable_compiler(false);
+            if instances == Instances::Pooled {
+                let pool = pool().ok_or_else(|| wasmtime::format_err!("this kernel has no PAGEMAP_SCAN"))?;
+                config.allocation_strategy(pool);
+            }
+        }
     }
     Engine::new(&config)
 }

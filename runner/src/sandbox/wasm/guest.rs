@@ -12,12 +12,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
+use tracing::{debug, warn};
 use wasmtime::{Engine, PoolConcurrencyLimitError, Store};
 use wasmtime_wasi::p2::bindings::CommandPre;
 use wasmtime_wasi::{I32Exit, WasiCtx};
 
-use crate::sandbox::invocation::{Exit, LimitKind, Usage};
+use crate::sandbox::invocation::{Exit, LimitHit, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
+use crate::sandbox::wasm::files::{FileGuard, Ledger};
 use crate::sandbox::wasm::store::{self, Meter, State};
 use crate::sandbox::wasm::ticker::Ticking;
 use crate::sandbox::wasm::{WasmError, micros};
@@ -30,6 +32,7 @@ pub(super) struct Guest {
     pub(super) engine: Engine,
     pub(super) command: CommandPre<State>,
     pub(super) wasi: WasiCtx,
+    pub(super) files: FileGuard,
     pub(super) limits: Limits,
     /// Whether it may have sockets to wait for.
     pub(super) network: bool,
@@ -41,6 +44,8 @@ pub(super) struct Guest {
 pub(super) struct Ended {
     pub(super) exit: Exit,
     pub(super) hit: Option<LimitKind>,
+    /// The quota of files that the guest failed for, if so.
+    pub(super) quota: Option<LimitHit>,
     pub(super) usage: Usage,
     pub(super) instantiate_us: u64,
 }
@@ -51,6 +56,7 @@ pub(super) struct Ended {
 ///
 /// A thread or runtime that cannot be made, a pool without a free place, or a thread that ended without a word.
 pub(super) fn run(guest: Guest, watched: bool) -> Result<Ended, WasmError> {
+    debug!(watched, "the guest starts");
     // A runtime cannot be entered from within another one.
     if !watched && tokio::runtime::Handle::try_current().is_err() {
         return run_here(guest);
@@ -66,8 +72,9 @@ pub(super) fn run(guest: Guest, watched: bool) -> Result<Ended, WasmError> {
     match receiver.recv_timeout(timeout.saturating_add(GRACE)) {
         Ok(ended) => ended,
         Err(RecvTimeoutError::Timeout) => {
+            warn!("the guest is blocked in a host call; its thread is left behind");
             let usage = Usage { wall_us: micros(started.elapsed()), ..Usage::default() };
-            Ok(Ended { exit: Exit::Killed, hit: Some(LimitKind::Wall), usage, instantiate_us: 0 })
+            Ok(Ended { exit: Exit::Killed, hit: Some(LimitKind::Wall), quota: None, usage, instantiate_us: 0 })
         }
         Err(RecvTimeoutError::Disconnected) => Err(WasmError::Vanished),
     }
@@ -104,7 +111,8 @@ fn new_runtime(network: bool) -> Result<Runtime, WasmError> {
 }
 
 fn run_on(runtime: &Runtime, guest: Guest) -> Result<Ended, WasmError> {
-    let mut store = store::new_store(&guest.engine, guest.wasi, &guest.limits);
+    let ledger = guest.files.ledger();
+    let mut store = store::new_store(&guest.engine, guest.wasi, guest.files, &guest.limits);
     let started = Instant::now();
     let mut instantiate_us = 0;
     let call = async {
@@ -119,7 +127,11 @@ fn run_on(runtime: &Runtime, guest: Guest) -> Result<Ended, WasmError> {
     drop(guest.ticking);
     match ended {
         Some(Err(error)) if error.is::<PoolConcurrencyLimitError>() => Err(WasmError::PoolFull),
-        ended => Ok(conclude(ended, &mut store, wall_us, instantiate_us)),
+        ended => {
+            let mut ended = conclude(ended, &mut store, wall_us, instantiate_us);
+            blame_quota(&mut ended, &ledger);
+            Ok(ended)
+        }
     }
 }
 
@@ -131,7 +143,14 @@ fn conclude(ended: CallResult, store: &mut Store<State>, wall_us: u64, instantia
     let exit = exit_of(ended, meter);
     let usage =
         Usage { wall_us, cpu_us: micros(meter.cpu_used()), memory_bytes: meter.peak_memory as u64, ..Usage::default() };
-    Ended { exit, hit: meter.hit, usage, instantiate_us }
+    Ended { exit, hit: meter.hit, quota: None, usage, instantiate_us }
+}
+
+/// A guest that used up a quota of files and then gave up ended by that limit, however it said so.
+fn blame_quota(ended: &mut Ended, ledger: &Ledger) {
+    if ended.hit.is_none() && ended.exit != Exit::Code(0) {
+        ended.quota = ledger.hit();
+    }
 }
 
 fn exit_of(ended: CallResult, meter: &mut Meter) -> Exit {

@@ -6,24 +6,31 @@
 
 mod adapter;
 mod cache;
+mod compile;
 mod engine;
+mod files;
 mod guest;
 mod module;
 mod output;
 mod store;
+mod target;
 mod ticker;
 mod wasi;
 
+use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use tracing::{debug, info, warn};
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 use wasmtime_wasi::p2::bindings::CommandPre;
 
-pub use self::cache::{CacheEntry, CacheError, CompileCache};
+pub use self::cache::{CacheEntry, CacheError, CompileCache, DEFAULT_MAX_CACHE};
+pub use self::compile::{CompileLimit, Compiler, WORD as COMPILE_WORKER, check_size, worker_main};
+use self::compile::{Compiled, Source};
 pub use self::engine::Instances;
 pub use self::module::LoadedModule;
 use self::store::State;
@@ -31,6 +38,7 @@ pub use self::ticker::Ticker;
 use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Timing, WasmFormat};
+use crate::sandbox::limits::Limits;
 
 /// A cause in the engine's own words.
 type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -44,13 +52,31 @@ pub enum WasmError {
     /// The bytes are no valid component or core module.
     #[error("failed to compile the module")]
     Compile(#[source] Cause),
+    /// Compiling it passed a limit.
+    #[error(transparent)]
+    Limit(CompileLimit),
+    /// The compiler ended in the middle: a fault of the engine that the module brings about, or somebody killed it.
+    #[error("failed to compile the module: the compiler crashed: {0}")]
+    Crashed(String),
+    /// The module's memories and tables are too many or too large for the engine's pool.
+    #[error("failed to fit the module into the pool of instances")]
+    Unfit(#[source] Cause),
+    /// The process that compiles could not do its work.
+    #[error("failed to {verb} the compiler")]
+    Compiler {
+        /// What was tried.
+        verb: &'static str,
+        /// Why it failed.
+        #[source]
+        source: std::io::Error,
+    },
     /// The component needs an interface that modbox does not have.
     #[error("failed to link the module: it needs an interface that modbox does not offer, or is no command")]
     Link(#[source] Cause),
-    /// A granted directory cannot be opened.
-    #[error("failed to open the granted directory `{}`", path.display())]
+    /// A grant cannot be opened.
+    #[error("failed to open the granted path `{}`", path.display())]
     Open {
-        /// The directory.
+        /// The path.
         path: PathBuf,
         /// Why.
         #[source]
@@ -67,11 +93,27 @@ pub enum WasmError {
     Vanished,
 }
 
+impl WasmError {
+    /// Returns whether the fault is modbox's or this machine's, and not the module's.
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        !matches!(self, Self::Compile(_) | Self::Limit(_) | Self::Crashed(_) | Self::Link(_))
+    }
+
+    /// Returns the limit that was passed, if that is what it is.
+    #[must_use]
+    pub fn limit(&self) -> Option<CompileLimit> {
+        if let Self::Limit(limit) = self { Some(*limit) } else { None }
+    }
+}
+
 /// The engine with what all of its runs share.
 pub struct WasmSandbox {
     engine: Engine,
     linker: Linker<State>,
     ticker: Ticker,
+    instances: Instances,
+    compiler: Compiler,
     cache: Option<CompileCache>,
     cleanup: Cleanup,
     on_compile: Option<Box<dyn Fn() + Send + Sync>>,
@@ -90,16 +132,18 @@ impl WasmSandbox {
     ///
     /// An engine that cannot be made on this machine.
     pub fn new(
+        compiler: Compiler,
         cache: Option<CompileCache>,
         cleanup: Cleanup,
         ticker: Ticker,
         instances: Instances,
     ) -> Result<Self, WasmError> {
-        let engine = engine::new_engine(instances).map_err(|error| WasmError::Engine(error.into()))?;
+        let role = engine::Role::Run(instances);
+        let engine = engine::new_engine(role).map_err(|error| WasmError::Engine(error.into()))?;
         let mut linker = Linker::new(&engine);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
+        link(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
         ticker.add(&engine);
-        Ok(Self { engine, linker, ticker, cache, cleanup, on_compile: None })
+        Ok(Self { engine, linker, ticker, instances, compiler, cache, cleanup, on_compile: None })
     }
 
     /// Calls `callback` whenever a module must be compiled, since that may take seconds.
@@ -111,102 +155,143 @@ impl WasmSandbox {
     ///
     /// # Errors
     ///
-    /// Bytes that are no valid module, or a module that needs what modbox does not offer.
-    pub fn load(&self, bytes: &[u8], format: WasmFormat, digest: &str) -> Result<LoadedModule, WasmError> {
-        let mut timing = Timing::default();
-        let mut note = None;
-        let name = self.cache_name(digest);
-        let component = match self.look_up(&name, &mut timing, &mut note) {
+    /// Bytes that are no valid module, a module that passes a limit on compiling or needs what modbox does not offer,
+    /// a compiler that cannot be started.
+    pub fn load(
+        &self,
+        bytes: &[u8],
+        format: WasmFormat,
+        digest: &str,
+        limits: &Limits,
+    ) -> Result<LoadedModule, WasmError> {
+        check_size(bytes, limits)?;
+        let mut loading = Loading { timing: Timing::default(), notes: Vec::new(), cache: self.cache.as_ref() };
+        let name = cache_name(digest);
+        let component = match self.look_up(&name, &mut loading)? {
             Some(component) => component,
-            None => self.compile_once(bytes, format, &name, &mut timing, &mut note)?,
+            None => self.compile_once(&Source { bytes, format }, &name, limits, &mut loading)?,
         };
+        let Loading { mut timing, notes, .. } = loading;
         let link = |error: wasmtime::Error| WasmError::Link(error.into());
         let started = Instant::now();
         let pre = CommandPre::new(self.linker.instantiate_pre(&component).map_err(link)?).map_err(link)?;
         timing.instantiate_us = micros(started.elapsed());
-        Ok(LoadedModule::new(self.engine.clone(), pre, self.ticker.clone(), timing, note))
+        Ok(LoadedModule::new(self.engine.clone(), pre, self.ticker.clone(), timing, notes))
     }
 
-    /// Looks into the cache, and notes why it cannot be used, if so.
-    fn look_up(&self, name: &str, timing: &mut Timing, note: &mut Option<String>) -> Option<Component> {
+    /// Looks into the cache.
+    fn look_up(&self, name: &str, loading: &mut Loading<'_>) -> Result<Option<Component>, WasmError> {
         let started = Instant::now();
-        let cached = self.load_cached(name);
-        timing.load_us += micros(started.elapsed());
-        cached.unwrap_or_else(|error| {
-            *note = Some(chain(&error));
+        let cached = loading.cache.map_or(Ok(None), |cache| cache.load(name));
+        let file = cached.unwrap_or_else(|error| {
+            loading.give_up_cache(&error);
             None
-        })
+        });
+        let component = file.map(|file| self.map_code(&file));
+        loading.timing.load_us += micros(started.elapsed());
+        debug!(
+            entry = name,
+            hit = component.is_some(),
+            load_us = loading.timing.load_us,
+            "looked into the compile cache"
+        );
+        match component {
+            Some(Err(error)) if self.instances == Instances::Pooled => Err(WasmError::Unfit(error.into())),
+            // An entry of other settings whose name collides: compile again.
+            component => Ok(component.and_then(Result::ok)),
+        }
     }
 
     /// Compiles a module and stores it, unless another process does so first.
     fn compile_once(
         &self,
-        bytes: &[u8],
-        format: WasmFormat,
+        source: &Source<'_>,
         name: &str,
-        timing: &mut Timing,
-        note: &mut Option<String>,
+        limits: &Limits,
+        loading: &mut Loading<'_>,
     ) -> Result<Component, WasmError> {
         if let Some(callback) = &self.on_compile {
             callback();
         }
-        let usable = self.cache.as_ref().filter(|_| note.is_none());
-        let lock = usable.and_then(|cache| cache.lock(name, &self.cleanup));
+        let lock = loading.cache.and_then(|cache| cache.lock(name));
         if lock.is_some()
-            && let Some(component) = self.look_up(name, timing, note)
+            && let Some(component) = self.look_up(name, loading)?
         {
             return Ok(component);
         }
         let started = Instant::now();
-        let component = self.compile(bytes, format)?;
-        timing.compile_us = micros(started.elapsed());
-        if note.is_none() {
-            *note = self.store_compiled(name, &component).err();
+        let Compiled { mut code, note } = self.compiler.compile(source, limits, &self.cleanup)?;
+        let mapped = self.map_code(&code);
+        loading.timing.compile_us = micros(started.elapsed());
+        info!(bytes = source.bytes.len(), compile_us = loading.timing.compile_us, "compiled");
+        // What came from the compiler runs from memory, whatever becomes of the cache. Code that no engine takes is not
+        // worth keeping; code that does not fit a pool fits elsewhere.
+        let component = match mapped {
+            Err(error) if self.instances == Instances::Pooled => Err(WasmError::Unfit(error.into())),
+            Err(error) => return Err(WasmError::Crashed(format!("its code is not usable: {error:#}"))),
+            Ok(component) => Ok(component),
+        };
+        loading.notes.extend(note);
+        if let Some(cache) = loading.cache
+            && let Err(error) = code
+                .metadata()
+                .map_err(CacheError::unreadable_code)
+                .and_then(|metadata| cache.store(name, &mut code, metadata.len(), &self.cleanup))
+        {
+            loading.give_up_cache(&error);
         }
-        Ok(component)
+        component
     }
 
-    fn load_cached(&self, name: &str) -> Result<Option<Component>, CacheError> {
-        let Some(cache) = &self.cache else { return Ok(None) };
-        let Some(file) = cache.load(name)? else { return Ok(None) };
+    /// Has the engine map machine code.
+    fn map_code(&self, file: &File) -> wasmtime::Result<Component> {
         // The engine maps the file that was checked, and not what its name may lead to by now.
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         #[expect(unsafe_code, reason = "the engine has no safe way to load compiled code")]
-        // SAFETY: `deserialize_file` asks for a file that `Component::serialize` wrote and that does not change
-        // while it is mapped. The cache returns only files whose keyed hash shows that this user's modbox
-        // stored them under this name, `store_compiled` stores nothing else, and nothing writes to an entry
-        // once it has its name: it is replaced or removed. Only this user can, in a folder of mode 0700. An
-        // engine with other settings refuses the file by itself.
-        let component = unsafe { Component::deserialize_file(&self.engine, path) };
-        // An entry of other settings whose name collides: compile again.
-        Ok(component.ok())
-    }
-
-    fn compile(&self, bytes: &[u8], format: WasmFormat) -> Result<Component, WasmError> {
-        let compile = |bytes: &[u8]| {
-            Component::from_binary(&self.engine, bytes).map_err(|error| WasmError::Compile(error.into()))
-        };
-        match format {
-            WasmFormat::Component => compile(bytes),
-            WasmFormat::Core => {
-                compile(&adapter::componentize(bytes).map_err(|error| WasmError::Compile(error.into()))?)
-            }
+        // SAFETY: `deserialize_file` asks for a file that the engine's compiler wrote and that does not change while
+        // it is mapped. There are two. One is what modbox's own compiler has just handed over, in a memory file that
+        // is sealed against every change. The other is an entry of the cache, which returns only files whose keyed
+        // hash shows that this user's modbox stored them under this name; nothing else than the former is ever
+        // stored, and nothing writes to an entry once it has its name: it is replaced or removed. Only this user can,
+        // in a folder of mode 0700. An engine with other settings refuses the file by itself. What a compiler that
+        // was taken over can do is told at the top of `compile`.
+        unsafe {
+            Component::deserialize_file(&self.engine, path)
         }
     }
+}
 
-    fn store_compiled(&self, name: &str, component: &Component) -> Result<(), String> {
-        let Some(cache) = &self.cache else { return Ok(()) };
-        let bytes = component.serialize().map_err(|error| format!("{error:#}"))?;
-        cache.store(name, &bytes, &self.cleanup).map_err(|error| chain(&error))
-    }
+/// What is learned while a module is loaded.
+struct Loading<'a> {
+    timing: Timing,
+    notes: Vec<String>,
+    /// The cache, until it turns out that it cannot be used.
+    cache: Option<&'a CompileCache>,
+}
 
-    /// An entry is bound to the module, to modbox (whose adapter is compiled in) and to the engine's settings.
-    fn cache_name(&self, digest: &str) -> String {
-        let mut hasher = std::hash::DefaultHasher::new();
-        self.engine.precompile_compatibility_hash().hash(&mut hasher);
-        env!("CARGO_PKG_VERSION").hash(&mut hasher);
-        format!("{digest}-{:016x}", hasher.finish())
+impl Loading<'_> {
+    fn give_up_cache(&mut self, error: &CacheError) {
+        self.cache = None;
+        warn!(error = chain(error), "the compile cache is not used");
+        self.notes.push(format!("the compile cache is not used: {}", chain(error)));
     }
+}
+
+/// An entry is bound to the module, to modbox (whose adapter is compiled in) and to the processor. An entry of another
+/// release of the engine, or of other settings, is refused by the engine and compiled again.
+fn cache_name(digest: &str) -> String {
+    let mut hasher = std::hash::DefaultHasher::new();
+    (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, target::features()).hash(&mut hasher);
+    format!("{digest}-{:016x}", hasher.finish())
+}
+
+/// Links everything of WASI 0.2; of two interfaces of the same name the later one counts.
+fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    linker.allow_shadowing(true);
+    files::add_to_linker(linker)?;
+    linker.allow_shadowing(false);
+    Ok(())
 }
 
 fn micros(duration: Duration) -> u64 {

@@ -1,12 +1,15 @@
 //! A compiled module, ready to be run many times and from many threads, each time in a fresh store.
 
+use std::sync::Arc;
+
 use wasmtime::Engine;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
 use crate::sandbox::invocation::{Confinement, Invocation, LimitKind, Outcome, Timing, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
-use crate::sandbox::scratch::GuestDirs;
+use crate::sandbox::run_dir::RunDir;
+use crate::sandbox::wasm::files::FileGuard;
 use crate::sandbox::wasm::guest::{self, Guest};
 use crate::sandbox::wasm::output::HeadStream;
 use crate::sandbox::wasm::store::State;
@@ -19,7 +22,7 @@ pub struct LoadedModule {
     pre: CommandPre<State>,
     ticker: Ticker,
     timing: Timing,
-    note: Option<String>,
+    notes: Vec<String>,
 }
 
 impl std::fmt::Debug for LoadedModule {
@@ -34,15 +37,16 @@ impl LoadedModule {
         pre: CommandPre<State>,
         ticker: Ticker,
         timing: Timing,
-        note: Option<String>,
+        notes: Vec<String>,
     ) -> Self {
-        Self { engine, pre, ticker, timing, note }
+        Self { engine, pre, ticker, timing, notes }
     }
 
-    /// Returns why the compile cache could not be used, if so.
+    /// Returns what an operator should know of loading it: a cache that cannot be used, a compiler that could not be
+    /// wholly confined.
     #[must_use]
-    pub fn note(&self) -> Option<&str> {
-        self.note.as_deref()
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Returns where the time for loading went.
@@ -56,7 +60,7 @@ impl LoadedModule {
     ///
     /// # Errors
     ///
-    /// A granted directory that cannot be opened, or a runtime that cannot be made. Whatever the guest does is
+    /// A granted path that cannot be opened, or a runtime that cannot be made. Whatever the guest does is
     /// an outcome.
     pub fn run(
         &self,
@@ -64,21 +68,29 @@ impl LoadedModule {
         program: &WasmProgram,
         policy: &Policy,
         limits: &Limits,
-        dirs: &GuestDirs,
+        run_dir: &Arc<RunDir>,
         watched: bool,
     ) -> Result<Outcome, WasmError> {
         let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
         let stdin = invocation.stdin.clone();
-        let wasi = wasi::context(program, stdin, policy, dirs, stdout.clone(), stderr.clone())?;
+        let wasi = wasi::context(program, stdin, policy, stdout.clone(), stderr.clone());
+        let files = FileGuard::new(policy, &invocation.files, limits, Arc::clone(run_dir));
+        let files = files.map_err(|cannot| WasmError::Open { path: cannot.path, source: cannot.why.into() })?;
+        let (ledger, temporaries) = (files.ledger(), files.temporaries());
         let guest = Guest {
             engine: self.engine.clone(),
             command: self.pre.clone(),
             wasi,
+            files,
             limits: *limits,
             network: policy.allows_everything(),
             ticking: self.ticker.start().map_err(WasmError::Runtime)?,
         };
-        let ended = guest::run(guest, watched)?;
+        let ended = guest::run(guest, watched);
+        // Also when the guest's thread does not come back.
+        temporaries.close();
+        let mut ended = ended?;
+        ledger.fill(&mut ended.usage);
         let timing = Timing {
             instantiate_us: ended.instantiate_us,
             run_us: ended.usage.wall_us.saturating_sub(ended.instantiate_us),
@@ -89,9 +101,9 @@ impl LoadedModule {
             .hit
             .or_else(|| stdout.is_truncated().then_some(LimitKind::Stdout))
             .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
-        let limit = hit.map(|kind| limits.hit(kind));
+        let limit = ended.quota.or_else(|| hit.map(|kind| limits.hit(kind)));
         let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
-        let (exit, usage, denials) = (ended.exit, ended.usage, Vec::new());
+        let (exit, usage, denials) = (ended.exit, ended.usage, ledger.denials());
         Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement })
     }
 }

@@ -9,6 +9,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::sandbox::invocation::LimitKind;
 use crate::sandbox::limits::Limits;
+use crate::sandbox::wasm::files::{FileGuard, GuardView, Guarded};
 
 /// Bytes that one host call may copy out of a guest. Far above what WASI's own calls carry.
 const HOSTCALL_FUEL: usize = 4 << 20;
@@ -26,7 +27,14 @@ const TABLE_ELEMENT: usize = 8;
 pub(super) struct State {
     wasi: WasiCtx,
     table: ResourceTable,
+    files: FileGuard,
     pub(super) meter: Meter,
+}
+
+impl Guarded for State {
+    fn guard(&mut self) -> GuardView<'_> {
+        GuardView { guard: &mut self.files, table: &mut self.table }
+    }
 }
 
 impl WasiView for State {
@@ -118,10 +126,10 @@ impl ResourceLimiter for Meter {
 }
 
 /// Makes the store of one run; its clocks start now.
-pub(super) fn new_store(engine: &Engine, wasi: WasiCtx, limits: &Limits) -> Store<State> {
+pub(super) fn new_store(engine: &Engine, wasi: WasiCtx, files: FileGuard, limits: &Limits) -> Store<State> {
     let mut table = ResourceTable::new();
     table.set_max_capacity(MAX_HANDLES);
-    let mut store = Store::new(engine, State { wasi, table, meter: Meter::new(limits) });
+    let mut store = Store::new(engine, State { wasi, table, files, meter: Meter::new(limits) });
     store.limiter(|state| &mut state.meter);
     store.set_hostcall_fuel(HOSTCALL_FUEL);
     store.set_max_component_handles(MAX_HANDLES);

@@ -3,10 +3,12 @@
 //! Ansible's rules: a text that is a secret becomes a placeholder, a text that contains one gets
 //! asterisks there, a number whose digits contain one becomes the placeholder. Keys, bools and null stay.
 
-use modbox_argument_spec as spec;
 use modbox_python_json::{Dict, Value, str};
 
-const PLACEHOLDER: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";
+use crate::validate::Validated;
+
+/// What stands where a secret was.
+pub(crate) const PLACEHOLDER: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";
 const ASTERISKS: &str = "********";
 
 /// The values that must not show up in a module's output.
@@ -63,8 +65,8 @@ impl Secrets {
     }
 }
 
-impl From<&spec::Validated> for Secrets {
-    fn from(validated: &spec::Validated) -> Self {
+impl From<&Validated> for Secrets {
+    fn from(validated: &Validated) -> Self {
         let mut secrets = Self::default();
         validated.no_log_values.iter().for_each(|secret| secrets.add(secret.as_str()));
         secrets

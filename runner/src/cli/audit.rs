@@ -1,0 +1,84 @@
+//! Joins runs to the audit log: opened before the module is looked for, written before the result leaves.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::{Context, output};
+use crate::run::audit::{AuditError, AuditLog, AuditedRun, PendingRecord};
+use crate::run::{Module, Report, RunRequest};
+use crate::sandbox::policy::Policy;
+
+/// The audit log of a command, if any was asked for.
+#[derive(Debug)]
+pub(crate) struct Audit(Option<Arc<AuditLog>>);
+
+/// The line of a run, if there is to be one.
+#[derive(Debug)]
+#[must_use = "the line is written by `finish`"]
+pub(crate) struct PendingAudit(Option<PendingRecord>);
+
+impl Audit {
+    /// Opens the files that the policy names.
+    pub(crate) fn open(policy: &Policy) -> Result<Self, Failure> {
+        AuditLog::open(policy).map(Self).map_err(failure)
+    }
+
+    /// Refuses the policy of one module under which it could change an audit file.
+    pub(crate) fn check(&self, policy: &Policy) -> Result<(), Failure> {
+        self.0.as_ref().map_or(Ok(()), |log| log.check(policy).map_err(failure))
+    }
+
+    /// Passes on a module that was found and read; writes the line when it was not.
+    pub(crate) fn loaded<T>(&self, module: &Path, loaded: Result<T, Failure>) -> Result<T, Failure> {
+        if let (Some(log), Err(failure)) = (&self.0, &loaded) {
+            let text = format!("{:#}", failure.error);
+            if let Err(error) = log.append_not_loaded(module, &text, Some(failure.status as u8)) {
+                output::print_error(&failure.error);
+                return Err(error).or_internal();
+            }
+        }
+        loaded
+    }
+
+    /// Notes a job whose module was not found or whose grants are wrong; returns what to say of it.
+    pub(crate) fn job_not_run(&self, module: &Path, message: String) -> String {
+        match self.0.as_ref().map(|log| log.append_not_loaded(module, &message, None)) {
+            Some(Err(error)) => format!("{message}; and {error}"),
+            _ => message,
+        }
+    }
+
+    /// Returns the log of a job under a policy of its own, which adds to the one of its batch.
+    pub(crate) fn of_job(&self, policy: &Policy) -> Result<Option<Arc<AuditLog>>, AuditError> {
+        match &self.0 {
+            Some(log) if log.paths().eq(policy.audit()) => log.check(policy).map(|()| Some(Arc::clone(log))),
+            None if policy.audit().is_empty() => Ok(None),
+            _ => AuditLog::open(policy),
+        }
+    }
+
+    /// Checks that a run can be audited, just before it starts.
+    pub(crate) fn start(
+        &self,
+        context: &Context,
+        module: &Module,
+        request: &RunRequest<'_>,
+    ) -> Result<PendingAudit, Failure> {
+        let start = |log: &Arc<AuditLog>| log.start(&AuditedRun::of(module, request), &context.cleanup);
+        self.0.as_ref().map(start).transpose().map(PendingAudit).map_err(failure)
+    }
+}
+
+impl PendingAudit {
+    /// Writes the line.
+    pub(crate) fn finish(self, report: &Report) -> Result<(), Failure> {
+        let finish = |pending: PendingRecord| pending.finish(report, ExitStatus::from(report) as u8);
+        self.0.map(finish).transpose().map(drop).or_internal()
+    }
+}
+
+fn failure(error: AuditError) -> Failure {
+    let status = if error.is_usage() { ExitStatus::Usage } else { ExitStatus::Internal };
+    Failure { status, error: error.into() }
+}

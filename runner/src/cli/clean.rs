@@ -1,0 +1,86 @@
+//! Makes text of a module safe for a terminal: it cannot move the cursor, change colours, turn the direction of writing,
+//! or pretend to be several lines where one is meant.
+//!
+//! Everything that a module, its file's name, its arguments or its metadata may have written goes through here, on a
+//! terminal or not. JSON does not: it leaves as ASCII, and its strings have these characters escaped.
+
+use std::fmt::Write as _;
+
+/// Escapes control characters. Line ends and tabs stay: for text of several lines.
+pub(crate) fn clean(text: &str) -> String {
+    escape(text, |c| is_control(c) && !matches!(c, '\n' | '\t'))
+}
+
+/// Escapes control characters, line ends and tabs, too: for names, paths and whatever else is one line.
+pub(crate) fn clean_line(text: &str) -> String {
+    escape(text, is_control)
+}
+
+fn escape(text: &str, is_unsafe: impl Fn(char) -> bool) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_unsafe(c) {
+            false => cleaned.push(c),
+            true => drop(write!(cleaned, "{}", c.escape_unicode())),
+        }
+    }
+    cleaned
+}
+
+/// Returns whether a terminal acts upon a character, or shows nothing for it.
+pub(crate) fn is_control(c: char) -> bool {
+    // C0, DEL and C1.
+    c.is_control()
+        // Marks, embeddings, overrides and isolates of the direction of writing; U+206A and on are their old forms.
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
+        // Line and paragraph separators, which some terminals and every Python take for line ends.
+        || matches!(c, '\u{2028}' | '\u{2029}')
+        // Annotations and tags: text that is not seen.
+        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use modbox_python_json::{Value, encode};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn terminals_see_no_control_sequences() {
+        assert_eq!(clean("a\tb\n\u{1b}[31mred\r\u{202e}x\u{9b}"), "a\tb\n\\u{1b}[31mred\\u{d}\\u{202e}x\\u{9b}");
+        assert_eq!(clean_line("name\ndigest: \u{2028}\t"), "name\\u{a}digest: \\u{2028}\\u{9}");
+        assert_eq!(clean("naïve 名 👩\u{200d}🚀"), "naïve 名 👩\u{200d}🚀");
+    }
+
+    /// Any character, those that matter more often than others.
+    fn text() -> impl Strategy<Value = String> {
+        let control = prop_oneof![
+            0_u32..0x20,
+            0x7f_u32..0xa0,
+            0x2000_u32..0x2070,
+            Just(0x61c),
+            0xfff0_u32..0xffff,
+            0xe0000_u32..0xe0100,
+        ];
+        let character = prop_oneof![any::<char>(), control.prop_filter_map("no character", char::from_u32)];
+        proptest::collection::vec(character, 0..200).prop_map(String::from_iter)
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_a_terminal_acts_upon_is_left(text in text()) {
+            let cleaned = clean(&text);
+            prop_assert!(!cleaned.chars().any(|c| is_control(c) && !matches!(c, '\n' | '\t')));
+            prop_assert!(!clean_line(&text).chars().any(is_control));
+            // What is clean stays as it is.
+            prop_assert_eq!(clean(&cleaned), cleaned.as_str());
+        }
+
+        #[test]
+        fn json_is_ascii_without_control_characters(text in text()) {
+            let json = encode(&Value::from(text));
+            prop_assert!(json.chars().all(|c| matches!(c, ' '..='~')));
+        }
+    }
+}

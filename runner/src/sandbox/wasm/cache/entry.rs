@@ -1,0 +1,69 @@
+//! What a file of the cache looks like: machine code first, so that the engine can map the file as it is; then a keyed
+//! hash over the entry's name and the code; then a word that says which layout this is.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+use super::key::Key;
+
+/// Last bytes of an entry. The number grows when the layout changes.
+const MAGIC: &[u8; 16] = b"modbox compiled2";
+
+const HASH: usize = blake3::OUT_LEN;
+
+const TRAILER: usize = HASH + MAGIC.len();
+
+/// Larger than any code that the compiler hands over.
+const MAX_LENGTH: u64 = crate::sandbox::wasm::compile::MAX_CODE + TRAILER as u64;
+
+/// Copied at once.
+const CHUNK: usize = 128 << 10;
+
+/// Writes an entry, and returns how long it is.
+pub(super) fn write(
+    key: &Key,
+    name: &str,
+    code: &mut impl Read,
+    length: u64,
+    output: &mut impl Write,
+) -> io::Result<u64> {
+    let mut hasher = hasher(key, name, length);
+    let mut chunk = vec![0; CHUNK];
+    let mut left = length;
+    while left > 0 {
+        let room = usize::try_from(left).unwrap_or(CHUNK).min(CHUNK);
+        code.read_exact(&mut chunk[..room])?;
+        hasher.update(&chunk[..room]);
+        output.write_all(&chunk[..room])?;
+        left -= room as u64;
+    }
+    output.write_all(hasher.finalize().as_bytes())?;
+    output.write_all(MAGIC)?;
+    Ok(length + TRAILER as u64)
+}
+
+/// Whether this user's modbox wrote the file under this name.
+pub(super) fn is_authentic(key: &Key, name: &str, file: &File) -> io::Result<bool> {
+    let length = file.metadata()?.len();
+    let Some(payload) = length.checked_sub(TRAILER as u64).filter(|_| length <= MAX_LENGTH) else {
+        return Ok(false);
+    };
+    let mut hasher = hasher(key, name, payload);
+    let mut reader = file;
+    hasher.update_reader(reader.take(payload))?;
+    let mut trailer = [0; TRAILER];
+    match reader.read_exact(&mut trailer) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+        read => read?,
+    }
+    let (hash, magic) = trailer.split_at(HASH);
+    // `blake3::Hash` compares in constant time.
+    Ok(magic == MAGIC && blake3::Hash::from_slice(hash).is_ok_and(|hash| hasher.finalize() == hash))
+}
+
+/// Begins the hash of an entry: over its name, its length and then its bytes.
+fn hasher(key: &Key, name: &str, length: u64) -> blake3::Hasher {
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    hasher.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes()).update(&length.to_le_bytes());
+    hasher
+}

@@ -1,0 +1,241 @@
+//! What a run has used of its quotas, and what it was refused. Shared with the run's streams, and with whoever waits for
+//! the run: it can be read when the guest's thread does not come back.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::sandbox::invocation::{Denial, LimitHit, LimitKind, Usage};
+use crate::sandbox::limits::Limits;
+use crate::sandbox::policy::Access;
+
+/// Denials that a report lists; the last line says how many more there were.
+const MAX_DENIALS: usize = 64;
+
+/// Whose share a file's bytes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Share {
+    /// Of all writes.
+    All,
+    /// Of all writes, and of those to `/tmp`.
+    Tmp,
+}
+
+/// A quota is used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Exhausted;
+
+/// The account of one run.
+#[derive(Debug)]
+pub(in crate::sandbox::wasm) struct Ledger {
+    limits: Limits,
+    disk: AtomicU64,
+    tmp: AtomicU64,
+    files: AtomicU64,
+    open: AtomicU64,
+    most_open: AtomicU64,
+    hit: Mutex<Option<LimitHit>>,
+    denials: Mutex<Denials>,
+}
+
+#[derive(Debug, Default)]
+struct Denials {
+    seen: BTreeSet<Denial>,
+    listed: Vec<Denial>,
+    dropped: u64,
+}
+
+/// Stands for one open descriptor; gives it back when it is dropped.
+#[derive(Debug)]
+pub(super) struct Permit(Arc<Ledger>);
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Ledger {
+    /// Makes an empty account.
+    pub(in crate::sandbox::wasm) fn new(limits: &Limits) -> Self {
+        Self {
+            limits: *limits,
+            disk: AtomicU64::new(0),
+            tmp: AtomicU64::new(0),
+            files: AtomicU64::new(0),
+            open: AtomicU64::new(0),
+            most_open: AtomicU64::new(0),
+            hit: Mutex::default(),
+            denials: Mutex::default(),
+        }
+    }
+
+    /// Takes bytes before they are written.
+    pub(super) fn take_bytes(&self, share: Share, bytes: u64) -> Result<(), Exhausted> {
+        if !take(&self.disk, bytes, self.limits.max_disk) {
+            return self.exhausted(self.limits.hit(LimitKind::Disk));
+        }
+        if share == Share::Tmp && !take(&self.tmp, bytes, self.limits.max_tmp) {
+            self.disk.fetch_sub(bytes, Ordering::Relaxed);
+            return self.exhausted(LimitHit { allowed: self.limits.max_tmp, ..self.limits.hit(LimitKind::Disk) });
+        }
+        Ok(())
+    }
+
+    /// Gives back bytes that were not written.
+    pub(super) fn give_bytes(&self, share: Share, bytes: u64) {
+        self.disk.fetch_sub(bytes, Ordering::Relaxed);
+        if share == Share::Tmp {
+            self.tmp.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes a file before it is made.
+    pub(super) fn take_file(&self) -> Result<(), Exhausted> {
+        if take(&self.files, 1, self.limits.max_files) {
+            return Ok(());
+        }
+        self.exhausted(self.limits.hit(LimitKind::Files))
+    }
+
+    /// Gives back a file that was not made.
+    pub(super) fn give_file(&self) {
+        self.files.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Takes a descriptor before it is opened.
+    pub(super) fn take_descriptor(self: &Arc<Self>) -> Result<Permit, Exhausted> {
+        if !take(&self.open, 1, self.limits.max_descriptors) {
+            self.exhausted(self.limits.hit(LimitKind::Descriptors))?;
+        }
+        self.most_open.fetch_max(self.open.load(Ordering::Relaxed), Ordering::Relaxed);
+        Ok(Permit(Arc::clone(self)))
+    }
+
+    fn exhausted(&self, hit: LimitHit) -> Result<(), Exhausted> {
+        self.hit.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(hit);
+        Err(Exhausted)
+    }
+
+    /// Returns the first quota that was used up.
+    pub(in crate::sandbox::wasm) fn hit(&self) -> Option<LimitHit> {
+        *self.hit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fills in what was used.
+    pub(in crate::sandbox::wasm) fn fill(&self, usage: &mut Usage) {
+        usage.disk_bytes = self.disk.load(Ordering::Relaxed);
+        usage.files = self.files.load(Ordering::Relaxed);
+        usage.descriptors = self.most_open.load(Ordering::Relaxed);
+    }
+
+    /// Records a denial. `switch` makes the switch that would allow it, and is asked only when there is room.
+    pub(super) fn deny(&self, access: Access, subject: &str, operation: &'static str, switch: impl FnOnce() -> String) {
+        let mut denials = self.denials.lock().unwrap_or_else(PoisonError::into_inner);
+        // Known by what the guest said: a guest that tries the same again and again costs nothing more.
+        let key = Denial { capability: access.as_str(), subject: subject.to_owned(), operation, allow: String::new() };
+        if denials.seen.contains(&key) {
+            return;
+        }
+        if denials.listed.len() >= MAX_DENIALS {
+            denials.dropped += 1;
+            return;
+        }
+        denials.listed.push(Denial { allow: switch(), ..key.clone() });
+        denials.seen.insert(key);
+    }
+
+    /// Returns the denials in the order in which they came, with a last one that counts those for which there was no
+    /// room.
+    pub(in crate::sandbox::wasm) fn denials(&self) -> Vec<Denial> {
+        let denials = self.denials.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listed = denials.listed.clone();
+        if denials.dropped > 0 {
+            let subject = format!("{} more denials", denials.dropped);
+            listed.push(Denial { capability: "more", subject, operation: "more", allow: String::new() });
+        }
+        listed
+    }
+}
+
+fn take(used: &AtomicU64, more: u64, limit: u64) -> bool {
+    let add = |used: u64| used.checked_add(more).filter(|sum| *sum <= limit);
+    used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
+}
+
+/// The switch that grants a host path in the place where the guest looks for it.
+pub(super) fn switch(access: Access, host: &Path, guest: &str) -> String {
+    let mut grant = host.to_string_lossy().into_owned();
+    if host != Path::new(guest) {
+        grant.push_str("::");
+        grant.push_str(guest);
+    }
+    format!("--allow-{} {}", access.as_str(), quote(&grant))
+}
+
+/// Quotes for a shell.
+fn quote(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:+,@%=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ledger() -> Arc<Ledger> {
+        let limits = Limits { max_disk: 100, max_tmp: 40, max_files: 2, max_descriptors: 1, ..Limits::default() };
+        Arc::new(Ledger::new(&limits))
+    }
+
+    #[test]
+    fn bytes_count_for_both_shares_and_a_refused_one_costs_nothing() {
+        let ledger = ledger();
+        ledger.take_bytes(Share::Tmp, 40).unwrap();
+        assert_eq!(ledger.take_bytes(Share::Tmp, 1), Err(Exhausted));
+        assert_eq!(ledger.hit().map(|hit| (hit.kind, hit.allowed)), Some((LimitKind::Disk, 40)));
+        ledger.take_bytes(Share::All, 60).unwrap();
+        assert_eq!(ledger.take_bytes(Share::All, u64::MAX), Err(Exhausted));
+        ledger.give_bytes(Share::Tmp, 10);
+        ledger.take_bytes(Share::All, 10).unwrap();
+        let mut usage = Usage::default();
+        ledger.fill(&mut usage);
+        assert_eq!(usage.disk_bytes, 100);
+    }
+
+    #[test]
+    fn a_permit_is_given_back() {
+        let ledger = ledger();
+        let permit = ledger.take_descriptor().unwrap();
+        assert!(ledger.take_descriptor().is_err());
+        drop(permit);
+        drop(ledger.take_descriptor().unwrap());
+        assert_eq!(ledger.hit().map(|hit| hit.kind), Some(LimitKind::Descriptors));
+    }
+
+    #[test]
+    fn denials_are_listed_once_and_counted_beyond_their_bound() {
+        let ledger = ledger();
+        for index in 0..70 {
+            for _ in 0..3 {
+                ledger.deny(Access::Read, &format!("/etc/{index}"), "open-at", || "--allow-read X".to_owned());
+            }
+        }
+        let denials = ledger.denials();
+        assert_eq!(denials.len(), MAX_DENIALS + 1);
+        assert_eq!(denials[0].allow, "--allow-read X");
+        assert_eq!(denials[MAX_DENIALS].subject, "18 more denials");
+    }
+
+    #[test]
+    fn a_switch_can_be_pasted_into_a_shell() {
+        let of = |host: &str, guest: &str| switch(Access::Read, Path::new(host), guest);
+        assert_eq!(of("/etc/shadow", "/etc/shadow"), "--allow-read /etc/shadow");
+        assert_eq!(of("/data/x", "/srv/x"), "--allow-read /data/x::/srv/x");
+        assert_eq!(of("/a b/$(c)'", "/a b/$(c)'"), r"--allow-read '/a b/$(c)'\'''");
+    }
+}

@@ -1,0 +1,142 @@
+//! The file guard: `wasi:filesystem` as guests see it, for components and adapted core modules alike.
+//!
+//! It stands around wasmtime-wasi's own host, which resolves paths beneath a directory and does most of the work, and
+//! adds what that does not have:
+//!
+//! - grants of single files, and a tree of directories that exist only as far as the way to a grant needs (`tree`,
+//!   `grants`, `names`);
+//! - arguments from memory and a `/tmp` that is made when it is first used;
+//! - quotas of bytes, files and descriptors, and a record of every denial (`ledger`);
+//! - files that cannot block: only regular files and directories are opened (`open`), and streams work on the guest's
+//!   own thread (`streams`, `listing`).
+//!
+//! # Rules
+//!
+//! 1. The innermost grant around a path, by its letters, decides. A read-only grant inside a writable one is refused
+//!    before the run.
+//! 2. Beneath a granted directory the kernel resolves, and what leads out of it is not permitted, whatever else is
+//!    granted.
+//! 3. A granted name is never followed when it is a link: links were followed when it was granted.
+//! 4. A file that is made beside a writable granted name is a temporary: the host sees it under a reserved name, and it
+//!    is gone when the run is over unless it was renamed to a granted name.
+//! 5. Nothing is moved or linked between a granted name and anything but a temporary or another granted name.
+//!
+//! What it does not do: it sets no modes or owners for guests, and it does not see what other processes do in a
+//! granted directory, but for refusing what they make of it.
+
+mod descriptors;
+mod grants;
+mod host;
+mod ledger;
+mod listing;
+mod names;
+mod open;
+mod open_file;
+mod paths;
+mod records;
+mod resolve;
+mod stat;
+mod streams;
+mod temporaries;
+mod times;
+mod tree;
+mod two_paths;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use wasmtime::component::{HasData, Linker, ResourceTable};
+use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemCtxView};
+use wasmtime_wasi::p2::bindings::filesystem;
+
+use self::grants::Grants;
+pub(super) use self::ledger::Ledger;
+use self::records::Records;
+pub(super) use self::temporaries::Temporaries;
+use crate::sandbox::invocation::InputFile;
+use crate::sandbox::limits::Limits;
+use crate::sandbox::policy::Policy;
+use crate::sandbox::run_dir::RunDir;
+
+/// The guard of one run.
+pub(super) struct FileGuard {
+    grants: Grants,
+    records: Records,
+    temporaries: Arc<Temporaries>,
+    ledger: Arc<Ledger>,
+    run_dir: Arc<RunDir>,
+    /// What wasmtime-wasi's host asks for; it knows no preopened directory.
+    stock: WasiFilesystemCtx,
+    /// The time of what only the guest has.
+    made: SystemTime,
+}
+
+/// A granted path that cannot be opened.
+#[derive(Debug)]
+pub(super) struct CannotOpen {
+    pub(super) path: PathBuf,
+    pub(super) why: std::io::Error,
+}
+
+impl FileGuard {
+    /// Opens what a policy grants. Nothing is written yet.
+    pub(super) fn new(
+        policy: &Policy,
+        files: &[InputFile],
+        limits: &Limits,
+        run_dir: Arc<RunDir>,
+    ) -> Result<Self, CannotOpen> {
+        let grants =
+            Grants::open(policy, files).map_err(|unusable| CannotOpen { path: unusable.path, why: unusable.why })?;
+        Ok(Self {
+            grants,
+            records: Records::default(),
+            temporaries: Arc::new(Temporaries::new(Arc::clone(&run_dir))),
+            ledger: Arc::new(Ledger::new(limits)),
+            run_dir,
+            stock: WasiFilesystemCtx::default(),
+            made: SystemTime::now(),
+        })
+    }
+
+    /// Returns the account, which can be read while the guest runs.
+    pub(super) fn ledger(&self) -> Arc<Ledger> {
+        Arc::clone(&self.ledger)
+    }
+
+    /// Returns the temporaries, which can be removed whether or not the guest's thread comes back.
+    pub(super) fn temporaries(&self) -> Arc<Temporaries> {
+        Arc::clone(&self.temporaries)
+    }
+}
+
+/// The guard with the table that its descriptors are in.
+pub(super) struct GuardView<'a> {
+    pub(super) guard: &'a mut FileGuard,
+    pub(super) table: &'a mut ResourceTable,
+}
+
+impl GuardView<'_> {
+    fn stock(&mut self) -> WasiFilesystemCtxView<'_> {
+        WasiFilesystemCtxView { ctx: &mut self.guard.stock, table: self.table }
+    }
+}
+
+/// A store that has a guard.
+pub(super) trait Guarded: Send {
+    /// Returns the guard with its table.
+    fn guard(&mut self) -> GuardView<'_>;
+}
+
+struct Files;
+
+impl HasData for Files {
+    type Data<'a> = GuardView<'a>;
+}
+
+/// Links `wasi:filesystem`.
+pub(super) fn add_to_linker<T: Guarded + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    filesystem::preopens::add_to_linker::<T, Files>(linker, T::guard)?;
+    filesystem::types::add_to_linker::<T, Files>(linker, T::guard)
+}

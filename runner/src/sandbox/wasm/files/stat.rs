@@ -1,0 +1,65 @@
+//! What `stat` says of what is not wasmtime-wasi's.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{FileType, Stat};
+use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
+use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorStat, DescriptorType, MetadataHashValue};
+
+use crate::sandbox::wasm::files::listing::descriptor_type;
+
+/// Makes the upper half of a hash from the lower one, as wasmtime-wasi does; the two are compared by guests.
+const UPPER: u64 = 4_614_256_656_552_045_848;
+
+/// A number of no device.
+const NO_DEVICE: u64 = u64::MAX;
+
+/// Describes a file of the host.
+pub(super) fn of_host(stat: &Stat) -> DescriptorStat {
+    #[expect(clippy::allow_attributes, reason = "whether these casts do nothing depends on the machine")]
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "see above")]
+    let time = |seconds: i64, nanoseconds: u64| {
+        let seconds = u64::try_from(seconds).ok()?;
+        Some(Datetime { seconds, nanoseconds: u32::try_from(nanoseconds).unwrap_or(0) })
+    };
+    DescriptorStat {
+        type_: descriptor_type(FileType::from_raw_mode(stat.st_mode)),
+        link_count: u64::from(stat.st_nlink),
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        data_access_timestamp: time(stat.st_atime, stat.st_atime_nsec),
+        data_modification_timestamp: time(stat.st_mtime, stat.st_mtime_nsec),
+        status_change_timestamp: time(stat.st_ctime, stat.st_ctime_nsec),
+    }
+}
+
+/// Describes what only the guest has.
+pub(super) fn of_own(type_: DescriptorType, size: u64, made: SystemTime) -> DescriptorStat {
+    let since = made.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let time = Some(Datetime { seconds: since.as_secs(), nanoseconds: since.subsec_nanos() });
+    DescriptorStat {
+        type_,
+        link_count: 1,
+        size,
+        data_access_timestamp: time,
+        data_modification_timestamp: time,
+        status_change_timestamp: time,
+    }
+}
+
+/// The identity of a file of the host, the same that wasmtime-wasi gives it.
+pub(super) fn hash_of_host(stat: &Stat) -> MetadataHashValue {
+    hash((stat.st_dev, stat.st_ino))
+}
+
+/// The identity of what only the guest has.
+pub(super) fn hash_of_own(kind: u64, index: usize) -> MetadataHashValue {
+    hash((NO_DEVICE, kind, index))
+}
+
+fn hash(identity: impl Hash) -> MetadataHashValue {
+    let mut hasher = DefaultHasher::new();
+    identity.hash(&mut hasher);
+    let lower = hasher.finish();
+    MetadataHashValue { lower, upper: lower ^ UPPER }
+}

@@ -1,0 +1,52 @@
+//! `--log`: what modbox says of its own work, and nothing of it unless asked.
+
+use serde_json::{Value, json};
+
+use crate::support::{Modbox, Ran, TestDir, small_module};
+
+fn run(dir: &TestDir, switches: &[&str]) -> Ran {
+    let module = small_module(dir, "small.wasm");
+    Modbox::run_module(dir, module).args(switches).run().exits_with(0)
+}
+
+#[test]
+fn nothing_is_logged_unless_asked() {
+    let dir = TestDir::new();
+    assert_eq!(run(&dir, &[]).stderr_text(), "");
+}
+
+#[test]
+fn levels_choose_how_much() {
+    let dir = TestDir::new();
+    let counts: Vec<usize> =
+        ["error", "info", "debug"].map(|level| run(&dir, &["--log", level]).stderr_text().lines().count()).into();
+    assert!(counts[0] == 0 && counts[0] < counts[1] && counts[1] < counts[2], "{counts:?}");
+    let ran = run(&dir, &["--log", "debug", "--allow-env", "A=1"]);
+    let ran = ran.says("recognised").says("looked into the compile cache").says("ended").says("granted");
+    assert!(!ran.stderr_text().contains("cranelift") && !ran.stderr_text().contains("wasmtime_wasi"), "{ran}");
+}
+
+#[test]
+fn events_are_json_when_asked() {
+    let dir = TestDir::new();
+    let ran = run(&dir, &["--log", "debug", "--log-format", "json"]);
+    let events: Vec<Value> = ran.stderr_text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ended = events.iter().find(|event| event["message"] == "ended").unwrap_or_else(|| panic!("{ran}"));
+    assert_eq!((&ended["level"], &ended["status"]), (&json!("INFO"), &json!("ok")));
+    assert_eq!(ended["span"]["name"], "run");
+}
+
+#[test]
+fn text_of_others_cannot_act_on_a_terminal_or_pose_as_an_event() {
+    let dir = TestDir::new();
+    let module = small_module(&dir, "a\u{1b}[31m\u{9b}\u{202e}\n2026 INFO forged.wasm");
+    for format in ["text", "json"] {
+        let ran =
+            Modbox::run_module(&dir, &module).args(["--log", "debug", "--log-format", format]).run().exits_with(0);
+        let text = ran.stderr_text();
+        assert!(text.contains("forged") && text.lines().count() > 3, "{ran}");
+        assert!(text.lines().all(|line| !line.starts_with("2026 INFO forged")), "{ran}");
+        assert!(!text.chars().any(|c| c != '\n' && c.is_control() || c == '\u{202e}'), "{ran}");
+        assert!(format == "text" || text.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{ran}");
+    }
+}

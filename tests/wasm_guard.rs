@@ -1,0 +1,418 @@
+//! Grants of single files, overlapping grants, and what a guest sees around them. Each thing that is refused has a twin
+//! that works; hostile surroundings are in `wasm_guard_hostile.rs`, quotas and denials in `wasm_guard_limits.rs`.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{Modbox, Ran, TestDir, c_core, guest, small_module, wait_for};
+
+/// Runs operations under grants and returns what each saw.
+#[track_caller]
+pub(crate) fn drive(dir: &TestDir, grants: &[(&str, &Path)], ops: &Value) -> Vec<String> {
+    let ran = run(dir, grants, ops).exits_with(0);
+    dir.assert_nothing_left();
+    seen(&ran.json())
+}
+
+pub(crate) fn run(dir: &TestDir, grants: &[(&str, &Path)], ops: &Value) -> Ran {
+    let mut modbox = Modbox::run_module(dir, guest("drive")).json_args(&json!({"ops": ops}));
+    for (switch, path) in grants {
+        modbox = modbox.arg(switch).arg(path);
+    }
+    modbox.run()
+}
+
+pub(crate) fn seen(result: &Value) -> Vec<String> {
+    let seen = result["seen"].as_array().expect("the guest says what it saw");
+    seen.iter().map(|seen| seen.as_str().unwrap().to_owned()).collect()
+}
+
+/// A directory `etc` with a file to grant, `motd`, and a neighbour.
+fn etc(dir: &TestDir) -> (PathBuf, PathBuf) {
+    let neighbour = dir.write("etc/neighbour", "secret");
+    (dir.write("etc/motd", "old"), neighbour)
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_granted_file_is_there_and_its_neighbours_are_not() {
+    let dir = TestDir::new();
+    let (motd, neighbour) = etc(&dir);
+    let parent = motd.parent().unwrap();
+    let ops = json!([
+        ["read", motd],
+        ["stat", motd],
+        ["list", parent],
+        ["stat", parent],
+        ["open_dir", parent],
+        ["read", neighbour],
+        ["stat", neighbour],
+        ["lstat", neighbour],
+        ["read", parent.join("../etc/motd")],
+        ["list", parent.parent().unwrap()],
+        ["read", format!("{}/", motd.display())],
+        ["read", motd.join("below")],
+        ["read_link", motd],
+    ]);
+    let expect = [
+        "old",
+        "file 3",
+        "[motd]",
+        "dir 0",
+        "dir 0",
+        "NotFound",
+        "NotFound",
+        "NotFound",
+        "old",
+        "[etc/]",
+        "NotADirectory",
+        "NotADirectory",
+        "InvalidInput",
+    ];
+    for switch in ["--allow-read", "--allow-write"] {
+        assert_eq!(drive(&dir, &[(switch, &motd)], &ops), expect, "{switch}");
+    }
+}
+
+#[test]
+fn a_root_that_grants_nothing_has_the_guests_own_directories() {
+    let dir = TestDir::new();
+    let ops = json!([
+        ["list", "/"],
+        ["list", "/args"],
+        ["stat", "/args/args.json/"],
+        ["read", "/args/other"],
+        ["mkdir", "/new"],
+        ["write", "/new", ""],
+        ["rename", "/tmp", "/new"],
+        ["unlink", "/args"],
+        ["rmdir", "/args"],
+        ["read", "/tmp/../etc/passwd"],
+        ["read", "/../etc/passwd"],
+        ["read", "/tmp/a\u{0}b"],
+        ["read", "x".repeat(5000)],
+    ]);
+    let expect = ["[args/ tmp/]", "[args.json]", "NotADirectory", "NotFound", "PermissionDenied", "PermissionDenied"];
+    let seen = drive(&dir, &[], &ops);
+    assert_eq!(seen[..6], expect);
+    for (index, seen) in seen.iter().enumerate().skip(6) {
+        assert!(!seen.starts_with("ok") && !seen.contains("root:"), "{index}: {seen}");
+    }
+}
+
+#[test]
+fn nothing_is_changed_through_a_file_that_is_granted_for_reading() {
+    let dir = TestDir::new();
+    let (motd, neighbour) = etc(&dir);
+    let before = (fs::read(&motd).unwrap(), fs::metadata(&motd).unwrap().mtime(), names(motd.parent().unwrap()));
+    let ops = json!([
+        ["write", motd, "new"],
+        ["append", motd, "new"],
+        ["overwrite", motd, ""],
+        ["set_len_read_only", motd, "0"],
+        ["times", motd],
+        ["unlink", motd],
+        ["rename", motd, "/tmp/motd"],
+        ["rename", motd, neighbour],
+        ["link", motd, "/tmp/motd"],
+        ["create", motd.with_extension("tmp"), "new"],
+        ["mkdir", neighbour],
+        ["symlink", "x", motd.with_extension("link")],
+        ["unlink", neighbour],
+    ]);
+    for (index, seen) in drive(&dir, &[("--allow-read", &motd)], &ops).iter().enumerate() {
+        assert!(seen == "PermissionDenied" || index == 3 && seen == "InvalidInput", "{index}: {seen}");
+    }
+    let after = (fs::read(&motd).unwrap(), fs::metadata(&motd).unwrap().mtime(), names(motd.parent().unwrap()));
+    assert_eq!(before, after);
+}
+
+#[test]
+fn a_writable_file_can_be_changed_removed_and_made_again() {
+    let dir = TestDir::new();
+    let (motd, neighbour) = etc(&dir);
+    let ops = json!([
+        ["append", motd, "er"],
+        ["read", motd],
+        ["set_len", motd, "2"],
+        ["read", motd],
+        ["times", motd],
+        ["unlink", motd],
+        ["stat", motd],
+        ["list", motd.parent()],
+        ["create", motd, "again"],
+        ["read", motd],
+    ]);
+    let expect = ["ok", "older", "ok", "ol", "ok", "ok", "NotFound", "[]", "ok", "again"];
+    assert_eq!(drive(&dir, &[("--allow-write", &motd)], &ops), expect);
+    assert_eq!((fs::read(&motd).unwrap(), fs::read(&neighbour).unwrap()), (b"again".to_vec(), b"secret".to_vec()));
+}
+
+#[test]
+fn a_writable_file_is_replaced_as_editors_do() {
+    let dir = TestDir::new();
+    let (motd, neighbour) = etc(&dir);
+    fs::set_permissions(&motd, fs::Permissions::from_mode(0o640)).unwrap();
+    let temporary = motd.with_file_name(".motd.swp");
+    let ops = json!([
+        ["create", temporary, "new"],
+        ["list", motd.parent()],
+        ["stat", temporary],
+        ["append", temporary, "er"],
+        ["read", temporary],
+        ["rename", temporary, motd],
+        ["stat", temporary],
+        ["list", motd.parent()],
+        ["read", motd],
+        // One that is given up, one that is renamed on the way, and one that is left.
+        ["write", neighbour, "mine"],
+        ["unlink", neighbour],
+        ["write", temporary, "newest"],
+        ["rename", temporary, motd.with_extension("b")],
+        ["rename", motd.with_extension("b"), motd],
+        ["write", temporary, "left"],
+    ]);
+    let expect = [
+        "ok",
+        "[.motd.swp motd]",
+        "file 3",
+        "ok",
+        "newer",
+        "ok",
+        "NotFound",
+        "[motd]",
+        "newer",
+        "ok",
+        "ok",
+        "ok",
+        "ok",
+        "ok",
+        "ok",
+    ];
+    assert_eq!(drive(&dir, &[("--allow-write", &motd)], &ops), expect);
+    assert_eq!(fs::read(&motd).unwrap(), b"newest");
+    assert_eq!(fs::metadata(&motd).unwrap().mode() & 0o7777, 0o640, "the mode of the file that was replaced");
+    assert_eq!(fs::read(&neighbour).unwrap(), b"secret", "a neighbour of the same name");
+    assert_eq!(names(motd.parent().unwrap()), ["motd", "neighbour"], "nothing is left");
+}
+
+#[test]
+fn a_granted_name_can_be_made_and_a_new_file_has_the_mode_of_any_other() {
+    let dir = TestDir::new();
+    let (motd, _) = etc(&dir);
+    let new = motd.with_file_name("new");
+    let umask = fs::metadata(&motd).unwrap().mode();
+    let ops = json!([
+        ["stat", new],
+        ["read", new],
+        ["list", motd.parent()],
+        ["write", new, "1"],
+        ["unlink", new],
+        ["write", new.with_extension("tmp"), "2"],
+        ["rename", new.with_extension("tmp"), new],
+    ]);
+    let expect = ["NotFound", "NotFound", "[]", "ok", "ok", "ok", "ok"];
+    assert_eq!(drive(&dir, &[("--allow-write", &new)], &ops), expect);
+    assert_eq!((fs::read(&new).unwrap(), fs::metadata(&new).unwrap().mode()), (b"2".to_vec(), umask));
+}
+
+#[test]
+fn a_granted_name_can_become_a_directory() {
+    let dir = TestDir::new();
+    let new = dir.mkdir("srv").join("new");
+    let ops = json!([
+        ["mkdir", new],
+        ["mkdir", new],
+        ["write", new.join("a"), "1"],
+        ["mkdir", new.join("sub")],
+        ["list", new],
+        ["rmdir", new.join("sub")],
+        ["unlink", new.join("a")],
+        ["rmdir", new],
+        ["stat", new],
+        ["mkdir", new],
+        ["write", new.join("b"), "2"],
+        ["write", new.with_extension("x"), "3"],
+    ]);
+    let expect =
+        ["ok", "AlreadyExists", "ok", "ok", "[a sub/]", "ok", "ok", "ok", "NotFound", "ok", "ok", "PermissionDenied"];
+    assert_eq!(drive(&dir, &[("--allow-write", &new)], &ops), expect);
+    assert_eq!(names(&new), ["b"]);
+}
+
+#[test]
+fn a_granted_file_is_not_moved_away_or_linked() {
+    let dir = TestDir::new();
+    let (motd, neighbour) = etc(&dir);
+    let writable = dir.mkdir("writable");
+    let (other, hard) = (writable.join("other"), writable.join("hard"));
+    fs::write(&other, "other").unwrap();
+    let ops = json!([
+        ["rename", motd, motd.with_extension("old")],
+        ["link", motd, motd.with_extension("old")],
+        ["link", motd, hard],
+        ["link", other, motd],
+        ["rename", motd, writable.join("motd")],
+        ["rename", other, motd],
+        ["rename", other, neighbour],
+        ["symlink", "neighbour", motd.with_extension("link")],
+        ["symlink", "neighbour", motd],
+    ]);
+    let seen = drive(&dir, &[("--allow-write", &motd), ("--allow-write", &writable)], &ops);
+    let (denied, crosses) = ("PermissionDenied", "CrossesDevices");
+    let expect = [denied, denied, denied, denied, crosses, crosses, crosses, denied, "AlreadyExists"];
+    assert_eq!(seen, expect);
+    assert_eq!((fs::read(&motd).unwrap(), fs::metadata(&motd).unwrap().nlink()), (b"old".to_vec(), 1));
+    assert_eq!(names(&writable), ["other"]);
+}
+
+#[test]
+fn two_granted_files_can_take_each_others_place() {
+    let dir = TestDir::new();
+    let (motd, _) = etc(&dir);
+    let backup = motd.with_extension("bak");
+    let ops = json!([["rename", motd, backup], ["write", motd, "new"], ["list", motd.parent()]]);
+    let seen = drive(&dir, &[("--allow-write", &motd), ("--allow-write", &backup)], &ops);
+    assert_eq!(seen, ["ok", "ok", "[motd motd.bak]"]);
+    assert_eq!((fs::read(&motd).unwrap(), fs::read(&backup).unwrap()), (b"new".to_vec(), b"old".to_vec()));
+}
+
+#[test]
+fn a_file_can_be_seen_elsewhere() {
+    let dir = TestDir::new();
+    let (motd, _) = etc(&dir);
+    let grant = PathBuf::from(format!("{}::/srv/deep/greeting", motd.display()));
+    let ops = json!([
+        ["read", "/srv/deep/greeting"],
+        ["list", "/srv"],
+        ["list", "/srv/deep"],
+        ["read", motd],
+        ["write", "/srv/deep/tmp", "new"],
+        ["rename", "/srv/deep/tmp", "/srv/deep/greeting"],
+    ]);
+    let expect = ["old", "[deep/]", "[greeting]", "NotFound", "ok", "ok"];
+    assert_eq!(drive(&dir, &[("--allow-write", &grant)], &ops), expect);
+    assert_eq!(fs::read(&motd).unwrap(), b"new");
+}
+
+#[test]
+fn the_innermost_grant_decides() {
+    let dir = TestDir::new();
+    let outer = dir.mkdir("srv");
+    let inner = dir.mkdir("srv/app");
+    let (file, beside) = (dir.write("srv/conf/main", "old"), dir.write("srv/conf/other", "other"));
+    let temporary = file.with_extension("tmp");
+    let grants = [("--allow-read", &*outer), ("--allow-write", &*inner), ("--allow-write", &*file)];
+    let ops = json!([
+        ["list", outer],
+        ["write", outer.join("x"), ""],
+        ["write", inner.join("x"), "1"],
+        ["list", inner],
+        ["list", outer.join("conf")],
+        ["read", beside],
+        ["write", beside, ""],
+        ["unlink", beside],
+        ["write", temporary, "new"],
+        ["list", outer.join("conf")],
+        ["rename", temporary, file],
+        ["read", file],
+        ["mkdir", outer.join("conf/dir")],
+        ["rename", file, beside],
+    ]);
+    let denied = "PermissionDenied";
+    let expect = [
+        "[app/ conf/]",
+        denied,
+        "ok",
+        "[x]",
+        "[main other]",
+        "other",
+        denied,
+        denied,
+        "ok",
+        "[main main.tmp other]",
+        "ok",
+        "new",
+        denied,
+        denied,
+    ];
+    assert_eq!(drive(&dir, &grants, &ops), expect);
+    assert_eq!(
+        (names(&inner), names(&outer.join("conf"))),
+        (vec!["x".to_owned()], vec!["main".to_owned(), "other".to_owned()])
+    );
+    let ran = run(&dir, &[("--allow-write", &outer), ("--allow-read", &file)], &json!([]));
+    ran.exits_with(2).says("granted for reading inside");
+}
+
+#[test]
+fn what_is_mapped_into_another_grant_is_listed_once_and_found() {
+    let dir = TestDir::new();
+    let (outer, other) = (dir.mkdir("srv"), dir.mkdir("other"));
+    dir.write("srv/app/of-outer", "");
+    dir.write("other/of-inner", "");
+    let grant = PathBuf::from(format!("{}::{}", other.display(), outer.join("app").display()));
+    let ops = json!([["list", outer], ["list", outer.join("app")], ["stat", outer.join("app/of-outer")]]);
+    let seen = drive(&dir, &[("--allow-read", &outer), ("--allow-read", &grant)], &ops);
+    assert_eq!(seen, ["[app/]", "[of-inner]", "NotFound"]);
+}
+
+#[test]
+fn core_modules_are_guarded_alike() {
+    let dir = TestDir::new();
+    let (motd, neighbour) = etc(&dir);
+    let ran = Modbox::run_module(&dir, c_core("kinds/replace.c"))
+        .arg(format!("path={}", motd.display()))
+        .arg("--allow-write")
+        .arg(&motd)
+        .run()
+        .exits_with(0);
+    assert_eq!(ran.json()["seen"], "replaced, neighbour: No such file or directory");
+    assert_eq!((fs::read(&motd).unwrap(), fs::read(&neighbour).unwrap()), (b"from C".to_vec(), b"secret".to_vec()));
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn temporaries_are_gone_after_a_signal_and_swept_after_a_kill() {
+    for signal in [Signal::TERM, Signal::KILL] {
+        let dir = TestDir::new();
+        let (motd, _) = etc(&dir);
+        let granted = dir.mkdir("granted");
+        let ops = json!([
+            ["write", motd.with_extension("tmp"), "half"],
+            ["write", granted.join("started"), ""],
+            ["wait", granted.join("never")],
+        ]);
+        let running = Modbox::run_module(&dir, guest("drive")).json_args(&json!({"ops": ops}));
+        let running = running.arg("--allow-write").arg(&motd).arg("--allow-write").arg(&granted).spawn();
+        assert!(wait_for(Duration::from_secs(30), || granted.join("started").exists()));
+        let during = names(motd.parent().unwrap());
+        assert!(during.len() == 3 && during[0].starts_with(".modbox-tmp-"), "{during:?}");
+        running.signal(signal);
+        running.wait().dies_of(signal);
+        // The next run that makes nothing itself sweeps, too.
+        Modbox::run_module(&dir, small_module(&dir, "small.wasm")).run().exits_with(0);
+        assert_eq!(names(motd.parent().unwrap()), ["motd", "neighbour"], "{signal:?}");
+        dir.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_guest_that_uses_no_tmp_leaves_the_disk_alone() {
+    let dir = TestDir::new();
+    drive(&dir, &[], &json!([["read", "/args/args.json"], ["stat", "/"]]));
+    assert!(!dir.scratch_root().exists());
+    drive(&dir, &[], &json!([["list", "/tmp"]]));
+    assert!(dir.scratch_root().exists());
+}

@@ -1,0 +1,221 @@
+//! Surroundings that work against the guard: links, swaps in the middle of a call, files that block, odd paths.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use rustix::fs::{CWD, Mode, RenameFlags};
+use serde_json::json;
+
+use crate::support::TestDir;
+use crate::wasm_guard::drive;
+
+/// Swaps two names for as long as something runs.
+fn swapping<T>(first: &Path, second: &Path, run: impl FnOnce() -> T) -> T {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                rustix::fs::renameat_with(CWD, first, CWD, second, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let result = run();
+        done.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+#[test]
+fn a_directory_that_is_swapped_for_a_link_leads_nowhere_else() {
+    let dir = TestDir::new();
+    let (granted, outside) = (dir.mkdir("granted"), dir.mkdir("outside"));
+    dir.write("granted/inner/file", "inside");
+    dir.write("outside/file", "canary");
+    dir.write("outside/only-outside", "");
+    let (inner, link) = (granted.join("inner"), granted.join("link"));
+    symlink("../outside", &link).unwrap();
+    let new = inner.join("new");
+    let ops = json!([
+        ["read_often", inner.join("file"), "4000"],
+        ["write_often", inner.join("file"), "2000", "inside"],
+        ["list_often", inner, "500"],
+        ["write_often", new, "2000", "guest"],
+    ]);
+    let seen = swapping(&inner, &link, || drive(&dir, &[("--allow-write", &granted)], &ops));
+    assert!(seen.iter().all(|seen| !seen.contains("canary") && !seen.contains("only-outside")), "{seen:?}");
+    assert!(seen[0].contains("inside"), "nothing was read: {seen:?}");
+    assert!(seen[0].contains("PermissionDenied"), "nothing was swapped: {seen:?}");
+    assert_eq!(fs::read(outside.join("file")).unwrap(), b"canary");
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 2);
+}
+
+#[test]
+fn a_granted_file_that_is_swapped_for_a_link_leads_nowhere_else() {
+    let dir = TestDir::new();
+    let (motd, canary) = (dir.write("etc/motd", "old"), dir.write("outside/file", "canary"));
+    let link = motd.with_file_name("link");
+    symlink(&canary, &link).unwrap();
+    let temporary = motd.with_extension("tmp");
+    let ops = json!([
+        ["read_often", motd, "4000"],
+        ["write_often", motd, "2000", "old"],
+        ["write_often", temporary, "100", "new"],
+        ["rename", temporary, motd],
+    ]);
+    let seen = swapping(&motd, &link, || drive(&dir, &[("--allow-write", &motd)], &ops));
+    assert!(seen.iter().all(|seen| !seen.contains("canary")), "{seen:?}");
+    assert!(seen[0].contains("old") && seen[0].contains("FilesystemLoop"), "{seen:?}");
+    assert_eq!((fs::read(&canary).unwrap(), fs::metadata(&canary).unwrap().nlink()), (b"canary".to_vec(), 1));
+}
+
+#[test]
+fn a_link_in_the_place_of_a_granted_file_is_not_followed() {
+    let dir = TestDir::new();
+    let canary = dir.write("outside/file", "canary");
+    let motd = dir.mkdir("etc").join("motd");
+    // Granted as a name that is not there; the link comes while the guest runs.
+    symlink(&canary, dir.join("etc/link")).unwrap();
+    let started = dir.mkdir("granted").join("started");
+    let ops = json!([
+        ["write", started, ""],
+        ["wait", dir.join("granted/go")],
+        ["read", motd],
+        ["write", motd, "x"],
+        ["append", motd, "x"],
+        ["stat", motd],
+        ["lstat", motd],
+        ["set_len", motd, "0"],
+        ["read_link", motd],
+        ["write", motd.with_extension("tmp"), "x"],
+        ["rename", motd.with_extension("tmp"), motd],
+        ["unlink", motd],
+    ]);
+    let granted = dir.join("granted");
+    let seen = thread::scope(|scope| {
+        scope.spawn(|| {
+            assert!(crate::support::wait_for(std::time::Duration::from_secs(30), || started.exists()));
+            fs::rename(dir.join("etc/link"), &motd).unwrap();
+            fs::write(granted.join("go"), "").unwrap();
+        });
+        drive(&dir, &[("--allow-write", &motd), ("--allow-write", &granted)], &ops)
+    });
+    let swapped = "FilesystemLoop";
+    let expect = ["ok", "ok", swapped, swapped, swapped, swapped, "link 0", swapped, swapped, "ok", swapped, "ok"];
+    assert_eq!(seen, expect);
+    assert_eq!(fs::read(&canary).unwrap(), b"canary");
+}
+
+#[test]
+fn files_that_block_are_listed_and_never_opened() {
+    let dir = TestDir::new();
+    let granted = dir.mkdir("granted");
+    let (fifo, socket) = (granted.join("fifo"), granted.join("socket"));
+    rustix::fs::mkfifoat(CWD, &fifo, Mode::from_raw_mode(0o666)).unwrap();
+    let _listener = UnixListener::bind(&socket).unwrap();
+    symlink("fifo", granted.join("to-fifo")).unwrap();
+    let denied = "PermissionDenied";
+    for path in [&fifo, &socket, &granted.join("to-fifo")] {
+        let ops = json!([
+            ["read", path],
+            ["write", path, "x"],
+            ["append", path, "x"],
+            ["overwrite", path, "x"],
+            ["set_len", path, "0"],
+            ["times", path],
+            ["stat", path],
+            ["list", granted],
+        ]);
+        let expect = [denied, denied, denied, denied, denied, denied, "other 0", "[fifo socket to-fifo]"];
+        assert_eq!(drive(&dir, &[("--allow-write", &granted)], &ops), expect, "{}", path.display());
+        // As granted names, too. The link was followed when it was granted.
+        let expect = [denied, denied, denied, denied, denied, denied, "other 0"];
+        assert_eq!(drive(&dir, &[("--allow-write", path)], &json!(ops.as_array().unwrap()[..7]))[..6], expect[..6]);
+    }
+    let ops =
+        json!([["read", "/dev/zero"], ["overwrite", "/dev/null", "x"], ["read", "/dev/tty"], ["stat", "/dev/null"]]);
+    let expect = [denied, denied, denied, "other 0"];
+    assert_eq!(drive(&dir, &[("--allow-write", Path::new("/dev"))], &ops), expect);
+}
+
+#[test]
+fn odd_paths_reach_nothing_and_crash_nothing() {
+    let dir = TestDir::new();
+    let granted = dir.mkdir("granted");
+    dir.write("granted/file", "inside");
+    dir.mkdir("granted/sub");
+    let canary = dir.write("outside/file", "canary");
+    for (name, target) in [
+        ("up", ".."),
+        ("slash", "../outside/"),
+        ("dot", "../outside/."),
+        ("loop", "loop"),
+        ("file-slash", "file/"),
+        ("absolute", "/"),
+        ("proc", "/proc/self/root"),
+        ("inside", "sub/../file"),
+    ] {
+        symlink(target, granted.join(name)).unwrap();
+    }
+    let path = |rest: &str| format!("{}/{rest}", granted.display());
+    let refused = [
+        "../outside/file",
+        "sub/../../outside/file",
+        "up/outside/file",
+        "slash/file",
+        "slash//file",
+        "dot/file",
+        "dot/./file",
+        "loop",
+        "loop/",
+        "file/",
+        "file/.",
+        "file/..",
+        "file-slash",
+        "absolute/etc/passwd",
+        "proc/etc/passwd",
+        "sub/../up/outside/file/",
+        "./../outside/file",
+        "//../outside/file",
+        "slash/",
+        "dot/.",
+    ];
+    for rest in refused {
+        let path = path(rest);
+        let ops = json!([
+            ["read", path],
+            ["write", path, "guest"],
+            ["append", path, "guest"],
+            ["set_len", path, "0"],
+            ["rename", path, format!("{}/moved", granted.display())],
+            ["rename", format!("{}/file", granted.display()), path],
+            ["link", path, format!("{}/linked", granted.display())],
+            ["unlink", path],
+        ]);
+        let seen = drive(&dir, &[("--allow-write", &granted)], &json!(ops.as_array().unwrap()[..4]));
+        assert!(seen.iter().all(|seen| seen != "ok" && !seen.contains("canary")), "{rest}: {seen:?}");
+        // What only renames or removes a link itself may work; what it leads to stays.
+        let twin = TestDir::new();
+        let _ = drive(&twin, &[("--allow-write", &granted)], &json!(ops.as_array().unwrap()[4..]));
+        assert_eq!(fs::read(&canary).unwrap(), b"canary", "{rest}");
+        assert_eq!((fs::metadata(&canary).unwrap().nlink(), names_of(&dir.join("outside"))), (1, 1), "{rest}");
+        if !granted.join("file").is_file() {
+            fs::write(granted.join("file"), "inside").unwrap();
+        }
+    }
+    for rest in ["file", "./file", "sub/../file", "inside", "sub//..//file"] {
+        if granted.join("inside").is_symlink() || rest != "inside" {
+            assert_eq!(
+                drive(&dir, &[("--allow-read", &granted)], &json!([["read", path(rest)]])),
+                ["inside"],
+                "{rest}"
+            );
+        }
+    }
+}
+
+fn names_of(dir: &Path) -> usize {
+    fs::read_dir(dir).unwrap().count()
+}
