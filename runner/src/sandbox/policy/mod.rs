@@ -244,8 +244,6 @@ impl Policy {
         self.designated = designated;
     }
 
-    /// Returns the granted files and directories.
-
     /// Names a file that gets a line of every run. Restrictions add up, as grants do: each file that is named gets it.
     pub fn add_audit(&mut self, path: PathBuf) {
         if !self.audit.contains(&path) {
