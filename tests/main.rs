@@ -19,6 +19,9 @@ mod wasm_limits;
 mod wasm_guard;
 mod wasm_guard_hostile;
 mod wasm_guard_limits;
+// A guest reaches the hosts and ports that were granted, by sockets and by HTTP, and no others.
+mod wasm_http;
+mod wasm_network;
 
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;

@@ -59,10 +59,16 @@ fn compiling(dir: &TestDir) -> Running {
         (0..60).map(|_| format!("(func (param i64 i64) (result i64) {body} local.get 0)")).collect();
     let module = core_module(dir, "large.wasm", &format!(r#"{functions} (func (export "_start"))"#));
     let running = Modbox::run_module(dir, module).own_cache(dir).patience(PATIENCE).spawn();
-    // The engine is started and the module read before the directory of the run is laid out.
-    assert!(wait_for(PATIENCE, || fs::read_dir(dir.scratch_root()).is_ok_and(|mut entries| entries.next().is_some())));
+    // Whoever compiles locks the entry of the cache before.
+    let cache = dir.join("home/.cache/modbox");
+    assert!(wait_for(PATIENCE, || any_file(&cache)));
     std::thread::sleep(Duration::from_millis(300));
     running
+}
+
+fn any_file(dir: &Path) -> bool {
+    let mut entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.any(|entry| if entry.path().is_dir() { any_file(&entry.path()) } else { true })
 }
 
 /// Starts the build of a guest crate that does not end and waits until it is at it.

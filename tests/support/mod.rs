@@ -5,6 +5,7 @@ mod guests;
 mod install;
 mod leftovers;
 pub(crate) mod oracle;
+pub(crate) mod server;
 mod test_dir;
 
 use std::path::{Path, PathBuf};

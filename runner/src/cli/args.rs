@@ -148,7 +148,7 @@ pub(crate) struct RunArgs {
 const RUN_HELP: &str = "\
 A module starts with its arguments, a private /tmp, clocks, random numbers and its standard streams. A path that \
 you name in an argument is granted to it, if the module's manual says what it does there; --designated turns that \
-down. Anything else is granted with --allow-* or in a policy file: /etc/modbox/policy.yaml, then \
+down. Anything else, a network address, too, is granted with --allow-* or in a policy file: /etc/modbox/policy.yaml, then \
 modbox/policy.yaml in the user's config folder, then --policy.
 
 Exit status: 0 ok, changed or skipped · 1 failed · 2 usage · 3 module not found, read, built or loaded · 4 denied \
@@ -192,7 +192,7 @@ pub(crate) struct GrantArgs {
     /// Let the module read a file or a directory; `PATH::GUEST` shows it elsewhere. Repeatable.
     #[arg(long, value_name = "PATH[::GUEST]")]
     pub(crate) allow_read: Vec<OsString>,
-    /// Let the module read and change a file or a directory. Repeatable.
+    /// Let the module read, change, make and remove a file or a directory. Repeatable.
     #[arg(long, value_name = "PATH[::GUEST]")]
     pub(crate) allow_write: Vec<OsString>,
     /// Show the module an environment variable. Repeatable.
@@ -201,6 +201,12 @@ pub(crate) struct GrantArgs {
     /// What naming a path in an argument grants, at most [default: write].
     #[arg(long, value_name = "none|read|write", value_parser = str::parse::<Designated>)]
     pub(crate) designated: Option<Designated>,
+    /// Let the module reach a host: a name, `*.NAME`, an address or a block of them. Repeatable.
+    #[arg(long, value_name = "[udp:]HOST[:PORT]")]
+    pub(crate) allow_net: Vec<String>,
+    /// Let the module listen at an address of this machine. Repeatable.
+    #[arg(long, value_name = "[udp:]ADDRESS:PORT")]
+    pub(crate) allow_listen: Vec<String>,
     /// Grant everything that you can reach: for a module that you trust as yourself.
     #[arg(long)]
     pub(crate) allow_all: bool,

@@ -57,6 +57,9 @@ fn is_granted(request: &Request, policy: &Policy) -> bool {
         "read" => path(Access::Read),
         "write" => path(Access::Write),
         "env" => policy.env().iter().any(|grant| grant.name == request.subject),
+        // Granted by the same rule; a wider one that holds it is for a person to see.
+        "net" => policy.net().iter().any(|grant| grant.rule.to_string() == request.subject),
+        "listen" => policy.listen().iter().any(|grant| grant.rule.to_string() == request.subject),
         _ => false,
     }
 }
@@ -64,7 +67,7 @@ fn is_granted(request: &Request, policy: &Policy) -> bool {
 /// The switch for a capability. What has no switch of its own is there for a module that is trusted with everything.
 fn switch(request: &Request) -> String {
     match request.capability.as_str() {
-        capability @ ("read" | "write" | "env") => {
+        capability @ ("read" | "write" | "env" | "net" | "listen") => {
             format!("--allow-{capability} {}", quoting::quote(&request.subject))
         }
         _ => "--allow-all".to_owned(),
@@ -103,7 +106,7 @@ mod tests {
             "--allow-write /usr/share/zoneinfo",
             "granted",
             "--allow-env LANG",
-            "--allow-all",
+            "--allow-net example.org:443",
         ];
         assert_eq!(shown(&policy), expect);
         policy.allow_everything("test");

@@ -105,7 +105,7 @@ pub(super) fn limit_message(hit: LimitHit) -> String {
         LimitKind::Processes => ("started more than its limit of processes", "--max-processes"),
         LimitKind::Disk => ("wrote more than its limit to files", "--max-disk"),
         LimitKind::Files => ("made more than its limit of files", "--max-files"),
-        LimitKind::Descriptors => ("opened more than its limit of files at a time", "--max-descriptors"),
+        LimitKind::Descriptors => ("opened more than its limit of files and sockets at a time", "--max-descriptors"),
         LimitKind::HostMemory => ("made the host hold more than its limit of handles", "--max-memory"),
         LimitKind::Compile => ("took more than its limit to compile", "--compile-time"),
     };

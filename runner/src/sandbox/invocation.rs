@@ -94,7 +94,7 @@ pub struct Confinement {
 /// Something that a run needs, or tried, and that the policy does not grant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Denial {
-    /// What kind of grant is missing: `read`, `write`, `net`, `native`.
+    /// What kind of grant is missing: `read`, `write`, `net`, `listen`, `native`.
     pub capability: &'static str,
     /// The path, the address or the name, as the module gave it.
     pub subject: String,

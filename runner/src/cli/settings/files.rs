@@ -98,6 +98,18 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
             Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
         }
     }
+    for written in &rules.allow.net {
+        match grants::net(&written.value, source) {
+            Ok(grant) => resolved.net.push(grant),
+            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
+        }
+    }
+    for written in &rules.allow.listen {
+        match grants::listen(&written.value, source) {
+            Ok(grant) => resolved.listen.push(grant),
+            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
+        }
+    }
     Resolved { rules: resolved, places, wrong }
 }
 

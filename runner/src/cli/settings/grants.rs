@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::cli::environment::Environment;
+use crate::sandbox::policy::net::{ListenGrant, NetGrant};
 use crate::sandbox::policy::{Access, EnvGrant, PathGrant, PolicyError, Shape, is_own, normalize};
 
 /// Resolves `PATH` or `PATH::GUEST`.
@@ -69,4 +70,14 @@ pub(super) fn env(environment: &Environment, spec: &OsStr, source: &str) -> anyh
         bail!("not NAME or NAME=VALUE");
     }
     Ok(value.map(|value| EnvGrant { name: name.to_owned(), value, source: source.to_owned() }))
+}
+
+/// Reads what may be reached on the network.
+pub(super) fn net(rule: &str, source: &str) -> anyhow::Result<NetGrant> {
+    Ok(NetGrant { rule: rule.parse()?, source: source.to_owned() })
+}
+
+/// Reads where the module may listen.
+pub(super) fn listen(rule: &str, source: &str) -> anyhow::Result<ListenGrant> {
+    Ok(ListenGrant { rule: rule.parse()?, source: source.to_owned() })
 }

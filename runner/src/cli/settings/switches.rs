@@ -30,6 +30,14 @@ pub(super) fn rules(environment: &Environment, args: &GrantArgs, limits: &LimitA
         let grant = grants::env(environment, variable, switch).with_context(|| in_switch(switch, variable))?;
         rules.env.extend(grant);
     }
+    for rule in &args.allow_net {
+        let switch = "--allow-net";
+        rules.net.push(grants::net(rule, switch).with_context(|| in_switch(switch, rule.as_ref()))?);
+    }
+    for rule in &args.allow_listen {
+        let switch = "--allow-listen";
+        rules.listen.push(grants::listen(rule, switch).with_context(|| in_switch(switch, rule.as_ref()))?);
+    }
     if args.allow_all {
         let source = "--allow-all";
         rules.everything = Some(source.to_owned());

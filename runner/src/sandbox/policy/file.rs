@@ -6,6 +6,8 @@
 //!   read: [/usr/share/zoneinfo]
 //!   write: [/srv/app]
 //!   env: [LANG, STAGE=test]
+//!   net: ["api.example.org:443", "10.0.0.0/8:5432"]
+//!   listen: ["127.0.0.1:8080"]
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
 //! modules:
 //!   "sha256:…": {allow: {write: [/etc/motd]}}
@@ -56,6 +58,10 @@ pub struct Allow {
     pub write: Vec<Placed<String>>,
     /// `NAME` or `NAME=VALUE`.
     pub env: Vec<Placed<String>>,
+    /// Network rules, see [`crate::sandbox::policy::net`].
+    pub net: Vec<Placed<String>>,
+    /// Places to listen at.
+    pub listen: Vec<Placed<String>>,
 }
 
 /// One thing wrong with a policy file.
@@ -196,7 +202,9 @@ impl Reader {
                 "read" => allow.read = self.texts(node),
                 "write" => allow.write = self.texts(node),
                 "env" => allow.env = self.texts(node),
-                _ => self.unknown(&key, "read, write, env"),
+                "net" => allow.net = self.texts(node),
+                "listen" => allow.listen = self.texts(node),
+                _ => self.unknown(&key, "read, write, env, net, listen"),
             }
         }
         allow
@@ -326,7 +334,10 @@ mod tests {
     #[test]
     fn names_the_place_of_every_mistake() {
         for (text, expect) in [
-            ("allow:\n  reed: [/x]\n", "unknown key `reed`, expected one of read, write, env at line 2, column 3"),
+            (
+                "allow:\n  reed: [/x]\n",
+                "unknown key `reed`, expected one of read, write, env, net, listen at line 2, column 3",
+            ),
             ("allow:\n  read: /x\n", "expected a list, such as `[…]`, not a scalar at line 2, column 9"),
             ("allow: {env: [[x]]}\n", "expected text, not a list at line 1, column 15"),
             (
@@ -351,7 +362,7 @@ mod tests {
             ("42", "a policy file is a mapping of keys to values, not a scalar at line 1, column 1"),
             (
                 "allow: {run: [], env: x}\nlimits: {a: 1}\nx: 1\ny: 2\n",
-                "unknown key `run`, expected one of read, write, env at line 1, column 9; expected a list, such as `[…]`, \
+                "unknown key `run`, expected one of read, write, env, net, listen at line 1, column 9; expected a list, such as `[…]`, \
                  not a scalar at line 1, column 23; unknown key `a`, expected one of timeout, cpu-time, memory, output, \
                  disk, tmp, files, descriptors, processes, module, compile-time, compile-memory at line 2, column 10; \
                  and 2 more, see `modbox policy check`",

@@ -16,6 +16,7 @@
 use std::path::PathBuf;
 
 use crate::sandbox::limits::Limits;
+use crate::sandbox::policy::net::{ListenGrant, NetGrant};
 use crate::sandbox::policy::{Designated, EnvGrant, LimitName, LimitOverrides, PathGrant, Policy, PolicyError};
 
 /// What somebody is named who said nothing.
@@ -30,6 +31,10 @@ pub struct Rules {
     pub paths: Vec<PathGrant>,
     /// Environment variables.
     pub env: Vec<EnvGrant>,
+    /// What may be reached on the network.
+    pub net: Vec<NetGrant>,
+    /// Where the module may listen.
+    pub listen: Vec<ListenGrant>,
     /// Who grants everything, if this source does.
     pub everything: Option<String>,
     /// How far naming a path grants it.
@@ -67,6 +72,8 @@ pub fn merge(sources: &[Rules]) -> Result<Effective, PolicyError> {
     for grant in sources.iter().flat_map(|rules| &rules.env) {
         policy.allow_env(grant.clone());
     }
+    sources.iter().flat_map(|rules| &rules.net).for_each(|grant| policy.allow_net(grant.clone()));
+    sources.iter().flat_map(|rules| &rules.listen).for_each(|grant| policy.allow_listen(grant.clone()));
     sources.iter().flat_map(|rules| &rules.audit).for_each(|path| policy.add_audit(path.clone()));
     let (designated, designated_by) = designated(sources);
     policy.set_designated(designated);

@@ -8,6 +8,7 @@ mod file;
 mod limit;
 mod merge;
 mod module_key;
+pub mod net;
 mod node;
 
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ pub use self::file::{Allow, FileRules, Mistake, PolicyFile, PolicyFileError};
 pub use self::limit::{LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_size};
 pub use self::merge::{DEFAULT_SOURCE, Effective, Rules, merge};
 pub use self::module_key::ModuleKey;
+use self::net::{ListenGrant, NetGrant};
 pub use self::node::{Place, Placed};
 
 /// What may be done with a path.
@@ -80,7 +82,7 @@ pub struct EnvGrant {
 /// One line of a report's `grants`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// `read`, `write`, `env` or `all`.
+    /// `read`, `write`, `env`, `net`, `listen` or `all`.
     pub capability: &'static str,
     /// The path or name; `*` for everything.
     pub subject: String,
@@ -148,6 +150,8 @@ const OWN_ARGS: &str = "/args/args.json";
 pub struct Policy {
     paths: Vec<PathGrant>,
     env: Vec<EnvGrant>,
+    net: Vec<NetGrant>,
+    listen: Vec<ListenGrant>,
     everything: Option<String>,
     designated: Designated,
     audit: Vec<PathBuf>,
@@ -217,6 +221,20 @@ impl Policy {
         self.env.push(grant);
     }
 
+    /// Lets the module reach hosts and ports.
+    pub fn allow_net(&mut self, grant: NetGrant) {
+        if self.net.iter().all(|other| other.rule != grant.rule) {
+            self.net.push(grant);
+        }
+    }
+
+    /// Lets the module listen somewhere.
+    pub fn allow_listen(&mut self, grant: ListenGrant) {
+        if self.listen.iter().all(|other| other.rule != grant.rule) {
+            self.listen.push(grant);
+        }
+    }
+
     /// Grants everything that the caller can reach: for a module that one trusts as oneself.
     pub fn allow_everything(&mut self, source: &str) {
         // What is mapped elsewhere stays there; what is where it is on the host lies in the whole.
@@ -269,6 +287,18 @@ impl Policy {
         &self.env
     }
 
+    /// Returns what may be reached on the network.
+    #[must_use]
+    pub fn net(&self) -> &[NetGrant] {
+        &self.net
+    }
+
+    /// Returns where the module may listen.
+    #[must_use]
+    pub fn listen(&self) -> &[ListenGrant] {
+        &self.listen
+    }
+
     /// Returns whether the host path that a guest knows by this absolute path is granted in this way: the innermost
     /// grant around it decides, as it does for the guest. In the guest's own directories nothing is the host's.
     #[must_use]
@@ -305,7 +335,11 @@ impl Policy {
         };
         let env =
             |grant: &EnvGrant| Grant { capability: "env", subject: grant.name.clone(), source: grant.source.clone() };
-        self.paths.iter().map(path).chain(self.env.iter().map(env)).collect()
+        let line = |capability, subject: String, source: &String| Grant { capability, subject, source: source.clone() };
+        let net = |grant: &NetGrant| line("net", grant.rule.to_string(), &grant.source);
+        let listen = |grant: &ListenGrant| line("listen", grant.rule.to_string(), &grant.source);
+        let places = self.paths.iter().map(path).chain(self.env.iter().map(env));
+        places.chain(self.net.iter().map(net)).chain(self.listen.iter().map(listen)).collect()
     }
 }
 

@@ -7,6 +7,7 @@
 //! further, because the epoch deadline has passed when the call returns.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,6 +21,7 @@ use wasmtime_wasi::{I32Exit, WasiCtx};
 use crate::sandbox::invocation::{Exit, LimitHit, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::wasm::files::{FileGuard, Ledger};
+use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::store::{self, Meter, State};
 use crate::sandbox::wasm::ticker::Ticking;
 use crate::sandbox::wasm::{WasmError, micros};
@@ -34,8 +36,8 @@ pub(super) struct Guest {
     pub(super) wasi: WasiCtx,
     pub(super) files: FileGuard,
     pub(super) limits: Limits,
-    /// Whether it may have sockets to wait for.
-    pub(super) network: bool,
+    /// What it may reach.
+    pub(super) network: Arc<Network>,
     /// Keeps the epochs going while the guest runs.
     pub(super) ticking: Ticking,
 }
@@ -87,7 +89,7 @@ thread_local! {
 }
 
 fn run_here(guest: Guest) -> Result<Ended, WasmError> {
-    if guest.network {
+    if guest.network.is_granted() {
         let runtime = new_runtime(true)?;
         let ended = run_on(&runtime, guest);
         runtime.shutdown_background();
@@ -112,7 +114,7 @@ fn new_runtime(network: bool) -> Result<Runtime, WasmError> {
 
 fn run_on(runtime: &Runtime, guest: Guest) -> Result<Ended, WasmError> {
     let ledger = guest.files.ledger();
-    let mut store = store::new_store(&guest.engine, guest.wasi, guest.files, &guest.limits);
+    let mut store = store::new_store(&guest.engine, guest.wasi, guest.files, guest.network, &guest.limits);
     let started = Instant::now();
     let mut instantiate_us = 0;
     let call = async {

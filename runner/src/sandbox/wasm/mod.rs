@@ -11,6 +11,7 @@ mod engine;
 mod files;
 mod guest;
 mod module;
+mod net;
 mod output;
 mod store;
 mod target;
@@ -290,6 +291,7 @@ fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     linker.allow_shadowing(true);
     files::add_to_linker(linker)?;
+    net::add_to_linker(linker)?;
     linker.allow_shadowing(false);
     Ok(())
 }

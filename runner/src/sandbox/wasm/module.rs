@@ -5,12 +5,13 @@ use std::sync::Arc;
 use wasmtime::Engine;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
-use crate::sandbox::invocation::{Confinement, Invocation, LimitKind, Outcome, Timing, WasmProgram};
+use crate::sandbox::invocation::{Confinement, Exit, Invocation, LimitKind, Outcome, Timing, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
 use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::wasm::files::FileGuard;
 use crate::sandbox::wasm::guest::{self, Guest};
+use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::output::HeadStream;
 use crate::sandbox::wasm::store::State;
 use crate::sandbox::wasm::ticker::Ticker;
@@ -73,7 +74,8 @@ impl LoadedModule {
     ) -> Result<Outcome, WasmError> {
         let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
         let stdin = invocation.stdin.clone();
-        let wasi = wasi::context(program, stdin, policy, stdout.clone(), stderr.clone());
+        let network = Network::new(policy, limits);
+        let wasi = wasi::context(program, stdin, policy, &network, stdout.clone(), stderr.clone());
         let files = FileGuard::new(policy, &invocation.files, limits, Arc::clone(run_dir));
         let files = files.map_err(|cannot| WasmError::Open { path: cannot.path, source: cannot.why.into() })?;
         let (ledger, temporaries) = (files.ledger(), files.temporaries());
@@ -83,7 +85,7 @@ impl LoadedModule {
             wasi,
             files,
             limits: *limits,
-            network: policy.allows_everything(),
+            network: Arc::clone(&network),
             ticking: self.ticker.start().map_err(WasmError::Runtime)?,
         };
         let ended = guest::run(guest, watched);
@@ -99,11 +101,14 @@ impl LoadedModule {
         let (stdout, stderr) = (stdout.take(), stderr.take());
         let hit = ended
             .hit
+            // As with the quotas of files: a guest that went on to its end was not stopped by it.
+            .or_else(|| network.hit().filter(|_| ended.exit != Exit::Code(0)))
             .or_else(|| stdout.is_truncated().then_some(LimitKind::Stdout))
             .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
         let limit = ended.quota.or_else(|| hit.map(|kind| limits.hit(kind)));
         let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
-        let (exit, usage, denials) = (ended.exit, ended.usage, ledger.denials());
+        let denials = ledger.denials().into_iter().chain(network.denials()).collect();
+        let (exit, usage) = (ended.exit, ended.usage);
         Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement })
     }
 }

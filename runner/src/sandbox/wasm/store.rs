@@ -1,15 +1,18 @@
 //! What a store holds for one run, and the limits that the engine asks about.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::thread::ClockId;
 use wasmtime::component::ResourceTable;
 use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
+use wasmtime_wasi::sockets::WasiSocketsCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::sandbox::invocation::LimitKind;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::wasm::files::{FileGuard, GuardView, Guarded};
+use crate::sandbox::wasm::net::{HttpState, HttpView, NetView, Network};
 
 /// Bytes that one host call may copy out of a guest. Far above what WASI's own calls carry.
 const HOSTCALL_FUEL: usize = 4 << 20;
@@ -28,12 +31,27 @@ pub(super) struct State {
     wasi: WasiCtx,
     table: ResourceTable,
     files: FileGuard,
+    network: Arc<Network>,
+    http: HttpState,
     pub(super) meter: Meter,
 }
 
 impl Guarded for State {
     fn guard(&mut self) -> GuardView<'_> {
         GuardView { guard: &mut self.files, table: &mut self.table }
+    }
+}
+
+impl State {
+    /// Returns what the host calls of sockets and name lookup work on.
+    pub(super) fn net(&mut self) -> NetView<'_> {
+        let sockets = WasiSocketsCtxView { ctx: self.wasi.sockets(), table: &mut self.table };
+        NetView { sockets, network: &self.network }
+    }
+
+    /// Returns what the host calls of `wasi:http` work on.
+    pub(super) fn http(&mut self) -> HttpView<'_> {
+        self.http.view(&mut self.table)
     }
 }
 
@@ -126,10 +144,17 @@ impl ResourceLimiter for Meter {
 }
 
 /// Makes the store of one run; its clocks start now.
-pub(super) fn new_store(engine: &Engine, wasi: WasiCtx, files: FileGuard, limits: &Limits) -> Store<State> {
+pub(super) fn new_store(
+    engine: &Engine,
+    wasi: WasiCtx,
+    files: FileGuard,
+    network: Arc<Network>,
+    limits: &Limits,
+) -> Store<State> {
     let mut table = ResourceTable::new();
     table.set_max_capacity(MAX_HANDLES);
-    let mut store = Store::new(engine, State { wasi, table, files, meter: Meter::new(limits) });
+    let http = HttpState::new(Arc::clone(&network));
+    let mut store = Store::new(engine, State { wasi, table, files, network, http, meter: Meter::new(limits) });
     store.limiter(|state| &mut state.meter);
     store.set_hostcall_fuel(HOSTCALL_FUEL);
     store.set_max_component_handles(MAX_HANDLES);

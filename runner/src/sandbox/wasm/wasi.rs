@@ -1,21 +1,24 @@
 //! Turns a policy into a WASI context: environment, network, streams. Files are the guard's, see `files`.
 
+use std::sync::Arc;
+
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 
 use crate::sandbox::invocation::WasmProgram;
 use crate::sandbox::policy::Policy;
+use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::output::HeadStream;
 
 /// Random bytes that one call may ask for; the host allocates as many.
 const MAX_RANDOM: u64 = 64 << 10;
 
-/// Makes the context of one run. What is not named here does not exist for the guest; TCP, UDP and name
-/// lookup are linked, since adapted modules import them unused, and denied.
+/// Makes the context of one run. What is not named here does not exist for the guest.
 pub(super) fn context(
     program: &WasmProgram,
     stdin: Vec<u8>,
     policy: &Policy,
+    network: &Arc<Network>,
     stdout: HeadStream,
     stderr: HeadStream,
 ) -> WasiCtx {
@@ -27,8 +30,6 @@ pub(super) fn context(
     for variable in policy.env() {
         builder.env(&variable.name, &variable.value);
     }
-    if policy.allows_everything() {
-        builder.inherit_network().allow_tcp(true).allow_udp(true).allow_ip_name_lookup(true);
-    }
+    network.open(&mut builder);
     builder.build()
 }

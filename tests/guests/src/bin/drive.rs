@@ -110,6 +110,7 @@ fn attempt<'a>(op: &str, arg: impl Fn(usize) -> &'a str, held: &mut Vec<File>) -
 /// Rust's name for an error; for what it has none for, the name of the code of WASI 0.1.
 fn name_of(error: &io::Error) -> String {
     match error.raw_os_error() {
+        Some(29) => "Io".to_owned(),
         Some(48) => "OutOfMemory".to_owned(),
         Some(51) => "StorageFull".to_owned(),
         _ => format!("{:?}", error.kind()),

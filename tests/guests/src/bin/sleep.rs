@@ -1,4 +1,5 @@
-//! Sleeps in one host call: `seconds`, or for as long as the clock can say.
+//! Sleeps in one host call: `seconds`, or for as long as the clock can say. Uses its `/tmp` before, so that there is
+//! something to be left.
 
 use std::time::Duration;
 
@@ -6,6 +7,7 @@ use test_guests::Args;
 
 fn main() {
     let args = Args::read();
+    std::fs::write("/tmp/used", "").expect("every guest has a /tmp");
     test_guests::say_started(&args);
     std::thread::sleep(args.number("seconds").map_or(Duration::MAX, Duration::from_secs));
     test_guests::print(&serde_json::json!({"changed": false, "slept": true}));

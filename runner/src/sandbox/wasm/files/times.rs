@@ -37,3 +37,19 @@ pub(super) fn set_beneath(dir: BorrowedFd<'_>, path: &str, follow: bool, times: 
 pub(super) fn set_name(dir: BorrowedFd<'_>, name: &OsStr, times: &Timestamps) -> rustix::io::Result<()> {
     rustix::fs::utimensat(dir, name, times, AtFlags::SYMLINK_NOFOLLOW)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn setting_the_times_of_a_fifo_waits_for_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, Mode::from_raw_mode(0o600)).unwrap();
+        let open = std::fs::File::open(dir.path()).unwrap();
+        let times = read(NewTimestamp::NoChange, NewTimestamp::Now).unwrap();
+        set_beneath(open.as_fd(), "fifo", true, &times).unwrap();
+        assert!(matches!(set_beneath(open.as_fd(), "../x", true, &times), Err(Refused::Escape)));
+    }
+}

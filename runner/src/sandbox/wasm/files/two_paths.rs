@@ -117,12 +117,16 @@ impl GuardView<'_> {
 
     /// The answer where two paths have nothing to do with each other: what is read-only first, as everywhere.
     fn not_across(&self, old: &Target, new: &Target, act: Act) -> FsError {
-        for target in [old, new] {
+        for (is_new, target) in [(false, old), (true, new)] {
             let refused = match target {
                 Target::Real(real) => self.may_change(real, act).err(),
                 Target::Name { index, .. } => self.writable(*index, act).err(),
                 Target::Virtual(node) => Some(self.deny_node(*node, act)),
                 Target::Memory(_) => Some(ErrorCode::NotPermitted.into()),
+                // To there, where a temporary could be, it is a border like any other.
+                Target::Beside(beside) if is_new && self.guard.writable_name(beside.dir, &beside.name).is_some() => {
+                    None
+                }
                 Target::Beside(beside) => Some(self.guard.gone_beside(beside, act)),
                 Target::Temporary(_) => None,
             };

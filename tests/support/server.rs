@@ -1,0 +1,112 @@
+//! Servers on this machine for guests to reach: each on a free port, each on a thread of its own.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Longer than any test waits for a datagram.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A TCP server that counts who comes. It goes with the test's process.
+pub(crate) struct Server {
+    /// Where it is.
+    pub(crate) address: SocketAddr,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Server {
+    /// Serves everybody who comes to an address, one after the other.
+    pub(crate) fn at(address: &str, serve: impl Fn(TcpStream) + Send + 'static) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
+        let address = listener.local_addr().unwrap();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&connections);
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                counter.fetch_add(1, Ordering::SeqCst);
+                serve(stream);
+            }
+        });
+        Self { address, connections }
+    }
+
+    /// Says `hello`.
+    pub(crate) fn greeting(address: &str) -> Self {
+        Self::at(address, |mut stream| drop(stream.write_all(b"hello")))
+    }
+
+    /// Takes connections and says nothing; they stay open.
+    pub(crate) fn silent() -> Self {
+        let held = std::sync::Mutex::new(Vec::new());
+        Self::at("127.0.0.1:0", move |stream| held.lock().unwrap().push(stream))
+    }
+
+    /// Answers each HTTP request with what `answer` makes of its head and body.
+    pub(crate) fn http(answer: impl Fn(&str, &str) -> String + Send + 'static) -> Self {
+        Self::at("127.0.0.1:0", move |stream| {
+            if let Some((head, body)) = read_request(&stream) {
+                let _ = (&stream).write_all(answer(&head, &body).as_bytes());
+            }
+        })
+    }
+
+    /// Returns how many came.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+}
+
+/// Reads a request's head, and a body of the length that the head says or in chunks.
+pub(crate) fn read_request(stream: &TcpStream) -> Option<(String, String)> {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let mut body = Vec::new();
+    if head.to_lowercase().contains("transfer-encoding: chunked") {
+        loop {
+            let mut size = String::new();
+            reader.read_line(&mut size).ok()?;
+            let size = usize::from_str_radix(size.trim(), 16).ok()?;
+            let mut chunk = vec![0; size + 2];
+            reader.read_exact(&mut chunk).ok()?;
+            body.extend_from_slice(&chunk[..size]);
+            if size == 0 {
+                break;
+            }
+        }
+    }
+    Some((head, String::from_utf8_lossy(&body).into_owned()))
+}
+
+/// A whole HTTP response.
+pub(crate) fn response(status: &str, fields: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n{fields}\r\n{body}", body.len())
+}
+
+/// Answers every datagram with `heard: ` and what it holds, and counts them.
+pub(crate) fn udp_echo(address: &str) -> (SocketAddr, Arc<AtomicUsize>) {
+    let socket = UdpSocket::bind(address).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let address = socket.local_addr().unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&count);
+    thread::spawn(move || {
+        let mut buffer = [0; 64];
+        while let Ok((length, sender)) = socket.recv_from(&mut buffer) {
+            counter.fetch_add(1, Ordering::SeqCst);
+            let _ = socket.send_to(&[b"heard: ", &buffer[..length]].concat(), sender);
+        }
+    });
+    (address, count)
+}
