@@ -137,6 +137,7 @@ fn unstable(dir: &TestDir) -> Vec<(Regex, &'static str)> {
         (regex::escape(env!("CARGO_PKG_VERSION")), "%version"),
         (r#"("[a-z]+_(us|bytes)": )[0-9]+"#.to_owned(), "${1}%n"),
         (r"[0-9]+\.[0-9] ms".to_owned(), "%n ms"),
+        ("landlock-[0-9]+".to_owned(), "landlock-%n"),
         (r"[0-9]+ KiB memory".to_owned(), "%n KiB memory"),
     ]
     .into_iter()

@@ -23,16 +23,23 @@ mod wasm_guard_limits;
 mod wasm_http;
 mod wasm_network;
 
+// `modbox run` confines itself, and says how far.
+mod kernel;
+// The kernel's walls by themselves, with no engine before them.
+mod kernel_walls;
+
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;
 // Building guest crates and making projects, with real cargo.
 mod authoring;
-mod batch;
 
 // Files that are no modules, or try to be what they are not.
 mod hostile_modules;
 // Classic kinds: denied by default, and bounded like guests when allowed.
 mod native_modules;
+
+// What holds for every input.
+mod properties;
 
 // The same module in eight languages and kinds.
 mod polyglot;
@@ -44,6 +51,9 @@ mod oracle_results;
 mod oracle_playbook;
 // The example modules do what ansible-core's modules of the same names do.
 mod modules;
+
+// Many runs in warm workers: every line is answered once.
+mod batch;
 
 // Compiling is bounded, happens without authority, and survives every damaged module.
 mod compile;

@@ -44,6 +44,7 @@ pub fn serve(mut input: impl Read, mut output: impl Write, cleanup: Cleanup) -> 
         // The batch watches this process.
         watched: false,
         on_compile: None,
+        confine: None,
     });
     // What is wrong with the module is for the report of each job to say.
     drop(runner.load(&module, &greeting.limits));

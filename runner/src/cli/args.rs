@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::kinds::Kind;
-use crate::sandbox::policy::{Designated, parse_count, parse_duration, parse_size};
+use crate::sandbox::policy::{Designated, parse_count, parse_duration, parse_level, parse_size};
 
 /// Runs automation modules that nobody has to trust.
 #[derive(Debug, Parser)]
@@ -210,6 +210,9 @@ pub(crate) struct GrantArgs {
     /// Grant everything that you can reach: for a module that you trust as yourself.
     #[arg(long)]
     pub(crate) allow_all: bool,
+    /// Run with no less of the kernel's confinement than this, from 0 to 3 [default: 2].
+    #[arg(long, value_name = "LEVEL", value_parser = parse_level, allow_negative_numbers = true)]
+    pub(crate) min_confinement: Option<u8>,
     /// Append a JSON line about the run to a file; a run that cannot be audited does not start. Repeatable.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) audit: Vec<PathBuf>,

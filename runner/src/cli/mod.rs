@@ -4,6 +4,7 @@ mod args;
 mod audit;
 mod clean;
 mod commands;
+mod confine;
 mod environment;
 mod exit;
 mod logging;

@@ -1,31 +1,75 @@
 //! SIGINT, SIGTERM and SIGHUP: everything that may not be left behind is undone, then the signal ends the
-//! process as it would have without us, so that a shell sees the usual status.
+//! process as it would have without us, so that a shell sees the usual status. SIGXCPU, which the kernel sends when
+//! all of the processor time is used, is no other.
 //!
 //! A batch asks to be told first: it finishes what runs, and ends by the signal when it is done. A second signal ends
 //! it at once.
+//!
+//! A thread waits for them. It can be paused: handlers stay, and what arrives meanwhile is acted on afterwards.
 
 use std::io::{self, PipeReader, PipeWriter, Write};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-use signal_hook::iterator::Signals;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
 
 use crate::cli::Context;
 use crate::sandbox::cleanup::Cleanup;
 
+/// What handlers write to and the thread reads from.
+type Delivery = SignalDelivery<UnixStream, SignalOnly>;
+
 /// The thread that waits for signals, seen from the others.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct SignalWatch {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    cleanup: Cleanup,
+    /// Wakes the thread to be paused.
+    wake: OwnedFd,
+    waiting: Mutex<Waiting>,
+    telling: Mutex<Telling>,
+}
+
+#[derive(Debug)]
+enum Waiting {
+    Thread(JoinHandle<Delivery>),
+    Paused(Delivery),
+    /// The thread could not be started.
+    Lost,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct Telling {
     /// Who wants to be told of the first signal.
     told: Option<PipeWriter>,
     /// The first signal, when somebody was told of it.
     stopped_by: Option<i32>,
+}
+
+/// Starts the thread that waits for signals.
+///
+/// # Errors
+///
+/// A process that may not install handlers, or not start threads.
+pub(crate) fn watch(cleanup: Cleanup) -> io::Result<SignalWatch> {
+    // A file that may not grow is an error where it is written, such as in the audit log, and not the end.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
+    let (read, write) = UnixStream::pair()?;
+    let delivery = Delivery::with_pipe(read, write, SignalOnly, [SIGINT, SIGTERM, SIGHUP, SIGXCPU])?;
+    let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+    let waiting = Mutex::new(Waiting::Paused(delivery));
+    let watch = SignalWatch { shared: Arc::new(Shared { cleanup, wake, waiting, telling: Mutex::default() }) };
+    watch.resume()?;
+    Ok(watch)
 }
 
 impl SignalWatch {
@@ -36,16 +80,62 @@ impl SignalWatch {
     /// A pipe that cannot be made.
     pub(crate) fn stop_gracefully(&self) -> io::Result<PipeReader> {
         let (reader, writer) = io::pipe()?;
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner).told = Some(writer);
+        self.shared.telling().told = Some(writer);
         Ok(reader)
+    }
+
+    /// Ends the thread. No signal is lost; one that was being acted on ends the process in here.
+    ///
+    /// # Errors
+    ///
+    /// A thread that cannot be woken or that panicked.
+    pub(crate) fn pause(&self) -> io::Result<()> {
+        let mut waiting = self.shared.waiting();
+        *waiting = match std::mem::replace(&mut *waiting, Waiting::Lost) {
+            Waiting::Thread(thread) => {
+                rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes())?;
+                let gone = |_| io::Error::other("the thread that waits for signals is gone");
+                Waiting::Paused(thread.join().map_err(gone)?)
+            }
+            other => other,
+        };
+        Ok(())
+    }
+
+    /// Starts the thread again.
+    ///
+    /// # Errors
+    ///
+    /// A process that may not start threads.
+    pub(crate) fn resume(&self) -> io::Result<()> {
+        let mut waiting = self.shared.waiting();
+        *waiting = match std::mem::replace(&mut *waiting, Waiting::Lost) {
+            Waiting::Paused(delivery) => {
+                let shared = Arc::clone(&self.shared);
+                let spawn = thread::Builder::new().name("signals".to_owned()).spawn(move || shared.wait(delivery));
+                Waiting::Thread(spawn?)
+            }
+            other => other,
+        };
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn telling(&self) -> MutexGuard<'_, Telling> {
+        self.telling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells who wants to be told; returns whether there was somebody.
     fn tell(&self, signal: i32) -> bool {
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        match shared.told.take() {
+        let mut telling = self.telling();
+        match telling.told.take() {
             Some(mut pipe) => {
-                shared.stopped_by = Some(signal);
+                telling.stopped_by = Some(signal);
                 // A reader that is gone has nothing more to finish.
                 drop(pipe.write_all(b"s"));
                 true
@@ -53,32 +143,30 @@ impl SignalWatch {
             None => false,
         }
     }
-}
 
-/// Starts the thread that waits for signals.
-///
-/// # Errors
-///
-/// A process that may not install handlers.
-pub(crate) fn watch(cleanup: Cleanup) -> io::Result<SignalWatch> {
-    // A file that may not grow is an error where it is written, such as in the audit log, and not the end.
-    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let watch = SignalWatch::default();
-    let telling = watch.clone();
-    thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        for signal in signals.forever() {
-            if !telling.tell(signal) {
-                end(&cleanup, signal);
+    /// Waits for signals until it is woken.
+    fn wait(&self, mut delivery: Delivery) -> Delivery {
+        loop {
+            for signal in delivery.pending() {
+                if !self.tell(signal) {
+                    end(&self.cleanup, signal);
+                }
             }
+            if rustix::io::read(&self.wake, &mut [0; 8]).is_ok() {
+                return delivery;
+            }
+            let read = delivery.get_read().as_fd();
+            let mut descriptors =
+                [PollFd::from_borrowed_fd(read, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
+            // Interrupted by a signal, as like as not the one that is waited for: look again.
+            let _ = poll(&mut descriptors, None);
         }
-    })?;
-    Ok(watch)
+    }
 }
 
 /// Ends the process by the signal that it was told to stop by.
 pub(crate) fn end_as_stopped(context: &Context) {
-    let signal = context.signals.shared.lock().unwrap_or_else(PoisonError::into_inner).stopped_by;
+    let signal = context.signals.shared.telling().stopped_by;
     if let Some(signal) = signal {
         end(&context.cleanup, signal);
     }
@@ -88,4 +176,22 @@ fn end(cleanup: &Cleanup, signal: i32) {
     cleanup.undo_all();
     // Returns only when the signal's default is to be ignored, which is true of none of these.
     let _ = signal_hook::low_level::emulate_default_handler(signal);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_can_be_paused_and_resumed_again_and_again() {
+        let watch = watch(Cleanup::default()).unwrap();
+        for _ in 0..50 {
+            watch.pause().unwrap();
+            watch.pause().unwrap();
+            assert!(matches!(*watch.shared.waiting(), Waiting::Paused(_)));
+            watch.resume().unwrap();
+            watch.resume().unwrap();
+            assert!(matches!(*watch.shared.waiting(), Waiting::Thread(_)));
+        }
+    }
 }

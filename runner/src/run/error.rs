@@ -1,6 +1,8 @@
 //! Why a module could not be started.
 
 use crate::kinds::{PrepareError, detect};
+use crate::run::confine::Shortfall;
+use crate::sandbox::kernel::KernelError;
 use crate::sandbox::native::NativeError;
 use crate::sandbox::scratch::ScratchError;
 use crate::sandbox::wasm::WasmError;
@@ -23,6 +25,15 @@ pub enum RunError {
     /// No process could be started.
     #[error("failed to start the module")]
     Native(#[from] NativeError),
+    /// The process could not be confined.
+    #[error("failed to confine the module")]
+    Kernel(#[from] KernelError),
+    /// The threads that are in the way could not be ended, or not be started again.
+    #[error("failed to stop and start the threads of modbox")]
+    Threads(#[source] std::io::Error),
+    /// The kernel gives less than the policy asks for. No error of a report, which says that the run was denied.
+    #[error("{}", .0.message)]
+    Unconfined(Box<Shortfall>),
 }
 
 impl RunError {
@@ -30,8 +41,8 @@ impl RunError {
     #[must_use]
     pub fn is_internal(&self) -> bool {
         match self {
-            Self::Detect(_) | Self::Prepare(_) => false,
-            Self::Scratch(_) | Self::Native(_) => true,
+            Self::Detect(_) | Self::Prepare(_) | Self::Unconfined(_) => false,
+            Self::Scratch(_) | Self::Native(_) | Self::Kernel(_) | Self::Threads(_) => true,
             Self::Wasm(error) => error.is_internal(),
         }
     }

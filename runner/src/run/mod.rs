@@ -5,6 +5,7 @@
 
 pub mod audit;
 mod config;
+mod confine;
 mod designation;
 mod error;
 pub mod locate;
@@ -23,6 +24,7 @@ use std::sync::{Arc, OnceLock};
 use tracing::{debug, error, info, info_span, warn};
 
 pub use self::config::RunnerConfig;
+pub use self::confine::{ProcessConfinement, Shortfall};
 use self::designation::{Caller, Settled};
 pub use self::error::RunError;
 pub use self::locate::ModuleFile;
@@ -187,6 +189,8 @@ impl Runner {
         if request.keep_files {
             run_dir.lay_out(&invocation.files)?;
         }
+        let reached = confine::confine(&self.config, request, run_dir)?;
+        report.notes.extend(reached.notes());
         let run = |loaded: &LoadedModule| {
             loaded.run(invocation, program, request.policy, request.limits, run_dir, self.config.watched)
         };
@@ -197,6 +201,8 @@ impl Runner {
         if first {
             outcome.timing.add(loaded.timing());
         }
+        outcome.confinement.level = reached.level;
+        outcome.confinement.layers.extend(reached.layers);
         Ok(outcome)
     }
 

@@ -12,6 +12,9 @@ use crate::run::designation::Settled;
 use crate::sandbox::invocation::Denial;
 use crate::sandbox::policy::{Access, Policy};
 
+/// More than a person reads of each sort before a run; a module can ask for thousands.
+const MAX_SHOWN: usize = 16;
+
 /// One request, and what came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compared {
@@ -36,7 +39,12 @@ pub fn compare(metadata: &Metadata, policy: &Policy) -> Vec<Compared> {
 
 /// Notes what is missing, and denies the run when that is required.
 pub(super) fn check(metadata: &Metadata, settled: &mut Settled) {
-    for missing in compare(metadata, &settled.policy).into_iter().filter(|compared| !compared.granted) {
+    let (required, optional): (Vec<_>, Vec<_>) = compare(metadata, &settled.policy)
+        .into_iter()
+        .filter(|compared| !compared.granted)
+        .partition(|missing| missing.request.required);
+    let more = optional.len().saturating_sub(MAX_SHOWN);
+    for missing in required.into_iter().take(MAX_SHOWN).chain(optional.into_iter().take(MAX_SHOWN)) {
         let Request { capability, subject, reason, required } = missing.request;
         if required {
             let capability = word(&capability);
@@ -48,6 +56,9 @@ pub(super) fn check(metadata: &Metadata, settled: &mut Settled) {
                 missing.allow
             ));
         }
+    }
+    if more > 0 {
+        settled.notes.push(format!("the module asks for {more} more things; `modbox inspect` lists them"));
     }
 }
 
@@ -84,6 +95,20 @@ fn word(capability: &str) -> &'static str {
 mod tests {
     use super::*;
     use crate::sandbox::policy::{EnvGrant, PathGrant, Shape};
+
+    #[test]
+    fn no_number_of_requests_floods_whoever_reads() {
+        let many = |required: bool| {
+            let one = format!(r#"{{"capability": "env", "subject": "A", "required": {required}}}"#);
+            let json = format!(r#"{{"name": "x", "requests": [{}]}}"#, vec![one; 1000].join(","));
+            let arguments = crate::run::Arguments::Complete(modbox_python_json::Dict::new());
+            let (denials, notes) = (Vec::new(), Vec::new());
+            let mut settled = Settled { policy: Policy::default(), arguments, denials, notes };
+            check(&Metadata::from_json(&json).unwrap(), &mut settled);
+            (settled.denials.len(), settled.notes.len())
+        };
+        assert_eq!((many(true), many(false)), ((MAX_SHOWN, 0), (0, MAX_SHOWN + 1)));
+    }
 
     #[test]
     fn requests_are_compared_and_grant_nothing() {

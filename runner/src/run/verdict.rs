@@ -7,7 +7,7 @@ use crate::kinds::Prepared;
 use crate::run::report::{Report, Status};
 use crate::run::{RunError, RunRequest};
 use crate::sandbox;
-use crate::sandbox::invocation::{Denial, Exit, LimitHit, LimitKind, Outcome};
+use crate::sandbox::invocation::{Confinement, Denial, Exit, LimitHit, LimitKind, Outcome};
 use crate::sandbox::wasm::WasmError;
 
 /// From here on an exit code is how a shell reports death by a signal.
@@ -53,6 +53,12 @@ pub(super) fn not_started(report: &mut Report, error: RunError) {
         RunError::Wasm(WasmError::Limit(limit)) => {
             report.result = ModuleResult::runner_failure(&limit.to_string(), None);
             (report.status, report.limit) = (Status::Limit, Some(limit.hit()));
+        }
+        RunError::Unconfined(shortfall) => {
+            let reached = shortfall.reached.clone();
+            report.status = Status::Denied;
+            report.denials = vec![shortfall.denial.clone()];
+            report.confinement = Confinement { level: reached.level, layers: reached.layers };
         }
         _ => report.error = Some(error),
     }

@@ -7,6 +7,7 @@
 
 pub mod cleanup;
 pub mod invocation;
+pub mod kernel;
 pub mod limits;
 pub mod native;
 pub mod policy;

@@ -14,6 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::cli::args::{OutputFormat, RunArgs};
 use crate::cli::audit::Audit;
 use crate::cli::commands::{build, cache};
+use crate::cli::confine::ThisProcess;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::settings::{self, Settings};
 use crate::cli::{Context, output};
@@ -117,6 +118,7 @@ pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>) -> Runner 
         directory: environment.cwd.clone(),
         environment: environment.variables.clone(),
         cleanup: context.cleanup.clone(),
+        confine: Some(Arc::new(ThisProcess::new(context.signals.clone(), spinner.clone()))),
         worker: Some(PathBuf::from(native::THIS_BINARY)),
         instances: Instances::OnDemand,
         watched: true,

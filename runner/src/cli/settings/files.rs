@@ -76,6 +76,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
     let mut resolved = Rules {
         source: source.to_owned(),
         designated: rules.designated,
+        min_confinement: rules.min_confinement,
         limits: rules.limits.clone(),
         audit: rules.audit.iter().map(|audit| audit.value.clone().into()).collect(),
         ..Rules::default()

@@ -8,6 +8,7 @@
 //!   env: [LANG, STAGE=test]
 //!   net: ["api.example.org:443", "10.0.0.0/8:5432"]
 //!   listen: ["127.0.0.1:8080"]
+//! min-confinement: 2
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
 //! modules:
 //!   "sha256:…": {allow: {write: [/etc/motd]}}
@@ -23,7 +24,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
 use crate::sandbox::policy::designated::Designated;
-use crate::sandbox::policy::limit::{LimitName, LimitOverrides};
+use crate::sandbox::policy::limit::{LimitName, LimitOverrides, parse_level};
 use crate::sandbox::policy::module_key::ModuleKey;
 use crate::sandbox::policy::node::{Content, Node, Place, Placed};
 
@@ -43,6 +44,8 @@ pub struct FileRules {
     pub designated: Option<Designated>,
     /// The grants.
     pub allow: Allow,
+    /// The least level of confinement that is accepted.
+    pub min_confinement: Option<u8>,
     /// The limits that it sets.
     pub limits: LimitOverrides,
     /// A file that gets a line of every run; absolute. Not for one module: the log is opened before any is looked for.
@@ -131,7 +134,7 @@ impl<'de> Deserialize<'de> for FileRules {
         let node = Node::deserialize(deserializer)?;
         Reader::default().finish(|reader| {
             let entries = reader.map(node, "a policy");
-            reader.rules(entries, "designated, allow, limits, audit")
+            reader.rules(entries, "designated, allow, min-confinement, limits, audit")
         })
     }
 }
@@ -144,7 +147,7 @@ impl<'de> Deserialize<'de> for LimitOverrides {
 }
 
 /// What there is to say about a module.
-const RULES: &str = "designated, allow, limits";
+const RULES: &str = "designated, allow, min-confinement, limits";
 
 /// Reads nodes as what they have to be, and notes what they are not.
 #[derive(Default)]
@@ -177,7 +180,7 @@ impl Reader {
                 _ => rest.push((key, node)),
             }
         }
-        file.rules = self.rules(rest, "designated, allow, limits, modules, audit");
+        file.rules = self.rules(rest, "designated, allow, min-confinement, limits, modules, audit");
         file
     }
 
@@ -187,6 +190,7 @@ impl Reader {
             match key.value.as_str() {
                 "designated" => rules.designated = self.scalar(node, str::parse),
                 "allow" => rules.allow = self.allow(node),
+                "min-confinement" => rules.min_confinement = self.scalar(node, parse_level),
                 "limits" => rules.limits = self.limits(node),
                 "audit" if known != RULES => rules.audit = self.audit(node),
                 _ => self.unknown(&key, known),
@@ -350,6 +354,7 @@ mod tests {
             ),
             ("limits: {processes: 0}\n", "`0` is not a whole number of at least 1 at line 1, column 21"),
             ("limits: {timeout: }\n", "expected a value, not nothing at line 1, column 17"),
+            ("min-confinement: 4\n", "`4` is not a level of confinement from 0 to 3 at line 1, column 18"),
             ("designated: all\n", "`all` is none of `none`, `read`, `write` at line 1, column 13"),
             (
                 "modules: {a/b: {}}",
@@ -357,7 +362,7 @@ mod tests {
             ),
             (
                 "modules: {a: {modules: {}}}",
-                "unknown key `modules`, expected one of designated, allow, limits at line 1, column 15",
+                "unknown key `modules`, expected one of designated, allow, min-confinement, limits at line 1, column 15",
             ),
             ("42", "a policy file is a mapping of keys to values, not a scalar at line 1, column 1"),
             (

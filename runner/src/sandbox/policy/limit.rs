@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::sandbox::kernel::HIGHEST;
 use crate::sandbox::limits::Limits;
 
 /// A limit that an operator can set.
@@ -251,6 +252,18 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(count) if count > 0 => Ok(count),
         _ => Err(format!("`{text}` is not a whole number of at least 1")),
+    }
+}
+
+/// Reads a level of confinement.
+///
+/// # Errors
+///
+/// Anything else, in words that say what is expected.
+pub fn parse_level(text: &str) -> Result<u8, String> {
+    match text.parse() {
+        Ok(level) if level <= HIGHEST => Ok(level),
+        _ => Err(format!("`{text}` is not a level of confinement from 0 to {HIGHEST}")),
     }
 }
 

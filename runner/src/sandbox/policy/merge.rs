@@ -5,7 +5,8 @@
 //!
 //! 1. **Grants add up.** What any source grants is granted; none takes away what another one granted. So the order does not
 //!    matter, and the same path granted twice has the wider access. (A variable that is granted twice has the later value.)
-//! 2. **Restrictions take the strictest.** Every audit file that somebody names gets its line. `designated` is the least of what the sources say, and `write` when none does: one
+//! 2. **Restrictions take the strictest.** So is the least level of
+//!    confinement the highest that somebody asks for. Every audit file that somebody names gets its line. `designated` is the least of what the sources say, and `write` when none does: one
 //!    source can turn it down and none can turn it up again.
 //! 3. **Limits: the later one wins**, above the defaults. A limit keeps a module from using up what is the caller's, so the
 //!    caller may raise what the system's file says; rights of the caller are the kernel's business.
@@ -41,6 +42,8 @@ pub struct Rules {
     pub designated: Option<Designated>,
     /// The limits that it sets.
     pub limits: LimitOverrides,
+    /// The least level of confinement that it accepts.
+    pub min_confinement: Option<u8>,
     /// The audit files that it names.
     pub audit: Vec<PathBuf>,
 }
@@ -75,6 +78,12 @@ pub fn merge(sources: &[Rules]) -> Result<Effective, PolicyError> {
     sources.iter().flat_map(|rules| &rules.net).for_each(|grant| policy.allow_net(grant.clone()));
     sources.iter().flat_map(|rules| &rules.listen).for_each(|grant| policy.allow_listen(grant.clone()));
     sources.iter().flat_map(|rules| &rules.audit).for_each(|path| policy.add_audit(path.clone()));
+    for rules in sources {
+        if let Some(level) = rules.min_confinement {
+            policy
+                .require_confinement(level, if rules.source.is_empty() { "--min-confinement" } else { &rules.source });
+        }
+    }
     let (designated, designated_by) = designated(sources);
     policy.set_designated(designated);
     let mut limits = Limits::default();

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::designated::Designated;
 pub use self::file::{Allow, FileRules, Mistake, PolicyFile, PolicyFileError};
-pub use self::limit::{LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_size};
+pub use self::limit::{LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_level, parse_size};
 pub use self::merge::{DEFAULT_SOURCE, Effective, Rules, merge};
 pub use self::module_key::ModuleKey;
 use self::net::{ListenGrant, NetGrant};
@@ -154,7 +154,17 @@ pub struct Policy {
     listen: Vec<ListenGrant>,
     everything: Option<String>,
     designated: Designated,
+    least_confinement: Option<LeastConfinement>,
     audit: Vec<PathBuf>,
+}
+
+/// How little of the kernel's confinement is accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeastConfinement {
+    /// The level, see [`kernel::describe`](crate::sandbox::kernel::describe).
+    pub level: u8,
+    /// Who asks for it.
+    pub source: String,
 }
 
 impl Policy {
@@ -219,6 +229,19 @@ impl Policy {
     pub fn allow_env(&mut self, grant: EnvGrant) {
         self.env.retain(|other| other.name != grant.name);
         self.env.push(grant);
+    }
+
+    /// Asks for a level of confinement. Of several the highest counts; with none, it is for whoever runs modules to say.
+    pub fn require_confinement(&mut self, level: u8, source: &str) {
+        if self.least_confinement.as_ref().is_none_or(|least| level > least.level) {
+            self.least_confinement = Some(LeastConfinement { level, source: source.to_owned() });
+        }
+    }
+
+    /// Returns the level of confinement that is asked for, if anybody does.
+    #[must_use]
+    pub fn least_confinement(&self) -> Option<&LeastConfinement> {
+        self.least_confinement.as_ref()
     }
 
     /// Lets the module reach hosts and ports.
@@ -459,6 +482,17 @@ mod tests {
         policy.allow_everything("test");
         let seen: Vec<&str> = policy.paths().iter().map(|grant| grant.guest.as_str()).collect();
         assert_eq!(seen, ["/mapped", "/"]);
+    }
+
+    #[test]
+    fn the_highest_level_of_confinement_counts() {
+        let mut policy = Policy::default();
+        assert_eq!(policy.least_confinement(), None);
+        for (level, highest) in [(1, 1), (2, 2), (0, 2)] {
+            policy.require_confinement(level, &format!("level {level}"));
+            let least = policy.least_confinement().unwrap();
+            assert_eq!((least.level, &*least.source), (highest, &*format!("level {highest}")));
+        }
     }
 
     #[test]

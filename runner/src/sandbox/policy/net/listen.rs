@@ -26,6 +26,12 @@ impl ListenRule {
         self.transport
     }
 
+    /// Returns the ports that it is about.
+    #[must_use]
+    pub fn ports(&self) -> Ports {
+        self.ports
+    }
+
     /// Returns whether a socket may be bound to an address.
     #[must_use]
     pub fn allows_bind(&self, transport: Transport, address: SocketAddr) -> bool {

@@ -105,6 +105,12 @@ impl NetRule {
         self.transport
     }
 
+    /// Returns the ports that it is about.
+    #[must_use]
+    pub fn ports(&self) -> Ports {
+        self.ports
+    }
+
     /// Returns whether it is about a port.
     #[must_use]
     pub fn covers(&self, transport: Transport, port: u16) -> bool {

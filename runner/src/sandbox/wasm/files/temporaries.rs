@@ -4,7 +4,7 @@
 //! it is made, so that the next run removes it when this process is killed.
 
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -124,17 +124,18 @@ impl Temporaries {
 impl Temporary {
     /// Moves it to a granted name, with the owner and mode of what was there.
     pub(super) fn replace(&self, parent: &OwnedFd, name: &OsStr, replaced: Option<&Stat>) -> rustix::io::Result<()> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // Opened for writing and changed as an open file: by their paths the kernel lets no owner or mode be changed.
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&*self.parent, self.host_name.as_str(), flags, Mode::empty())?;
         let mut mode = self.new_mode;
         if let Some(stat) = replaced {
             // Only root can give a file away; who cannot replaces it by one of their own, as any editor does.
             let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-            let _ = rustix::fs::chownat(fd.as_fd(), c"", Some(owner), Some(group), AtFlags::EMPTY_PATH);
+            let _ = rustix::fs::fchown(&fd, Some(owner), Some(group));
             // No set-id bits: the bytes are the guest's.
             mode = Mode::from_raw_mode(stat.st_mode & 0o777);
         }
-        let _ = rustix::fs::chmodat(&*self.parent, self.host_name.as_str(), mode, AtFlags::empty());
+        let _ = rustix::fs::fchmod(&fd, mode);
         rustix::fs::renameat(&*self.parent, self.host_name.as_str(), parent, name)
     }
 }

@@ -1,0 +1,101 @@
+//! Confines the process before a guest's first instruction, when it is a process that runs one module and ends.
+
+use std::io;
+
+use crate::run::{RunError, RunRequest, RunnerConfig};
+use crate::sandbox::invocation::Denial;
+use crate::sandbox::kernel::{self, OwnPaths, Plan, Reached};
+use crate::sandbox::run_dir::RunDir;
+
+/// What a process must see to so that it can be confined, which is for good: it runs no second module that is granted
+/// anything else. For [`RunnerConfig::confine`].
+pub trait ProcessConfinement: Send + Sync {
+    /// Ends every thread but the caller's: confinement binds that one and those that it starts.
+    ///
+    /// # Errors
+    ///
+    /// A thread that cannot be ended.
+    fn stop_threads(&self) -> io::Result<()>;
+
+    /// Starts them again.
+    ///
+    /// # Errors
+    ///
+    /// A thread that cannot be started.
+    fn start_threads(&self) -> io::Result<()>;
+
+    /// Returns the size of the largest file that the process will still write to, such as its standard output.
+    fn largest_file(&self) -> u64;
+}
+
+/// A run that the kernel would confine less than the policy asks for.
+#[derive(Debug)]
+pub struct Shortfall {
+    pub(super) reached: Reached,
+    pub(super) denial: Denial,
+    pub(super) message: String,
+}
+
+/// Confines this process to what the request grants, and returns what is in force; nothing, for a library's caller who
+/// did not ask for it and a request that grants everything.
+///
+/// # Errors
+///
+/// A process that cannot be confined, or a kernel that gives less than the policy asks for.
+pub(super) fn confine(config: &RunnerConfig, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<Reached, RunError> {
+    if request.policy.allows_everything() {
+        return Ok(Reached::default());
+    }
+    let reached = match &config.confine {
+        Some(process) => confine_process(&**process, request, run_dir)?,
+        None => Reached::default(),
+    };
+    let asked = request.policy.least_confinement();
+    let least = match asked {
+        Some(asked) => asked.level,
+        None if config.confine.is_some() => kernel::DEFAULT_LEAST,
+        None => 0,
+    };
+    if reached.level >= least {
+        return Ok(reached);
+    }
+    let source = asked.map(|asked| asked.source.as_str());
+    Err(RunError::Unconfined(Box::new(shortfall(reached, least, source))))
+}
+
+fn confine_process(
+    process: &dyn ProcessConfinement,
+    request: &RunRequest<'_>,
+    run_dir: &RunDir,
+) -> Result<Reached, RunError> {
+    let own = OwnPaths { run: run_dir.path()?, largest_file: process.largest_file() };
+    let plan = Plan::for_guest(request.policy, request.limits, &own);
+    process.stop_threads().map_err(RunError::Threads)?;
+    let reached = kernel::confine_process(&plan);
+    process.start_threads().map_err(RunError::Threads)?;
+    Ok(reached?)
+}
+
+fn shortfall(reached: Reached, least: u8, source: Option<&str>) -> Shortfall {
+    let level = reached.level;
+    let missing = match reached.missing.as_slice() {
+        [] => "a guest's process is not confined further".to_owned(),
+        missing => missing.join("; "),
+    };
+    let remedy = match source {
+        None => format!("accept it with `--min-confinement {level}`, or in a policy file"),
+        Some(source) => format!("{source} asks for more"),
+    };
+    let message = format!(
+        "the kernel confines the module less than level {least} ({}): {missing}. What is left is level {level} ({}); {remedy}",
+        kernel::describe(least),
+        kernel::describe(level),
+    );
+    let denial = Denial {
+        capability: "confinement",
+        subject: format!("level {level}"),
+        operation: "start",
+        allow: format!("--min-confinement {level}"),
+    };
+    Shortfall { reached, denial, message }
+}
