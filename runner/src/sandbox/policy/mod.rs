@@ -4,6 +4,7 @@
 //! run; `merge` has the rule by which they add up. [`Policy::default`] grants nothing.
 
 mod designated;
+mod error;
 mod file;
 mod limit;
 mod merge;
@@ -17,6 +18,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use self::designated::Designated;
+pub use self::error::PolicyError;
 pub use self::file::{Allow, FileRules, Mistake, PolicyFile, PolicyFileError};
 pub use self::limit::{LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_level, parse_size};
 pub use self::merge::{DEFAULT_SOURCE, Effective, Rules, merge};
@@ -88,55 +90,6 @@ pub struct Grant {
     pub subject: String,
     /// Who granted it.
     pub source: String,
-}
-
-/// Why grants contradict each other.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PolicyError {
-    /// A read-only grant that a writable one around it would void.
-    #[error(
-        "`{inner}` is granted for reading ({inner_source}) inside `{outer}`, which is granted for writing ({outer_source}); \
-         drop the inner grant, or map it elsewhere (`{inner}::/GUEST/PATH`)"
-    )]
-    ReadInsideWrite {
-        /// The read-only one.
-        inner: String,
-        /// Who granted it.
-        inner_source: String,
-        /// The writable one.
-        outer: String,
-        /// Who granted that.
-        outer_source: String,
-    },
-    /// A grant in the place of what every guest has.
-    #[error("`{guest}` is every guest's own; map the grant elsewhere (`{host}::/GUEST/PATH`)")]
-    Reserved {
-        /// Where it was to be seen.
-        guest: String,
-        /// The host path.
-        host: String,
-    },
-    /// Two host paths in one place.
-    #[error("both `{first}` and `{second}` are mapped to `{guest}`; map one of them elsewhere")]
-    SamePlace {
-        /// One host path.
-        first: String,
-        /// The other.
-        second: String,
-        /// Where both would be.
-        guest: String,
-    },
-}
-
-impl PolicyError {
-    /// Returns where the guest would see the grant that is at fault.
-    #[must_use]
-    pub fn guest(&self) -> &str {
-        match self {
-            Self::ReadInsideWrite { inner, .. } => inner,
-            Self::Reserved { guest, .. } | Self::SamePlace { guest, .. } => guest,
-        }
-    }
 }
 
 /// Directories that a guest has anyway; a grant may lie inside or around them, not in their place.
