@@ -11,6 +11,8 @@ mod support;
 mod wasm_contract;
 // A guest reaches what was granted and nothing else.
 mod wasm_files;
+// What operators and arguments grant, and who said so.
+mod policy;
 // A guest ends at its limits, also inside host calls.
 mod wasm_limits;
 // The guard around the file system: file grants, hostile surroundings, quotas and denials.
