@@ -132,7 +132,7 @@ fn secrets_are_masked_in_denials() {
     let dir = TestDir::new();
     let module = module_with_secrets(&dir);
     Modbox::run_module(&dir, &module)
-        .args(["--audit", "audit", "token=hunter2", "path=/srv/hunter2"])
+        .args(["--audit", "audit", "--designated", "none", "token=hunter2", "path=/srv/hunter2"])
         .run()
         .exits_with(4);
     let line = line(&dir.join("audit"));

@@ -11,12 +11,15 @@ mod support;
 mod wasm_contract;
 // A guest reaches what was granted and nothing else.
 mod wasm_files;
+// What operators and arguments grant, and who said so.
+mod policy;
 // A guest ends at its limits, also inside host calls.
 mod wasm_limits;
 // The guard around the file system: file grants, hostile surroundings, quotas and denials.
 mod wasm_guard;
 mod wasm_guard_hostile;
 mod wasm_guard_limits;
+mod wasm_guard_runs;
 // A guest reaches the hosts and ports that were granted, by sockets and by HTTP, and no others.
 mod wasm_http;
 mod wasm_network;

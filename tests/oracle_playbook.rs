@@ -258,7 +258,10 @@ fn ansible_changes_files_where_a_policy_grants_it_and_nowhere_else() {
     play.install("wasm_line", "", &module("lineinfile"));
     play.install("wasm_copy", "", &module("copy"));
     let (granted, closed) = (play.dir.mkdir("granted"), play.dir.mkdir("closed"));
-    play.dir.write("home/.config/modbox/policy.yaml", format!("allow:\n  write: [{}]\n", granted.display()));
+    play.dir.write(
+        "home/.config/modbox/policy.yaml",
+        format!("designated: none\nallow:\n  write: [{}]\n", granted.display()),
+    );
     for folder in [&granted, &closed] {
         fs::write(folder.join("lines"), "one\n").unwrap();
         fs::write(folder.join("watched"), "one\n").unwrap();

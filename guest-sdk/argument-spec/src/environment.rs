@@ -36,7 +36,7 @@ pub(crate) fn expand_path(path: &str, environment: &dyn Environment) -> String {
     expand_home(&expand_variables(path, environment), environment)
 }
 
-fn expand_variables(path: &str, environment: &dyn Environment) -> String {
+pub(crate) fn expand_variables(path: &str, environment: &dyn Environment) -> String {
     let mut out = String::new();
     let mut rest = path;
     while let Some(dollar) = rest.find('$') {

@@ -39,6 +39,8 @@ mod metadata;
 mod no_log;
 mod number;
 mod parse;
+mod paths;
+mod request;
 mod size;
 mod spec;
 mod sub_spec;
@@ -50,6 +52,8 @@ pub use error::SpecError;
 pub use logged::Logged;
 pub use mask::Secrets;
 pub use metadata::{MAX_METADATA_BYTES, Metadata, SECTION_NAME};
+pub use paths::{NamedPath, Origin};
+pub use request::Request;
 pub use spec::{
     Access, ArgumentSpec, Constraints, DeprecatedAlias, OptionSpec, OptionType, PathOption, Removal, RequiredBy,
     RequiredIf,

@@ -26,8 +26,10 @@ impl Metadata {
         page.heading("OPTIONS", !self.argument_spec.options.is_empty());
         options(&mut page, &self.argument_spec, 2);
         page.heading("REQUESTS", !self.requests.is_empty());
-        for (capability, subjects) in &self.requests {
-            page.paragraph(2, &format!("{capability}: {}", subjects.join(", ")));
+        for request in &self.requests {
+            let required = if request.required { ", required" } else { "" };
+            let reason = if request.reason.is_empty() { String::new() } else { format!(": {}", request.reason) };
+            page.paragraph(2, &format!("{} {}{required}{reason}", request.capability, request.subject));
         }
         page.heading("RETURN VALUES", !self.returns.is_empty());
         self.returns.iter().for_each(|(key, value)| return_value(&mut page, key, value));

@@ -6,7 +6,8 @@
 use modbox_python_json::{Dict, Value, decode};
 
 use crate::error::SpecError;
-use crate::parse::{boolean, dict, paragraphs, text, wrong_type};
+use crate::parse::{boolean, dict, paragraphs, text};
+use crate::request::{self, Request};
 use crate::spec::ArgumentSpec;
 
 /// The name of the custom section that holds the metadata.
@@ -28,9 +29,8 @@ pub struct Metadata {
     pub argument_spec: ArgumentSpec,
     /// Whether it can tell what it would change without changing it.
     pub supports_check_mode: bool,
-    /// Which capabilities it would like beyond the paths that its options name: by capability (`read`,
-    /// `write`, `net`, `env`, `run`), the subjects.
-    pub requests: Vec<(String, Vec<String>)>,
+    /// Which capabilities it would like beyond the paths that its options name.
+    pub requests: Vec<Request>,
     /// How it is used, each a piece of text.
     pub examples: Vec<String>,
     /// What it returns: by key, a dict with `description`, `type`, `returned`.
@@ -76,7 +76,7 @@ impl Metadata {
                 "description" => metadata.description = paragraphs(key, PLACE, value)?,
                 "argument_spec" => metadata.argument_spec = ArgumentSpec::parse_with_constraints(value, entries)?,
                 "supports_check_mode" => metadata.supports_check_mode = boolean(key, PLACE, value)?,
-                "requests" => metadata.requests = requests(key, PLACE, value)?,
+                "requests" => metadata.requests = request::parse(value)?,
                 "examples" => metadata.examples = paragraphs(key, PLACE, value)?,
                 "returns" => metadata.returns = dict(key, PLACE, value)?.clone(),
                 _ => {}
@@ -84,17 +84,6 @@ impl Metadata {
         }
         Ok(metadata)
     }
-}
-
-fn requests(key: &str, place: &str, value: &Value) -> Result<Vec<(String, Vec<String>)>, SpecError> {
-    let mut requests = Vec::new();
-    for (capability, subjects) in dict(key, place, value)? {
-        if subjects.as_list().is_none() {
-            return Err(wrong_type(capability, "`requests` of the metadata", "a list", subjects));
-        }
-        requests.push((capability.clone(), paragraphs(capability, "`requests` of the metadata", subjects)?));
-    }
-    Ok(requests)
 }
 
 #[cfg(test)]

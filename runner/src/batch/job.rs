@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::contract::{Dict, InternalArgs, Value, args};
 use crate::kinds::Kind;
-use crate::sandbox::policy::{LimitOverrides, PolicyFile};
+use crate::sandbox::policy::{FileRules, LimitOverrides};
 
 /// A job, as its line gives it.
 #[derive(Debug, Clone)]
@@ -42,8 +42,8 @@ pub struct JobOptions {
     pub stdin_args: bool,
     /// Take the last line of stdout that is a JSON object as the result.
     pub last_json_line: bool,
-    /// Grants for this job alone, beside those of the batch, in the form of a policy file.
-    pub policy: Option<PolicyFile>,
+    /// Rules for this job alone, beside those of the batch, in the form that a policy file has for one module.
+    pub policy: Option<FileRules>,
     /// Limits of this job.
     pub limits: Option<LimitOverrides>,
 }
@@ -129,6 +129,7 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::policy::LimitName;
 
     #[test]
     fn reads_a_whole_line() {
@@ -136,7 +137,8 @@ mod tests {
             "policy": {"allow": {"read": ["/srv"]}}, "limits": {"timeout": "3s"}}"#;
         let job = Job::parse(line).unwrap();
         assert_eq!((job.name().as_str(), job.options.check), ("ping", true));
-        assert_eq!(job.options.policy.unwrap().allow.read, ["/srv"]);
+        assert_eq!(job.options.policy.unwrap().allow.read[0].value, "/srv");
+        assert_eq!(job.options.limits.unwrap().get(LimitName::Timeout), Some(3_000_000));
         assert!(job.args.contains_key("data"));
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::kinds::Kind;
-use crate::sandbox::policy::{parse_count, parse_duration, parse_level, parse_size};
+use crate::sandbox::policy::{Designated, parse_count, parse_duration, parse_level, parse_size};
 
 /// Runs automation modules that nobody has to trust.
 #[derive(Debug, Parser)]
@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Build(BuildArgs),
     /// Write a new module project.
     New(NewArgs),
+    /// Show or check what modules may reach.
+    Policy(PolicyArgs),
     /// Look after the cache of compiled modules.
     Cache(CacheArgs),
     /// Print completions for a shell.
@@ -144,9 +146,10 @@ pub(crate) struct RunArgs {
 }
 
 const RUN_HELP: &str = "\
-A module starts with its arguments, a private /tmp, clocks, random numbers and its standard streams. Any host \
-file, variable, network address or command beyond that is granted with --allow-* or in a policy file: /etc/modbox/policy.yaml, \
-then modbox/policy.yaml in the user's config folder, then --policy.
+A module starts with its arguments, a private /tmp, clocks, random numbers and its standard streams. A path that \
+you name in an argument is granted to it, if the module's manual says what it does there; --designated turns that \
+down. Anything else, a network address, too, is granted with --allow-* or in a policy file: /etc/modbox/policy.yaml, then \
+modbox/policy.yaml in the user's config folder, then --policy.
 
 Exit status: 0 ok, changed or skipped · 1 failed · 2 usage · 3 module not found, read, built or loaded · 4 denied \
 · 5 a limit was hit · 6 the module crashed · 70 modbox's own fault.";
@@ -195,6 +198,9 @@ pub(crate) struct GrantArgs {
     /// Show the module an environment variable. Repeatable.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) allow_env: Vec<OsString>,
+    /// What naming a path in an argument grants, at most [default: write].
+    #[arg(long, value_name = "none|read|write", value_parser = str::parse::<Designated>)]
+    pub(crate) designated: Option<Designated>,
     /// Let the module reach a host: a name, `*.NAME`, an address or a block of them. Repeatable.
     #[arg(long, value_name = "[udp:]HOST[:PORT]")]
     pub(crate) allow_net: Vec<String>,
@@ -230,6 +236,18 @@ pub(crate) struct LimitArgs {
     /// Bytes kept of stdout and of stderr, each [default: 4MiB].
     #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true)]
     pub(crate) max_output: Option<u64>,
+    /// Bytes written to files [default: 64MiB].
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true)]
+    pub(crate) max_disk: Option<u64>,
+    /// Bytes of them in /tmp [default: 64MiB].
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true)]
+    pub(crate) max_tmp: Option<u64>,
+    /// Files, directories and links made [default: 4096].
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    pub(crate) max_files: Option<u64>,
+    /// Files, directories and sockets open at a time [default: 256].
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    pub(crate) max_descriptors: Option<u64>,
     /// Processes of a native module at a time [default: 64].
     #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     pub(crate) max_processes: Option<u64>,
@@ -250,9 +268,44 @@ pub(crate) struct InspectArgs {
     pub(crate) module: PathBuf,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
+    #[command(flatten)]
+    pub(crate) grants: GrantArgs,
+    /// Print one JSON object.
+    #[arg(long, help_heading = None)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyArgs {
+    #[command(subcommand)]
+    pub(crate) command: PolicyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Show the policy in force: every grant and limit, and who set it.
+    Show(Box<ShowArgs>),
+    /// Check policy files: what is wrong with them, and what is doubtful.
+    Check {
+        /// The files.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The module that it is for: its own rules count, too.
+    pub(crate) module: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) lookup: LookupArgs,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) grants: GrantArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 }
 
 #[derive(Debug, Args)]

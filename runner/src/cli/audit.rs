@@ -1,9 +1,7 @@
 //! Joins runs to the audit log: opened before the module is looked for, written before the result leaves.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-
-use anyhow::ensure;
 
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::{Context, output};
@@ -20,21 +18,15 @@ pub(crate) struct Audit(Option<Arc<AuditLog>>);
 #[must_use = "the line is written by `finish`"]
 pub(crate) struct PendingAudit(Option<PendingRecord>);
 
-/// Adds the audit file of a policy file.
-///
-/// # Errors
-///
-/// A relative path: it would name another file in every directory.
-pub(crate) fn add_of_file(policy: &mut Policy, path: &str) -> anyhow::Result<()> {
-    ensure!(path.starts_with('/'), "the audit file `{path}` must be an absolute path");
-    policy.add_audit(PathBuf::from(path));
-    Ok(())
-}
-
 impl Audit {
     /// Opens the files that the policy names.
     pub(crate) fn open(policy: &Policy) -> Result<Self, Failure> {
         AuditLog::open(policy).map(Self).map_err(failure)
+    }
+
+    /// Refuses the policy of one module under which it could change an audit file.
+    pub(crate) fn check(&self, policy: &Policy) -> Result<(), Failure> {
+        self.0.as_ref().map_or(Ok(()), |log| log.check(policy).map_err(failure))
     }
 
     /// Passes on a module that was found and read; writes the line when it was not.

@@ -91,6 +91,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
         Command::Doc(args) => commands::doc::run(&context, &args),
         Command::Build(args) => commands::build::run(&context, &args),
         Command::New(args) => commands::new::run(&context, &args),
+        Command::Policy(args) => commands::policy::run(&context, &args.command),
         Command::Cache(args) => commands::cache::run(&context, &args.command),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(),

@@ -14,22 +14,25 @@ mod module;
 mod prepare;
 mod report;
 mod request;
+mod requests;
 mod unfinished;
 mod verdict;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use tracing::{debug, error, info, info_span, warn};
 
 pub use self::config::RunnerConfig;
 pub use self::confine::{ProcessConfinement, Shortfall};
+use self::designation::{Caller, Settled};
 pub use self::error::RunError;
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, wasm_bytes};
 pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
+pub use self::requests::{Compared, compare};
 use crate::contract::ModuleResult;
 use crate::kinds::Kind;
 use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
@@ -100,7 +103,11 @@ impl Runner {
         if kind.is_wasm() {
             wasm::check_size(module.bytes(), request.limits)?;
         }
-        report.denials = denials(kind, module, request, &self.config.directory);
+        let settled = self.settle(kind, module, request);
+        let request = &RunRequest { policy: &settled.policy, arguments: settled.arguments, ..*request };
+        report.grants = request.policy.grants();
+        report.notes.extend(settled.notes);
+        report.denials = settled.denials;
         if !report.denials.is_empty() {
             for denial in &report.denials {
                 warn!(capability = denial.capability, subject = denial.subject, "denied: the module does not start");
@@ -125,6 +132,31 @@ impl Runner {
         let outcome = ran?;
         verdict::reach(report, &outcome, &prepared, request);
         Ok(())
+    }
+
+    /// What the run may reach and what it lacks, by its arguments and by what the module asks for.
+    fn settle(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Settled {
+        let mut settled = Settled {
+            policy: request.policy.clone(),
+            arguments: request.arguments.clone(),
+            denials: Vec::new(),
+            notes: Vec::new(),
+        };
+        if settled.policy.allows_everything() {
+            return settled;
+        }
+        if !kind.is_wasm() {
+            let subject = module.path().display().to_string();
+            let allow = "--allow-all".to_owned();
+            settled.denials.push(Denial { capability: "native", subject, operation: "argument", allow });
+            return settled;
+        }
+        // Bytes that cannot be read are for the engine to complain about.
+        let Some(metadata) = module.metadata() else { return settled };
+        let caller = Caller { directory: &self.config.directory, environment: &self.config.environment };
+        settled = designation::settle(metadata, request.policy, &request.arguments, &caller);
+        requests::check(metadata, &mut settled);
+        settled
     }
 
     fn run_native(
@@ -230,27 +262,6 @@ fn tmpdir(kind: Kind, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<Path
         (true, true) => run_dir.tmp(),
         (true, false) => Ok(PathBuf::new()),
     }
-}
-
-/// What the run needs and the policy does not grant.
-fn denials(kind: Kind, module: &Module, request: &RunRequest<'_>, directory: &Path) -> Vec<Denial> {
-    if request.policy.allows_everything() {
-        return Vec::new();
-    }
-    if !kind.is_wasm() {
-        let subject = module.path().display().to_string();
-        let allow = "--allow-all".to_owned();
-        return vec![Denial { capability: "native", subject, operation: "argument", allow }];
-    }
-    let args = match &request.arguments {
-        Arguments::Task { args, .. } | Arguments::Complete(args) => args,
-    };
-    if !designation::may_name_a_path(args) {
-        return Vec::new();
-    }
-    // Bytes that cannot be read are for the engine to complain about.
-    let Some(metadata) = module.metadata() else { return Vec::new() };
-    designation::missing(metadata, args, request.policy, directory)
 }
 
 #[cfg(test)]

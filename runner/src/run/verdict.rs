@@ -131,6 +131,15 @@ pub(super) fn denied(denials: &[Denial]) -> String {
              with `{}`",
             denial.subject, denial.allow
         ),
+        capability if denial.operation == "request" => format!(
+            "the module cannot do without {capability} `{}`, and nothing grants that; allow it with `{}`, or in a policy \
+             file",
+            denial.subject, denial.allow
+        ),
+        capability if denial.operation == "default" => format!(
+            "an option that is not given means `{}` to {capability}, and only what you name is granted; allow it with `{}`",
+            denial.subject, denial.allow
+        ),
         capability if !denial.subject.starts_with('/') => format!(
             "an argument names `{}` to {capability}, which the module would look for in a directory of its own; name it \
              by its absolute path: `{}`",

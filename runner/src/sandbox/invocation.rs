@@ -98,7 +98,8 @@ pub struct Denial {
     pub capability: &'static str,
     /// The path, the address or the name, as the module gave it.
     pub subject: String,
-    /// The operation that was refused, in WASI's words such as `open-at`; `argument` when the run was not started.
+    /// The operation that was refused, in WASI's words such as `open-at`. When the run was not started, where the path
+    /// comes from: `argument`, `default` (of an option that was not given) or `request` (of the module's metadata).
     pub operation: &'static str,
     /// The switch that would allow it, and the argument to give instead when a path was relative.
     pub allow: String,

@@ -17,11 +17,12 @@ use crate::cli::args::BatchArgs;
 use crate::cli::audit::Audit;
 use crate::cli::commands::{cache, run};
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::{Context, output, settings, signals};
+use crate::cli::settings::Settings;
+use crate::cli::{Context, output, signals};
 use crate::run::{Module, locate};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native;
-use crate::sandbox::policy::Policy;
+use crate::sandbox::policy::{Effective, FileRules, LimitOverrides, Policy};
 
 /// Bytes of modules that are remembered; more are forgotten, and read again when they are asked for again.
 const MAX_REMEMBERED: usize = 256 << 20;
@@ -35,7 +36,8 @@ const DRAW_EVERY: Duration = Duration::from_millis(100);
 /// Runs the jobs of standard input.
 pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Failure> {
     let environment = &context.environment;
-    let (policy, limits) = settings::policy(environment, &args.grants, &args.limits).or_usage()?;
+    let settings = Settings::load(environment, &args.grants, &args.limits).or_usage()?;
+    let Effective { policy, limits, .. } = settings.for_every_module().or_usage()?;
     if policy.allows_everything() {
         output::print_note("--allow-all: the modules can do everything that you can");
     }
@@ -44,6 +46,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
         context,
         audit,
         args,
+        settings,
         policy,
         limits,
         modules: HashMap::new(),
@@ -102,6 +105,8 @@ struct JobHost<'a> {
     context: &'a Context,
     audit: Audit,
     args: &'a BatchArgs,
+    settings: Settings,
+    /// What holds for a module without rules of its own.
     policy: Policy,
     limits: Limits,
     /// By the word that a job names them with, and the kind.
@@ -154,22 +159,18 @@ impl JobHost<'_> {
         Ok(module)
     }
 
-    fn grants(&self, job: &Job) -> Result<(Policy, Limits), String> {
-        let (mut policy, mut limits) = (self.policy.clone(), self.limits);
-        if let Some(file) = &job.options.policy {
-            settings::add_job_policy(&mut policy, &mut limits, &self.context.environment, file)
-                .map_err(|error| format!("{error:#}"))?;
-        }
-        if let Some(overrides) = &job.options.limits {
-            overrides.apply(&mut limits);
-        }
-        Ok((policy, limits))
+    fn grants(&self, job: &Job, module: &Module) -> Result<(Policy, Limits), String> {
+        let (none, unlimited) = (FileRules::default(), LimitOverrides::default());
+        let rules = job.options.policy.as_ref().unwrap_or(&none);
+        let limits = job.options.limits.as_ref().unwrap_or(&unlimited);
+        let effective = self.settings.for_job(&job.name(), module.digest(), rules, limits);
+        effective.map(|effective| (effective.policy, effective.limits)).map_err(|error| format!("{error:#}"))
     }
 
     fn set_up(&mut self, job: &Job) -> Result<Arc<Setup>, String> {
         let module = self.module(job)?;
-        let own = job.options.policy.is_some() || job.options.limits.is_some();
-        let granted = if own { Some(self.grants(job)?) } else { None };
+        let own = job.options.policy.is_some() || job.options.limits.is_some() || self.settings.has_module_rules();
+        let granted = if own { Some(self.grants(job, &module)?) } else { None };
         let (policy, limits) =
             granted.as_ref().map_or((&self.policy, &self.limits), |(policy, limits)| (policy, limits));
         let same = |setup: &&Arc<Setup>| {

@@ -15,7 +15,8 @@ use crate::cli::args::{Cli, GrantArgs, LimitArgs};
 use crate::cli::audit::Audit;
 use crate::cli::commands::run;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::{Context, output, settings};
+use crate::cli::settings::{self, Settings};
+use crate::cli::{Context, output};
 use crate::contract::{Dict, ModuleResult, Value, args};
 use crate::run::{Arguments, Module, Report, RunRequest, locate};
 
@@ -82,18 +83,19 @@ pub(crate) fn run(context: &Context, invocation: &Invocation) -> Result<ExitStat
 /// Returns the report, and whether the run is in the audit log.
 fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Result<(), Failure>), Failure> {
     refuse_option(invocation).or_usage()?;
-    let (policy, limits) =
-        settings::policy(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
+    let settings = Settings::load(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
     let args = read_args(&invocation.args_file).or_usage()?;
-    let audit = Audit::open(&policy)?;
+    let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let file = audit.loaded(&invocation.file, locate::read(&invocation.file).or_unavailable())?;
     let name = name(&args, &invocation.file);
     let module = Module::new(file, None);
+    let effective = settings.for_module(&name, module.digest()).or_usage()?;
+    audit.check(&effective.policy)?;
     let request = RunRequest {
         name: &name,
         arguments: Arguments::Complete(args),
-        policy: &policy,
-        limits: &limits,
+        policy: &effective.policy,
+        limits: &effective.limits,
         interpreters: &std::collections::BTreeMap::new(),
         last_json_line: false,
         stdin_args: false,

@@ -1,17 +1,18 @@
-//! `modbox inspect`: what a module is and asks for, without running it.
+//! `modbox inspect`: what a module is and asks for, and whether it is granted, without running it.
 
 use std::fmt::Write as _;
 
-use modbox_argument_spec::Metadata;
+use modbox_argument_spec::{ArgumentSpec, Metadata};
 use modbox_python_json::{Value, decode, encode};
 
 use crate::cli::Context;
-use crate::cli::args::InspectArgs;
+use crate::cli::args::{InspectArgs, LimitArgs};
 use crate::cli::commands::run;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output::{self, clean_line};
+use crate::cli::settings::Settings;
 use crate::kinds::detect;
-use crate::run::{WasmInfo, digest, locate, wasm_bytes};
+use crate::run::{Compared, WasmInfo, compare, digest, locate, wasm_bytes};
 
 /// Prints what is known of a module's file.
 pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, Failure> {
@@ -23,14 +24,24 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         None => WasmInfo::default(),
     };
     let metadata = info.metadata().or_unavailable()?;
+    let digest = digest(&file.bytes);
+    let requests = match metadata.as_ref().filter(|metadata| !metadata.requests.is_empty()) {
+        Some(metadata) => {
+            let settings = Settings::load(&context.environment, &args.grants, &LimitArgs::default()).or_usage()?;
+            let effective = settings.for_module(&run::module_name(&args.module), &digest).or_usage()?;
+            compare(metadata, &effective.policy)
+        }
+        None => Vec::new(),
+    };
     let facts = Facts {
         path: path.display().to_string(),
         kind: detection.kind.as_str(),
         reason: detection.reason,
-        digest: digest(&file.bytes),
+        digest,
         size: file.bytes.len() as u64,
         info,
         metadata,
+        requests,
     };
     let text = if args.json { encode(&facts.to_value()) } else { facts.to_text().trim_end().to_owned() };
     output::print_line(&text).or_internal()?;
@@ -45,6 +56,7 @@ struct Facts {
     size: u64,
     info: WasmInfo,
     metadata: Option<Metadata>,
+    requests: Vec<Compared>,
 }
 
 impl Facts {
@@ -61,6 +73,7 @@ impl Facts {
             ("imports", strings(&self.info.imports)),
             ("exports", strings(&self.info.exports)),
             ("metadata", metadata.into()),
+            ("requests", self.requests.iter().map(request_value).collect::<Vec<_>>().into()),
         ]
         .into()
     }
@@ -74,7 +87,7 @@ impl Facts {
         push_list(&mut text, "imports", &self.info.imports);
         push_list(&mut text, "exports", &self.info.exports);
         if let Some(metadata) = &self.metadata {
-            push_metadata(&mut text, metadata);
+            push_metadata(&mut text, metadata, &self.requests);
         }
         text
     }
@@ -90,25 +103,51 @@ fn push_list(text: &mut String, title: &str, items: &[String]) {
     }
 }
 
-fn push_metadata(text: &mut String, metadata: &Metadata) {
+fn request_value(compared: &Compared) -> Value {
+    let request = &compared.request;
+    [
+        ("capability", Value::from(request.capability.as_str())),
+        ("subject", request.subject.as_str().into()),
+        ("reason", request.reason.as_str().into()),
+        ("required", request.required.into()),
+        ("granted", compared.granted.into()),
+        ("allow", compared.allow.as_str().into()),
+    ]
+    .into()
+}
+
+fn request_line(compared: &Compared) -> String {
+    let request = &compared.request;
+    let required = if request.required { ", required" } else { "" };
+    let state =
+        if compared.granted { "granted".to_owned() } else { format!("missing, `{}` grants it", compared.allow) };
+    let reason = if request.reason.is_empty() { String::new() } else { format!(": {}", request.reason) };
+    format!("{} {}{required}{reason} ({state})", request.capability, request.subject)
+}
+
+fn push_metadata(text: &mut String, metadata: &Metadata, requests: &[Compared]) {
     let _ = writeln!(text, "module:  {} {}", clean_line(&metadata.name), clean_line(&metadata.version));
     let check = if metadata.supports_check_mode { "supported" } else { "not supported" };
     let _ = writeln!(text, "check mode: {check}");
-    let requests: Vec<String> = metadata
-        .requests
-        .iter()
-        .map(|(capability, subjects)| format!("{capability}: {}", subjects.join(", ")))
-        .collect();
-    push_list(text, "requests", &requests);
-    let paths: Vec<String> = metadata
-        .argument_spec
-        .path_options()
-        .filter_map(|option| option.access.map(|access| format!("{}: {}", option.name, access.name())))
-        .collect();
+    push_list(text, "requests", &requests.iter().map(request_line).collect::<Vec<_>>());
+    let mut paths = Vec::new();
+    path_options(&metadata.argument_spec, "", &mut paths);
     push_list(text, "paths that arguments name", &paths);
     let _ = writeln!(text, "options:");
     for (name, option) in &metadata.argument_spec.options {
         let required = if option.required { ", required" } else { "" };
         let _ = writeln!(text, "  {}: {}{required}", clean_line(name), option.option_type.name());
+    }
+}
+
+/// The options by which naming a path grants it, those inside others, too.
+fn path_options(spec: &ArgumentSpec, prefix: &str, found: &mut Vec<String>) {
+    for (name, option) in &spec.options {
+        if let Some(access) = option.access {
+            found.push(format!("{prefix}{name}: {}", access.name()));
+        }
+        if let Some(sub_spec) = option.sub_spec.as_deref() {
+            path_options(sub_spec, &format!("{prefix}{name}."), found);
+        }
     }
 }

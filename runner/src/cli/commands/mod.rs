@@ -8,4 +8,5 @@ pub(crate) mod file;
 pub(crate) mod inspect;
 pub(crate) mod manual;
 pub(crate) mod new;
+pub(crate) mod policy;
 pub(crate) mod run;

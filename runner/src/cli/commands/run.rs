@@ -16,7 +16,8 @@ use crate::cli::audit::Audit;
 use crate::cli::commands::{build, cache};
 use crate::cli::confine::ThisProcess;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::{Context, output, settings};
+use crate::cli::settings::{self, Settings};
+use crate::cli::{Context, output};
 use crate::contract::{Dict, InternalArgs, Value, args};
 use crate::run::{Arguments, Module, Report, RunRequest, Runner, RunnerConfig, locate};
 use crate::sandbox::native;
@@ -51,22 +52,24 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
         false => OutputFormat::Result,
     });
     let environment = &context.environment;
-    let (policy, limits) = settings::policy(environment, &args.grants, &args.limits).or_usage()?;
-    if policy.allows_everything() {
+    let settings = Settings::load(environment, &args.grants, &args.limits).or_usage()?;
+    if args.grants.allow_all {
         output::print_note("--allow-all: the module can do everything that you can");
     }
     let task = task_args(args, order).or_usage()?;
-    let audit = Audit::open(&policy)?;
+    let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let found = find(context, &args.module, &args.lookup.module_path);
     let file = audit.loaded(&args.module, found.and_then(|path| locate::read(&path).or_unavailable()))?;
     tracing::debug!(file = %file.path.display(), bytes = file.bytes.len(), "found the module");
     let name = module_name(&args.module);
     let module = Module::new(file, args.kind);
+    let effective = settings.for_module(&name, module.digest()).or_usage()?;
+    audit.check(&effective.policy)?;
     let request = RunRequest {
         name: &name,
         arguments: Arguments::Task { args: task, internal: Box::new(internal_args(args, &name)) },
-        policy: &policy,
-        limits: &limits,
+        policy: &effective.policy,
+        limits: &effective.limits,
         interpreters: &args.interpreter.iter().cloned().collect(),
         last_json_line: args.last_json_line,
         stdin_args: args.stdin_args,
@@ -140,7 +143,7 @@ pub(crate) fn find(context: &Context, module: &Path, module_path: &[PathBuf]) ->
 }
 
 /// The module's name: what was asked for, without folder and extension.
-fn module_name(module: &Path) -> String {
+pub(crate) fn module_name(module: &Path) -> String {
     let name = module.canonicalize().ok().filter(|path| path.is_dir()).unwrap_or_else(|| module.to_owned());
     name.file_stem().unwrap_or(name.as_os_str()).to_string_lossy().into_owned()
 }

@@ -1,6 +1,7 @@
-//! The policy file: YAML, unknown keys refused, errors with line and column.
+//! The policy file: YAML, unknown keys refused, every mistake with line and column.
 //!
 //! ```yaml
+//! designated: write
 //! allow:
 //!   read: [/usr/share/zoneinfo]
 //!   write: [/srv/app]
@@ -9,241 +10,418 @@
 //!   listen: ["127.0.0.1:8080"]
 //! min-confinement: 2
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
-//! # and for compiling: module: 64MiB, compile-time: 1m, compile-memory: 2GiB
+//! modules:
+//!   "sha256:…": {allow: {write: [/etc/motd]}}
 //! audit: /var/log/modbox.jsonl
 //! ```
 //!
 //! Only what is enforced can be written: a key for something that modbox does not do yet is an unknown
-//! key, so that nobody relies on a rule that is not there.
+//! key, so that nobody relies on a rule that is not there. A section without anything in it says nothing.
 
-use std::time::Duration;
+use std::fmt;
 
 use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 
-use crate::sandbox::kernel::HIGHEST;
-use crate::sandbox::limits::Limits;
+use crate::sandbox::policy::designated::Designated;
+use crate::sandbox::policy::limit::{LimitName, LimitOverrides, parse_level};
+use crate::sandbox::policy::module_key::ModuleKey;
+use crate::sandbox::policy::node::{Content, Node, Place, Placed};
 
 /// A policy file, as written: paths and names are not resolved yet.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PolicyFile {
+    /// What holds for every module.
+    pub rules: FileRules,
+    /// What holds for one module, beside that.
+    pub modules: Vec<(Placed<ModuleKey>, FileRules)>,
+}
+
+/// What a file says, for every module or for one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileRules {
+    /// How far naming a path grants it.
+    pub designated: Option<Designated>,
     /// The grants.
     pub allow: Allow,
     /// The least level of confinement that is accepted.
-    #[serde(deserialize_with = "level")]
     pub min_confinement: Option<u8>,
-    /// The limits that differ from the defaults.
+    /// The limits that it sets.
     pub limits: LimitOverrides,
-    /// A file that gets a line of every run; absolute.
-    pub audit: Option<String>,
+    /// A file that gets a line of every run; absolute. Not for one module: the log is opened before any is looked for.
+    pub audit: Option<Placed<String>>,
 }
 
 /// The grants of a policy file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allow {
     /// `PATH` or `PATH::GUEST`, for reading.
-    pub read: Vec<String>,
+    pub read: Vec<Placed<String>>,
     /// `PATH` or `PATH::GUEST`, for writing.
-    pub write: Vec<String>,
+    pub write: Vec<Placed<String>>,
     /// `NAME` or `NAME=VALUE`.
-    pub env: Vec<String>,
+    pub env: Vec<Placed<String>>,
     /// Network rules, see [`crate::sandbox::policy::net`].
-    pub net: Vec<String>,
+    pub net: Vec<Placed<String>>,
     /// Places to listen at.
-    pub listen: Vec<String>,
+    pub listen: Vec<Placed<String>>,
 }
 
-/// Limits that someone set; the rest stay as they are.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct LimitOverrides {
-    /// Wall-clock time, for example `30s`.
-    #[serde(deserialize_with = "duration")]
-    pub timeout: Option<Duration>,
-    /// Processor time.
-    #[serde(deserialize_with = "duration")]
-    pub cpu_time: Option<Duration>,
-    /// Bytes of memory, for example `256MiB`.
-    #[serde(deserialize_with = "size")]
-    pub memory: Option<u64>,
-    /// Bytes kept of stdout and of stderr, each.
-    #[serde(deserialize_with = "size")]
-    pub output: Option<u64>,
-    /// Processes at a time.
-    #[serde(deserialize_with = "count")]
-    pub processes: Option<u64>,
-    /// Bytes of a module that is to be compiled.
-    #[serde(deserialize_with = "size")]
-    pub module: Option<u64>,
-    /// Processor time for compiling.
-    #[serde(deserialize_with = "duration")]
-    pub compile_time: Option<Duration>,
-    /// Bytes of memory for compiling.
-    #[serde(deserialize_with = "size")]
-    pub compile_memory: Option<u64>,
+/// One thing wrong with a policy file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mistake {
+    /// Where; nowhere when the text is no YAML and its reader could not say.
+    pub place: Option<Place>,
+    /// What.
+    pub message: String,
 }
 
-impl LimitOverrides {
-    /// Sets what is given and leaves the rest.
-    pub fn apply(&self, limits: &mut Limits) {
-        limits.timeout = self.timeout.unwrap_or(limits.timeout);
-        limits.cpu_time = self.cpu_time.unwrap_or(limits.cpu_time);
-        limits.max_memory = self.memory.unwrap_or(limits.max_memory);
-        limits.max_output = self.output.unwrap_or(limits.max_output);
-        limits.max_processes = self.processes.unwrap_or(limits.max_processes);
-        limits.max_module = self.module.unwrap_or(limits.max_module);
-        limits.compile_time = self.compile_time.unwrap_or(limits.compile_time);
-        limits.compile_memory = self.compile_memory.unwrap_or(limits.compile_memory);
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Some(place) => write!(f, "{} at {place}", self.message),
+            None => f.write_str(&self.message),
+        }
     }
 }
 
-/// Why a text is no policy file: what is wrong, with line and column.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct PolicyFileError(String);
+/// Why a text is no policy file: everything that is wrong with it, in order. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyFileError(pub Vec<Mistake>);
+
+/// How many mistakes the error of a run shows; `modbox policy check` has them all.
+const SHOWN: usize = 3;
+
+impl fmt::Display for PolicyFileError {
+    // On one line: `modbox FILE ARGSFILE` puts it into a result.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown: Vec<String> = self.0.iter().take(SHOWN).map(Mistake::to_string).collect();
+        f.write_str(&shown.join("; "))?;
+        match self.0.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more, see `modbox policy check`"),
+        }
+    }
+}
+
+impl std::error::Error for PolicyFileError {}
 
 impl PolicyFile {
-    /// Reads the text of a policy file. An empty one grants nothing.
+    /// Reads the text of a policy file. An empty one says nothing, and so grants nothing.
     ///
     /// # Errors
     ///
-    /// Text that is not YAML, unknown keys, values of another type.
+    /// Text that is not YAML; else all unknown keys, values of another kind and values out of bounds.
     pub fn parse(text: &str) -> Result<Self, PolicyFileError> {
         if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
             return Ok(Self::default());
         }
-        // On one line: `modbox FILE ARGSFILE` puts it into a result.
-        serde_saphyr::from_str(text).map_err(|error| PolicyFileError(error.without_snippet().to_string()))
+        let node = Node::parse(text).map_err(|error| {
+            let (place, shown) = (error.location().map(Place::from), error.without_snippet().to_string());
+            // Its place is in what it says, too.
+            let said = place.and_then(|place| Some(shown.strip_suffix(&format!(" at {place}"))?.to_owned()));
+            PolicyFileError(vec![match said {
+                Some(message) => Mistake { place, message },
+                None => Mistake { place: None, message: shown },
+            }])
+        })?;
+        Reader::default().read(|reader| reader.file(node))
     }
 }
 
-fn duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_duration(&text).map(Some).map_err(serde::de::Error::custom)
-}
-
-fn size<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_size(&text).map(Some).map_err(serde::de::Error::custom)
-}
-
-fn count<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_count(&text).map(Some).map_err(serde::de::Error::custom)
-}
-
-fn level<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u8>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_level(&text).map(Some).map_err(serde::de::Error::custom)
-}
-
-/// Reads a level of confinement.
-///
-/// # Errors
-///
-/// Anything else, in words that say what is expected.
-pub fn parse_level(text: &str) -> Result<u8, String> {
-    match text.parse() {
-        Ok(level) if level <= HIGHEST => Ok(level),
-        _ => Err(format!("`{text}` is not a level of confinement from 0 to {HIGHEST}")),
+impl<'de> Deserialize<'de> for FileRules {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let node = Node::deserialize(deserializer)?;
+        Reader::default().finish(|reader| {
+            let entries = reader.map(node, "a policy");
+            reader.rules(entries, "designated, allow, min-confinement, limits, audit")
+        })
     }
 }
 
-/// Reads a duration: `500ms`, `30s`, `1m 30s`, `2h`; a bare number is seconds. At most a year, at least a
-/// millisecond: zero would be no run, and more is a mistyped unit.
-///
-/// # Errors
-///
-/// Anything else, in words that say what is expected.
-pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    const YEAR: Duration = Duration::from_hours(365 * 24);
-    let duration = match text.parse::<u64>() {
-        Ok(seconds) => Some(Duration::from_secs(seconds)),
-        Err(_) => humantime::parse_duration(text).ok(),
-    };
-    match duration {
-        Some(duration) if (Duration::from_millis(1)..=YEAR).contains(&duration) => Ok(duration),
-        _ => Err(format!("`{text}` is not a duration from 1ms to 365days, such as `500ms`, `30s` or `1m 30s`")),
+impl<'de> Deserialize<'de> for LimitOverrides {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let node = Node::deserialize(deserializer)?;
+        Reader::default().finish(|reader| reader.limits(node))
     }
 }
 
-/// Reads a size in bytes: `65536`, `64KiB`, `256MiB`, `1GB`. At least one byte.
-///
-/// # Errors
-///
-/// Anything else, in words that say what is expected.
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    match text.parse::<bytesize::ByteSize>() {
-        Ok(size) if size.as_u64() > 0 => Ok(size.as_u64()),
-        _ => Err(format!("`{text}` is not a size of at least one byte, such as `64KiB` or `256MiB`")),
-    }
+/// What there is to say about a module.
+const RULES: &str = "designated, allow, min-confinement, limits";
+
+/// Reads nodes as what they have to be, and notes what they are not.
+#[derive(Default)]
+struct Reader {
+    mistakes: Vec<Mistake>,
 }
 
-/// Reads how many of something there may be. At least one.
-///
-/// # Errors
-///
-/// Anything else, in words that say what is expected.
-pub fn parse_count(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(count) if count > 0 => Ok(count),
-        _ => Err(format!("`{text}` is not a whole number of at least 1")),
+impl Reader {
+    fn read<T>(mut self, read: impl FnOnce(&mut Self) -> T) -> Result<T, PolicyFileError> {
+        let value = read(&mut self);
+        self.mistakes.sort();
+        if self.mistakes.is_empty() { Ok(value) } else { Err(PolicyFileError(self.mistakes)) }
+    }
+
+    fn finish<T, E: Error>(self, read: impl FnOnce(&mut Self) -> T) -> Result<T, E> {
+        self.read(read).map_err(E::custom)
+    }
+
+    fn note(&mut self, place: Place, message: impl Into<String>) {
+        let place = (place != Place::default()).then_some(place);
+        self.mistakes.push(Mistake { place, message: message.into() });
+    }
+
+    fn file(&mut self, node: Node) -> PolicyFile {
+        let mut file = PolicyFile::default();
+        let mut rest = Vec::new();
+        for (key, node) in self.map(node, "a policy file") {
+            match key.value.as_str() {
+                "modules" => file.modules = self.modules(node),
+                _ => rest.push((key, node)),
+            }
+        }
+        file.rules = self.rules(rest, "designated, allow, min-confinement, limits, modules, audit");
+        file
+    }
+
+    fn rules(&mut self, entries: Vec<(Placed<String>, Node)>, known: &str) -> FileRules {
+        let mut rules = FileRules::default();
+        for (key, node) in entries {
+            match key.value.as_str() {
+                "designated" => rules.designated = self.scalar(node, str::parse),
+                "allow" => rules.allow = self.allow(node),
+                "min-confinement" => rules.min_confinement = self.scalar(node, parse_level),
+                "limits" => rules.limits = self.limits(node),
+                "audit" if known != RULES => rules.audit = self.audit(node),
+                _ => self.unknown(&key, known),
+            }
+        }
+        rules
+    }
+
+    fn allow(&mut self, node: Node) -> Allow {
+        let mut allow = Allow::default();
+        for (key, node) in self.map(node, "`allow`") {
+            match key.value.as_str() {
+                "read" => allow.read = self.texts(node),
+                "write" => allow.write = self.texts(node),
+                "env" => allow.env = self.texts(node),
+                "net" => allow.net = self.texts(node),
+                "listen" => allow.listen = self.texts(node),
+                _ => self.unknown(&key, "read, write, env, net, listen"),
+            }
+        }
+        allow
+    }
+
+    fn limits(&mut self, node: Node) -> LimitOverrides {
+        let mut limits = LimitOverrides::default();
+        for (key, node) in self.map(node, "`limits`") {
+            match LimitName::from_key(&key.value) {
+                Some(name) => {
+                    if let Some(value) = self.scalar(node, |text| name.parse(text)) {
+                        limits.set(name, value);
+                    }
+                }
+                None => self.unknown(&key, &LimitName::ALL.map(LimitName::key).join(", ")),
+            }
+        }
+        limits
+    }
+
+    fn audit(&mut self, node: Node) -> Option<Placed<String>> {
+        let place = node.place;
+        let value = self.scalar(node, |path| match path.starts_with('/') {
+            true => Ok(path.to_owned()),
+            // It would be another file in every directory.
+            false => Err(format!("the audit file `{path}` must be an absolute path")),
+        })?;
+        Some(Placed { value, place })
+    }
+
+    fn modules(&mut self, node: Node) -> Vec<(Placed<ModuleKey>, FileRules)> {
+        let mut modules: Vec<(Placed<ModuleKey>, FileRules)> = Vec::new();
+        for (key, node) in self.map(node, "`modules`") {
+            let entries = self.map(node, "the rules for a module");
+            let rules = self.rules(entries, RULES);
+            match ModuleKey::parse(&key.value) {
+                Ok(value) if modules.iter().any(|(other, _)| other.value == value) => {
+                    self.note(key.place, format!("there are two rules for `{value}`"));
+                }
+                Ok(value) => modules.push((Placed { value, place: key.place }, rules)),
+                Err(message) => self.note(key.place, message),
+            }
+        }
+        modules
+    }
+
+    fn unknown(&mut self, key: &Placed<String>, known: &str) {
+        self.note(key.place, format!("unknown key `{}`, expected one of {known}", key.value));
+    }
+
+    fn map(&mut self, node: Node, what: &str) -> Vec<(Placed<String>, Node)> {
+        match node.content {
+            Content::Map(entries) => entries,
+            Content::Null => Vec::new(),
+            other => {
+                self.note(node.place, format!("{what} is a mapping of keys to values, not {}", other.what()));
+                Vec::new()
+            }
+        }
+    }
+
+    fn texts(&mut self, node: Node) -> Vec<Placed<String>> {
+        let items = match node.content {
+            Content::List(items) => items,
+            Content::Null => return Vec::new(),
+            other => {
+                self.note(node.place, format!("expected a list, such as `[…]`, not {}", other.what()));
+                return Vec::new();
+            }
+        };
+        let item = |item: Node| match item.content {
+            Content::Scalar(value) => Some(Placed { value, place: item.place }),
+            other => {
+                self.note(item.place, format!("expected text, not {}", other.what()));
+                None
+            }
+        };
+        items.into_iter().filter_map(item).collect()
+    }
+
+    fn scalar<T>(&mut self, node: Node, parse: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+        let parsed = match node.content {
+            Content::Scalar(text) => parse(&text),
+            other => Err(format!("expected a value, not {}", other.what())),
+        };
+        parsed.map_err(|message| self.note(node.place, message)).ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
     fn reads_the_documented_form() {
-        let file = PolicyFile::parse(
-            "allow:\n  read: [/usr/share/zoneinfo]\n  write: [/srv/app::/app]\n  \
-             env: [LANG, STAGE=test]\nmin-confinement: 1\nlimits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}\n",
-        )
+        let digest = "0a".repeat(32);
+        let file = PolicyFile::parse(&format!(
+            "designated: read\nallow:\n  read: [/usr/share/zoneinfo]\n  write: [/srv/app::/app]\n  env: [LANG, STAGE=test, NO]\n\
+             limits: {{timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, disk: 64MiB, files: 4096, processes: 64}}\n\
+             modules:\n  \"sha256:{digest}\": {{allow: {{write: [/etc/motd]}}}}\n  copy:\n    designated: none\n"
+        ))
         .unwrap();
-        assert_eq!(file.allow.write, ["/srv/app::/app"]);
-        assert_eq!(file.min_confinement, Some(1));
-        assert_eq!(file.limits.memory, Some(256 << 20));
-        assert_eq!(file.limits.timeout, Some(Duration::from_secs(30)));
+        let texts = |list: &[Placed<String>]| list.iter().map(|item| item.value.clone()).collect::<Vec<_>>();
+        assert_eq!(file.rules.designated, Some(Designated::Read));
+        assert_eq!(texts(&file.rules.allow.write), ["/srv/app::/app"]);
+        assert_eq!(texts(&file.rules.allow.env), ["LANG", "STAGE=test", "NO"]);
+        assert_eq!(file.rules.allow.env[2].place, Place { line: 5, column: 27 });
+        assert_eq!(file.rules.limits.get(LimitName::Memory), Some(256 << 20));
+        assert_eq!(file.rules.limits.get(LimitName::Timeout), Some(30_000_000));
+        assert_eq!(file.rules.limits.get(LimitName::Tmp), None);
+        assert_eq!(file.modules[0].0.value, ModuleKey::Digest(digest));
+        assert_eq!(texts(&file.modules[0].1.allow.write), ["/etc/motd"]);
+        assert_eq!(file.modules[1].1.designated, Some(Designated::None));
     }
 
     #[test]
-    fn an_empty_file_grants_nothing() {
-        for text in ["", "\n", "# nothing\n"] {
-            assert_eq!(PolicyFile::parse(text).unwrap(), PolicyFile::default());
+    fn what_says_nothing_grants_nothing() {
+        for text in
+            ["", "\n", "# nothing\n", "---", "{}", "allow:\n", "allow:\n  read:\n  # - /srv\nlimits: {}\nmodules:\n"]
+        {
+            assert_eq!(PolicyFile::parse(text).unwrap(), PolicyFile::default(), "{text}");
         }
     }
 
     #[test]
-    fn names_the_place_of_a_mistake() {
+    fn names_the_place_of_every_mistake() {
         for (text, expect) in [
-            ("allow:\n  reed: [/x]\n", "reed"),
-            ("allow:\n  read: /x\n", "line 2"),
-            ("limits: {timeout: soon}\n", "`soon` is not a duration"),
-            ("limits: {memory: lots}\n", "`lots` is not a size"),
+            (
+                "allow:\n  reed: [/x]\n",
+                "unknown key `reed`, expected one of read, write, env, net, listen at line 2, column 3",
+            ),
+            ("allow:\n  read: /x\n", "expected a list, such as `[…]`, not a scalar at line 2, column 9"),
+            ("allow: {env: [[x]]}\n", "expected text, not a list at line 1, column 15"),
+            (
+                "limits: {timeout: soon}\n",
+                "`soon` is not a duration from 1ms to 365days, such as `500ms`, `30s` or `1m 30s` at line 1, column 19",
+            ),
+            (
+                "limits: {memory: lots}\n",
+                "`lots` is not a size of at least one byte, such as `64KiB` or `256MiB` at line 1, column 18",
+            ),
             ("limits: {processes: 0}\n", "`0` is not a whole number of at least 1 at line 1, column 21"),
-            ("min-confinement: 4\n", "`4` is not a level of confinement from 0 to 3 at line 1"),
-            ("designated: write\n", "designated"),
-            ("allow: [\n", "line"),
+            ("limits: {timeout: }\n", "expected a value, not nothing at line 1, column 17"),
+            ("min-confinement: 4\n", "`4` is not a level of confinement from 0 to 3 at line 1, column 18"),
+            ("designated: all\n", "`all` is none of `none`, `read`, `write` at line 1, column 13"),
+            (
+                "modules: {a/b: {}}",
+                "`a/b` is not the name of a module; a rule is for a name such as `copy`, or for a digest at line 1, column 11",
+            ),
+            (
+                "modules: {a: {modules: {}}}",
+                "unknown key `modules`, expected one of designated, allow, min-confinement, limits at line 1, column 15",
+            ),
+            ("42", "a policy file is a mapping of keys to values, not a scalar at line 1, column 1"),
+            (
+                "allow: {run: [], env: x}\nlimits: {a: 1}\nx: 1\ny: 2\n",
+                "unknown key `run`, expected one of read, write, env, net, listen at line 1, column 9; expected a list, such as `[…]`, \
+                 not a scalar at line 1, column 23; unknown key `a`, expected one of timeout, cpu-time, memory, output, \
+                 disk, tmp, files, descriptors, processes, module, compile-time, compile-memory at line 2, column 10; \
+                 and 2 more, see `modbox policy check`",
+            ),
         ] {
-            let error = PolicyFile::parse(text).unwrap_err().to_string();
-            assert!(error.contains(expect), "{text:?}: {error}");
+            assert_eq!(PolicyFile::parse(text).unwrap_err().to_string(), expect, "{text:?}");
         }
     }
 
     #[test]
-    fn bounds_durations_and_sizes() {
-        assert_eq!(parse_duration("90"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse_duration("500ms"), Ok(Duration::from_millis(500)));
-        for text in ["0", "0s", "", "-1", "10000years", "1e3"] {
-            assert!(parse_duration(text).is_err(), "{text}");
+    fn text_that_is_no_yaml_has_a_place_too() {
+        for text in
+            ["allow: [\n", "allow: {}\nallow: {}\n", "a: b: c", "allow: *nowhere", "a\0b: 1", "--- {}\n--- {}\n"]
+        {
+            let error = PolicyFile::parse(text).unwrap_err().to_string();
+            assert!(error.contains("line "), "{text:?}: {error}");
         }
-        assert_eq!(parse_size("64KiB"), Ok(65536));
-        assert_eq!(parse_size("1048576"), Ok(1 << 20));
-        for text in ["0", "", "-1", "big", "MiB"] {
-            assert!(parse_size(text).is_err(), "{text}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_text_makes_it_panic(text in "[a-z:{}\\[\\],\n #&*!|>'\"-]{0,80}|\\PC{0,60}") {
+            let _ = PolicyFile::parse(&text);
+        }
+
+        #[test]
+        fn no_value_makes_it_panic(key in "designated|allow|limits|modules|x", inner in "read|env|timeout|sha256:a|copy", value in "\\PC{0,20}") {
+            let _ = PolicyFile::parse(&format!("{key}: {{{inner}: {value}}}"));
+            let _ = PolicyFile::parse(&format!("{key}:\n  {inner}: [{value}]\n"));
+        }
+
+        #[test]
+        fn what_is_written_is_read(
+            paths in prop::collection::vec("/[a-zA-Z0-9 ':\"#é-]{0,20}", 0..4),
+            names in prop::collection::vec("[A-Z_]{1,6}(=[a-z0-9 .'\"]{0,6})?", 0..4),
+            designated in prop::sample::select(Designated::ALL.to_vec()),
+            limit in prop::sample::select(LimitName::ALL.to_vec()),
+            millis in 1_u64..1_000_000,
+        ) {
+            let value = millis * 1000;
+            let quoted = |items: &[String]| items.iter().map(|item| format!("{item:?}")).collect::<Vec<_>>().join(", ");
+            let text = format!(
+                "designated: {designated}\nallow: {{read: [{}], env: [{}]}}\nlimits: {{{}: {}}}\n",
+                quoted(&paths), quoted(&names), limit.key(),
+                if limit.unit() == crate::sandbox::policy::LimitUnit::Micros { limit.show(value) } else { value.to_string() },
+            );
+            let file = PolicyFile::parse(&text).unwrap();
+            let values = |list: Vec<Placed<String>>| list.into_iter().map(|item| item.value).collect::<Vec<_>>();
+            prop_assert_eq!(values(file.rules.allow.read), paths);
+            prop_assert_eq!(values(file.rules.allow.env), names);
+            prop_assert_eq!(file.rules.designated, Some(designated));
+            prop_assert_eq!(file.rules.limits.get(limit), Some(value));
         }
     }
 }

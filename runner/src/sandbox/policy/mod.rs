@@ -1,21 +1,30 @@
 //! What a run may reach: capability data that denies by default. Pure; nothing is opened here.
 //!
-//! A policy is gathered from the policy files and from the command line by adding grants; nothing ever
-//! takes one away again, so the order does not matter. Two rules keep the result readable: the same
-//! path granted twice has the wider access, and a read-only grant inside a writable one is refused,
-//! because the outer one would void it.
+//! A policy is gathered from the policy files, from the command line and, where these let it, from the arguments of the
+//! run; `merge` has the rule by which they add up. [`Policy::default`] grants nothing.
 
+mod designated;
+mod error;
 mod file;
+mod limit;
+mod merge;
+mod module_key;
 pub mod net;
+mod node;
 
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::file::{
-    LimitOverrides, PolicyFile, PolicyFileError, parse_count, parse_duration, parse_level, parse_size,
-};
+pub use self::designated::Designated;
+pub use self::error::PolicyError;
+pub use self::file::{Allow, FileRules, Mistake, PolicyFile, PolicyFileError};
+pub use self::limit::{LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_level, parse_size};
+pub use self::merge::{DEFAULT_SOURCE, Effective, Rules, merge};
+pub use self::module_key::ModuleKey;
 use self::net::{ListenGrant, NetGrant};
+pub use self::node::{Place, Placed};
 
 /// What may be done with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -83,42 +92,11 @@ pub struct Grant {
     pub source: String,
 }
 
-/// Why grants contradict each other.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PolicyError {
-    /// A read-only grant that a writable one around it would void.
-    #[error(
-        "`{inner}` is granted for reading inside `{outer}`, which is granted for writing; \
-         drop the inner grant, or map it elsewhere (`--allow-read {inner}::/GUEST/PATH`)"
-    )]
-    ReadInsideWrite {
-        /// The read-only one.
-        inner: String,
-        /// The writable one.
-        outer: String,
-    },
-    /// A grant in the place of a directory that every guest has.
-    #[error("`{guest}` is every guest's own; map the grant elsewhere (`{host}::/GUEST/PATH`)")]
-    Reserved {
-        /// Where it was to be seen.
-        guest: String,
-        /// The host path.
-        host: String,
-    },
-    /// Two host paths in one place.
-    #[error("both `{first}` and `{second}` are mapped to `{guest}`; map one of them elsewhere")]
-    SamePlace {
-        /// One host path.
-        first: String,
-        /// The other.
-        second: String,
-        /// Where both would be.
-        guest: String,
-    },
-}
-
 /// Directories that a guest has anyway; a grant may lie inside or around them, not in their place.
 pub const RESERVED: [&str; 2] = ["/args", "/tmp"];
+
+/// The one file in `/args`; no grant may hide it.
+const OWN_ARGS: &str = "/args/args.json";
 
 /// Everything that a run may reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,6 +106,7 @@ pub struct Policy {
     net: Vec<NetGrant>,
     listen: Vec<ListenGrant>,
     everything: Option<String>,
+    designated: Designated,
     least_confinement: Option<LeastConfinement>,
     audit: Vec<PathBuf>,
 }
@@ -142,17 +121,34 @@ pub struct LeastConfinement {
 }
 
 impl Policy {
-    /// Grants a directory. The same directory granted twice in the same place has the wider access.
+    /// Grants a file or a directory. The same path granted twice in the same place has the wider access.
     ///
     /// # Errors
     ///
-    /// A grant that contradicts an earlier one.
+    /// A grant that contradicts another one.
     pub fn allow_path(&mut self, grant: PathGrant) -> Result<(), PolicyError> {
+        self.allow_paths([grant])
+    }
+
+    /// Grants several, in any order. After an error the policy is as it was.
+    ///
+    /// # Errors
+    ///
+    /// Grants that contradict each other or earlier ones.
+    pub fn allow_paths(&mut self, grants: impl IntoIterator<Item = PathGrant>) -> Result<(), PolicyError> {
         let shown = |path: &Path| path.display().to_string();
-        if RESERVED.contains(&grant.guest.as_str()) {
-            return Err(PolicyError::Reserved { host: shown(&grant.host), guest: grant.guest });
-        }
-        if let Some(same) = self.paths.iter_mut().find(|other| other.guest == grant.guest) {
+        let mut paths = self.paths.clone();
+        let mut places: HashMap<String, usize> =
+            paths.iter().enumerate().map(|(index, grant)| (grant.guest.clone(), index)).collect();
+        for grant in grants {
+            if is_own(&grant.guest) {
+                return Err(PolicyError::Reserved { host: shown(&grant.host), guest: grant.guest });
+            }
+            let Some(same) = places.get(&grant.guest).and_then(|index| paths.get_mut(*index)) else {
+                places.insert(grant.guest.clone(), paths.len());
+                paths.push(grant);
+                continue;
+            };
             if same.host != grant.host {
                 let (first, second) = (shown(&same.host), shown(&grant.host));
                 return Err(PolicyError::SamePlace { first, second, guest: grant.guest });
@@ -160,20 +156,25 @@ impl Policy {
             if grant.access > same.access {
                 *same = grant;
             }
-        } else {
-            self.paths.push(grant);
         }
-        self.check_nesting()
+        check_nesting(&paths)?;
+        self.paths = paths;
+        Ok(())
     }
 
-    fn check_nesting(&self) -> Result<(), PolicyError> {
-        let writable = |grant: &&PathGrant| grant.access == Access::Write;
-        for inner in self.paths.iter().filter(|grant| !writable(grant)) {
-            let around = |outer: &&PathGrant| Path::new(&inner.guest).starts_with(&outer.guest);
-            if let Some(outer) = self.paths.iter().filter(writable).find(around) {
-                return Err(PolicyError::ReadInsideWrite { inner: inner.guest.clone(), outer: outer.guest.clone() });
-            }
+    /// Grants a path that an argument names. Grants for reading that lie inside what is now writable add nothing to it
+    /// and are dropped.
+    ///
+    /// # Errors
+    ///
+    /// A place that is the guest's own, or that another host path has.
+    pub fn designate(&mut self, grant: PathGrant) -> Result<(), PolicyError> {
+        let mut widened = self.clone();
+        if grant.access == Access::Write {
+            widened.paths.retain(|inner| inner.access == Access::Write || !lies_in(inner, &grant));
         }
+        widened.allow_path(grant)?;
+        *self = widened;
         Ok(())
     }
 
@@ -226,6 +227,17 @@ impl Policy {
         self.everything.is_some()
     }
 
+    /// Returns how far naming a path in an argument grants it.
+    #[must_use]
+    pub fn designated(&self) -> Designated {
+        self.designated
+    }
+
+    /// Sets how far naming a path in an argument grants it.
+    pub fn set_designated(&mut self, designated: Designated) {
+        self.designated = designated;
+    }
+
     /// Names a file that gets a line of every run. Restrictions add up, as grants do: each file that is named gets it.
     pub fn add_audit(&mut self, path: PathBuf) {
         if !self.audit.contains(&path) {
@@ -267,14 +279,23 @@ impl Policy {
     /// grant around it decides, as it does for the guest. In the guest's own directories nothing is the host's.
     #[must_use]
     pub fn covers(&self, guest_path: &Path, access: Access) -> bool {
+        match self.decides(guest_path) {
+            Decides::Grant(grant) => grant.access >= access,
+            Decides::Own | Decides::Nothing => false,
+        }
+    }
+
+    /// Returns what decides over the path that a guest knows by this name.
+    #[must_use]
+    pub fn decides(&self, guest_path: &Path) -> Decides<'_> {
         let path = normalize(guest_path);
-        let own = RESERVED.map(|dir| (dir, None));
-        let granted = self.paths.iter().map(|grant| (grant.guest.as_str(), Some(grant.access)));
-        own.into_iter()
-            .chain(granted)
-            .filter(|(dir, _)| path.starts_with(dir))
-            .max_by_key(|(dir, _)| dir.len())
-            .is_some_and(|(_, granted)| granted >= Some(access))
+        let own = RESERVED.iter().filter(|dir| path.starts_with(dir)).map(|dir| (dir.len(), Decides::Own));
+        let around = |grant: &&PathGrant| match grant.shape {
+            Shape::Directory => path.starts_with(&grant.guest),
+            Shape::Name => path == Path::new(&grant.guest),
+        };
+        let granted = self.paths.iter().filter(around).map(|grant| (grant.guest.len(), Decides::Grant(grant)));
+        own.chain(granted).max_by_key(|(length, _)| *length).map_or(Decides::Nothing, |(_, decides)| decides)
     }
 
     /// Lists the grants for a report.
@@ -296,6 +317,51 @@ impl Policy {
         let places = self.paths.iter().map(path).chain(self.env.iter().map(env));
         places.chain(self.net.iter().map(net)).chain(self.listen.iter().map(listen)).collect()
     }
+}
+
+/// What decides over a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decides<'a> {
+    /// The innermost grant around it.
+    Grant(&'a PathGrant),
+    /// It lies in one of the guest's own directories.
+    Own,
+    /// Nothing: it is not there for the guest.
+    Nothing,
+}
+
+/// Returns whether a guest has something of its own in this very place.
+#[must_use]
+pub fn is_own(guest: &str) -> bool {
+    RESERVED.contains(&guest) || guest == OWN_ARGS
+}
+
+/// Whether a grant shows what another one shows at the same place anyway.
+fn lies_in(inner: &PathGrant, outer: &PathGrant) -> bool {
+    let (guest, host) = (Path::new(&inner.guest).strip_prefix(&outer.guest), inner.host.strip_prefix(&outer.host));
+    outer.shape == Shape::Directory && guest.is_ok() && guest == host
+}
+
+/// Refuses a grant for reading inside one for writing.
+fn check_nesting(paths: &[PathGrant]) -> Result<(), PolicyError> {
+    let writable: HashMap<&Path, &PathGrant> = paths
+        .iter()
+        .filter(|grant| grant.access == Access::Write && grant.shape == Shape::Directory)
+        .map(|grant| (Path::new(&grant.guest), grant))
+        .collect();
+    for inner in paths.iter().filter(|grant| grant.access == Access::Read) {
+        let around = Path::new(&inner.guest).ancestors().skip(1);
+        // Another host path in a writable directory is no part of it.
+        if let Some(outer) = around.filter_map(|dir| writable.get(dir)).find(|outer| lies_in(inner, outer)) {
+            return Err(PolicyError::ReadInsideWrite {
+                inner: inner.guest.clone(),
+                inner_source: inner.source.clone(),
+                outer: outer.guest.clone(),
+                outer_source: outer.source.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Resolves `.` and `..` by their letters alone. Good enough to ask which grant a path is meant to lie in;
@@ -333,7 +399,9 @@ mod tests {
     fn the_default_grants_nothing() {
         let policy = Policy::default();
         assert!(policy.grants().is_empty());
+        assert!(policy.paths().is_empty() && policy.env().is_empty());
         assert!(!policy.allows_everything());
+        assert_eq!(policy.designated(), Designated::None);
         assert!(!policy.covers(Path::new("/"), Access::Read));
         assert!(!policy.covers(Path::new("/etc/passwd"), Access::Read));
     }

@@ -54,7 +54,9 @@ fn attempt<'a>(op: &str, arg: impl Fn(usize) -> &'a str, held: &mut Vec<File>) -
             file.seek(SeekFrom::Start(number()))?;
             file.write_all(b"x").map(nothing)
         }
-        "fill" => File::create(path)?.write_all(&vec![7; number() as usize]).map(nothing),
+        "fill" => {
+            File::create(path)?.write_all(&vec![7; usize::try_from(number()).expect("it fits in memory")]).map(nothing)
+        }
         "set_len" => OpenOptions::new().write(true).open(path)?.set_len(number()).map(nothing),
         "set_len_read_only" => File::open(path)?.set_len(number()).map(nothing),
         "list" => list(path),

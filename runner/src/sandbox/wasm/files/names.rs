@@ -117,7 +117,7 @@ impl GuardView<'_> {
         let permit = self.permit()?;
         self.guard.ledger.take_file()?;
         let name = &self.guard.grants.names[index];
-        let place = (&name.parent, name.host.parent().unwrap_or(Path::new("/")));
+        let place = (&name.parent, name.host.parent().unwrap_or_else(|| Path::new("/")));
         let flags = asked.access();
         let made = self.guard.temporaries.make((beside.dir, &beside.name), place, flags);
         let (fd, _) = made.inspect_err(|_| self.guard.ledger.give_file())?;

@@ -16,9 +16,8 @@ const UPPER: u64 = 4_614_256_656_552_045_848;
 const NO_DEVICE: u64 = u64::MAX;
 
 /// Describes a file of the host.
+#[allow(clippy::useless_conversion, reason = "the number of links is a `u32` on some architectures")]
 pub(super) fn of_host(stat: &Stat) -> DescriptorStat {
-    #[expect(clippy::allow_attributes, reason = "whether these casts do nothing depends on the machine")]
-    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "see above")]
     let time = |seconds: i64, nanoseconds: u64| {
         let seconds = u64::try_from(seconds).ok()?;
         Some(Datetime { seconds, nanoseconds: u32::try_from(nanoseconds).unwrap_or(0) })

@@ -1,0 +1,138 @@
+//! `modbox policy check`: what is wrong with policy files, and what is doubtful.
+//!
+//! A mistake is what a run would refuse the file for; a warning is what it would take, and what somebody may not have
+//! meant. Both are looked at from this machine: another one may have other files.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::cli::environment::Environment;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::settings::{self, Resolved, WrongGrant};
+use crate::cli::{Context, output};
+use crate::sandbox::policy::{FileRules, Mistake, ModuleKey, PathGrant, Place, PolicyFile, Rules, merge};
+
+/// Places in which other programs keep what decides over the machine, or everybody's data.
+const BROAD: [&str; 14] =
+    ["/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/opt", "/proc", "/root", "/run", "/sys", "/usr", "/var"];
+
+/// Prints everything there is to say about the files.
+pub(super) fn run(context: &Context, files: &[PathBuf]) -> Result<ExitStatus, Failure> {
+    let mut wrong = false;
+    for path in files {
+        let findings = look_at(&context.environment, path);
+        wrong |= findings.iter().any(|finding| finding.kind == Kind::Error);
+        let shown = path.display();
+        for Finding { place, kind, text } in &findings {
+            let place = place.map(|place| format!(":{}:{}", place.line, place.column)).unwrap_or_default();
+            let word = if *kind == Kind::Error { "error" } else { "warning" };
+            output::print_line(&output::clean(&format!("{shown}{place}: {word}: {text}"))).or_internal()?;
+        }
+        if findings.is_empty() {
+            output::print_line(&output::clean(&format!("{shown}: ok"))).or_internal()?;
+        }
+    }
+    Ok(if wrong { ExitStatus::Usage } else { ExitStatus::Success })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Error,
+    Warning,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    place: Option<Place>,
+    kind: Kind,
+    text: String,
+}
+
+/// What rules grant, and where each of the paths stands.
+struct Placed {
+    rules: Rules,
+    places: Vec<Place>,
+}
+
+fn look_at(environment: &Environment, path: &Path) -> Vec<Finding> {
+    let error = |place, text| Finding { place, kind: Kind::Error, text };
+    let text = match settings::read_policy_file(path) {
+        Ok(Some(text)) => text,
+        Ok(None) => return vec![error(None, "there is no such file".to_owned())],
+        Err(why) => return vec![error(None, format!("{why:#}"))],
+    };
+    let file = match PolicyFile::parse(&text) {
+        Ok(file) => file,
+        Err(mistakes) => {
+            return mistakes.0.into_iter().map(|Mistake { place, message }| error(place, message)).collect();
+        }
+    };
+    let mut findings = Vec::new();
+    if path.metadata().is_ok_and(|metadata| metadata.mode() & 0o002 != 0) {
+        let text = "anybody on this machine can change this file".to_owned();
+        findings.push(Finding { place: None, kind: Kind::Warning, text });
+    }
+    let general = look_at_rules(environment, &file.rules, "the file", &mut findings);
+    contradictions(&[&general], &mut findings);
+    for (key, rules) in &file.modules {
+        let own = look_at_rules(environment, rules, "the rule", &mut findings);
+        contradictions(&[&general, &own], &mut findings);
+        if let ModuleKey::Name(name) = &key.value {
+            let text = format!("this holds for whatever is called `{name}`; a `sha256:` digest is one module");
+            findings.push(Finding { place: Some(key.place), kind: Kind::Warning, text });
+        }
+    }
+    findings.sort();
+    // What is wrong for every module is wrong for each.
+    findings.dedup();
+    findings
+}
+
+fn look_at_rules(environment: &Environment, rules: &FileRules, source: &str, findings: &mut Vec<Finding>) -> Placed {
+    let Resolved { rules, places, wrong } = settings::resolve(environment, rules, source);
+    findings.extend(wrong.into_iter().map(|WrongGrant { place, written, error }| Finding {
+        place: Some(place),
+        kind: Kind::Error,
+        text: format!("wrong grant `{written}`: {error:#}"),
+    }));
+    for (grant, place) in rules.paths.iter().zip(&places) {
+        let doubts = doubts(environment, grant).into_iter();
+        findings.extend(doubts.map(|text| Finding { place: Some(*place), kind: Kind::Warning, text }));
+    }
+    Placed { rules, places }
+}
+
+/// Grants that contradict each other, which a run with them would refuse.
+fn contradictions(sources: &[&Placed], findings: &mut Vec<Finding>) {
+    let rules: Vec<Rules> = sources.iter().map(|source| source.rules.clone()).collect();
+    if let Err(error) = merge(&rules) {
+        let mut placed = sources.iter().flat_map(|source| source.rules.paths.iter().zip(&source.places));
+        // The later of two is the one that came to contradict.
+        let place = placed.rfind(|(grant, _)| grant.guest == error.guest()).map(|(_, place)| *place);
+        findings.push(Finding { place, kind: Kind::Error, text: error.to_string() });
+    }
+}
+
+/// What somebody may not have meant.
+fn doubts(environment: &Environment, grant: &PathGrant) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let shown = grant.host.display();
+    match grant.host.symlink_metadata() {
+        Err(_) => doubts.push(format!("`{shown}` does not exist yet")),
+        Ok(metadata) if !metadata.is_dir() && !metadata.is_file() => {
+            doubts.push(format!("`{shown}` is neither a file nor a directory; no guest can open it"));
+        }
+        Ok(_) => {}
+    }
+    let home = environment.variable("HOME").map(|home| PathBuf::from(home).canonicalize());
+    let is_home = matches!(home, Some(Ok(home)) if home.starts_with(&grant.host) && grant.host.parent().is_some());
+    if BROAD.iter().any(|broad| grant.host == Path::new(broad)) {
+        doubts.push(format!(
+            "`{shown}` is a broad grant to {}: grant what the modules need of it",
+            grant.access.as_str()
+        ));
+    } else if is_home {
+        doubts.push(format!("`{shown}` holds your home and all that lies in it"));
+    }
+    doubts
+}

@@ -1,0 +1,114 @@
+//! `modbox policy show`: every grant and limit that a run would have, with who set it.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use modbox_python_json::{Dict, Value, encode};
+
+use crate::cli::args::ShowArgs;
+use crate::cli::commands::run;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::settings::Settings;
+use crate::cli::{Context, output};
+use crate::run::{digest, locate};
+use crate::sandbox::policy::{Effective, LimitName};
+
+/// Prints the policy in force, for every module or for one.
+pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<ExitStatus, Failure> {
+    let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
+    let (module, effective) = match &args.module {
+        Some(module) => {
+            let path = run::find(context, module, &args.lookup.module_path)?;
+            let file = locate::read(&path).or_unavailable()?;
+            let (name, digest) = (run::module_name(module), digest(&file.bytes));
+            let effective = settings.for_module(&name, &digest).or_usage()?;
+            (Some((name, digest)), effective)
+        }
+        None => (None, settings.for_every_module().or_usage()?),
+    };
+    let shown = Shown { files: &settings.files, module, effective, others: settings.module_keys() };
+    let text = if args.json { encode(&shown.to_value()) } else { output::clean(shown.to_text().trim_end()) };
+    output::print_line(&text).or_internal()?;
+    Ok(ExitStatus::Success)
+}
+
+struct Shown<'a> {
+    files: &'a [(PathBuf, bool)],
+    module: Option<(String, String)>,
+    effective: Effective,
+    /// The modules that files have rules of their own for.
+    others: Vec<String>,
+}
+
+impl Shown<'_> {
+    fn limits(&self) -> impl Iterator<Item = (LimitName, u64, &str)> {
+        let effective = &self.effective;
+        effective.limits_by.iter().map(|(name, by)| (*name, name.of(&effective.limits), by.as_str()))
+    }
+
+    fn to_value(&self) -> Value {
+        let file = |(path, found): &(PathBuf, bool)| -> Value {
+            [("path", Value::from(path.display().to_string())), ("found", (*found).into())].into()
+        };
+        let module = self.module.as_ref().map(|(name, digest)| -> Value {
+            [("name", Value::from(name.as_str())), ("digest", format!("sha256:{digest}").into())].into()
+        });
+        let grant = |grant: &crate::sandbox::policy::Grant| -> Value {
+            [("capability", grant.capability), ("subject", &grant.subject), ("source", &grant.source)].into()
+        };
+        let limits: Dict = self
+            .limits()
+            .map(|(name, value, by)| {
+                let unit = name.unit().as_str();
+                let limit = [("value", Value::from(value)), ("unit", unit.into()), ("source", by.into())].into();
+                (name.key().to_owned(), limit)
+            })
+            .collect();
+        let effective = &self.effective;
+        let designated: Value = [
+            ("value", Value::from(effective.policy.designated().as_str())),
+            ("source", effective.designated_by.as_str().into()),
+        ]
+        .into();
+        [
+            ("files", self.files.iter().map(file).collect::<Vec<_>>().into()),
+            ("module", module.into()),
+            ("designated", designated),
+            ("grants", effective.policy.grants().iter().map(grant).collect::<Vec<_>>().into()),
+            ("limits", Value::Dict(limits)),
+            ("modules", self.others.iter().map(String::as_str).collect::<Vec<_>>().into()),
+        ]
+        .into()
+    }
+
+    fn to_text(&self) -> String {
+        let mut text = String::from("files:\n");
+        for (path, found) in self.files {
+            let _ = writeln!(text, "  {}{}", path.display(), if *found { "" } else { " (not there)" });
+        }
+        if let Some((name, digest)) = &self.module {
+            let _ = writeln!(text, "module: {name}, sha256:{digest}");
+        }
+        let effective = &self.effective;
+        let _ = writeln!(text, "designated: {} ({})", effective.policy.designated(), effective.designated_by);
+        text += "grants:\n";
+        let grants = effective.policy.grants();
+        if grants.is_empty() {
+            text += "  none but what arguments name\n";
+        }
+        for grant in grants {
+            let _ = writeln!(text, "  {} {} ({})", grant.capability, grant.subject, grant.source);
+        }
+        text += "limits:\n";
+        for (name, value, by) in self.limits() {
+            let _ = writeln!(text, "  {}: {} ({by})", name.key(), name.show(value));
+        }
+        if !self.others.is_empty() {
+            text += "modules with rules of their own:\n";
+        }
+        for key in &self.others {
+            let _ = writeln!(text, "  {key}");
+        }
+        text
+    }
+}

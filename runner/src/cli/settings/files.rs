@@ -1,0 +1,135 @@
+//! Policy files: read, parsed, and what they grant looked up.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+
+use crate::cli::environment::Environment;
+use crate::cli::settings::{grants, read_stream};
+use crate::sandbox::policy::{Access, FileRules, Place, PolicyFile, Rules};
+
+/// Larger than any policy that a person writes.
+const MAX_POLICY: u64 = 1 << 20;
+
+/// Reads and parses a policy file; `None` when there is none.
+///
+/// # Errors
+///
+/// A file that cannot be read, or is no policy file.
+pub(super) fn load(path: &Path) -> anyhow::Result<Option<PolicyFile>> {
+    let Some(text) = read(path)? else { return Ok(None) };
+    tracing::debug!(file = %path.display(), "read a policy file");
+    PolicyFile::parse(&text).map(Some).with_context(|| format!("wrong policy file `{}`", path.display()))
+}
+
+/// Reads the text of a policy file; `None` when there is none. Only a regular file is read: an empty answer from anything
+/// else would be a policy without its restrictions.
+///
+/// # Errors
+///
+/// A file that cannot be read, is too long or not UTF-8.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    let failed = || format!("failed to read the policy file `{}`", path.display());
+    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = match File::options().read(true).custom_flags(nonblock).open(path) {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error).with_context(failed),
+    };
+    if !file.metadata().with_context(failed)?.is_file() {
+        bail!("the policy file `{}` is not a regular file", path.display());
+    }
+    match String::from_utf8(read_stream(file, MAX_POLICY).with_context(failed)?) {
+        Ok(text) => Ok(Some(text)),
+        Err(_) => bail!("the policy file `{}` is not UTF-8", path.display()),
+    }
+}
+
+/// Something in a file that cannot be granted.
+pub(crate) struct WrongGrant {
+    /// Where it stands.
+    pub(crate) place: Place,
+    /// What is written there.
+    pub(crate) written: String,
+    /// Why.
+    pub(crate) error: anyhow::Error,
+}
+
+/// What a file grants, looked up.
+pub(crate) struct Resolved {
+    /// What can be granted.
+    pub(crate) rules: Rules,
+    /// Where each of the paths in it stands.
+    pub(crate) places: Vec<Place>,
+    /// What cannot.
+    pub(crate) wrong: Vec<WrongGrant>,
+}
+
+/// Looks up what a file grants.
+pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str) -> Resolved {
+    let mut resolved = Rules {
+        source: source.to_owned(),
+        designated: rules.designated,
+        min_confinement: rules.min_confinement,
+        limits: rules.limits.clone(),
+        audit: rules.audit.iter().map(|audit| audit.value.clone().into()).collect(),
+        ..Rules::default()
+    };
+    let (mut places, mut wrong) = (Vec::new(), Vec::new());
+    for (access, paths) in [(Access::Read, &rules.allow.read), (Access::Write, &rules.allow.write)] {
+        for written in paths {
+            match grants::path(environment, written.value.as_ref(), access, source) {
+                Ok(grant) => {
+                    resolved.paths.push(grant);
+                    places.push(written.place);
+                }
+                Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
+            }
+        }
+    }
+    for written in &rules.allow.env {
+        match grants::env(environment, written.value.as_ref(), source) {
+            Ok(grant) => resolved.env.extend(grant),
+            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
+        }
+    }
+    for written in &rules.allow.net {
+        match grants::net(&written.value, source) {
+            Ok(grant) => resolved.net.push(grant),
+            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
+        }
+    }
+    for written in &rules.allow.listen {
+        match grants::listen(&written.value, source) {
+            Ok(grant) => resolved.listen.push(grant),
+            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
+        }
+    }
+    Resolved { rules: resolved, places, wrong }
+}
+
+/// Looks up what a file grants.
+///
+/// # Errors
+///
+/// The first thing in it that cannot be granted.
+pub(super) fn resolve_all(
+    environment: &Environment,
+    path: &Path,
+    rules: &FileRules,
+    source: &str,
+) -> anyhow::Result<Rules> {
+    let Resolved { rules, wrong, .. } = resolve(environment, rules, source);
+    match wrong.into_iter().min_by_key(|wrong| wrong.place) {
+        None => Ok(rules),
+        Some(wrong) => Err(wrong.error)
+            .with_context(|| format!("wrong grant `{}` at {}", wrong.written, wrong.place))
+            .with_context(|| format!("wrong policy file `{}`", path.display())),
+    }
+}

@@ -1,0 +1,83 @@
+//! One grant at a time, from how it is written to what it means here: paths made absolute and looked at, variables looked
+//! up.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::cli::environment::Environment;
+use crate::sandbox::policy::net::{ListenGrant, NetGrant};
+use crate::sandbox::policy::{Access, EnvGrant, PathGrant, PolicyError, Shape, is_own, normalize};
+
+/// Resolves `PATH` or `PATH::GUEST`.
+pub(super) fn path(environment: &Environment, spec: &OsStr, access: Access, source: &str) -> anyhow::Result<PathGrant> {
+    let bytes = spec.as_bytes();
+    let (host, guest) = match bytes.windows(2).position(|pair| pair == b"::") {
+        Some(at) => (&bytes[..at], Some(&bytes[at + 2..])),
+        None => (bytes, None),
+    };
+    if host.is_empty() {
+        bail!("the path is empty");
+    }
+    if bytes.contains(&0) {
+        bail!("the path has a NUL byte in it");
+    }
+    let host = environment.absolute(Path::new(OsStr::from_bytes(host)));
+    let guest = guest.map_or_else(|| host.as_os_str().as_bytes().to_vec(), <[u8]>::to_vec);
+    let guest = String::from_utf8(guest)
+        .ok()
+        .context("a guest sees paths as UTF-8; map the directory elsewhere with `PATH::GUEST`")?;
+    if !guest.starts_with('/') {
+        bail!("the path behind `::` must be absolute, as the module sees it");
+    }
+    let guest = normalize(Path::new(&guest)).to_string_lossy().into_owned();
+    if is_own(&guest) {
+        return Err(PolicyError::Reserved { guest, host: host.display().to_string() }.into());
+    }
+    let (host, shape) = settle(&host, access)?;
+    Ok(PathGrant { host, shape, guest, access, source: source.to_owned() })
+}
+
+/// Follows the links of a path that is to be granted, once and for all: what they lead to later is not granted. What
+/// is not there yet is a name in its directory, if it is to be made; to read, it must be there.
+fn settle(path: &Path, access: Access) -> anyhow::Result<(PathBuf, Shape)> {
+    match path.canonicalize() {
+        Ok(real) if real.is_dir() => Ok((real, Shape::Directory)),
+        Ok(real) => Ok((real, Shape::Name)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && access == Access::Write => {
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error.into()) };
+            let parent = parent.canonicalize().with_context(|| format!("failed to look at `{}`", parent.display()))?;
+            Ok((parent.join(name), Shape::Name))
+        }
+        Err(error) => Err(error).with_context(|| format!("failed to look at `{}`", path.display())),
+    }
+}
+
+/// Resolves `NAME=VALUE`, or `NAME` with the value that it has here, if any.
+pub(super) fn env(environment: &Environment, spec: &OsStr, source: &str) -> anyhow::Result<Option<EnvGrant>> {
+    let text = spec.to_str().context("a guest sees variables as UTF-8")?;
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => {
+            let value = environment.variable(text);
+            (text, value.map(|value| value.to_str().context("its value is not UTF-8").map(str::to_owned)).transpose()?)
+        }
+    };
+    if name.is_empty() || text.contains('\0') {
+        bail!("not NAME or NAME=VALUE");
+    }
+    Ok(value.map(|value| EnvGrant { name: name.to_owned(), value, source: source.to_owned() }))
+}
+
+/// Reads what may be reached on the network.
+pub(super) fn net(rule: &str, source: &str) -> anyhow::Result<NetGrant> {
+    Ok(NetGrant { rule: rule.parse()?, source: source.to_owned() })
+}
+
+/// Reads where the module may listen.
+pub(super) fn listen(rule: &str, source: &str) -> anyhow::Result<ListenGrant> {
+    Ok(ListenGrant { rule: rule.parse()?, source: source.to_owned() })
+}

@@ -1,0 +1,308 @@
+//! From the command line as typed to what a run needs: policy files read and merged, paths made absolute
+//! and looked at, variables resolved, arguments parsed. Every mistake is an error of usage that names
+//! the switch or the file.
+
+mod files;
+mod grants;
+mod switches;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+pub(crate) use self::files::{Resolved, WrongGrant, read as read_policy_file, resolve};
+use crate::cli::args::{GrantArgs, LimitArgs};
+use crate::cli::environment::Environment;
+use crate::sandbox::policy::{Effective, FileRules, LimitOverrides, ModuleKey, Placed, Rules, merge};
+
+/// Larger than the arguments that any task passes; Ansible itself holds them in memory several times.
+pub(crate) const MAX_ARGS: u64 = 64 << 20;
+
+/// What operators wrote for every module and for single ones, in policy files and on the command line.
+pub(crate) struct Settings {
+    environment: Environment,
+    /// The policy files, in order, and whether each is there.
+    pub(crate) files: Vec<(PathBuf, bool)>,
+    general: Vec<Rules>,
+    modules: Vec<ModuleRules>,
+    switches: Rules,
+}
+
+/// What a file says about one module. Looked up when that module runs: it is nobody else's business whether what it may
+/// reach is there.
+struct ModuleRules {
+    file: PathBuf,
+    key: Placed<ModuleKey>,
+    rules: FileRules,
+}
+
+impl Settings {
+    /// Reads the policy files, and looks up what they and the switches grant to every module.
+    ///
+    /// # Errors
+    ///
+    /// A policy file or grant that is wrong or names what is not there.
+    pub(crate) fn load(environment: &Environment, grants: &GrantArgs, limits: &LimitArgs) -> anyhow::Result<Self> {
+        let mut settings = Self {
+            environment: environment.clone(),
+            files: Vec::new(),
+            general: Vec::new(),
+            modules: Vec::new(),
+            switches: Rules::default(),
+        };
+        for path in &environment.policy_files {
+            settings.add_file(path)?;
+        }
+        for path in &grants.policy {
+            if !settings.add_file(path)? {
+                anyhow::bail!("there is no policy file `{}`", path.display());
+            }
+        }
+        settings.switches = switches::rules(environment, grants, limits)?;
+        // Contradictions are found before any module is.
+        settings.for_every_module()?;
+        Ok(settings)
+    }
+
+    fn add_file(&mut self, path: &Path) -> anyhow::Result<bool> {
+        let file = files::load(path)?;
+        let found = file.is_some();
+        self.files.push((path.to_owned(), found));
+        if let Some(file) = file {
+            self.general.push(files::resolve_all(&self.environment, path, &file.rules, &source(path))?);
+            let of_module = |(key, rules)| ModuleRules { file: path.to_owned(), key, rules };
+            self.modules.extend(file.modules.into_iter().map(of_module));
+        }
+        Ok(found)
+    }
+
+    /// Returns what holds for a module that nothing is known of.
+    ///
+    /// # Errors
+    ///
+    /// Grants that contradict each other.
+    pub(crate) fn for_every_module(&self) -> anyhow::Result<Effective> {
+        self.merged(Vec::new())
+    }
+
+    /// Returns what holds for one module: its name is what it was asked for by, and proves nothing.
+    ///
+    /// # Errors
+    ///
+    /// A rule for it that names what is not there, and grants that contradict each other.
+    pub(crate) fn for_module(&self, name: &str, digest: &str) -> anyhow::Result<Effective> {
+        self.merged(self.of_module(name, digest)?)
+    }
+
+    /// Returns what holds for one job of a batch, with the rules and limits that it brings.
+    ///
+    /// # Errors
+    ///
+    /// As [`Settings::for_module`], for what the job brings, too.
+    pub(crate) fn for_job(
+        &self,
+        name: &str,
+        digest: &str,
+        rules: &FileRules,
+        limits: &LimitOverrides,
+    ) -> anyhow::Result<Effective> {
+        let mut sources = self.of_module(name, digest)?;
+        let files::Resolved { rules, wrong, .. } = files::resolve(&self.environment, rules, "job");
+        if let Some(wrong) = wrong.into_iter().next() {
+            return Err(wrong.error).with_context(|| format!("wrong grant `{}` of a job", wrong.written));
+        }
+        sources.push(rules);
+        let mut effective = self.merged(sources)?;
+        // Closest to the run, these come even after the switches.
+        for (name, value) in limits.iter() {
+            name.set(&mut effective.limits, value);
+        }
+        Ok(effective)
+    }
+
+    /// Returns whether any module has rules of its own.
+    pub(crate) fn has_module_rules(&self) -> bool {
+        !self.modules.is_empty()
+    }
+
+    fn of_module(&self, name: &str, digest: &str) -> anyhow::Result<Vec<Rules>> {
+        let mut own = Vec::new();
+        for rules in self.modules.iter().filter(|rules| rules.key.value.matches(name, digest)) {
+            let source = format!("{}, `{}`", source(&rules.file), rules.key.value);
+            own.push(files::resolve_all(&self.environment, &rules.file, &rules.rules, &source)?);
+        }
+        Ok(own)
+    }
+
+    /// Returns the modules that have rules of their own, in the order of the files.
+    pub(crate) fn module_keys(&self) -> Vec<String> {
+        self.modules.iter().map(|rules| rules.key.value.to_string()).collect()
+    }
+
+    fn merged(&self, own: Vec<Rules>) -> anyhow::Result<Effective> {
+        let mut sources = self.general.clone();
+        sources.extend(own);
+        sources.push(self.switches.clone());
+        merge(&sources).context("the grants contradict each other")
+    }
+}
+
+/// How reports and listings name a policy file.
+pub(crate) fn source(path: &Path) -> String {
+    format!("policy file {}", path.display())
+}
+
+/// Reads a whole file of at most `limit` bytes; only a regular file or a pipe has an end to wait for.
+pub(crate) fn read_bounded(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_stream(File::open(path)?, limit)
+}
+
+/// Reads a stream to its end, if that comes within `limit` bytes.
+pub(crate) fn read_stream(stream: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than the limit of {limit} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// The folders in which module names are looked up, in order.
+pub(crate) fn library(environment: &Environment, module_path: &[PathBuf]) -> Vec<PathBuf> {
+    let mut folders = vec![PathBuf::from("library")];
+    folders.extend_from_slice(module_path);
+    folders.extend_from_slice(&environment.library);
+    folders.iter().map(|folder| environment.absolute(folder)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::run;
+    use crate::sandbox::policy::Designated;
+
+    fn environment(dir: &Path) -> Environment {
+        Environment {
+            cwd: dir.to_owned(),
+            temp_dir: dir.to_owned(),
+            cache_dir: None,
+            policy_files: vec![dir.join("system.yaml"), dir.join("user.yaml")],
+            library: Vec::new(),
+            variables: vec![("STAGE".into(), "test".into())],
+        }
+    }
+
+    fn load(dir: &Path, grants: &GrantArgs, limits: &LimitArgs) -> anyhow::Result<Settings> {
+        Settings::load(&environment(dir), grants, limits)
+    }
+
+    fn subjects(effective: &Effective) -> Vec<String> {
+        effective.policy.grants().into_iter().map(|grant| format!("{} {}", grant.capability, grant.subject)).collect()
+    }
+
+    fn read(specs: &[&str]) -> GrantArgs {
+        GrantArgs { allow_read: specs.iter().map(Into::into).collect(), ..GrantArgs::default() }
+    }
+
+    #[test]
+    fn files_and_switches_add_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let cwd = dir.path().canonicalize().unwrap();
+        fs::create_dir(cwd.join("data")).unwrap();
+        fs::write(cwd.join("system.yaml"), "designated: read\nlimits: {timeout: 2s, files: 5}\n").unwrap();
+        fs::write(
+            cwd.join("user.yaml"),
+            "allow: {read: [data::/data], env: [STAGE, NOT_SET]}\nlimits: {timeout: 3s}\n",
+        )
+        .unwrap();
+        let grants = GrantArgs {
+            allow_write: vec!["data/../data::/out".into()],
+            designated: Some(Designated::Write),
+            ..GrantArgs::default()
+        };
+        let limits = LimitArgs { max_disk: Some(7), ..LimitArgs::default() };
+        let effective = load(&cwd, &grants, &limits).unwrap().for_every_module().unwrap();
+        let data = cwd.join("data").display().to_string();
+        assert_eq!(
+            subjects(&effective),
+            [format!("read {data}::/data"), format!("write {data}::/out"), "env STAGE".to_owned()]
+        );
+        let limits = effective.limits;
+        assert_eq!((limits.timeout.as_secs(), limits.max_files, limits.max_disk), (3, 5, 7));
+        assert_eq!(effective.policy.designated(), Designated::Read, "nobody turns it up again");
+        assert_eq!(effective.designated_by, format!("policy file {}", cwd.join("system.yaml").display()));
+    }
+
+    #[test]
+    fn rules_for_one_module_hold_for_that_module() {
+        let dir = tempfile::tempdir().unwrap();
+        let cwd = dir.path().canonicalize().unwrap();
+        let digest = run::digest(b"the module");
+        let text = format!(
+            "limits: {{files: 1}}\nmodules:\n  \"sha256:{digest}\": {{allow: {{write: [.::/own]}}, limits: {{files: 9}}}}\n  \
+             copy: {{designated: none, allow: {{env: [STAGE]}}}}\n  other: {{allow: {{read: [missing/missing]}}}}\n"
+        );
+        fs::write(cwd.join("user.yaml"), text).unwrap();
+        let settings = load(&cwd, &GrantArgs::default(), &LimitArgs::default()).unwrap();
+        for (name, bytes, files, expect, designated) in [
+            ("x", "another module", 1, vec![], Designated::Write),
+            ("x", "the module", 9, vec![format!("write {}::/own", cwd.display())], Designated::Write),
+            ("copy", "another module", 1, vec!["env STAGE".to_owned()], Designated::None),
+        ] {
+            let effective = settings.for_module(name, &run::digest(bytes.as_bytes())).unwrap();
+            assert_eq!(subjects(&effective), expect, "{name} {bytes}");
+            assert_eq!((effective.limits.max_files, effective.policy.designated()), (files, designated));
+        }
+        let wrong = format!("{:#}", settings.for_module("other", "").unwrap_err());
+        assert!(wrong.contains("wrong grant `missing/missing` at line 5, column 26"), "{wrong}");
+    }
+
+    #[test]
+    fn mistakes_name_the_switch_and_the_remedy() {
+        let dir = tempfile::tempdir().unwrap();
+        for (spec, expect) in [
+            ("nowhere/nowhere", "failed to look at"),
+            ("", "the path is empty"),
+            ("a\0b", "NUL"),
+            (".::data", "must be absolute"),
+            (".::/tmp", "every guest's own"),
+        ] {
+            let text = format!("{:#}", load(dir.path(), &read(&[spec]), &LimitArgs::default()).err().unwrap());
+            assert!(text.contains(expect) && text.contains("--allow-read"), "{spec}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_policy_file_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        for (text, expect) in [
+            (
+                "allow: {raed: []}\n",
+                "unknown key `raed`, expected one of read, write, env, net, listen at line 1, column 9",
+            ),
+            ("allow: {env: [=x]}\n", "wrong grant `=x` at line 1, column 15: not NAME or NAME=VALUE"),
+        ] {
+            fs::write(dir.path().join("system.yaml"), text).unwrap();
+            let error = load(dir.path(), &GrantArgs::default(), &LimitArgs::default()).err().unwrap();
+            let text = format!("{error:#}");
+            assert!(text.contains("system.yaml") && text.contains(expect), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_regular_policy_files_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("system.yaml");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+        let error = load(dir.path(), &GrantArgs::default(), &LimitArgs::default()).err().unwrap();
+        assert!(error.to_string().contains("is not a regular file"), "{error:#}");
+        fs::remove_file(&fifo).unwrap();
+        fs::write(&fifo, vec![b'#'; (1 << 20) + 1]).unwrap();
+        let error = load(dir.path(), &GrantArgs::default(), &LimitArgs::default()).err().unwrap();
+        assert!(format!("{error:#}").contains("longer than the limit"), "{error:#}");
+    }
+}

@@ -1,0 +1,86 @@
+//! What the switches of the command line grant and limit.
+
+use std::ffi::OsStr;
+
+use anyhow::Context;
+
+use crate::cli::args::{GrantArgs, LimitArgs};
+use crate::cli::environment::Environment;
+use crate::cli::settings::grants;
+use crate::sandbox::policy::{Access, EnvGrant, LimitName, LimitOverrides, Rules};
+
+/// Resolves the switches. Those of limits speak for themselves, so the rules have no source of their own.
+///
+/// # Errors
+///
+/// A grant that is wrong or names what is not there.
+pub(super) fn rules(environment: &Environment, args: &GrantArgs, limits: &LimitArgs) -> anyhow::Result<Rules> {
+    let mut rules = Rules { designated: args.designated, limits: overrides(limits), ..Rules::default() };
+    rules.min_confinement = args.min_confinement;
+    rules.audit = args.audit.iter().map(|path| environment.cwd.join(path)).collect();
+    for (switch, access, paths) in
+        [("--allow-read", Access::Read, &args.allow_read), ("--allow-write", Access::Write, &args.allow_write)]
+    {
+        for path in paths {
+            let grant = grants::path(environment, path, access, switch).with_context(|| in_switch(switch, path))?;
+            rules.paths.push(grant);
+        }
+    }
+    for variable in &args.allow_env {
+        let switch = "--allow-env";
+        let grant = grants::env(environment, variable, switch).with_context(|| in_switch(switch, variable))?;
+        rules.env.extend(grant);
+    }
+    for rule in &args.allow_net {
+        let switch = "--allow-net";
+        rules.net.push(grants::net(rule, switch).with_context(|| in_switch(switch, rule.as_ref()))?);
+    }
+    for rule in &args.allow_listen {
+        let switch = "--allow-listen";
+        rules.listen.push(grants::listen(rule, switch).with_context(|| in_switch(switch, rule.as_ref()))?);
+    }
+    if args.allow_all {
+        let source = "--allow-all";
+        rules.everything = Some(source.to_owned());
+        for (name, value) in &environment.variables {
+            if let (Some(name), Some(value)) = (name.to_str(), value.to_str()) {
+                let (name, value, source) = (name.to_owned(), value.to_owned(), source.to_owned());
+                rules.env.push(EnvGrant { name, value, source });
+            }
+        }
+    }
+    Ok(rules)
+}
+
+fn in_switch(switch: &str, value: &OsStr) -> String {
+    format!("wrong grant `{switch} {}`", value.to_string_lossy())
+}
+
+fn overrides(args: &LimitArgs) -> LimitOverrides {
+    let mut overrides = LimitOverrides::default();
+    for (name, time) in [
+        (LimitName::Timeout, args.timeout),
+        (LimitName::CpuTime, args.cpu_time),
+        (LimitName::CompileTime, args.compile_time),
+    ] {
+        if let Some(time) = time {
+            overrides.set_time(name, time);
+        }
+    }
+    for (name, value) in [
+        (LimitName::Memory, args.max_memory),
+        (LimitName::Output, args.max_output),
+        (LimitName::Disk, args.max_disk),
+        (LimitName::Tmp, args.max_tmp),
+        (LimitName::Files, args.max_files),
+        (LimitName::Descriptors, args.max_descriptors),
+        (LimitName::Processes, args.max_processes),
+        (LimitName::Module, args.max_module),
+        (LimitName::CompileMemory, args.compile_memory),
+    ] {
+        if let Some(value) = value {
+            overrides.set(name, value);
+        }
+    }
+    overrides
+}

@@ -1,0 +1,69 @@
+//! Where a named path is on the host, and whether something covers it already.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::contract::quoting;
+use crate::sandbox::policy::{Access, Decides, PathGrant, Policy, RESERVED, Shape, normalize};
+
+/// Returns an absolute path by its plain name, without `.`, `..` and doubled slashes; `None` when that is not UTF-8. Links
+/// stay in it, but where `..` follows one, the kernel's answer counts.
+pub(super) fn clean(path: &Path) -> Option<String> {
+    let climbs = path.components().any(|component| component == Component::ParentDir);
+    let resolved = if climbs { resolve(path).ok().map(|(real, _)| real) } else { None };
+    resolved.unwrap_or_else(|| normalize(path)).into_os_string().into_string().ok()
+}
+
+/// Finds what a path names: with links followed, and what it is. What is not there is a name in its directory.
+///
+/// # Errors
+///
+/// A directory that is not there or cannot be looked into.
+pub(super) fn find(path: &str) -> io::Result<(PathBuf, Shape)> {
+    resolve(Path::new(path))
+}
+
+fn resolve(path: &Path) -> io::Result<(PathBuf, Shape)> {
+    match path.canonicalize() {
+        Ok(real) if real.is_dir() => Ok((real, Shape::Directory)),
+        Ok(real) => Ok((real, Shape::Name)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error) };
+            Ok((parent.canonicalize()?.join(name), Shape::Name))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns whether a grant gives this access to a path, and the path does not leave it by a link.
+pub(super) fn is_covered(policy: &Policy, path: &str, access: Access) -> bool {
+    match policy.decides(Path::new(path)) {
+        Decides::Grant(grant) => grant.access >= access && stays_inside(grant, Path::new(path)),
+        Decides::Own | Decides::Nothing => false,
+    }
+}
+
+fn stays_inside(grant: &PathGrant, path: &Path) -> bool {
+    let rest = path.strip_prefix(&grant.guest).unwrap_or_else(|_| Path::new(""));
+    if rest.as_os_str().is_empty() {
+        return true;
+    }
+    // What is mapped elsewhere means what the operator put there.
+    let mapped = Path::new(&grant.guest).canonicalize().ok().as_ref() != Some(&grant.host);
+    // Nothing is there: so there is no link that leads out.
+    mapped || resolve(&grant.host.join(rest)).map_or(true, |(real, _)| real.starts_with(&grant.host))
+}
+
+/// The switch that grants a path: what is there by itself, else the directory to make it in.
+pub(super) fn switch(path: &str, access: Access) -> String {
+    let path = Path::new(path);
+    let there = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
+    // A name can be granted before it is there, to whoever makes it.
+    let new = access == Access::Write && path.parent() == Some(there);
+    let mut grant = if new { path } else { there }.to_string_lossy().into_owned();
+    if RESERVED.contains(&grant.as_str()) {
+        // The guest has one of its own in this place, so that it can only see the host's elsewhere.
+        grant = format!("{grant}::/host{grant}");
+    }
+    format!("--allow-{} {}", access.as_str(), quoting::quote(&grant))
+}

@@ -1,0 +1,140 @@
+//! What a module asks for, against what is granted.
+//!
+//! A request grants nothing. One that is not granted is a note, since the module may do without; one that the module calls
+//! `required` ends the run before it starts, with the list of what is missing.
+
+use std::path::Path;
+
+use modbox_argument_spec::{Metadata, Request};
+
+use crate::contract::quoting;
+use crate::run::designation::Settled;
+use crate::sandbox::invocation::Denial;
+use crate::sandbox::policy::{Access, Policy};
+
+/// More than a person reads of each sort before a run; a module can ask for thousands.
+const MAX_SHOWN: usize = 16;
+
+/// One request, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compared {
+    /// What the module asks for.
+    pub request: Request,
+    /// Whether it is granted.
+    pub granted: bool,
+    /// The switch that would grant it.
+    pub allow: String,
+}
+
+/// Compares what a module asks for with what a policy grants.
+#[must_use]
+pub fn compare(metadata: &Metadata, policy: &Policy) -> Vec<Compared> {
+    let one = |request: &Request| Compared {
+        request: request.clone(),
+        granted: policy.allows_everything() || is_granted(request, policy),
+        allow: switch(request),
+    };
+    metadata.requests.iter().map(one).collect()
+}
+
+/// Notes what is missing, and denies the run when that is required.
+pub(super) fn check(metadata: &Metadata, settled: &mut Settled) {
+    let (required, optional): (Vec<_>, Vec<_>) = compare(metadata, &settled.policy)
+        .into_iter()
+        .filter(|compared| !compared.granted)
+        .partition(|missing| missing.request.required);
+    let more = optional.len().saturating_sub(MAX_SHOWN);
+    for missing in required.into_iter().take(MAX_SHOWN).chain(optional.into_iter().take(MAX_SHOWN)) {
+        let Request { capability, subject, reason, required } = missing.request;
+        if required {
+            let capability = word(&capability);
+            settled.denials.push(Denial { capability, subject, operation: "request", allow: missing.allow });
+        } else {
+            let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+            settled.notes.push(format!(
+                "the module asks for {capability} `{subject}`{reason}, which is not granted; `{}` grants it",
+                missing.allow
+            ));
+        }
+    }
+    if more > 0 {
+        settled.notes.push(format!("the module asks for {more} more things; `modbox inspect` lists them"));
+    }
+}
+
+fn is_granted(request: &Request, policy: &Policy) -> bool {
+    let path = |access| request.subject.starts_with('/') && policy.covers(Path::new(&request.subject), access);
+    match request.capability.as_str() {
+        "read" => path(Access::Read),
+        "write" => path(Access::Write),
+        "env" => policy.env().iter().any(|grant| grant.name == request.subject),
+        // Granted by the same rule; a wider one that holds it is for a person to see.
+        "net" => policy.net().iter().any(|grant| grant.rule.to_string() == request.subject),
+        "listen" => policy.listen().iter().any(|grant| grant.rule.to_string() == request.subject),
+        _ => false,
+    }
+}
+
+/// The switch for a capability. What has no switch of its own is there for a module that is trusted with everything.
+fn switch(request: &Request) -> String {
+    match request.capability.as_str() {
+        capability @ ("read" | "write" | "env" | "net" | "listen") => {
+            format!("--allow-{capability} {}", quoting::quote(&request.subject))
+        }
+        _ => "--allow-all".to_owned(),
+    }
+}
+
+/// The capabilities that a denial can name.
+fn word(capability: &str) -> &'static str {
+    let known = ["read", "write", "env", "net", "listen", "run"];
+    known.into_iter().find(|word| *word == capability).unwrap_or("unknown")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::policy::{EnvGrant, PathGrant, Shape};
+
+    #[test]
+    fn no_number_of_requests_floods_whoever_reads() {
+        let many = |required: bool| {
+            let one = format!(r#"{{"capability": "env", "subject": "A", "required": {required}}}"#);
+            let json = format!(r#"{{"name": "x", "requests": [{}]}}"#, vec![one; 1000].join(","));
+            let arguments = crate::run::Arguments::Complete(modbox_python_json::Dict::new());
+            let (denials, notes) = (Vec::new(), Vec::new());
+            let mut settled = Settled { policy: Policy::default(), arguments, denials, notes };
+            check(&Metadata::from_json(&json).unwrap(), &mut settled);
+            (settled.denials.len(), settled.notes.len())
+        };
+        assert_eq!((many(true), many(false)), ((MAX_SHOWN, 0), (0, MAX_SHOWN + 1)));
+    }
+
+    #[test]
+    fn requests_are_compared_and_grant_nothing() {
+        let json = r#"{"name": "x", "requests": {"read": ["/usr/share/zoneinfo", "/etc", "relative"],
+            "write": ["/usr/share/zoneinfo"], "env": ["TZ", "LANG"], "net": ["example.org:443"]}}"#;
+        let metadata = Metadata::from_json(json).unwrap();
+        let mut policy = Policy::default();
+        let source = String::new();
+        let (host, guest, shape) = ("/usr/share".into(), "/usr/share".to_owned(), Shape::Directory);
+        policy.allow_path(PathGrant { host, shape, guest, access: Access::Read, source: source.clone() }).unwrap();
+        policy.allow_env(EnvGrant { name: "TZ".to_owned(), value: String::new(), source });
+        let shown = |policy: &Policy| {
+            let line = |compared: Compared| if compared.granted { "granted".to_owned() } else { compared.allow };
+            compare(&metadata, policy).into_iter().map(line).collect::<Vec<_>>()
+        };
+        let expect = [
+            "granted",
+            "--allow-read /etc",
+            "--allow-read relative",
+            "--allow-write /usr/share/zoneinfo",
+            "granted",
+            "--allow-env LANG",
+            "--allow-net example.org:443",
+        ];
+        assert_eq!(shown(&policy), expect);
+        policy.allow_everything("test");
+        assert_eq!(shown(&policy), ["granted"; 7]);
+    }
+}

@@ -1,0 +1,75 @@
+//! Which module a rule is for: its digest, or a name.
+//!
+//! A digest is the module. A name proves nothing: it is the name that the module was asked for by, or that of its file, and
+//! whoever can put a file there can have the name. Rules by name are for files that only trusted people can write.
+
+use std::fmt;
+
+/// The key of a rule for one module.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ModuleKey {
+    /// SHA-256 of the file, 64 lower-case hex digits.
+    Digest(String),
+    /// A name.
+    Name(String),
+}
+
+const DIGEST_PREFIX: &str = "sha256:";
+
+impl ModuleKey {
+    /// Reads a key as written in a file.
+    ///
+    /// # Errors
+    ///
+    /// What is neither, in words that say what is expected.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if let Some(digits) = text.strip_prefix(DIGEST_PREFIX) {
+            let hex = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+            return if hex {
+                Ok(Self::Digest(digits.to_ascii_lowercase()))
+            } else {
+                Err(format!("`{text}` is not `sha256:` and 64 hex digits, as `modbox inspect` shows them"))
+            };
+        }
+        if text.is_empty() || text.contains(['/', '\0']) {
+            return Err(format!(
+                "`{text}` is not the name of a module; a rule is for a name such as `copy`, or for a digest"
+            ));
+        }
+        Ok(Self::Name(text.to_owned()))
+    }
+
+    /// Returns whether the rule is for a module of this name and digest.
+    #[must_use]
+    pub fn matches(&self, name: &str, digest: &str) -> bool {
+        match self {
+            Self::Digest(own) => own == digest,
+            Self::Name(own) => own == name,
+        }
+    }
+}
+
+impl fmt::Display for ModuleKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Digest(digits) => write!(f, "{DIGEST_PREFIX}{digits}"),
+            Self::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_a_digest_or_a_name() {
+        let digest = "AB".repeat(32);
+        let key = ModuleKey::parse(&format!("sha256:{digest}")).unwrap();
+        assert!(key.matches("x", &digest.to_ascii_lowercase()) && !key.matches(&digest, "x"));
+        assert!(ModuleKey::parse("copy").unwrap().matches("copy", "x"));
+        for wrong in ["", "a/b", "sha256:", "sha256:ab", &format!("sha256:{}", "g".repeat(64))] {
+            assert!(ModuleKey::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
