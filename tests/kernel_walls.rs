@@ -272,7 +272,8 @@ fn a_path_that_cannot_be_used_is_named() {
         let rule = PathRule { path: walls.path(name), rights, links: Links::Refuse, absent: Absent::Error };
         let plan = Plan { paths: vec![rule], ..walls.plan.clone() };
         let error = free(|| kernel::confine_thread(&plan)).unwrap_err();
-        let text = std::error::Error::source(&error).map_or(error.to_string(), |source| format!("{error}: {source}"));
+        let text =
+            std::error::Error::source(&error).map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
         assert!(text.contains(expect) && text.contains(&*walls.path(name).to_string_lossy()), "{text}");
     }
 }
