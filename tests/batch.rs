@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, guest, wait_for};
+use crate::support::{Modbox, Ran, TestDir, guest, module, wait_for};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -115,6 +115,24 @@ fn grants_and_limits_of_a_job_are_its_own() {
         assert_eq!(reports[id]["status"], "failed", "{ran}");
         assert_eq!(reports[id]["grants"], json!([]), "{ran}");
     }
+}
+
+#[test]
+fn workers_are_confined_to_what_their_jobs_are_granted() {
+    let dir = TestDir::new();
+    let granted = dir.write("data/granted", "old");
+    let line = |id: &str| json!({"id": id, "module": module("lineinfile"), "args": {"path": granted, "line": id}});
+    // What the arguments name is granted to the worker of these jobs, and hello's knows nothing of it.
+    let ran = batch(&dir, &[line("one"), hello(1), line("two")]).args(["--ordered"]).run().exits_with(0);
+    let reports = reports(&ran);
+    for report in reports.values() {
+        assert_eq!(report["confinement"]["level"], 2, "{ran}");
+    }
+    assert_eq!(reports["\"one\""]["grants"][0]["source"], "argument path", "{ran}");
+    assert_eq!(reports["1"]["grants"], json!([]), "{ran}");
+    let lines = fs::read_to_string(granted).unwrap();
+    assert!(lines.contains("one\n") && lines.contains("two\n"), "{lines}");
+    dir.assert_nothing_left();
 }
 
 #[test]

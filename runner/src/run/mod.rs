@@ -18,7 +18,8 @@ mod requests;
 mod unfinished;
 mod verdict;
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use tracing::{debug, error, info, info_span, warn};
@@ -33,11 +34,13 @@ pub use self::module::{Module, digest, wasm_bytes};
 pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{Compared, compare};
-use crate::contract::ModuleResult;
+use crate::contract::{Dict, ModuleResult};
 use crate::kinds::Kind;
 use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
+use crate::sandbox::kernel::Reached;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext};
+use crate::sandbox::policy::Policy;
 use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::scratch::{ScratchError, ScratchRoot};
 use crate::sandbox::wasm::{self, Compiler, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
@@ -48,6 +51,8 @@ pub struct Runner {
     wasm: OnceLock<WasmSandbox>,
     ticker: Ticker,
     scratch: ScratchRoot,
+    /// What confines this process, once it is confined.
+    confined: OnceLock<Reached>,
 }
 
 impl std::fmt::Debug for Runner {
@@ -61,7 +66,7 @@ impl Runner {
     #[must_use]
     pub fn new(config: RunnerConfig) -> Self {
         let scratch = ScratchRoot::new(&config.temp_dir, config.cleanup.clone());
-        Self { config, wasm: OnceLock::new(), ticker: Ticker::default(), scratch }
+        Self { config, wasm: OnceLock::new(), ticker: Ticker::default(), scratch, confined: OnceLock::new() }
     }
 
     /// Compiles a wasm module, or takes its compiled code from the cache, so that no run has to wait for it. A run does
@@ -189,7 +194,7 @@ impl Runner {
         if request.keep_files {
             run_dir.lay_out(&invocation.files)?;
         }
-        let reached = confine::confine(&self.config, request, run_dir)?;
+        let reached = confine::confine(&self.config, &self.confined, request, run_dir)?;
         report.notes.extend(reached.notes());
         let run = |loaded: &LoadedModule| {
             loaded.run(invocation, program, request.policy, request.limits, run_dir, self.config.watched)
@@ -254,6 +259,24 @@ impl Runner {
     }
 }
 
+/// Returns what a run with these arguments may reach: the policy, and what the arguments name as far as it lets them.
+#[must_use]
+pub fn settled_policy(
+    module: &Module,
+    policy: &Policy,
+    args: &Dict,
+    directory: &Path,
+    environment: &[(OsString, OsString)],
+) -> Policy {
+    match module.metadata() {
+        Some(metadata) if !policy.allows_everything() && !args.is_empty() => {
+            let caller = Caller { directory, environment };
+            designation::settle(metadata, policy, &Arguments::Complete(args.clone()), &caller).policy
+        }
+        _ => policy.clone(),
+    }
+}
+
 /// The host's directory for what a module leaves for the time of the run. A guest with a `/tmp` of its own is not told
 /// of it, and it is made when the guest first uses that.
 fn tmpdir(kind: Kind, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<PathBuf, ScratchError> {
@@ -271,8 +294,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::contract::Dict;
-    use crate::sandbox::policy::Policy;
     use crate::sandbox::wasm::CompileCache;
 
     #[test]
