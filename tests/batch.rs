@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, guest, module, wait_for};
+use crate::support::{Modbox, Ran, TestDir, children, guest, module, wait_for};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -145,20 +145,6 @@ fn native_modules_run_where_they_are_allowed_to() {
     let allowed = batch(&dir, &[job]).arg("--allow-all").run().exits_with(0);
     assert_eq!(reports(&allowed)["1"]["status"], "changed");
     dir.assert_nothing_left();
-}
-
-/// The children of a process.
-fn children(parent: Pid) -> Vec<Pid> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
-        let pid = stat.split(' ').next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
-        let ppid = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)?.parse().ok());
-        if ppid == Some(parent.as_raw_nonzero().get()) {
-            found.extend(pid);
-        }
-    }
-    found
 }
 
 #[track_caller]

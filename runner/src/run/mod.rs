@@ -108,11 +108,25 @@ impl Runner {
         if kind.is_wasm() {
             wasm::check_size(module.bytes(), request.limits)?;
         }
-        let settled = self.settle(kind, module, request);
-        let request = &RunRequest { policy: &settled.policy, arguments: settled.arguments, ..*request };
-        report.grants = request.policy.grants();
-        report.notes.extend(settled.notes);
-        report.denials = settled.denials;
+        match self.settle(kind, module, request) {
+            None => self.start(kind, module, request, report),
+            Some(Settled { policy, arguments, denials, notes }) => {
+                report.grants = policy.grants();
+                report.notes.extend(notes);
+                report.denials = denials;
+                self.start(kind, module, &RunRequest { policy: &policy, arguments, ..*request }, report)
+            }
+        }
+    }
+
+    /// Runs what is not denied.
+    fn start(
+        &self,
+        kind: Kind,
+        module: &Module,
+        request: &RunRequest<'_>,
+        report: &mut Report,
+    ) -> Result<(), RunError> {
         if !report.denials.is_empty() {
             for denial in &report.denials {
                 warn!(capability = denial.capability, subject = denial.subject, "denied: the module does not start");
@@ -139,29 +153,28 @@ impl Runner {
         Ok(())
     }
 
-    /// What the run may reach and what it lacks, by its arguments and by what the module asks for.
-    fn settle(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Settled {
-        let mut settled = Settled {
-            policy: request.policy.clone(),
-            arguments: request.arguments.clone(),
-            denials: Vec::new(),
-            notes: Vec::new(),
-        };
-        if settled.policy.allows_everything() {
-            return settled;
+    /// What the run may reach and what it lacks, by its arguments and by what the module asks for. Nothing when that is
+    /// what the request says.
+    fn settle(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Option<Settled> {
+        if request.policy.allows_everything() {
+            return None;
         }
         if !kind.is_wasm() {
             let subject = module.path().display().to_string();
             let allow = "--allow-all".to_owned();
-            settled.denials.push(Denial { capability: "native", subject, operation: "argument", allow });
-            return settled;
+            return Some(Settled {
+                policy: request.policy.clone(),
+                arguments: request.arguments.clone(),
+                denials: vec![Denial { capability: "native", subject, operation: "argument", allow }],
+                notes: Vec::new(),
+            });
         }
         // Bytes that cannot be read are for the engine to complain about.
-        let Some(metadata) = module.metadata() else { return settled };
+        let metadata = module.metadata()?;
         let caller = Caller { directory: &self.config.directory, environment: &self.config.environment };
-        settled = designation::settle(metadata, request.policy, &request.arguments, &caller);
+        let mut settled = designation::settle(metadata, request.policy, &request.arguments, &caller);
         requests::check(metadata, &mut settled);
-        settled
+        Some(settled)
     }
 
     fn run_native(
