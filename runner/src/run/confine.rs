@@ -68,12 +68,16 @@ fn confine_process(
     request: &RunRequest<'_>,
     run_dir: &RunDir,
 ) -> Result<Reached, RunError> {
-    let own = OwnPaths { run: run_dir.path()?, largest_file: process.largest_file() };
-    let plan = Plan::for_guest(request.policy, request.limits, &own);
+    // Before the directory of the run is made: that has the process wait for signals, on a thread.
     process.stop_threads().map_err(RunError::Threads)?;
-    let reached = kernel::confine_process(&plan);
+    let confine = || -> Result<Reached, RunError> {
+        let own = OwnPaths { run: run_dir.path()?, largest_file: process.largest_file() };
+        let plan = Plan::for_guest(request.policy, request.limits, &own);
+        Ok(kernel::confine_process(&plan)?)
+    };
+    let reached = confine();
     process.start_threads().map_err(RunError::Threads)?;
-    Ok(reached?)
+    reached
 }
 
 fn shortfall(reached: Reached, least: u8, source: Option<&str>) -> Shortfall {
