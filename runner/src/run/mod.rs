@@ -258,7 +258,8 @@ impl Runner {
 /// What the directory of a run is for. Beside a name that is granted for writing there may be temporaries, which are
 /// noted in it.
 fn purpose(kind: Kind, request: &RunRequest<'_>) -> Use {
-    let notes = || request.policy.paths().iter().any(|grant| grant.shape == Shape::Name && grant.access == Access::Write);
+    let notes =
+        || request.policy.paths().iter().any(|grant| grant.shape == Shape::Name && grant.access == Access::Write);
     match kind.is_wasm() {
         _ if request.keep_files => Use::Kept,
         true if !request.policy.allows_everything() && !notes() => Use::Guest,
