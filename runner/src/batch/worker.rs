@@ -16,7 +16,7 @@ use crate::batch::setup::Greeting;
 use crate::run::{Arguments, Module, ModuleFile, ProcessConfinement, RunRequest, Runner, RunnerConfig};
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::native;
-use crate::sandbox::scratch::ScratchRoot;
+use crate::sandbox::scratch::{ScratchRoot, Use};
 use crate::sandbox::wasm::{CompileCache, Instances};
 
 /// The word by which a batch starts a worker.
@@ -42,7 +42,7 @@ pub fn serve(
     let module = Module::new(ModuleFile { path: greeting.path, bytes: bytes.into() }, kind);
     let surroundings = greeting.surroundings;
     // The kernel is told once what this process may do; the directories of its runs lie in one that it may use.
-    let own = ScratchRoot::new(&surroundings.temp_dir, cleanup.clone()).create(false).map_err(io::Error::other)?;
+    let own = ScratchRoot::new(&surroundings.temp_dir, cleanup.clone()).create(Use::Run).map_err(io::Error::other)?;
     let process = WorkerProcess { threads, directory: own.path().to_owned() };
     let runner = Runner::new(RunnerConfig {
         cache: surroundings.cache_dir.map(CompileCache::new),

@@ -86,20 +86,24 @@ fn confine_process(
     run_dir: &RunDir,
 ) -> Result<Reached, RunError> {
     let directory = process.directory();
-    let run = match &directory {
-        Some(directory) => directory.clone(),
-        None => run_dir.path()?,
-    };
-    let own = OwnPaths { run, largest_file: process.largest_file() };
-    let mut plan = Plan::for_guest(request.policy, request.limits, &own);
-    if let Some(limits) = plan.limits.as_mut().filter(|_| directory.is_some()) {
-        // Counted over all runs; each has the engine's own meter.
-        limits.cpu_time = None;
-    }
+    // Before the directory of the run is made: that has the process wait for signals, on a thread.
     process.stop_threads().map_err(RunError::Threads)?;
-    let reached = kernel::confine_process(&plan);
+    let confine = || -> Result<Reached, RunError> {
+        let run = match &directory {
+            Some(directory) => directory.clone(),
+            None => run_dir.path()?,
+        };
+        let own = OwnPaths { run, largest_file: process.largest_file() };
+        let mut plan = Plan::for_guest(request.policy, request.limits, &own);
+        if let Some(limits) = plan.limits.as_mut().filter(|_| directory.is_some()) {
+            // Counted over all runs; each has the engine's own meter.
+            limits.cpu_time = None;
+        }
+        Ok(kernel::confine_process(&plan)?)
+    };
+    let reached = confine();
     process.start_threads().map_err(RunError::Threads)?;
-    Ok(reached?)
+    reached
 }
 
 fn shortfall(reached: Reached, least: u8, source: Option<&str>) -> Shortfall {

@@ -40,9 +40,9 @@ use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmForma
 use crate::sandbox::kernel::Reached;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext};
-use crate::sandbox::policy::Policy;
+use crate::sandbox::policy::{Access, Policy, Shape};
 use crate::sandbox::run_dir::RunDir;
-use crate::sandbox::scratch::{ScratchError, ScratchRoot};
+use crate::sandbox::scratch::{ScratchError, ScratchRoot, Use};
 use crate::sandbox::wasm::{self, Compiler, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
 
 /// Runs modules. Makes the engine when the first wasm module comes.
@@ -135,7 +135,7 @@ impl Runner {
             report.result = ModuleResult::runner_failure(&verdict::denied(&report.denials), None);
             return Ok(());
         }
-        let run_dir = Arc::new(RunDir::new(&self.scratch, request.keep_files));
+        let run_dir = Arc::new(RunDir::new(&self.scratch, purpose(kind, request)));
         let tmpdir = tmpdir(kind, request, &run_dir)?;
         if request.keep_files {
             report.kept_files = Some(run_dir.path()?.display().to_string());
@@ -287,6 +287,18 @@ pub fn settled_policy(
             designation::settle(metadata, policy, &Arguments::Complete(args.clone()), &caller).policy
         }
         _ => policy.clone(),
+    }
+}
+
+/// What the directory of a run is for. Beside a name that is granted for writing there may be temporaries, which are
+/// noted in it.
+fn purpose(kind: Kind, request: &RunRequest<'_>) -> Use {
+    let notes =
+        || request.policy.paths().iter().any(|grant| grant.shape == Shape::Name && grant.access == Access::Write);
+    match kind.is_wasm() {
+        _ if request.keep_files => Use::Kept,
+        true if !request.policy.allows_everything() && !notes() => Use::Guest,
+        _ => Use::Run,
     }
 }
 

@@ -37,6 +37,8 @@ struct Entries {
     undo: BTreeMap<u64, Undo>,
     /// How many things are being undone right now, by whoever owned them.
     undoing: usize,
+    /// Called when there is something to undo for the first time.
+    before_first: Option<Undo>,
 }
 
 impl Shared {
@@ -53,9 +55,20 @@ impl fmt::Debug for Cleanup {
 }
 
 impl Cleanup {
+    /// Has `prepare` called before the first thing is registered: until then, a signal may end the process as it would
+    /// by itself.
+    pub fn before_first(&self, prepare: impl FnOnce() + Send + 'static) {
+        self.shared.lock().before_first = Some(Box::new(prepare));
+    }
+
     /// Registers how to undo something that was just made. The guard undoes it when it is dropped.
     #[must_use = "dropping the guard undoes it at once"]
     pub fn register(&self, undo: impl FnOnce() + Send + 'static) -> UndoGuard {
+        // Taken out under the lock, run outside it: the thread that it starts takes the lock, too.
+        let prepare = self.shared.lock().before_first.take();
+        if let Some(prepare) = prepare {
+            prepare();
+        }
         let mut entries = self.shared.lock();
         let id = entries.next;
         entries.next += 1;
