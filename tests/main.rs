@@ -15,6 +15,8 @@ mod wasm_files;
 mod policy;
 // A guest ends at its limits, also inside host calls.
 mod wasm_limits;
+// What a guest makes the host hold is bounded.
+mod host_memory;
 // The guard around the file system: file grants, hostile surroundings, quotas and denials.
 mod wasm_guard;
 mod wasm_guard_hostile;
@@ -28,6 +30,8 @@ mod wasm_network;
 mod kernel;
 // The kernel's walls by themselves, with no engine before them.
 mod kernel_walls;
+// System calls behind them.
+mod kernel_calls;
 
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;

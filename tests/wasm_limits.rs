@@ -79,6 +79,48 @@ fn a_wait_for_events_that_never_come_ends_at_the_timeout() {
 }
 
 #[test]
+fn single_instructions_that_move_much_do_not_outlast_the_timeout() {
+    let dir = TestDir::new();
+    let loops = [
+        ("copy", "(memory.copy (i32.const 100000000) (i32.const 0) (i32.const 100000000))"),
+        ("fill", "(memory.fill (i32.const 0) (i32.const 7) (i32.const 200000000))"),
+        ("table-copy", "(table.copy $t $t (i32.const 1) (i32.const 0) (i32.const 999999))"),
+        ("table-fill", "(table.fill $t (i32.const 0) (ref.null func) (i32.const 1000000))"),
+        ("table-grow", "(drop (table.grow $t (ref.null func) (i32.const 1)))"),
+    ];
+    for (name, step) in loops {
+        let text = format!(
+            r#"(memory (export "memory") 3100) (table $t 1000000 funcref)
+               (func (export "_start") (loop $again {step} (br $again)))"#
+        );
+        let module = core_module(&dir, &format!("{name}.wasm"), &text);
+        let run = |timeout| Modbox::run_module(&dir, &module).args(["--timeout", timeout]).report().run();
+        run("1ms");
+        let ran = run("400ms").exits_with(5);
+        assert_limit(&ran, "wall", 400_000, "us");
+        ran.within(Duration::from_millis(400) + SLACK);
+    }
+}
+
+#[test]
+fn a_table_that_takes_too_long_to_copy_is_refused() {
+    let dir = TestDir::new();
+    let run = |name: &str, table: &str, body: &str| {
+        let module = core_module(&dir, name, &format!(r#"(table $t {table} funcref) (func (export "_start") {body})"#));
+        Modbox::run_module(&dir, module).report().run().json()
+    };
+    let report = run("start.wasm", "2000000", "");
+    assert_eq!(report["status"], "crashed", "{report}");
+    assert!(report["result"]["msg"].as_str().unwrap().contains("table"), "{report}");
+    // It is told that it cannot have more, and traps if it does not take that for an answer.
+    let grow = |by: u32| {
+        format!("(if (i32.eq (i32.const -1) (table.grow $t (ref.null func) (i32.const {by}))) (then unreachable))")
+    };
+    assert_eq!(run("refused.wasm", "1", &grow(2_000_000))["status"], "crashed");
+    assert_eq!(run("allowed.wasm", "1", &grow(1_000_000))["status"], "failed");
+}
+
+#[test]
 fn a_named_pipe_in_a_grant_does_not_hang_the_run() {
     let dir = TestDir::new();
     let granted = dir.mkdir("granted");

@@ -74,10 +74,19 @@ fn write_string(out: &mut String, units: impl Iterator<Item = u16>) {
             Ok('\u{c}') => out.push_str("\\f"),
             Ok('\u{8}') => out.push_str("\\b"),
             Ok(plain @ ' '..='~') => out.push(plain),
-            _ => write!(out, "\\u{unit:04x}").expect("a String takes every write"),
+            _ => write_escape(out, unit),
         }
     }
     out.push('"');
+}
+
+/// Without the machinery of `write!`: megabytes of what a module printed may have to be written like this.
+fn write_escape(out: &mut String, unit: u16) {
+    out.push_str("\\u");
+    for shift in [12, 8, 4, 0] {
+        let digit = u32::from(unit >> shift & 0xf);
+        out.push(char::from_digit(digit, 16).expect("four bits are one digit"));
+    }
 }
 
 #[cfg(test)]

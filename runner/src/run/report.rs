@@ -165,7 +165,6 @@ pub(super) fn usage_value(usage: &Usage, written: (u64, u64)) -> Value {
         ("disk_bytes", usage.disk_bytes),
         ("files", usage.files),
         ("descriptors", usage.descriptors),
-        ("handles", usage.handles),
     ]
     .into()
 }

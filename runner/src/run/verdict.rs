@@ -112,7 +112,9 @@ pub(super) fn limit_message(hit: LimitHit) -> String {
         LimitKind::Disk => ("wrote more than its limit to files", "--max-disk"),
         LimitKind::Files => ("made more than its limit of files", "--max-files"),
         LimitKind::Descriptors => ("opened more than its limit of files and sockets at a time", "--max-descriptors"),
-        LimitKind::HostMemory => ("made the host hold more than its limit of handles", "--max-memory"),
+        LimitKind::HostMemory => {
+            return format!("the module held more handles than any may: {}", hit.allowed);
+        }
         LimitKind::Compile => ("took more than its limit to compile", "--compile-time"),
     };
     let allowed = match hit.unit {

@@ -224,8 +224,6 @@ pub struct Usage {
     pub files: u64,
     /// The most files, directories and sockets that were open at a time.
     pub descriptors: u64,
-    /// The most handles that the host held at a time.
-    pub handles: u64,
 }
 
 /// Where the time went, in microseconds. Zero for steps that a sandbox does not have.

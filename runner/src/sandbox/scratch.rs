@@ -17,6 +17,9 @@ use rustix::fs::{FlockOperation, Mode, OFlags};
 use crate::sandbox::cleanup::{Cleanup, UndoGuard};
 use crate::sandbox::invocation::InputFile;
 
+/// What the name of a folder for the directories of runs starts with; the user's number follows.
+const ROOT_PREFIX: &str = "modbox-";
+
 /// Ansible names a task's directory like this, and some modules look for the `-tmp-`.
 const PREFIX: &str = "ansible-tmp-";
 
@@ -97,7 +100,7 @@ impl ScratchRoot {
     #[must_use]
     pub fn new(temp_dir: &Path, cleanup: Cleanup) -> Self {
         let uid = rustix::process::geteuid().as_raw();
-        Self { path: temp_dir.join(format!("modbox-{uid}")), cleanup, swept: Arc::new(Once::new()) }
+        Self { path: temp_dir.join(format!("{ROOT_PREFIX}{uid}")), cleanup, swept: Arc::new(Once::new()) }
     }
 
     /// Makes the directory of one run.
@@ -240,9 +243,19 @@ fn is_guests(dir: &Path) -> bool {
     dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with(GUEST_PREFIX))
 }
 
-/// Removes what a killed run has noted in its directory: files of its own in directories that it was granted.
+/// Removes what a killed run has noted in its directory: files of its own in directories that it was granted. The
+/// directory of a process of many runs holds a folder like this user's, with theirs.
 fn remove_noted(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        // Where names are a guest's, nothing is a note.
+        let name = entry.file_name();
+        if is_guests(name.as_ref()) {
+            continue;
+        }
+        if [ROOT_PREFIX, PREFIX].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+            remove_noted(&entry.path());
+            continue;
+        }
         let Ok(target) = fs::read_link(entry.path()) else { continue };
         let reserved = target.file_name().is_some_and(|name| name.to_string_lossy().starts_with(LEFTOVER_PREFIX));
         if reserved && target.is_absolute() {

@@ -280,7 +280,10 @@ mod tests {
     fn a_wrong_policy_file_is_named() {
         let dir = tempfile::tempdir().unwrap();
         for (text, expect) in [
-            ("allow: {raed: []}\n", "unknown key `raed`, expected one of read, write, env, net, listen at line 1, column 9"),
+            (
+                "allow: {raed: []}\n",
+                "unknown key `raed`, expected one of read, write, env, net, listen at line 1, column 9",
+            ),
             ("allow: {env: [=x]}\n", "wrong grant `=x` at line 1, column 15: not NAME or NAME=VALUE"),
         ] {
             fs::write(dir.path().join("system.yaml"), text).unwrap();

@@ -195,6 +195,10 @@ fn exit_of(ended: CallResult, meter: &mut Meter) -> Exit {
             meter.hit = Some(LimitKind::Memory);
             Exit::Killed
         }
+        None if store::is_full(&error) => {
+            meter.hit = Some(LimitKind::HostMemory);
+            Exit::Killed
+        }
         // The innermost cause is the trap, the outermost text the backtrace.
         None => Exit::Trap { reason: error.root_cause().to_string(), backtrace: error.to_string() },
     }

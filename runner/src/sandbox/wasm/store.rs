@@ -4,24 +4,28 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::thread::ClockId;
-use wasmtime::component::ResourceTable;
+use wasmtime::component::{ResourceTable, ResourceTableError};
 use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
 use wasmtime_wasi::sockets::WasiSocketsCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::sandbox::invocation::LimitKind;
-use crate::sandbox::limits::Limits;
+use crate::sandbox::limits::{Limits, MAX_HANDLES};
 use crate::sandbox::wasm::files::{FileGuard, GuardView, Guarded};
 use crate::sandbox::wasm::net::{HttpState, HttpView, NetView, Network};
 
 /// Bytes that one host call may copy out of a guest. Far above what WASI's own calls carry.
 const HOSTCALL_FUEL: usize = 4 << 20;
 
-/// Handles that a guest may hold, and entries in the host's table behind them.
-const MAX_HANDLES: usize = 10_000;
+/// What the engine says when a guest wants one handle too many; it has no type for it.
+const TOO_MANY_HANDLES: &str = "store handle limit exceeded";
 
 /// Core instances, tables and memories of one component. Real ones have fewer than ten of each.
 const MAX_INSTANCES: usize = 64;
+
+/// Elements of one table. Real ones have some ten thousand. One instruction copies a whole table, no clock interrupts
+/// it, and a large one takes longer than a guest may outstay its limits.
+const MAX_TABLE_ELEMENTS: usize = 1 << 20;
 
 /// Bytes that a table element costs the host.
 const TABLE_ELEMENT: usize = 8;
@@ -126,6 +130,9 @@ impl ResourceLimiter for Meter {
     }
 
     fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        if desired > MAX_TABLE_ELEMENTS {
+            return Ok(false);
+        }
         let bytes = |elements: usize| elements.saturating_mul(TABLE_ELEMENT);
         Ok(self.grow(bytes(current), bytes(desired), maximum.map(bytes)))
     }
@@ -152,15 +159,23 @@ pub(super) fn new_store(
     limits: &Limits,
 ) -> Store<State> {
     let mut table = ResourceTable::new();
-    table.set_max_capacity(MAX_HANDLES);
+    let handles = usize::try_from(MAX_HANDLES).unwrap_or(usize::MAX);
+    table.set_max_capacity(handles);
     let http = HttpState::new(Arc::clone(&network));
     let mut store = Store::new(engine, State { wasi, table, files, network, http, meter: Meter::new(limits) });
     store.limiter(|state| &mut state.meter);
     store.set_hostcall_fuel(HOSTCALL_FUEL);
-    store.set_max_component_handles(MAX_HANDLES);
+    store.set_max_component_handles(handles);
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(|mut cx| Ok(cx.data_mut().meter.check_time()));
     store
+}
+
+/// Returns whether a guest trapped because it holds as many handles as it may, in the engine's count or in the host's.
+pub(super) fn is_full(error: &wasmtime::Error) -> bool {
+    let full =
+        |cause: &(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(ResourceTableError::Full));
+    error.chain().any(full) || error.root_cause().to_string().contains(TOO_MANY_HANDLES)
 }
 
 fn thread_cpu_time() -> Duration {
