@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, guest, wait_for};
+use crate::support::{Modbox, Ran, TestDir, children, guest, module, wait_for};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -118,6 +118,24 @@ fn grants_and_limits_of_a_job_are_its_own() {
 }
 
 #[test]
+fn workers_are_confined_to_what_their_jobs_are_granted() {
+    let dir = TestDir::new();
+    let granted = dir.write("data/granted", "old");
+    let line = |id: &str| json!({"id": id, "module": module("lineinfile"), "args": {"path": granted, "line": id}});
+    // What the arguments name is granted to the worker of these jobs, and hello's knows nothing of it.
+    let ran = batch(&dir, &[line("one"), hello(1), line("two")]).args(["--ordered"]).run().exits_with(0);
+    let reports = reports(&ran);
+    for report in reports.values() {
+        assert_eq!(report["confinement"]["level"], 2, "{ran}");
+    }
+    assert_eq!(reports["\"one\""]["grants"][0]["source"], "argument path", "{ran}");
+    assert_eq!(reports["1"]["grants"], json!([]), "{ran}");
+    let lines = fs::read_to_string(granted).unwrap();
+    assert!(lines.contains("one\n") && lines.contains("two\n"), "{lines}");
+    dir.assert_nothing_left();
+}
+
+#[test]
 fn native_modules_run_where_they_are_allowed_to() {
     let dir = TestDir::new();
     let module = dir.write_executable("native", "#!/bin/sh\n# WANT_JSON\necho '{\"changed\": true}'\n");
@@ -127,20 +145,6 @@ fn native_modules_run_where_they_are_allowed_to() {
     let allowed = batch(&dir, &[job]).arg("--allow-all").run().exits_with(0);
     assert_eq!(reports(&allowed)["1"]["status"], "changed");
     dir.assert_nothing_left();
-}
-
-/// The children of a process.
-fn children(parent: Pid) -> Vec<Pid> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
-        let pid = stat.split(' ').next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
-        let ppid = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)?.parse().ok());
-        if ppid == Some(parent.as_raw_nonzero().get()) {
-            found.extend(pid);
-        }
-    }
-    found
 }
 
 #[track_caller]

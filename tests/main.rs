@@ -30,6 +30,8 @@ mod wasm_network;
 mod kernel;
 // The kernel's walls by themselves, with no engine before them.
 mod kernel_walls;
+// System calls behind them.
+mod kernel_calls;
 
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;

@@ -2,6 +2,9 @@
 //!
 //! Every round starts each peer once, in turn, so that whatever else the machine does falls on all of them.
 //! Times depend on the machine; the ratios are what to compare. No test looks at them.
+//!
+//! The static build takes part when it is there: `MODBOX_STATIC` names it, or it lies where
+//! `cargo build --profile dist --target x86_64-unknown-linux-musl` puts it.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts processes")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
@@ -10,17 +13,25 @@
 #[expect(dead_code, unused_imports, reason = "the harness of the tests, of which a benchmark needs little")]
 mod support;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{Modbox, TestDir, oracle, repository};
+use modbox::contract::{Dict, InternalArgs};
+use modbox::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
+use modbox::sandbox::limits::Limits;
+use modbox::sandbox::policy::Policy;
+use support::{Modbox, TestDir, guest, oracle, repository};
 
 /// Enough for a stable median of things that take milliseconds.
 const ROUNDS: usize = 100;
 
 /// Every how many rounds the peer that takes hundreds of milliseconds joins in.
 const SLOW_EVERY: usize = 10;
+
+/// Compiling takes a hundred times as long as running.
+const COLD_ROUNDS: usize = 15;
 
 struct Peer {
     name: &'static str,
@@ -46,9 +57,14 @@ impl Peer {
     }
 
     fn median(&mut self) -> f64 {
-        self.times.sort();
-        self.times[self.times.len() / 2].as_secs_f64() * 1e3
+        median(&mut self.times)
     }
+}
+
+/// In milliseconds.
+fn median(times: &mut [Duration]) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_secs_f64() * 1e3
 }
 
 fn main() {
@@ -57,25 +73,46 @@ fn main() {
         return;
     }
     let dir = TestDir::new();
+    let builds = builds();
+    warm(&dir, &builds);
+    cold(&dir, &builds);
+}
+
+/// The builds of modbox to measure.
+fn builds() -> Vec<(&'static str, PathBuf)> {
+    let default = repository().join("target/x86_64-unknown-linux-musl/dist/modbox");
+    let fixed = std::env::var_os("MODBOX_STATIC").map_or(default, PathBuf::from);
+    let mut builds = vec![("modbox", PathBuf::from(env!("CARGO_BIN_EXE_modbox")))];
+    if fixed.is_file() {
+        builds.push(("modbox, static build", fixed));
+    }
+    builds
+}
+
+/// A program with nothing in its environment but what it needs.
+fn command(dir: &TestDir, program: &Path, args: &[&Path]) -> Command {
+    let mut command = Command::new(program);
+    command.args(args).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", dir.path()).env("TMPDIR", dir.path());
+    command
+}
+
+/// Everything cached, confined as by default.
+fn warm(dir: &TestDir, builds: &[(&'static str, PathBuf)]) {
     let args = dir.write("args.json", r#"{"data": "hello"}"#);
-    let static_c = compile_c(&dir);
-    let component = build_ping(&dir);
-    let ansiballz = ansiballz_ping(&dir);
-    let command = |program: &Path, args: &[&Path]| {
-        let mut command = Command::new(program);
-        command.args(args).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", dir.path());
-        command
-    };
+    let component = build_ping(dir);
     let python = oracle::python();
-    let mut modbox = command(Path::new(env!("CARGO_BIN_EXE_modbox")), &[Path::new("run"), &component]);
-    modbox.arg("data=hello").env("TMPDIR", dir.path());
-    let pass = command(&python, &[Path::new("-c"), Path::new("pass")]);
-    let mut peers = [
-        (Peer::new("modbox run ping, warm cache", modbox, 1), "hello"),
-        (Peer::new("static C program", command(&static_c, &[&args]), 1), "hello"),
-        (Peer::new("python3 -c pass", pass, 1), ""),
-        (Peer::new("AnsiballZ ping, run by python", command(&python, &[&ansiballz]), SLOW_EVERY), "pong"),
-    ];
+    let mut peers: Vec<(Peer, &str)> = Vec::new();
+    for (name, program) in builds {
+        let mut modbox = command(dir, program, &[Path::new("run"), &component]);
+        modbox.arg("data=hello");
+        peers.push((Peer::new(name, modbox, 1), "hello"));
+    }
+    let static_c = command(dir, &compile_c(dir), &[&args]);
+    let pass = command(dir, &python, &[Path::new("-c"), Path::new("pass")]);
+    let ansiballz = command(dir, &python, &[&ansiballz_ping(dir)]);
+    peers.push((Peer::new("static C program", static_c, 1), "hello"));
+    peers.push((Peer::new("python3 -c pass", pass, 1), ""));
+    peers.push((Peer::new("AnsiballZ ping, run by python", ansiballz, SLOW_EVERY), "pong"));
     for (peer, expect) in &mut peers {
         // The first run fills caches.
         peer.run(expect);
@@ -86,12 +123,70 @@ fn main() {
             peer.run(expect);
         }
     }
-    let ours = peers[0].0.median();
-    println!("{:<32} {:>10} {:>18}", "one process, one run (median)", "ms", "modbox takes");
-    for (peer, _) in &mut peers {
-        let median = peer.median();
-        println!("{:<32} {median:>10.2} {:>12.2} times", peer.name, ours / median);
+    let medians: Vec<f64> = peers.iter_mut().map(|(peer, _)| peer.median()).collect();
+    let (ours, theirs) = medians.split_at(builds.len());
+    println!("one process, one run of ping, everything cached (median)");
+    println!("{:<32} {:>8}  the time of each build divided by it", "", "ms");
+    for (name, median) in builds.iter().map(|(name, _)| name).zip(ours) {
+        println!("{name:<32} {median:>8.2}");
     }
+    for ((peer, _), median) in peers[builds.len()..].iter().zip(theirs) {
+        let ratios: String = ours.iter().map(|ours| format!("{:>10.3}", ours / median)).collect();
+        println!("{:<32} {median:>8.2}{ratios}", peer.name);
+    }
+}
+
+/// Nothing cached: the whole process, with a compiler in a confined process of its own, against the compiler alone.
+fn cold(dir: &TestDir, builds: &[(&'static str, PathBuf)]) {
+    let component = guest("hello");
+    let bytes = std::fs::read(&component).expect("the guest was built");
+    let mut compiler = Vec::new();
+    let mut ours: Vec<Vec<Duration>> = vec![Vec::new(); builds.len()];
+    for _ in 0..COLD_ROUNDS {
+        for ((_, program), times) in builds.iter().zip(&mut ours) {
+            let mut modbox = command(dir, program, &[Path::new("run"), &component]);
+            modbox.arg("name=world");
+            let cache = dir.join("cold");
+            modbox.env("XDG_CACHE_HOME", &cache);
+            let mut peer = Peer::new("cold", modbox, 1);
+            peer.run("world");
+            times.append(&mut peer.times);
+            std::fs::remove_dir_all(cache).expect("modbox made its cache there");
+        }
+        compiler.push(compile(dir, &bytes));
+    }
+    let alone = median(&mut compiler);
+    println!("\nfirst run of a component of {} kB, nothing cached (median)", bytes.len() / 1000);
+    println!("{:<32} {:>8}  divided by the compiler alone", "", "ms");
+    println!("{:<32} {alone:>8.1}", "the compiler alone");
+    for ((name, _), times) in builds.iter().zip(&mut ours) {
+        let median = median(times);
+        println!("{name:<32} {median:>8.1}{:>10.2}", median / alone);
+    }
+}
+
+/// How long this process takes to compile a component, and nothing else.
+fn compile(dir: &TestDir, bytes: &[u8]) -> Duration {
+    let runner = Runner::new(RunnerConfig::new(dir.path().to_owned()));
+    let module = Module::new(ModuleFile { path: "hello.wasm".into(), bytes: bytes.into() }, None);
+    let report = runner.run(
+        &module,
+        &RunRequest {
+            name: "hello",
+            arguments: Arguments::Task {
+                args: Dict::from_iter([("name".to_owned(), "world".into())]),
+                internal: Box::new(InternalArgs::new("hello")),
+            },
+            policy: &Policy::default(),
+            limits: &Limits::default(),
+            interpreters: &BTreeMap::new(),
+            last_json_line: false,
+            stdin_args: false,
+            keep_files: false,
+        },
+    );
+    assert!(matches!(report.status, Status::Ok | Status::Changed), "{report:?}");
+    Duration::from_micros(report.timing.compile_us)
 }
 
 fn compile_c(dir: &TestDir) -> PathBuf {

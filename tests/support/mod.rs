@@ -1,5 +1,6 @@
 //! What the tests stand on.
 
+mod children;
 mod command;
 mod guests;
 mod install;
@@ -10,6 +11,7 @@ mod test_dir;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use children::children;
 pub(crate) use command::{Modbox, Ran, Running, wait_for};
 pub(crate) use guests::{c_core, component, core_module, guest, module, native_c, small_module};
 pub(crate) use test_dir::TestDir;

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
@@ -11,9 +13,10 @@ use crate::batch::frame;
 use crate::batch::job::Job;
 use crate::batch::report;
 use crate::batch::setup::Greeting;
-use crate::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
+use crate::run::{Arguments, Module, ModuleFile, ProcessConfinement, RunRequest, Runner, RunnerConfig};
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::native;
+use crate::sandbox::scratch::{ScratchRoot, Use};
 use crate::sandbox::wasm::{CompileCache, Instances};
 
 /// The word by which a batch starts a worker.
@@ -24,7 +27,12 @@ pub const WORD: &str = "__batch-worker";
 /// # Errors
 ///
 /// A batch that is gone, or that does not speak as expected.
-pub fn serve(mut input: impl Read, mut output: impl Write, cleanup: Cleanup) -> io::Result<()> {
+pub fn serve(
+    mut input: impl Read,
+    mut output: impl Write,
+    cleanup: Cleanup,
+    threads: Arc<dyn ProcessConfinement>,
+) -> io::Result<()> {
     let Some(greeting) = frame::read(&mut input)? else { return Ok(()) };
     let greeting: Greeting = serde_json::from_slice(&greeting)?;
     die_with(greeting.parent)?;
@@ -33,9 +41,12 @@ pub fn serve(mut input: impl Read, mut output: impl Write, cleanup: Cleanup) -> 
     let kind = greeting.kind.as_deref().and_then(|kind| kind.parse().ok());
     let module = Module::new(ModuleFile { path: greeting.path, bytes: bytes.into() }, kind);
     let surroundings = greeting.surroundings;
+    // The kernel is told once what this process may do; the directories of its runs lie in one that it may use.
+    let own = ScratchRoot::new(&surroundings.temp_dir, cleanup.clone()).create(Use::Run).map_err(io::Error::other)?;
+    let process = WorkerProcess { threads, directory: own.path().to_owned() };
     let runner = Runner::new(RunnerConfig {
         cache: surroundings.cache_dir.map(CompileCache::new),
-        temp_dir: surroundings.temp_dir,
+        temp_dir: own.path().to_owned(),
         directory: surroundings.directory,
         environment: surroundings.environment,
         cleanup,
@@ -44,7 +55,7 @@ pub fn serve(mut input: impl Read, mut output: impl Write, cleanup: Cleanup) -> 
         // The batch watches this process.
         watched: false,
         on_compile: None,
-        confine: None,
+        confine: Some(Arc::new(process)),
     });
     // What is wrong with the module is for the report of each job to say.
     drop(runner.load(&module, &greeting.limits));
@@ -76,6 +87,30 @@ pub fn serve(mut input: impl Read, mut output: impl Write, cleanup: Cleanup) -> 
         frame::write(&mut output, &answer)?;
     }
     Ok(())
+}
+
+/// A process that runs many guests, all with the same grants.
+struct WorkerProcess {
+    threads: Arc<dyn ProcessConfinement>,
+    directory: PathBuf,
+}
+
+impl ProcessConfinement for WorkerProcess {
+    fn stop_threads(&self) -> io::Result<()> {
+        self.threads.stop_threads()
+    }
+
+    fn start_threads(&self) -> io::Result<()> {
+        self.threads.start_threads()
+    }
+
+    fn directory(&self) -> Option<PathBuf> {
+        Some(self.directory.clone())
+    }
+
+    fn largest_file(&self) -> u64 {
+        self.threads.largest_file()
+    }
 }
 
 /// Has the kernel kill this process when the one that started it ends, however it ends.

@@ -67,7 +67,7 @@ pub fn main() -> ExitCode {
 fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
     let signals = signals::watch(cleanup.clone()).or_internal()?;
     if argv.get(1).is_some_and(|word| word == worker::WORD) {
-        commands::batch::worker(cleanup).or_internal()?;
+        commands::batch::worker(cleanup, signals).or_internal()?;
         return Ok(ExitStatus::Success);
     }
     let environment = Environment::of_process().or_internal()?;

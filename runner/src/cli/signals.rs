@@ -5,7 +5,9 @@
 //! A batch asks to be told first: it finishes what runs, and ends by the signal when it is done. A second signal ends
 //! it at once.
 //!
-//! A thread waits for them. It can be paused: handlers stay, and what arrives meanwhile is acted on afterwards.
+//! A thread waits for them, from when there is something to undo: until then a signal ends the process by itself, and
+//! a process that never makes anything needs no thread. It can be paused: handlers stay, and what arrives meanwhile is
+//! acted on afterwards.
 
 use std::io::{self, PipeReader, PipeWriter, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -41,6 +43,10 @@ struct Shared {
 
 #[derive(Debug)]
 enum Waiting {
+    /// There are no handlers yet.
+    Unneeded,
+    /// Nor may there be a thread.
+    UnneededPaused,
     Thread(JoinHandle<Delivery>),
     Paused(Delivery),
     /// The thread could not be started.
@@ -55,30 +61,68 @@ struct Telling {
     stopped_by: Option<i32>,
 }
 
-/// Starts the thread that waits for signals.
+/// Waits for signals as soon as something is registered that must be undone.
 ///
 /// # Errors
 ///
-/// A process that may not install handlers, or not start threads.
+/// A process that may not install handlers.
 pub(crate) fn watch(cleanup: Cleanup) -> io::Result<SignalWatch> {
     // A file that may not grow is an error where it is written, such as in the audit log, and not the end.
     signal_hook::flag::register(SIGXFSZ, Arc::default())?;
-    let (read, write) = UnixStream::pair()?;
-    let delivery = Delivery::with_pipe(read, write, SignalOnly, [SIGINT, SIGTERM, SIGHUP, SIGXCPU])?;
     let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-    let waiting = Mutex::new(Waiting::Paused(delivery));
-    let watch = SignalWatch { shared: Arc::new(Shared { cleanup, wake, waiting, telling: Mutex::default() }) };
-    watch.resume()?;
+    let waiting = Mutex::new(Waiting::Unneeded);
+    let shared = Shared { cleanup: cleanup.clone(), wake, waiting, telling: Mutex::default() };
+    let watch = SignalWatch { shared: Arc::new(shared) };
+    let first = watch.clone();
+    cleanup.before_first(move || {
+        if let Err(error) = first.begin() {
+            // What is made stays behind when a signal comes; the next run sweeps it.
+            tracing::warn!(%error, "signals are not waited for");
+        }
+    });
     Ok(watch)
 }
 
+fn install() -> io::Result<Delivery> {
+    let (read, write) = UnixStream::pair()?;
+    Delivery::with_pipe(read, write, SignalOnly, [SIGINT, SIGTERM, SIGHUP, SIGXCPU])
+}
+
 impl SignalWatch {
+    /// Waits for signals from now on; while it is paused, installs the handlers alone.
+    fn begin(&self) -> io::Result<()> {
+        let mut waiting = self.shared.waiting();
+        match *waiting {
+            Waiting::UnneededPaused => *waiting = Waiting::Paused(install()?),
+            Waiting::Unneeded => {
+                *waiting = Waiting::Paused(install()?);
+                self.start(&mut waiting)?;
+            }
+            Waiting::Thread(_) | Waiting::Paused(_) | Waiting::Lost => {}
+        }
+        Ok(())
+    }
+
+    fn start(&self, waiting: &mut Waiting) -> io::Result<()> {
+        *waiting = match std::mem::replace(waiting, Waiting::Lost) {
+            Waiting::Paused(delivery) => {
+                let shared = Arc::clone(&self.shared);
+                let spawn = thread::Builder::new().name("signals".to_owned()).spawn(move || shared.wait(delivery));
+                Waiting::Thread(spawn?)
+            }
+            Waiting::UnneededPaused => Waiting::Unneeded,
+            other => other,
+        };
+        Ok(())
+    }
+
     /// Returns a pipe that becomes readable when the first signal comes, which does nothing else then.
     ///
     /// # Errors
     ///
-    /// A pipe that cannot be made.
+    /// A pipe that cannot be made, handlers that cannot be installed.
     pub(crate) fn stop_gracefully(&self) -> io::Result<PipeReader> {
+        self.begin()?;
         let (reader, writer) = io::pipe()?;
         self.shared.telling().told = Some(writer);
         Ok(reader)
@@ -97,6 +141,7 @@ impl SignalWatch {
                 let gone = |_| io::Error::other("the thread that waits for signals is gone");
                 Waiting::Paused(thread.join().map_err(gone)?)
             }
+            Waiting::Unneeded => Waiting::UnneededPaused,
             other => other,
         };
         Ok(())
@@ -108,16 +153,7 @@ impl SignalWatch {
     ///
     /// A process that may not start threads.
     pub(crate) fn resume(&self) -> io::Result<()> {
-        let mut waiting = self.shared.waiting();
-        *waiting = match std::mem::replace(&mut *waiting, Waiting::Lost) {
-            Waiting::Paused(delivery) => {
-                let shared = Arc::clone(&self.shared);
-                let spawn = thread::Builder::new().name("signals".to_owned()).spawn(move || shared.wait(delivery));
-                Waiting::Thread(spawn?)
-            }
-            other => other,
-        };
-        Ok(())
+        self.start(&mut self.shared.waiting())
     }
 }
 
@@ -185,6 +221,7 @@ mod tests {
     #[test]
     fn it_can_be_paused_and_resumed_again_and_again() {
         let watch = watch(Cleanup::default()).unwrap();
+        watch.begin().unwrap();
         for _ in 0..50 {
             watch.pause().unwrap();
             watch.pause().unwrap();
@@ -193,5 +230,24 @@ mod tests {
             watch.resume().unwrap();
             assert!(matches!(*watch.shared.waiting(), Waiting::Thread(_)));
         }
+    }
+
+    #[test]
+    fn it_begins_when_something_must_be_undone_and_not_while_it_is_paused() {
+        let cleanup = Cleanup::default();
+        let watch = watch(cleanup.clone()).unwrap();
+        watch.pause().unwrap();
+        watch.resume().unwrap();
+        assert!(matches!(*watch.shared.waiting(), Waiting::Unneeded));
+        watch.pause().unwrap();
+        drop(cleanup.register(|| ()));
+        assert!(matches!(*watch.shared.waiting(), Waiting::Paused(_)), "handlers, and no thread");
+        watch.resume().unwrap();
+        assert!(matches!(*watch.shared.waiting(), Waiting::Thread(_)));
+
+        let cleanup = Cleanup::default();
+        let watch = super::watch(cleanup.clone()).unwrap();
+        drop(cleanup.register(|| ()));
+        assert!(matches!(*watch.shared.waiting(), Waiting::Thread(_)));
     }
 }

@@ -1,6 +1,8 @@
 //! Confines the process before a guest's first instruction, when it is a process that runs one module and ends.
 
 use std::io;
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use crate::run::{RunError, RunRequest, RunnerConfig};
 use crate::sandbox::invocation::Denial;
@@ -24,6 +26,12 @@ pub trait ProcessConfinement: Send + Sync {
     /// A thread that cannot be started.
     fn start_threads(&self) -> io::Result<()>;
 
+    /// Returns the directory that all runs of this process make theirs in; without one, the process is for one run. In a
+    /// process of many runs, all are granted what the first one is.
+    fn directory(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// Returns the size of the largest file that the process will still write to, such as its standard output.
     fn largest_file(&self) -> u64;
 }
@@ -42,13 +50,22 @@ pub struct Shortfall {
 /// # Errors
 ///
 /// A process that cannot be confined, or a kernel that gives less than the policy asks for.
-pub(super) fn confine(config: &RunnerConfig, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<Reached, RunError> {
+pub(super) fn confine(
+    config: &RunnerConfig,
+    confined: &OnceLock<Reached>,
+    request: &RunRequest<'_>,
+    run_dir: &RunDir,
+) -> Result<Reached, RunError> {
     if request.policy.allows_everything() {
         return Ok(Reached::default());
     }
-    let reached = match &config.confine {
-        Some(process) => confine_process(&**process, request, run_dir)?,
-        None => Reached::default(),
+    let reached = match (&config.confine, confined.get()) {
+        (Some(_), Some(reached)) => reached.clone(),
+        (Some(process), None) => {
+            let reached = confine_process(&**process, request, run_dir)?;
+            confined.get_or_init(|| reached).clone()
+        }
+        (None, _) => Reached::default(),
     };
     let asked = request.policy.least_confinement();
     let least = match asked {
@@ -68,12 +85,25 @@ fn confine_process(
     request: &RunRequest<'_>,
     run_dir: &RunDir,
 ) -> Result<Reached, RunError> {
-    let own = OwnPaths { run: run_dir.path()?, largest_file: process.largest_file() };
-    let plan = Plan::for_guest(request.policy, request.limits, &own);
+    let directory = process.directory();
+    // Before the directory of the run is made: that has the process wait for signals, on a thread.
     process.stop_threads().map_err(RunError::Threads)?;
-    let reached = kernel::confine_process(&plan);
+    let confine = || -> Result<Reached, RunError> {
+        let run = match &directory {
+            Some(directory) => directory.clone(),
+            None => run_dir.path()?,
+        };
+        let own = OwnPaths { run, largest_file: process.largest_file() };
+        let mut plan = Plan::for_guest(request.policy, request.limits, &own);
+        if let Some(limits) = plan.limits.as_mut().filter(|_| directory.is_some()) {
+            // Counted over all runs; each has the engine's own meter.
+            limits.cpu_time = None;
+        }
+        Ok(kernel::confine_process(&plan)?)
+    };
+    let reached = confine();
     process.start_threads().map_err(RunError::Threads)?;
-    Ok(reached?)
+    reached
 }
 
 fn shortfall(reached: Reached, least: u8, source: Option<&str>) -> Shortfall {

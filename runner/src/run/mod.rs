@@ -18,7 +18,8 @@ mod requests;
 mod unfinished;
 mod verdict;
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use tracing::{debug, error, info, info_span, warn};
@@ -33,13 +34,15 @@ pub use self::module::{Module, digest, wasm_bytes};
 pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{Compared, compare};
-use crate::contract::ModuleResult;
+use crate::contract::{Dict, ModuleResult};
 use crate::kinds::Kind;
 use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
+use crate::sandbox::kernel::Reached;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{self, NativeContext};
+use crate::sandbox::policy::{Access, Policy, Shape};
 use crate::sandbox::run_dir::RunDir;
-use crate::sandbox::scratch::{ScratchError, ScratchRoot};
+use crate::sandbox::scratch::{ScratchError, ScratchRoot, Use};
 use crate::sandbox::wasm::{self, Compiler, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
 
 /// Runs modules. Makes the engine when the first wasm module comes.
@@ -48,6 +51,8 @@ pub struct Runner {
     wasm: OnceLock<WasmSandbox>,
     ticker: Ticker,
     scratch: ScratchRoot,
+    /// What confines this process, once it is confined.
+    confined: OnceLock<Reached>,
 }
 
 impl std::fmt::Debug for Runner {
@@ -61,7 +66,7 @@ impl Runner {
     #[must_use]
     pub fn new(config: RunnerConfig) -> Self {
         let scratch = ScratchRoot::new(&config.temp_dir, config.cleanup.clone());
-        Self { config, wasm: OnceLock::new(), ticker: Ticker::default(), scratch }
+        Self { config, wasm: OnceLock::new(), ticker: Ticker::default(), scratch, confined: OnceLock::new() }
     }
 
     /// Compiles a wasm module, or takes its compiled code from the cache, so that no run has to wait for it. A run does
@@ -103,11 +108,25 @@ impl Runner {
         if kind.is_wasm() {
             wasm::check_size(module.bytes(), request.limits)?;
         }
-        let settled = self.settle(kind, module, request);
-        let request = &RunRequest { policy: &settled.policy, arguments: settled.arguments, ..*request };
-        report.grants = request.policy.grants();
-        report.notes.extend(settled.notes);
-        report.denials = settled.denials;
+        match self.settle(kind, module, request) {
+            None => self.start(kind, module, request, report),
+            Some(Settled { policy, arguments, denials, notes }) => {
+                report.grants = policy.grants();
+                report.notes.extend(notes);
+                report.denials = denials;
+                self.start(kind, module, &RunRequest { policy: &policy, arguments, ..*request }, report)
+            }
+        }
+    }
+
+    /// Runs what is not denied.
+    fn start(
+        &self,
+        kind: Kind,
+        module: &Module,
+        request: &RunRequest<'_>,
+        report: &mut Report,
+    ) -> Result<(), RunError> {
         if !report.denials.is_empty() {
             for denial in &report.denials {
                 warn!(capability = denial.capability, subject = denial.subject, "denied: the module does not start");
@@ -116,7 +135,7 @@ impl Runner {
             report.result = ModuleResult::runner_failure(&verdict::denied(&report.denials), None);
             return Ok(());
         }
-        let run_dir = Arc::new(RunDir::new(&self.scratch, request.keep_files));
+        let run_dir = Arc::new(RunDir::new(&self.scratch, purpose(kind, request)));
         let tmpdir = tmpdir(kind, request, &run_dir)?;
         if request.keep_files {
             report.kept_files = Some(run_dir.path()?.display().to_string());
@@ -134,29 +153,28 @@ impl Runner {
         Ok(())
     }
 
-    /// What the run may reach and what it lacks, by its arguments and by what the module asks for.
-    fn settle(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Settled {
-        let mut settled = Settled {
-            policy: request.policy.clone(),
-            arguments: request.arguments.clone(),
-            denials: Vec::new(),
-            notes: Vec::new(),
-        };
-        if settled.policy.allows_everything() {
-            return settled;
+    /// What the run may reach and what it lacks, by its arguments and by what the module asks for. Nothing when that is
+    /// what the request says.
+    fn settle(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Option<Settled> {
+        if request.policy.allows_everything() {
+            return None;
         }
         if !kind.is_wasm() {
             let subject = module.path().display().to_string();
             let allow = "--allow-all".to_owned();
-            settled.denials.push(Denial { capability: "native", subject, operation: "argument", allow });
-            return settled;
+            return Some(Settled {
+                policy: request.policy.clone(),
+                arguments: request.arguments.clone(),
+                denials: vec![Denial { capability: "native", subject, operation: "argument", allow }],
+                notes: Vec::new(),
+            });
         }
         // Bytes that cannot be read are for the engine to complain about.
-        let Some(metadata) = module.metadata() else { return settled };
+        let metadata = module.metadata()?;
         let caller = Caller { directory: &self.config.directory, environment: &self.config.environment };
-        settled = designation::settle(metadata, request.policy, &request.arguments, &caller);
+        let mut settled = designation::settle(metadata, request.policy, &request.arguments, &caller);
         requests::check(metadata, &mut settled);
-        settled
+        Some(settled)
     }
 
     fn run_native(
@@ -189,7 +207,7 @@ impl Runner {
         if request.keep_files {
             run_dir.lay_out(&invocation.files)?;
         }
-        let reached = confine::confine(&self.config, request, run_dir)?;
+        let reached = confine::confine(&self.config, &self.confined, request, run_dir)?;
         report.notes.extend(reached.notes());
         let run = |loaded: &LoadedModule| {
             loaded.run(invocation, program, request.policy, request.limits, run_dir, self.config.watched)
@@ -254,6 +272,36 @@ impl Runner {
     }
 }
 
+/// Returns what a run with these arguments may reach: the policy, and what the arguments name as far as it lets them.
+#[must_use]
+pub fn settled_policy(
+    module: &Module,
+    policy: &Policy,
+    args: &Dict,
+    directory: &Path,
+    environment: &[(OsString, OsString)],
+) -> Policy {
+    match module.metadata() {
+        Some(metadata) if !policy.allows_everything() && !args.is_empty() => {
+            let caller = Caller { directory, environment };
+            designation::settle(metadata, policy, &Arguments::Complete(args.clone()), &caller).policy
+        }
+        _ => policy.clone(),
+    }
+}
+
+/// What the directory of a run is for. Beside a name that is granted for writing there may be temporaries, which are
+/// noted in it.
+fn purpose(kind: Kind, request: &RunRequest<'_>) -> Use {
+    let notes =
+        || request.policy.paths().iter().any(|grant| grant.shape == Shape::Name && grant.access == Access::Write);
+    match kind.is_wasm() {
+        _ if request.keep_files => Use::Kept,
+        true if !request.policy.allows_everything() && !notes() => Use::Guest,
+        _ => Use::Run,
+    }
+}
+
 /// The host's directory for what a module leaves for the time of the run. A guest with a `/tmp` of its own is not told
 /// of it, and it is made when the guest first uses that.
 fn tmpdir(kind: Kind, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<PathBuf, ScratchError> {
@@ -271,8 +319,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::contract::Dict;
-    use crate::sandbox::policy::Policy;
     use crate::sandbox::wasm::CompileCache;
 
     #[test]

@@ -8,14 +8,25 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long the end of the process waits for what another thread is undoing.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 type Undo = Box<dyn FnOnce() + Send>;
 
 /// The list of things to undo. Clones share one list.
 #[derive(Clone, Default)]
 pub struct Cleanup {
-    entries: Arc<Mutex<Entries>>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    entries: Mutex<Entries>,
+    /// Told when something has been undone.
+    undone: Condvar,
 }
 
 #[derive(Default)]
@@ -24,20 +35,41 @@ struct Entries {
     ending: bool,
     next: u64,
     undo: BTreeMap<u64, Undo>,
+    /// How many things are being undone right now, by whoever owned them.
+    undoing: usize,
+    /// Called when there is something to undo for the first time.
+    before_first: Option<Undo>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl fmt::Debug for Cleanup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pending = self.entries.lock().unwrap_or_else(PoisonError::into_inner).undo.len();
+        let pending = self.shared.lock().undo.len();
         f.debug_struct("Cleanup").field("pending", &pending).finish()
     }
 }
 
 impl Cleanup {
+    /// Has `prepare` called before the first thing is registered: until then, a signal may end the process as it would
+    /// by itself.
+    pub fn before_first(&self, prepare: impl FnOnce() + Send + 'static) {
+        self.shared.lock().before_first = Some(Box::new(prepare));
+    }
+
     /// Registers how to undo something that was just made. The guard undoes it when it is dropped.
     #[must_use = "dropping the guard undoes it at once"]
     pub fn register(&self, undo: impl FnOnce() + Send + 'static) -> UndoGuard {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        // Taken out under the lock, run outside it: the thread that it starts takes the lock, too.
+        let prepare = self.shared.lock().before_first.take();
+        if let Some(prepare) = prepare {
+            prepare();
+        }
+        let mut entries = self.shared.lock();
         let id = entries.next;
         entries.next += 1;
         let ending = entries.ending;
@@ -53,24 +85,34 @@ impl Cleanup {
     /// Returns whether [`Cleanup::undo_all`] has been called: the process is about to end.
     #[must_use]
     pub fn is_ending(&self) -> bool {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).ending
+        self.shared.lock().ending
     }
 
-    /// Undoes everything that is registered, the newest first, and from now on everything at once.
+    /// Undoes everything that is registered, the newest first, and from now on everything at once. Waits for what
+    /// another thread is undoing: the process is about to end under it.
     pub fn undo_all(&self) {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).ending = true;
+        self.shared.lock().ending = true;
         // Taken out under the lock, run outside it: an undo may take a while or register something.
         while let Some((_, undo)) = self.lock_pop() {
             undo();
         }
+        let busy = |entries: &mut Entries| entries.undoing > 0;
+        let waited = self.shared.undone.wait_timeout_while(self.shared.lock(), PATIENCE, busy);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
     fn lock_pop(&self) -> Option<(u64, Undo)> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).undo.pop_last()
+        self.shared.lock().undo.pop_last()
     }
 
-    fn take(&self, id: u64) -> Option<Undo> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).undo.remove(&id)
+    fn undo(&self, id: u64) {
+        let mut entries = self.shared.lock();
+        let Some(undo) = entries.undo.remove(&id) else { return };
+        entries.undoing += 1;
+        drop(entries);
+        undo();
+        self.shared.lock().undoing -= 1;
+        self.shared.undone.notify_all();
     }
 }
 
@@ -84,15 +126,13 @@ pub struct UndoGuard {
 impl UndoGuard {
     /// Keeps what was made: it is not undone any more.
     pub fn disarm(self) {
-        drop(self.cleanup.take(self.id));
+        drop(self.cleanup.shared.lock().undo.remove(&self.id));
     }
 }
 
 impl Drop for UndoGuard {
     fn drop(&mut self) {
-        if let Some(undo) = self.cleanup.take(self.id) {
-            undo();
-        }
+        self.cleanup.undo(self.id);
     }
 }
 
@@ -101,6 +141,26 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
+
+    #[test]
+    fn the_end_waits_for_what_is_being_undone() {
+        let cleanup = Cleanup::default();
+        let (begun, wait) = (Arc::new(std::sync::Barrier::new(2)), Duration::from_millis(50));
+        let undone = Arc::new(AtomicU32::new(0));
+        let guard = {
+            let (begun, undone) = (begun.clone(), undone.clone());
+            cleanup.register(move || {
+                begun.wait();
+                std::thread::sleep(wait);
+                undone.store(1, Ordering::SeqCst);
+            })
+        };
+        let owner = std::thread::spawn(move || drop(guard));
+        begun.wait();
+        cleanup.undo_all();
+        assert_eq!(undone.load(Ordering::SeqCst), 1);
+        owner.join().unwrap();
+    }
 
     #[test]
     fn each_thing_is_undone_exactly_once() {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::InputFile;
-use crate::sandbox::scratch::{Scratch, ScratchError, ScratchRoot};
+use crate::sandbox::scratch::{Scratch, ScratchError, ScratchRoot, Use};
 
 /// The name of a guest's own directory in it.
 const TMP: &str = "tmp";
@@ -15,7 +15,7 @@ const TMP: &str = "tmp";
 #[derive(Debug)]
 pub struct RunDir {
     root: ScratchRoot,
-    keep: bool,
+    purpose: Use,
     state: Mutex<State>,
 }
 
@@ -33,11 +33,11 @@ enum State {
 struct Closed;
 
 impl RunDir {
-    /// Names the directory of a run. One that is to be kept stays when the run is over.
+    /// Names the directory of a run.
     #[must_use]
-    pub fn new(root: &ScratchRoot, keep: bool) -> Self {
+    pub fn new(root: &ScratchRoot, purpose: Use) -> Self {
         root.sweep_once();
-        Self { root: root.clone(), keep, state: Mutex::new(State::Unmade) }
+        Self { root: root.clone(), purpose, state: Mutex::new(State::Unmade) }
     }
 
     /// Returns where to register what a signal must not leave behind.
@@ -55,13 +55,17 @@ impl RunDir {
         self.with(|scratch| Ok(scratch.path().to_owned()))
     }
 
-    /// Returns the guest's own directory in it, and makes it before, if need be.
+    /// Returns the guest's own directory, and makes it before, if need be.
     ///
     /// # Errors
     ///
     /// See [`RunDir::path`].
     pub fn tmp(&self) -> Result<PathBuf, ScratchError> {
-        self.with(|scratch| scratch.make(TMP))
+        self.with(|scratch| match self.purpose {
+            // A second directory costs a short run as much as its module does.
+            Use::Guest => Ok(scratch.path().to_owned()),
+            Use::Run | Use::Kept => scratch.make(TMP),
+        })
     }
 
     /// Writes the arguments of a guest there, for whoever keeps the directory.
@@ -91,7 +95,7 @@ impl RunDir {
     fn with<T>(&self, action: impl FnOnce(&Scratch) -> Result<T, ScratchError>) -> Result<T, ScratchError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*state, State::Unmade) {
-            *state = State::Made(self.root.create(self.keep)?);
+            *state = State::Made(self.root.create(self.purpose)?);
         }
         match &*state {
             State::Made(scratch) => action(scratch),

@@ -17,10 +17,16 @@ use rustix::fs::{FlockOperation, Mode, OFlags};
 use crate::sandbox::cleanup::{Cleanup, UndoGuard};
 use crate::sandbox::invocation::InputFile;
 
+/// What the name of a folder for the directories of runs starts with; the user's number follows.
+const ROOT_PREFIX: &str = "modbox-";
+
 /// Ansible names a task's directory like this, and some modules look for the `-tmp-`.
 const PREFIX: &str = "ansible-tmp-";
 
 const KEPT_PREFIX: &str = "kept-ansible-tmp-";
+
+/// A directory that is all a guest's own: what lies in it is no note of ours.
+const GUEST_PREFIX: &str = "ansible-tmp-guest-";
 
 /// What a run makes outside its directory, and notes in it by a link, has a name that begins like this. The sweep
 /// removes nothing else there.
@@ -59,6 +65,27 @@ pub struct ScratchRoot {
     swept: Arc<Once>,
 }
 
+/// What the directory of a run is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// For what the run needs, with a directory of the guest's in it.
+    Run,
+    /// The same, and it stays when the run is over.
+    Kept,
+    /// For the guest alone: the whole directory is its `/tmp`.
+    Guest,
+}
+
+impl Use {
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Run => PREFIX,
+            Self::Kept => KEPT_PREFIX,
+            Self::Guest => GUEST_PREFIX,
+        }
+    }
+}
+
 /// The directory of one run. Removed when it is dropped, unless it is kept.
 #[derive(Debug)]
 pub struct Scratch {
@@ -73,27 +100,26 @@ impl ScratchRoot {
     #[must_use]
     pub fn new(temp_dir: &Path, cleanup: Cleanup) -> Self {
         let uid = rustix::process::geteuid().as_raw();
-        Self { path: temp_dir.join(format!("modbox-{uid}")), cleanup, swept: Arc::new(Once::new()) }
+        Self { path: temp_dir.join(format!("{ROOT_PREFIX}{uid}")), cleanup, swept: Arc::new(Once::new()) }
     }
 
-    /// Makes the directory of one run, and removes those that killed runs left.
+    /// Makes the directory of one run.
     ///
     /// # Errors
     ///
     /// A folder that is not private, cannot be made or is full.
-    pub fn create(&self, keep: bool) -> Result<Scratch, ScratchError> {
+    pub fn create(&self, purpose: Use) -> Result<Scratch, ScratchError> {
         let root = self.open_private()?;
-        self.sweep(&root);
         let io = |verb, path: &Path| {
             let path = path.to_owned();
             move |source: io::Error| ScratchError::Io { verb, path, source }
         };
         // The shared lock keeps a sweep from taking the directory before its own lock is held.
         rustix::fs::flock(&root, FlockOperation::LockShared).map_err(|e| io("lock", &self.path)(e.into()))?;
-        let path = self.path.join(unique_name(if keep { KEPT_PREFIX } else { PREFIX }));
+        let path = self.path.join(unique_name(purpose.prefix()));
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(io("create", &path))?;
         let removed = path.clone();
-        let undo = (!keep).then(|| self.cleanup.register(move || remove(&removed)));
+        let undo = (purpose != Use::Kept).then(|| self.cleanup.register(move || remove(&removed)));
         let lock = open_dir(&path).map_err(|e| io("open", &path)(e.into()))?;
         let held = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
         held.map_err(|e| io("lock", &path)(e.into()))?;
@@ -118,12 +144,18 @@ impl ScratchRoot {
 
     fn open_private(&self) -> Result<OwnedFd, ScratchError> {
         let io = |verb| move |source| ScratchError::Io { verb, path: self.path.clone(), source };
-        match fs::DirBuilder::new().mode(0o700).create(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io("create")(error)),
-            _ => {}
-        }
         // Opened without following a link: in a shared folder anyone could have put one here.
-        let root = match open_dir(&self.path) {
+        let opened = match open_dir(&self.path) {
+            Err(rustix::io::Errno::NOENT) => {
+                match fs::DirBuilder::new().mode(0o700).create(&self.path) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io("create")(error)),
+                    _ => {}
+                }
+                open_dir(&self.path)
+            }
+            opened => opened,
+        };
+        let root = match opened {
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
                 return Err(ScratchError::NotPrivate(self.path.clone()));
             }
@@ -156,7 +188,9 @@ impl ScratchRoot {
         let _ = rustix::fs::flock(root, FlockOperation::Unlock);
         for (path, _lock) in stale {
             tracing::debug!(directory = %path.display(), "swept what a killed run left");
-            remove_noted(&path);
+            if !is_guests(&path) {
+                remove_noted(&path);
+            }
             remove(&path);
         }
     }
@@ -205,9 +239,23 @@ impl Scratch {
     }
 }
 
-/// Removes what a killed run has noted in its directory: files of its own in directories that it was granted.
+fn is_guests(dir: &Path) -> bool {
+    dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with(GUEST_PREFIX))
+}
+
+/// Removes what a killed run has noted in its directory: files of its own in directories that it was granted. The
+/// directory of a process of many runs holds a folder like this user's, with theirs.
 fn remove_noted(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        // Where names are a guest's, nothing is a note.
+        let name = entry.file_name();
+        if is_guests(name.as_ref()) {
+            continue;
+        }
+        if [ROOT_PREFIX, PREFIX].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+            remove_noted(&entry.path());
+            continue;
+        }
         let Ok(target) = fs::read_link(entry.path()) else { continue };
         let reserved = target.file_name().is_some_and(|name| name.to_string_lossy().starts_with(LEFTOVER_PREFIX));
         if reserved && target.is_absolute() {
@@ -276,7 +324,7 @@ mod tests {
     #[test]
     fn a_run_leaves_nothing() {
         let (_dir, root) = root();
-        let scratch = root.create(false).unwrap();
+        let scratch = root.create(Use::Run).unwrap();
         let file = InputFile { name: "args.json".to_owned(), contents: b"{}".as_slice().into(), mode: 0o600 };
         scratch.lay_out(&[file]).unwrap();
         let tmp = scratch.make("tmp").unwrap();
@@ -290,33 +338,37 @@ mod tests {
     #[test]
     fn the_next_run_sweeps_what_a_killed_one_left_but_not_what_is_held_or_kept() {
         let (_dir, root) = root();
-        let held = root.create(false).unwrap();
-        let kept = root.create(true).unwrap().path().to_owned();
+        let held = root.create(Use::Run).unwrap();
+        let kept = root.create(Use::Kept).unwrap().path().to_owned();
         let left = root.path.join(format!("{PREFIX}1.2-3-left"));
         fs::create_dir(&left).unwrap();
-        let next = root.create(false).unwrap();
+        root.sweep_once();
+        let next = root.create(Use::Run).unwrap();
         assert!(!left.exists() && held.path().exists() && kept.exists() && next.path().exists());
     }
 
     #[test]
     fn the_sweep_removes_what_a_killed_run_noted_and_nothing_else() {
         let (dir, root) = root();
-        drop(root.create(false).unwrap());
+        drop(root.create(Use::Run).unwrap());
         let left = root.path.join(format!("{PREFIX}1.2-3-left"));
-        fs::create_dir(&left).unwrap();
-        let (mine, other) = (dir.path().join(format!("{LEFTOVER_PREFIX}1")), dir.path().join("other"));
-        for (file, note) in [(&mine, "mine"), (&other, "other")] {
+        let guests = root.path.join(format!("{GUEST_PREFIX}1.2-3-left"));
+        let leftover = |n: u32| dir.path().join(format!("{LEFTOVER_PREFIX}{n}"));
+        let (mine, other, told) = (leftover(1), dir.path().join("other"), leftover(2));
+        for (file, note) in [(&mine, left.join("mine")), (&other, left.join("other")), (&told, guests.join("told"))] {
+            fs::create_dir_all(note.parent().unwrap()).unwrap();
             fs::write(file, "").unwrap();
-            std::os::unix::fs::symlink(file, left.join(note)).unwrap();
+            std::os::unix::fs::symlink(file, note).unwrap();
         }
         root.sweep_once();
-        assert!(!left.exists() && !mine.exists() && other.exists());
+        assert!(!left.exists() && !guests.exists() && !mine.exists() && other.exists());
+        assert!(told.exists(), "what a guest wrote is no note");
     }
 
     #[test]
     fn a_signal_removes_it() {
         let (_dir, root) = root();
-        let scratch = root.create(false).unwrap();
+        let scratch = root.create(Use::Run).unwrap();
         root.cleanup.undo_all();
         assert!(!scratch.path().exists());
     }
@@ -326,9 +378,9 @@ mod tests {
         let (dir, root) = root();
         fs::create_dir(&root.path).unwrap();
         fs::set_permissions(&root.path, fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(matches!(root.create(false), Err(ScratchError::NotPrivate(_))));
+        assert!(matches!(root.create(Use::Run), Err(ScratchError::NotPrivate(_))));
         fs::remove_dir(&root.path).unwrap();
         std::os::unix::fs::symlink(dir.path(), &root.path).unwrap();
-        assert!(matches!(root.create(false), Err(ScratchError::NotPrivate(_))));
+        assert!(matches!(root.create(Use::Run), Err(ScratchError::NotPrivate(_))));
     }
 }

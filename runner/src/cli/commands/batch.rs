@@ -16,10 +16,13 @@ use crate::batch::{Batch, BatchConfig, Host, Job, Progress, Setup, Summary, Surr
 use crate::cli::args::BatchArgs;
 use crate::cli::audit::Audit;
 use crate::cli::commands::{cache, run};
+use crate::cli::confine::ThisProcess;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::settings::Settings;
+use crate::cli::signals::SignalWatch;
 use crate::cli::{Context, output, signals};
-use crate::run::{Module, locate};
+use crate::run::{Module, locate, settled_policy};
+use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native;
 use crate::sandbox::policy::{Effective, FileRules, LimitOverrides, Policy};
@@ -173,6 +176,9 @@ impl JobHost<'_> {
         let granted = if own { Some(self.grants(job, &module)?) } else { None };
         let (policy, limits) =
             granted.as_ref().map_or((&self.policy, &self.limits), |(policy, limits)| (policy, limits));
+        // A worker is confined to its grants for good, so what the arguments name has to be among them.
+        let environment = &self.context.environment;
+        let policy = &settled_policy(&module, policy, &job.args, &environment.cwd, &environment.variables);
         let same = |setup: &&Arc<Setup>| {
             Arc::ptr_eq(&setup.module, &module) && setup.limits == *limits && setup.policy == *policy
         };
@@ -225,7 +231,8 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 /// Is a worker of a batch, on standard input and output.
-pub(crate) fn worker(context: &crate::sandbox::cleanup::Cleanup) -> anyhow::Result<()> {
-    let serve = crate::batch::worker::serve(io::stdin().lock(), io::stdout().lock(), context.clone());
+pub(crate) fn worker(cleanup: &Cleanup, signals: SignalWatch) -> anyhow::Result<()> {
+    let threads = Arc::new(ThisProcess::new(signals, None));
+    let serve = crate::batch::worker::serve(io::stdin().lock(), io::stdout().lock(), cleanup.clone(), threads);
     serve.context("failed to serve the batch")
 }

@@ -332,7 +332,6 @@ const COMMON: &[Refusal] = &[
             SYS_capset,
         ],
     ),
-    guest("would raise a limit again, as root may", Refused::Always, calls![SYS_setrlimit]),
     guest("would raise a limit again, as root may", Refused::Given { argument: 2 }, calls![SYS_prlimit64]),
     guest(
         "takes processor time from others",
@@ -361,14 +360,18 @@ const OLD: &[Refusal] = &[
     native("a file that runs as its owner", Refused::SetId { mode: 1, flags: None }, calls![SYS_chmod, SYS_mknod]),
     both("a file that runs as its owner", Refused::SetId { mode: 1, flags: None }, calls![SYS_mkdir, SYS_creat]),
     both("a file that runs as its owner", Refused::SetId { mode: 2, flags: Some(1) }, calls![SYS_open]),
+    guest("would raise a limit again, as root may", Refused::Always, calls![SYS_setrlimit]),
     both("works the ports and tables of the processor", Refused::Always, calls![SYS_iopl, SYS_ioperm, SYS_modify_ldt]),
     both("loads code into the kernel", Refused::Always, calls![SYS_kexec_file_load]),
     both("old, and of no use", Refused::Always, calls![SYS_uselib, SYS__sysctl, SYS_sysfs, SYS_ustat]),
 ];
 
-/// The calls that only this architecture has.
+/// The calls whose numbers are this architecture's own.
 #[cfg(not(target_arch = "x86_64"))]
-const OLD: &[Refusal] = &[both("loads code into the kernel", Refused::Always, &[new("kexec_file_load", 294)])];
+const OLD: &[Refusal] = &[
+    both("loads code into the kernel", Refused::Always, &[new("kexec_file_load", 294)]),
+    guest("would raise a limit again, as root may", Refused::Always, &[new("setrlimit", 164)]),
+];
 
 #[cfg(test)]
 mod tests {

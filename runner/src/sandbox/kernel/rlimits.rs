@@ -35,8 +35,8 @@ const CPU_GRACE: u64 = 2;
 pub struct ProcessLimits {
     /// Bytes of private, writable memory.
     pub memory: u64,
-    /// Processor time of the whole process.
-    pub cpu_time: Duration,
+    /// Processor time of the whole process; without one, as much as it likes, since it runs many guests.
+    pub cpu_time: Option<Duration>,
     /// Descriptors open at a time.
     pub descriptors: u64,
     /// Bytes of any one file; without one, files may grow as they like.
@@ -52,7 +52,7 @@ impl ProcessLimits {
         let result = limits.max_output.saturating_mul(RESULT_MEMORY);
         Self {
             memory: limits.max_memory.saturating_add(ENGINE_MEMORY).saturating_add(result),
-            cpu_time: limits.cpu_time.saturating_add(CPU_SLACK),
+            cpu_time: Some(limits.cpu_time.saturating_add(CPU_SLACK)),
             descriptors: limits.max_descriptors.saturating_add(ENGINE_DESCRIPTORS).saturating_add(2 * grants),
             file_size: largest_granted(policy).map(|size| limits.max_disk.saturating_add(size.max(largest_file))),
         }
@@ -64,8 +64,10 @@ impl ProcessLimits {
         if let Some(size) = self.file_size {
             lower(Resource::Fsize, size, 0)?;
         }
-        let cpu = process_cpu_time().saturating_add(self.cpu_time).as_secs().saturating_add(1);
-        lower(Resource::Cpu, cpu, CPU_GRACE)?;
+        if let Some(cpu_time) = self.cpu_time {
+            let cpu = process_cpu_time().saturating_add(cpu_time).as_secs().saturating_add(1);
+            lower(Resource::Cpu, cpu, CPU_GRACE)?;
+        }
         lower(Resource::Data, private_memory()?.saturating_add(self.memory), 0)?;
         lower(Resource::Nofile, open_descriptors()?.saturating_add(self.descriptors), 0)?;
         lower(Resource::Core, 0, 0)

@@ -229,7 +229,6 @@ fn conditions(refused: Refused, profile: Profile, net: &NetPlan, pid: u32) -> Op
 }
 
 #[cfg(test)]
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod tests {
     use super::*;
     use crate::sandbox::kernel::plan::Ports;

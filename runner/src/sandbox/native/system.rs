@@ -65,16 +65,17 @@ pub(super) fn close_on_exec_from(first: libc::c_uint) -> io::Result<()> {
 /// What the kernel says: not permitted, unless root asks.
 #[expect(unsafe_code, reason = "rustix does not wrap sched_setscheduler")]
 pub(super) fn run_before_others() -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 1 };
-    // SAFETY: sched_setscheduler reads one `sched_param` through its third argument, which points to a
-    // live local of that type; zero means the calling thread. The raw system call is used because
+    // The kernel's `sched_param` is this number alone; musl's is longer.
+    let priority: libc::c_int = 1;
+    // SAFETY: sched_setscheduler reads one `int` through its third argument, which points to a live
+    // local of that type; zero means the calling thread. The raw system call is used because
     // musl's function of that name only says that there is none.
     let status = unsafe {
         libc::syscall(
             libc::SYS_sched_setscheduler,
             0,
             libc::SCHED_RR | libc::SCHED_RESET_ON_FORK,
-            std::ptr::from_ref(&parameters),
+            std::ptr::from_ref(&priority),
         )
     };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

@@ -31,7 +31,7 @@ pub enum Instances {
 
 /// Instances that a pool has room for at a time. More run on demand. Each place costs address space alone, until it
 /// is used.
-const POOL_PLACES: u32 = 32;
+const POOL_PLACES: u32 = 8;
 
 /// Memories, tables and core instances of one component: a guest has one or two of its own, and the adapter's.
 const POOL_PER_COMPONENT: u32 = 4;

@@ -8,7 +8,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ use crate::sandbox::limits::Limits;
 use crate::sandbox::wasm::files::{FileGuard, Ledger};
 use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::store::{self, Meter, State};
-use crate::sandbox::wasm::ticker::Ticking;
+use crate::sandbox::wasm::ticker::{TICK, Ticking};
 use crate::sandbox::wasm::{WasmError, micros};
 
 /// How long a guest's thread may take to notice its limit by itself: a few ticks of the epoch.
@@ -38,8 +38,8 @@ pub(super) struct Guest {
     pub(super) limits: Limits,
     /// What it may reach.
     pub(super) network: Arc<Network>,
-    /// Keeps the epochs going while the guest runs.
-    pub(super) ticking: Ticking,
+    /// Keeps the epochs going while the guest runs; unless it is watched.
+    pub(super) ticking: Option<Ticking>,
 }
 
 /// How a guest ended.
@@ -63,7 +63,7 @@ pub(super) fn run(guest: Guest, watched: bool) -> Result<Ended, WasmError> {
     if !watched && tokio::runtime::Handle::try_current().is_err() {
         return run_here(guest);
     }
-    let timeout = guest.limits.timeout;
+    let (engine, timeout) = (guest.engine.clone(), guest.limits.timeout);
     let (sender, receiver) = mpsc::sync_channel(1);
     let started = Instant::now();
     let spawned = thread::Builder::new().name("guest".to_owned()).spawn(move || {
@@ -71,7 +71,7 @@ pub(super) fn run(guest: Guest, watched: bool) -> Result<Ended, WasmError> {
         let _ = sender.send(run_here(guest));
     });
     spawned.map_err(WasmError::Runtime)?;
-    match receiver.recv_timeout(timeout.saturating_add(GRACE)) {
+    match wait(&engine, &receiver, started, timeout.saturating_add(GRACE)) {
         Ok(ended) => ended,
         Err(RecvTimeoutError::Timeout) => {
             warn!("the guest is blocked in a host call; its thread is left behind");
@@ -79,6 +79,27 @@ pub(super) fn run(guest: Guest, watched: bool) -> Result<Ended, WasmError> {
             Ok(Ended { exit: Exit::Killed, hit: Some(LimitKind::Wall), quota: None, usage, instantiate_us: 0 })
         }
         Err(RecvTimeoutError::Disconnected) => Err(WasmError::Vanished),
+    }
+}
+
+/// Waits for a guest's thread and ticks meanwhile: a thread only for that would cost a short run more than it takes.
+fn wait<T>(
+    engine: &Engine,
+    receiver: &Receiver<T>,
+    started: Instant,
+    patience: Duration,
+) -> Result<T, RecvTimeoutError> {
+    loop {
+        let left = patience.saturating_sub(started.elapsed());
+        match receiver.recv_timeout(left.min(TICK)) {
+            Err(RecvTimeoutError::Timeout) if left > TICK => engine.increment_epoch(),
+            Err(error) => {
+                // A guest that is left behind is looked at when it comes back.
+                engine.increment_epoch();
+                return Err(error);
+            }
+            ended => return ended,
+        }
     }
 }
 

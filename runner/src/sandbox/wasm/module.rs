@@ -86,7 +86,7 @@ impl LoadedModule {
             files,
             limits: *limits,
             network: Arc::clone(&network),
-            ticking: self.ticker.start().map_err(WasmError::Runtime)?,
+            ticking: (!watched).then(|| self.ticker.start()).transpose().map_err(WasmError::Runtime)?,
         };
         let ended = guest::run(guest, watched);
         // Also when the guest's thread does not come back.

@@ -1,7 +1,8 @@
 //! Increments the epochs by which the engine looks at running guests.
 //!
 //! One thread ticks for all engines of a process, while guests run and for a little while after: waking it for every
-//! run of a millisecond would cost more than the ticks do.
+//! run of a millisecond would cost more than the ticks do. For a guest on a thread of its own, whoever waits for that
+//! thread ticks.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -11,7 +12,7 @@ use wasmtime::{Engine, EngineWeak};
 
 /// How often a running guest is looked at. A limit is noticed this much late, at the most; ten
 /// milliseconds of ticking cost nothing that can be measured.
-const TICK: Duration = Duration::from_millis(10);
+pub(super) const TICK: Duration = Duration::from_millis(10);
 
 /// How long the thread goes on when no guest runs.
 const LINGER: Duration = Duration::from_millis(500);

@@ -192,7 +192,7 @@ fn close_from(first: libc::c_uint) -> io::Result<()> {
 /// Has SIGPROF end this process after that much processor time.
 #[expect(unsafe_code, reason = "rustix does not wrap setitimer")]
 fn end_after(cpu_us: u64) -> io::Result<()> {
-    let part = |number: u64| number.try_into().unwrap_or(libc::time_t::MAX);
+    let part = |number: u64| number.try_into().unwrap_or_else(|_| i32::MAX.into());
     let value = libc::timeval { tv_sec: part(cpu_us / 1_000_000), tv_usec: part((cpu_us % 1_000_000).max(1)) };
     let timer = libc::itimerval { it_interval: libc::timeval { tv_sec: 0, tv_usec: 0 }, it_value: value };
     // SAFETY: setitimer reads one `itimerval` through its second argument, which points to a live local of that type,
