@@ -17,7 +17,7 @@ pub enum RunError {
     #[error("failed to prepare the module")]
     Prepare(#[from] PrepareError),
     /// No temporary directory.
-    #[error("failed to make a temporary directory")]
+    #[error("failed to make a temporary directory, where `TMPDIR` says")]
     Scratch(#[from] ScratchError),
     /// The engine could not load or start it.
     #[error("failed to load the module")]
