@@ -123,7 +123,7 @@ fn workers_are_confined_to_what_their_jobs_are_granted() {
     let granted = dir.write("data/granted", "old");
     let line = |id: &str| json!({"id": id, "module": module("lineinfile"), "args": {"path": granted, "line": id}});
     // What the arguments name is granted to the worker of these jobs, and hello's knows nothing of it.
-    let ran = batch(&dir, &[line("one"), hello(1), line("two")]).args(["--ordered"]).run().exits_with(0);
+    let ran = batch(&dir, &[line("one"), hello(1), line("two")]).args(["--ordered", "--jobs", "1"]).run().exits_with(0);
     let reports = reports(&ran);
     for report in reports.values() {
         assert_eq!(report["confinement"]["level"], 2, "{ran}");
@@ -172,6 +172,8 @@ fn a_worker_that_is_killed_is_replaced() {
     let ran = running.wait().exits_with(1);
     let reports = reports(&ran);
     assert_eq!(reports["\"victim\""]["status"], "crashed", "{ran}");
+    let message = reports["\"victim\""]["result"]["msg"].as_str().unwrap();
+    assert!(message.contains("while the module ran"), "{message}");
     assert!((0..5).all(|id| reports[&id.to_string()]["status"] == "ok"), "{ran}");
     dir.assert_nothing_left();
 }

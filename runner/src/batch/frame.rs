@@ -48,7 +48,8 @@ pub(super) fn read(stream: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
 pub(super) fn write(stream: &mut impl Write, payload: &[u8]) -> io::Result<()> {
     let mut frame = Vec::with_capacity(HEADER + payload.len());
     push(&mut frame, payload);
-    stream.write_all(&frame)
+    stream.write_all(&frame)?;
+    stream.flush()
 }
 
 /// Bytes that arrived and are not yet whole frames.

@@ -42,7 +42,9 @@ pub fn serve(
     let module = Module::new(ModuleFile { path: greeting.path, bytes: bytes.into() }, kind);
     let surroundings = greeting.surroundings;
     // The kernel is told once what this process may do; the directories of its runs lie in one that it may use.
-    let own = ScratchRoot::new(&surroundings.temp_dir, cleanup.clone()).create(Use::Run).map_err(io::Error::other)?;
+    let root = ScratchRoot::new(&surroundings.temp_dir, cleanup.clone());
+    root.sweep_once();
+    let own = root.create(Use::Run).map_err(io::Error::other)?;
     let process = WorkerProcess { threads, directory: own.path().to_owned() };
     let runner = Runner::new(RunnerConfig {
         cache: surroundings.cache_dir.map(CompileCache::new),
