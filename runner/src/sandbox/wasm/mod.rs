@@ -44,7 +44,7 @@ use crate::sandbox::limits::Limits;
 /// A cause in the engine's own words.
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a guest could not be started. Whatever it does once started is an [`Outcome`].
+/// Why a guest could not be started. Whatever it does once started is an [`Outcome`](crate::sandbox::invocation::Outcome).
 #[derive(Debug, thiserror::Error)]
 pub enum WasmError {
     /// The engine refused its configuration: this machine lacks something that it needs.
