@@ -18,10 +18,20 @@ const TRIES: u32 = 30;
 
 /// Swaps two names for as long as something runs.
 fn swapping<T>(first: &Path, second: &Path, run: impl FnOnce() -> T) -> T {
+    swapping_from(None, first, second, run)
+}
+
+/// The same from when a file is there, by which the guest says that it runs: what is swapped before that is settled into
+/// the grant.
+fn swapping_from<T>(started: Option<&Path>, first: &Path, second: &Path, run: impl FnOnce() -> T) -> T {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
+                if started.is_some_and(|started| !started.exists()) {
+                    thread::yield_now();
+                    continue;
+                }
                 rustix::fs::renameat_with(CWD, first, CWD, second, RenameFlags::EXCHANGE).unwrap();
             }
         });
@@ -69,7 +79,9 @@ fn a_granted_file_that_is_swapped_for_a_link_leads_nowhere_else() {
     let link = motd.with_file_name("link");
     symlink(&canary, &link).unwrap();
     let temporary = motd.with_extension("tmp");
+    let (own, started) = (dir.mkdir("own"), dir.join("own/started"));
     let ops = json!([
+        ["write", started, ""],
         ["read_often", motd, "4000"],
         ["write_often", motd, "2000", "old"],
         ["write_often", temporary, "100", "new"],
@@ -77,17 +89,19 @@ fn a_granted_file_that_is_swapped_for_a_link_leads_nowhere_else() {
     ]);
     let (mut read, mut refused) = (false, false);
     for _ in 0..TRIES {
-        let seen = swapping(&motd, &link, || drive(&dir, &[("--allow-write", &motd)], &ops));
+        let grants = [("--allow-write", &*motd), ("--allow-write", &*own)];
+        let seen = swapping_from(Some(&started), &motd, &link, || drive(&dir, &grants, &ops));
         assert!(seen.iter().all(|seen| !seen.contains("canary")), "{seen:?}");
         // The guest's own bytes, once they have replaced the file.
-        read |= seen[0].contains("old") || seen[0].contains("new");
-        refused |= seen[0].contains("FilesystemLoop");
+        read |= seen[1].contains("old") || seen[1].contains("new");
+        refused |= seen[1].contains("FilesystemLoop");
         if read && refused {
             break;
         }
         // The guest may have put its file in the place of the link; then there is nothing to swap any more.
         let _ = fs::remove_file(&link);
         let _ = fs::remove_file(&motd);
+        let _ = fs::remove_file(&started);
         fs::write(&motd, "old").unwrap();
         symlink(&canary, &link).unwrap();
     }
