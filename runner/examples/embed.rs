@@ -2,7 +2,6 @@
 //!
 //! `cargo run --release --example embed -- MODULE.wasm [KEY=VALUE]...`
 
-use std::collections::BTreeMap;
 use std::env;
 use std::path::Path;
 
@@ -42,16 +41,7 @@ fn main() -> anyhow::Result<()> {
         let internal = Box::new(InternalArgs::new("example"));
         runner.run(
             &module,
-            &RunRequest {
-                name: "example",
-                arguments: Arguments::Task { args: given.clone(), internal },
-                policy: &policy,
-                limits: &limits,
-                interpreters: &BTreeMap::new(),
-                last_json_line: false,
-                stdin_args: false,
-                keep_files: false,
-            },
+            &RunRequest::new("example", Arguments::Task { args: given.clone(), internal }, &policy, &limits),
         )
     };
     println!("{}", run().result.to_json());

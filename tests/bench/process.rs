@@ -13,7 +13,6 @@
 #[expect(dead_code, unused_imports, reason = "the harness of the tests, of which a benchmark needs little")]
 mod support;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -171,19 +170,15 @@ fn compile(dir: &TestDir, bytes: &[u8]) -> Duration {
     let module = Module::new(ModuleFile { path: "hello.wasm".into(), bytes: bytes.into() }, None);
     let report = runner.run(
         &module,
-        &RunRequest {
-            name: "hello",
-            arguments: Arguments::Task {
+        &RunRequest::new(
+            "hello",
+            Arguments::Task {
                 args: Dict::from_iter([("name".to_owned(), "world".into())]),
                 internal: Box::new(InternalArgs::new("hello")),
             },
-            policy: &Policy::default(),
-            limits: &Limits::default(),
-            interpreters: &BTreeMap::new(),
-            last_json_line: false,
-            stdin_args: false,
-            keep_files: false,
-        },
+            &Policy::default(),
+            &Limits::default(),
+        ),
     );
     assert!(matches!(report.status, Status::Ok | Status::Changed), "{report:?}");
     Duration::from_micros(report.timing.compile_us)

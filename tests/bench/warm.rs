@@ -10,7 +10,6 @@
 #[expect(dead_code, unused_imports, reason = "the harness of the tests, of which a benchmark needs little")]
 mod support;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -65,16 +64,12 @@ fn run(runner: &Runner, module: &Module) {
     let args: Dict = [("name".to_owned(), "world".into())].into_iter().collect();
     let report = runner.run(
         module,
-        &RunRequest {
-            name: "hello",
-            arguments: Arguments::Task { args, internal: Box::new(InternalArgs::new("hello")) },
-            policy: &Policy::default(),
-            limits: &Limits::default(),
-            interpreters: &BTreeMap::new(),
-            last_json_line: false,
-            stdin_args: false,
-            keep_files: false,
-        },
+        &RunRequest::new(
+            "hello",
+            Arguments::Task { args, internal: Box::new(InternalArgs::new("hello")) },
+            &Policy::default(),
+            &Limits::default(),
+        ),
     );
     assert!(matches!(report.status, Status::Ok | Status::Changed), "{report:?}");
 }

@@ -316,8 +316,6 @@ fn tmpdir(kind: Kind, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<Path
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::sandbox::wasm::CompileCache;
 
@@ -336,16 +334,8 @@ mod tests {
         let wasm = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#).unwrap();
         let file = ModuleFile { path: "nothing.wasm".into(), bytes: wasm.into() };
         let module = || Module::new(file.clone(), None);
-        let request = RunRequest {
-            name: "nothing",
-            arguments: Arguments::Complete(Dict::new()),
-            policy: &Policy::default(),
-            limits: &Limits::default(),
-            interpreters: &BTreeMap::new(),
-            last_json_line: false,
-            stdin_args: false,
-            keep_files: false,
-        };
+        let (policy, limits) = (Policy::default(), Limits::default());
+        let request = RunRequest::new("nothing", Arguments::Complete(Dict::new()), &policy, &limits);
         for _ in 0..2 {
             let report = runner.run(&module(), &request);
             assert!(report.error.is_none(), "{report:?}");

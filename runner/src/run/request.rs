@@ -41,3 +41,23 @@ pub struct RunRequest<'a> {
     /// Leave the temporary directory.
     pub keep_files: bool,
 }
+
+/// No interpreter is replaced.
+static NO_INTERPRETERS: BTreeMap<String, String> = BTreeMap::new();
+
+impl<'a> RunRequest<'a> {
+    /// Asks for an ordinary run: Ansible's rule for the result, arguments in a file alone, nothing left.
+    #[must_use]
+    pub fn new(name: &'a str, arguments: Arguments, policy: &'a Policy, limits: &'a Limits) -> Self {
+        Self {
+            name,
+            arguments,
+            policy,
+            limits,
+            interpreters: &NO_INTERPRETERS,
+            last_json_line: false,
+            stdin_args: false,
+            keep_files: false,
+        }
+    }
+}

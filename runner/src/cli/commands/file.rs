@@ -91,16 +91,7 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Resul
     let module = Module::new(file, None);
     let effective = settings.for_module(&name, module.digest()).or_usage()?;
     audit.check(&effective.policy)?;
-    let request = RunRequest {
-        name: &name,
-        arguments: Arguments::Complete(args),
-        policy: &effective.policy,
-        limits: &effective.limits,
-        interpreters: &std::collections::BTreeMap::new(),
-        last_json_line: false,
-        stdin_args: false,
-        keep_files: false,
-    };
+    let request = RunRequest::new(&name, Arguments::Complete(args), &effective.policy, &effective.limits);
     let pending = audit.start(context, &module, &request)?;
     let report = run::runner(context, None).run(&module, &request);
     let audited = pending.finish(&report);
