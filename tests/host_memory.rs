@@ -46,6 +46,15 @@ fn handles_without_end_end_at_their_limit() {
 }
 
 #[test]
+fn what_one_call_hands_over_is_bounded() {
+    let dir = TestDir::new();
+    let (ran, _) = hoard(&dir, "one_large_field", Some(1), &[]);
+    let report = ran.exits_with(5).json();
+    assert_eq!(report["limit"], json!({"kind": "host-memory", "allowed": 4 << 20, "unit": "bytes"}), "{report}");
+    assert_eq!(report["result"]["msg"], "the module handed more to the host at once than any may: 4.0 MiB", "{report}");
+}
+
+#[test]
 fn whatever_a_guest_takes_the_host_stays_small() {
     let dir = TestDir::new();
     let granted = dir.mkdir("granted");

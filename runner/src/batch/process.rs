@@ -107,7 +107,7 @@ impl Worker {
         };
         let mut outgoing = Vec::new();
         frame::push(&mut outgoing, &serde_json::to_vec(&greeting)?);
-        frame::push(&mut outgoing, setup.module.bytes());
+        frame::push(&mut outgoing, setup.module.bytes().map_err(io::Error::other)?);
         let now = Instant::now();
         Ok(Self {
             setup,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cli::late::Late;
 use crate::kinds::Kind;
 use crate::sandbox::policy::{Designated, parse_count, parse_duration, parse_level, parse_size};
 
@@ -27,21 +28,21 @@ from a JSON file, grants from the policy files alone, the result as one JSON lin
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run one module.
-    Run(Box<RunArgs>),
+    Run(Late<RunArgs>),
     /// Run many jobs in warm processes: JSON lines in, reports as JSON lines out.
-    Batch(Box<BatchArgs>),
+    Batch(Late<BatchArgs>),
     /// Show what a module is and asks for, without running it.
-    Inspect(InspectArgs),
+    Inspect(Late<InspectArgs>),
     /// Show a module's manual.
-    Doc(DocArgs),
+    Doc(Late<DocArgs>),
     /// Turn a guest crate into a component.
-    Build(BuildArgs),
+    Build(Late<BuildArgs>),
     /// Write a new module project.
-    New(NewArgs),
+    New(Late<NewArgs>),
     /// Show or check what modules may reach.
-    Policy(PolicyArgs),
+    Policy(Late<PolicyArgs>),
     /// Look after the cache of compiled modules.
-    Cache(CacheArgs),
+    Cache(Late<CacheArgs>),
     /// Print completions for a shell.
     Completions {
         /// The shell.

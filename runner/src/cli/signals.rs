@@ -7,11 +7,13 @@
 //!
 //! A thread waits for them, from when there is something to undo: until then a signal ends the process by itself, and
 //! a process that never makes anything needs no thread. It can be paused: handlers stay, and what arrives meanwhile is
-//! acted on afterwards.
+//! acted on by whoever looks, or afterwards. When nothing is left to undo by then, signals end the process by themselves
+//! again.
 
 use std::io::{self, PipeReader, PipeWriter, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -22,6 +24,9 @@ use signal_hook::iterator::exfiltrator::SignalOnly;
 
 use crate::cli::Context;
 use crate::sandbox::cleanup::Cleanup;
+
+/// What ends the process.
+const SIGNALS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGXCPU];
 
 /// What handlers write to and the thread reads from.
 type Delivery = SignalDelivery<UnixStream, SignalOnly>;
@@ -39,6 +44,8 @@ struct Shared {
     wake: OwnedFd,
     waiting: Mutex<Waiting>,
     telling: Mutex<Telling>,
+    /// Set while a signal is to do what it would do without us.
+    unneeded: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -49,6 +56,8 @@ enum Waiting {
     UnneededPaused,
     Thread(JoinHandle<Delivery>),
     Paused(Delivery),
+    /// The handlers are there, and do nothing but what would be done without them.
+    LetGo(Delivery),
     /// The thread could not be started.
     Lost,
 }
@@ -71,33 +80,33 @@ pub(crate) fn watch(cleanup: Cleanup) -> io::Result<SignalWatch> {
     signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
     let waiting = Mutex::new(Waiting::Unneeded);
-    let shared = Shared { cleanup: cleanup.clone(), wake, waiting, telling: Mutex::default() };
+    let shared = Shared { cleanup, wake, waiting, telling: Mutex::default(), unneeded: Arc::default() };
     let watch = SignalWatch { shared: Arc::new(shared) };
-    let first = watch.clone();
-    cleanup.before_first(move || {
-        if let Err(error) = first.begin() {
-            // What is made stays behind when a signal comes; the next run sweeps it.
-            tracing::warn!(%error, "signals are not waited for");
-        }
-    });
+    watch.begin_when_needed();
     Ok(watch)
 }
 
-fn install() -> io::Result<Delivery> {
-    let (read, write) = UnixStream::pair()?;
-    Delivery::with_pipe(read, write, SignalOnly, [SIGINT, SIGTERM, SIGHUP, SIGXCPU])
-}
-
 impl SignalWatch {
+    fn begin_when_needed(&self) {
+        let watch = self.clone();
+        self.shared.cleanup.before_next(move || {
+            if let Err(error) = watch.begin() {
+                // What is made stays behind when a signal comes; the next run sweeps it.
+                tracing::warn!(%error, "signals are not waited for");
+            }
+        });
+    }
+
     /// Waits for signals from now on; while it is paused, installs the handlers alone.
     fn begin(&self) -> io::Result<()> {
         let mut waiting = self.shared.waiting();
         match *waiting {
-            Waiting::UnneededPaused => *waiting = Waiting::Paused(install()?),
+            Waiting::UnneededPaused => *waiting = Waiting::Paused(self.shared.install()?),
             Waiting::Unneeded => {
-                *waiting = Waiting::Paused(install()?);
+                *waiting = Waiting::Paused(self.shared.install()?);
                 self.start(&mut waiting)?;
             }
+            Waiting::LetGo(_) => self.start(&mut waiting)?,
             Waiting::Thread(_) | Waiting::Paused(_) | Waiting::Lost => {}
         }
         Ok(())
@@ -105,7 +114,8 @@ impl SignalWatch {
 
     fn start(&self, waiting: &mut Waiting) -> io::Result<()> {
         *waiting = match std::mem::replace(waiting, Waiting::Lost) {
-            Waiting::Paused(delivery) => {
+            Waiting::Paused(delivery) | Waiting::LetGo(delivery) => {
+                self.shared.unneeded.store(false, Ordering::SeqCst);
                 let shared = Arc::clone(&self.shared);
                 let spawn = thread::Builder::new().name("signals".to_owned()).spawn(move || shared.wait(delivery));
                 Waiting::Thread(spawn?)
@@ -147,17 +157,52 @@ impl SignalWatch {
         Ok(())
     }
 
-    /// Starts the thread again.
+    /// Acts on what came since the thread was paused.
+    pub(crate) fn look(&self) {
+        if let Waiting::Paused(delivery) = &mut *self.shared.waiting() {
+            self.shared.act_on(delivery);
+        }
+    }
+
+    /// Starts the thread again, if there is something that it would undo.
     ///
     /// # Errors
     ///
     /// A process that may not start threads.
     pub(crate) fn resume(&self) -> io::Result<()> {
-        self.start(&mut self.shared.waiting())
+        let mut waiting = self.shared.waiting();
+        if !self.shared.is_idle() {
+            return self.start(&mut waiting);
+        }
+        *waiting = match std::mem::replace(&mut *waiting, Waiting::Lost) {
+            Waiting::Paused(mut delivery) => {
+                self.shared.unneeded.store(true, Ordering::SeqCst);
+                // What came before that.
+                self.shared.act_on(&mut delivery);
+                self.begin_when_needed();
+                Waiting::LetGo(delivery)
+            }
+            Waiting::UnneededPaused => Waiting::Unneeded,
+            other => other,
+        };
+        Ok(())
     }
 }
 
 impl Shared {
+    fn install(&self) -> io::Result<Delivery> {
+        for signal in SIGNALS {
+            signal_hook::flag::register_conditional_default(signal, Arc::clone(&self.unneeded))?;
+        }
+        let (read, write) = UnixStream::pair()?;
+        Delivery::with_pipe(read, write, SignalOnly, SIGNALS)
+    }
+
+    /// Whether there is nothing to undo, and nobody to tell.
+    fn is_idle(&self) -> bool {
+        self.cleanup.is_empty() && self.telling().told.is_none()
+    }
+
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -180,14 +225,18 @@ impl Shared {
         }
     }
 
+    fn act_on(&self, delivery: &mut Delivery) {
+        for signal in delivery.pending() {
+            if !self.tell(signal) {
+                end(&self.cleanup, signal);
+            }
+        }
+    }
+
     /// Waits for signals until it is woken.
     fn wait(&self, mut delivery: Delivery) -> Delivery {
         loop {
-            for signal in delivery.pending() {
-                if !self.tell(signal) {
-                    end(&self.cleanup, signal);
-                }
-            }
+            self.act_on(&mut delivery);
             if rustix::io::read(&self.wake, &mut [0; 8]).is_ok() {
                 return delivery;
             }
@@ -220,8 +269,9 @@ mod tests {
 
     #[test]
     fn it_can_be_paused_and_resumed_again_and_again() {
-        let watch = watch(Cleanup::default()).unwrap();
-        watch.begin().unwrap();
+        let cleanup = Cleanup::default();
+        let watch = watch(cleanup.clone()).unwrap();
+        let _undo = cleanup.register(|| ());
         for _ in 0..50 {
             watch.pause().unwrap();
             watch.pause().unwrap();
@@ -240,14 +290,31 @@ mod tests {
         watch.resume().unwrap();
         assert!(matches!(*watch.shared.waiting(), Waiting::Unneeded));
         watch.pause().unwrap();
-        drop(cleanup.register(|| ()));
+        let undo = cleanup.register(|| ());
         assert!(matches!(*watch.shared.waiting(), Waiting::Paused(_)), "handlers, and no thread");
         watch.resume().unwrap();
         assert!(matches!(*watch.shared.waiting(), Waiting::Thread(_)));
+        drop(undo);
 
         let cleanup = Cleanup::default();
         let watch = super::watch(cleanup.clone()).unwrap();
         drop(cleanup.register(|| ()));
         assert!(matches!(*watch.shared.waiting(), Waiting::Thread(_)));
+    }
+
+    #[test]
+    fn with_nothing_to_undo_signals_are_left_alone_until_there_is() {
+        let cleanup = Cleanup::default();
+        let watch = watch(cleanup.clone()).unwrap();
+        for _ in 0..3 {
+            let undo = cleanup.register(|| ());
+            assert!(matches!(*watch.shared.waiting(), Waiting::Thread(_)));
+            assert!(!watch.shared.unneeded.load(Ordering::SeqCst));
+            watch.pause().unwrap();
+            drop(undo);
+            watch.resume().unwrap();
+            assert!(matches!(*watch.shared.waiting(), Waiting::LetGo(_)));
+            assert!(watch.shared.unneeded.load(Ordering::SeqCst));
+        }
     }
 }

@@ -19,12 +19,16 @@ pub trait ProcessConfinement: Send + Sync {
     /// A thread that cannot be ended.
     fn stop_threads(&self) -> io::Result<()>;
 
-    /// Starts them again.
+    /// Starts them again, as far as they are still needed: in a process for one run, after that run.
     ///
     /// # Errors
     ///
     /// A thread that cannot be started.
     fn start_threads(&self) -> io::Result<()>;
+
+    /// Does what cannot wait until the threads are started again, such as ending the process when a signal came. Called
+    /// every few milliseconds while a guest runs.
+    fn look(&self) {}
 
     /// Returns the directory that all runs of this process make theirs in; without one, the process is for one run. In a
     /// process of many runs, all are granted what the first one is.
@@ -44,28 +48,54 @@ pub struct Shortfall {
     pub(super) message: String,
 }
 
-/// Confines this process to what the request grants, and returns what is in force; nothing, for a library's caller who
+/// The threads of a process that was just confined, stopped until this is dropped.
+#[must_use = "dropping it starts the threads"]
+pub(super) struct Stopped<'c>(Option<&'c dyn ProcessConfinement>);
+
+impl Stopped<'_> {
+    /// Does what cannot wait.
+    pub(super) fn look(&self) {
+        if let Some(process) = self.0 {
+            process.look();
+        }
+    }
+
+    fn start(mut self) -> Result<(), RunError> {
+        self.0.take().map_or(Ok(()), ProcessConfinement::start_threads).map_err(RunError::Threads)
+    }
+}
+
+impl Drop for Stopped<'_> {
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.0.take().map(ProcessConfinement::start_threads) {
+            tracing::warn!(%error, "the threads of the process were not started again");
+        }
+    }
+}
+
+/// Confines this process to what the request grants, and returns what is in force, with what has to wait until the run
+/// is over; nothing, for a library's caller who
 /// did not ask for it and a request that grants everything.
 ///
 /// # Errors
 ///
 /// A process that cannot be confined, or a kernel that gives less than the policy asks for.
-pub(super) fn confine(
-    config: &RunnerConfig,
+pub(super) fn confine<'c>(
+    config: &'c RunnerConfig,
     confined: &OnceLock<Reached>,
     request: &RunRequest<'_>,
     run_dir: &RunDir,
-) -> Result<Reached, RunError> {
+) -> Result<(Reached, Stopped<'c>), RunError> {
     if request.policy.allows_everything() {
-        return Ok(Reached::default());
+        return Ok((Reached::default(), Stopped(None)));
     }
-    let reached = match (&config.confine, confined.get()) {
-        (Some(_), Some(reached)) => reached.clone(),
+    let (reached, stopped) = match (&config.confine, confined.get()) {
+        (Some(_), Some(reached)) => (reached.clone(), Stopped(None)),
         (Some(process), None) => {
-            let reached = confine_process(&**process, request, run_dir)?;
-            confined.get_or_init(|| reached).clone()
+            let (reached, stopped) = confine_process(&**process, request, run_dir)?;
+            (confined.get_or_init(|| reached).clone(), stopped)
         }
-        (None, _) => Reached::default(),
+        (None, _) => (Reached::default(), Stopped(None)),
     };
     let asked = request.policy.least_confinement();
     let least = match asked {
@@ -74,20 +104,21 @@ pub(super) fn confine(
         None => 0,
     };
     if reached.level >= least {
-        return Ok(reached);
+        return Ok((reached, stopped));
     }
     let source = asked.map(|asked| asked.source.as_str());
     Err(RunError::Unconfined(Box::new(shortfall(reached, least, source))))
 }
 
-fn confine_process(
-    process: &dyn ProcessConfinement,
+fn confine_process<'c>(
+    process: &'c dyn ProcessConfinement,
     request: &RunRequest<'_>,
     run_dir: &RunDir,
-) -> Result<Reached, RunError> {
+) -> Result<(Reached, Stopped<'c>), RunError> {
     let directory = process.directory();
     // Before the directory of the run is made: that has the process wait for signals, on a thread.
     process.stop_threads().map_err(RunError::Threads)?;
+    let stopped = Stopped(Some(process));
     let confine = || -> Result<Reached, RunError> {
         let run = match &directory {
             Some(directory) => directory.clone(),
@@ -101,9 +132,12 @@ fn confine_process(
         }
         Ok(kernel::confine_process(&plan)?)
     };
-    let reached = confine();
-    process.start_threads().map_err(RunError::Threads)?;
-    reached
+    let reached = confine()?;
+    if directory.is_none() {
+        return Ok((reached, stopped));
+    }
+    stopped.start()?;
+    Ok((reached, Stopped(None)))
 }
 
 fn shortfall(reached: Reached, least: u8, source: Option<&str>) -> Shortfall {

@@ -1,7 +1,10 @@
 //! Why a module could not be started.
 
+use std::sync::Arc;
+
 use crate::kinds::{PrepareError, detect};
 use crate::run::confine::Shortfall;
+use crate::run::locate::LocateError;
 use crate::sandbox::kernel::KernelError;
 use crate::sandbox::native::NativeError;
 use crate::sandbox::scratch::ScratchError;
@@ -13,6 +16,9 @@ pub enum RunError {
     /// The bytes are not what the caller takes them for, or are never run.
     #[error("failed to recognise the module")]
     Detect(#[from] detect::DetectError),
+    /// The file is not there any more, or another one.
+    #[error("failed to read the module again")]
+    Read(#[from] LocateError),
     /// A kind that is not supported, or an interpreter line that is wrong.
     #[error("failed to prepare the module")]
     Prepare(#[from] PrepareError),
@@ -22,6 +28,9 @@ pub enum RunError {
     /// The engine could not load or start it.
     #[error("failed to load the module")]
     Wasm(#[from] WasmError),
+    /// The engine cannot load it, as was found out before.
+    #[error("failed to load the module")]
+    Unloadable(#[source] Arc<WasmError>),
     /// No process could be started.
     #[error("failed to start the module")]
     Native(#[from] NativeError),
@@ -41,7 +50,7 @@ impl RunError {
     #[must_use]
     pub fn is_internal(&self) -> bool {
         match self {
-            Self::Detect(_) | Self::Prepare(_) | Self::Unconfined(_) => false,
+            Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unloadable(_) | Self::Unconfined(_) => false,
             Self::Scratch(_) | Self::Native(_) | Self::Kernel(_) | Self::Threads(_) => true,
             Self::Wasm(error) => error.is_internal(),
         }

@@ -4,7 +4,7 @@
 //! its extension, leaving out files that are never modules. Where Ansible takes whichever file the
 //! folder lists first, the first by name is taken here, so that the answer is always the same.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
@@ -58,6 +58,9 @@ pub enum LocateError {
     /// A file that is too large.
     #[error("`{}` is longer than the limit of {MAX_MODULE} bytes for a module", .0.display())]
     TooLarge(PathBuf),
+    /// A file that is not the one any more that it was a moment ago.
+    #[error("the module `{}` changed while it was being read; run it again", .0.display())]
+    Changed(PathBuf),
     /// A file that cannot be read.
     #[error("failed to read the module `{}`", path.display())]
     Read {
@@ -121,6 +124,12 @@ fn look_up(folder: &Path, name: &Path) -> Option<PathBuf> {
 ///
 /// A file that is not regular, too large, or cannot be read.
 pub fn read(path: &Path) -> Result<ModuleFile, LocateError> {
+    let (file, metadata) = open(path)?;
+    Ok(ModuleFile { path: path.to_owned(), bytes: contents(path, &file, &metadata)? })
+}
+
+/// Opens a module's file, if it is one that can be read.
+pub(super) fn open(path: &Path) -> Result<(File, Metadata), LocateError> {
     let failed = |source| LocateError::Read { path: path.to_owned(), source };
     // Without O_NONBLOCK, opening a FIFO would wait for a writer.
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
@@ -132,12 +141,19 @@ pub fn read(path: &Path) -> Result<ModuleFile, LocateError> {
     if metadata.len() > MAX_MODULE {
         return Err(LocateError::TooLarge(path.to_owned()));
     }
+    Ok((file, metadata))
+}
+
+/// Reads an open file of this length.
+pub(super) fn contents(path: &Path, file: &File, metadata: &Metadata) -> Result<Arc<[u8]>, LocateError> {
+    let failed = |source| LocateError::Read { path: path.to_owned(), source };
     // Read where it stays: going through a `Vec` would copy every module once more on every run.
     let length = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
     let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
     let buffer = Arc::get_mut(&mut bytes).expect("nobody else has it yet");
-    (&file).read_exact(buffer).map_err(failed)?;
-    Ok(ModuleFile { path: path.to_owned(), bytes })
+    let mut reader = file;
+    reader.read_exact(buffer).map_err(failed)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

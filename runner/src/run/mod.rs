@@ -8,6 +8,7 @@ mod config;
 mod confine;
 mod designation;
 mod error;
+mod known;
 pub mod locate;
 mod metadata;
 mod module;
@@ -106,7 +107,7 @@ impl Runner {
         report.module.reason.clone_from(&detection.reason);
         info!(module = %module.path().display(), %kind, reason = report.module.reason, digest = module.digest(), "recognised");
         if kind.is_wasm() {
-            wasm::check_size(module.bytes(), request.limits)?;
+            wasm::check_size(module.size(), request.limits)?;
         }
         match self.settle(kind, module, request) {
             None => self.start(kind, module, request, report),
@@ -207,15 +208,21 @@ impl Runner {
         if request.keep_files {
             run_dir.lay_out(&invocation.files)?;
         }
-        let reached = confine::confine(&self.config, &self.confined, request, run_dir)?;
+        let (reached, stopped) = confine::confine(&self.config, &self.confined, request, run_dir)?;
         report.notes.extend(reached.notes());
         let run = |loaded: &LoadedModule| {
-            loaded.run(invocation, program, request.policy, request.limits, run_dir, self.config.watched)
+            let look: &dyn Fn() = &|| stopped.look();
+            let watch = self.config.watched.then_some(look);
+            loaded.run(invocation, program, request.policy, request.limits, run_dir, watch)
         };
-        let mut outcome = match run(loaded) {
-            Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format, request.limits)?)?,
-            outcome => outcome?,
+        let ran = match run(loaded) {
+            Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format, request.limits)?),
+            ran => ran,
         };
+        // Before the threads start again, which may find nothing left to do.
+        run_dir.close();
+        drop(stopped);
+        let mut outcome = ran?;
         if first {
             outcome.timing.add(loaded.timing());
         }
@@ -233,31 +240,44 @@ impl Runner {
         if let Some(loaded) = module.loaded.get() {
             return Ok(loaded);
         }
-        let loaded = match self.config.instances {
-            Instances::OnDemand => self.load_on_demand(module, format, limits)?,
-            // Too little address space, an old kernel, or a module that does not fit: it runs all the same. What is
-            // wrong with the module itself would be so again.
-            Instances::Pooled => match self.load_pooled(module, format, limits) {
-                Err(error) if error.is_internal() => self.load_on_demand(module, format, limits)?,
-                loaded => loaded?,
-            },
-        };
+        if let Some(error) = module.unloadable.get() {
+            return Err(RunError::Unloadable(Arc::clone(error)));
+        }
+        let loaded = self.load_once(module, format, limits).map_err(|error| match error {
+            // Another limit or another moment makes no difference to these.
+            RunError::Wasm(error @ (WasmError::Compile(_) | WasmError::Link(_))) => {
+                RunError::Unloadable(Arc::clone(module.unloadable.get_or_init(|| Arc::new(error))))
+            }
+            error => error,
+        })?;
         // Another thread may have been first; both loaded the same.
         Ok(module.loaded.get_or_init(|| loaded))
     }
 
-    fn load_on_demand(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, WasmError> {
+    fn load_once(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, RunError> {
+        match self.config.instances {
+            Instances::OnDemand => self.load_on_demand(module, format, limits),
+            // Too little address space, an old kernel, or a module that does not fit: it runs all the same. What is
+            // wrong with the module itself would be so again.
+            Instances::Pooled => match self.load_pooled(module, format, limits) {
+                Err(error) if error.is_internal() => self.load_on_demand(module, format, limits),
+                loaded => loaded,
+            },
+        }
+    }
+
+    fn load_on_demand(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, RunError> {
         if self.wasm.get().is_none() {
             // Another thread may be first.
             drop(self.wasm.set(self.new_sandbox(Instances::OnDemand)?));
         }
         let sandbox = self.wasm.get().ok_or(WasmError::Vanished)?;
-        sandbox.load(module.bytes(), format, module.digest(), limits)
+        sandbox.load(|| bytes(module), format, module.digest(), limits)
     }
 
     /// Loads a module into an engine, and so a pool, of its own.
-    fn load_pooled(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, WasmError> {
-        self.new_sandbox(Instances::Pooled)?.load(module.bytes(), format, module.digest(), limits)
+    fn load_pooled(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, RunError> {
+        self.new_sandbox(Instances::Pooled)?.load(|| bytes(module), format, module.digest(), limits)
     }
 
     fn new_sandbox(&self, instances: Instances) -> Result<WasmSandbox, WasmError> {
@@ -270,6 +290,10 @@ impl Runner {
         }
         Ok(sandbox)
     }
+}
+
+fn bytes(module: &Module) -> Result<&[u8], RunError> {
+    Ok(module.bytes()?)
 }
 
 /// Returns what a run with these arguments may reach: the policy, and what the arguments name as far as it lets them.
@@ -319,9 +343,8 @@ mod tests {
     use super::*;
     use crate::sandbox::wasm::CompileCache;
 
-    #[test]
-    fn whoever_waits_for_the_compiler_is_told() {
-        let dir = tempfile::tempdir().unwrap();
+    /// A runner that counts how often it compiles.
+    fn counting(dir: &tempfile::TempDir) -> (Runner, Arc<AtomicU32>) {
         let told = Arc::new(AtomicU32::new(0));
         let counter = Arc::clone(&told);
         let runner = Runner::new(RunnerConfig {
@@ -331,8 +354,18 @@ mod tests {
             })),
             ..RunnerConfig::new(dir.path().to_owned())
         });
-        let wasm = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#).unwrap();
-        let file = ModuleFile { path: "nothing.wasm".into(), bytes: wasm.into() };
+        (runner, told)
+    }
+
+    fn file(wat: &str) -> ModuleFile {
+        ModuleFile { path: "module.wasm".into(), bytes: wat::parse_str(wat).unwrap().into() }
+    }
+
+    #[test]
+    fn whoever_waits_for_the_compiler_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let (runner, told) = counting(&dir);
+        let file = file(r#"(module (memory (export "memory") 1) (func (export "_start")))"#);
         let module = || Module::new(file.clone(), None);
         let (policy, limits) = (Policy::default(), Limits::default());
         let request = RunRequest::new("nothing", Arguments::Complete(Dict::new()), &policy, &limits);
@@ -341,5 +374,20 @@ mod tests {
             assert!(report.error.is_none(), "{report:?}");
         }
         assert_eq!(told.load(Ordering::Relaxed), 1, "the second run finds compiled code");
+    }
+
+    #[test]
+    fn a_module_that_no_engine_loads_is_compiled_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let (runner, told) = counting(&dir);
+        let (policy, limits) = (Policy::default(), Limits::default());
+        let request = RunRequest::new("broken", Arguments::Complete(Dict::new()), &policy, &limits);
+        let invalid = Module::new(file(r#"(module (func (export "_start") i32.const 1))"#), None);
+        let unlinked = Module::new(file(r#"(component (import "unheard:of/interface" (instance)))"#), None);
+        for (module, compiled) in [(&invalid, 1), (&unlinked, 2)] {
+            let errors = [(), ()].map(|()| format!("{:?}", runner.run(module, &request).error.unwrap()));
+            assert!(errors[0].contains("Unloadable") && errors[0] == errors[1], "{errors:?}");
+            assert_eq!(told.load(Ordering::Relaxed), compiled);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! A module that is ready to be run, once or many times.
 
 use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -9,21 +11,28 @@ use sha2::{Digest, Sha256};
 
 use crate::kinds::detect::{self, DetectError, Detection};
 use crate::kinds::{self, Kind};
-use crate::run::locate::ModuleFile;
+use crate::run::known::{self, Known};
+use crate::run::locate::{self, LocateError, ModuleFile};
 use crate::run::metadata::WasmInfo;
+use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::WasmFormat;
-use crate::sandbox::wasm::LoadedModule;
+use crate::sandbox::wasm::{CompileCache, LoadedModule, WasmError};
 
 /// A module's bytes with what follows from them. What is costly is found out once: the digest and the kind when it is
 /// made, metadata and compiled code when a run first needs them. Shared by threads as `&Module`.
 #[derive(Debug)]
 pub struct Module {
     path: PathBuf,
-    bytes: Arc<[u8]>,
+    size: u64,
+    bytes: OnceLock<Arc<[u8]>>,
+    /// Where the bytes are, until somebody needs them.
+    unread: Option<File>,
     digest: String,
     detection: Result<Detection, DetectError>,
     metadata: OnceLock<Option<Metadata>>,
     pub(super) loaded: OnceLock<LoadedModule>,
+    /// What is wrong with it, so that no engine will load it.
+    pub(super) unloadable: OnceLock<Arc<WasmError>>,
 }
 
 impl Module {
@@ -38,7 +47,72 @@ impl Module {
         if detection.as_ref().is_ok_and(|found| found.kind.is_wasm()) && bytes.starts_with(b"#!") {
             bytes = kinds::skip_shebang(&bytes).into();
         }
-        Self { path, bytes, digest, detection, metadata: OnceLock::new(), loaded: OnceLock::new() }
+        let size = bytes.len() as u64;
+        Self {
+            path,
+            size,
+            bytes: bytes.into(),
+            unread: None,
+            digest,
+            detection,
+            metadata: OnceLock::new(),
+            loaded: OnceLock::new(),
+            unloadable: OnceLock::new(),
+        }
+    }
+
+    /// Opens a module's file. One that has been the same since modbox last read it is known again by what the `cache`
+    /// says, and read only when it has to be compiled. With `kind`, takes it for that kind.
+    ///
+    /// # Errors
+    ///
+    /// A file that is not regular, too large, or cannot be read.
+    pub fn open(
+        path: &Path,
+        kind: Option<Kind>,
+        cache: Option<&CompileCache>,
+        cleanup: &Cleanup,
+    ) -> Result<Self, LocateError> {
+        let (file, metadata) = locate::open(path)?;
+        let cache = cache.filter(|_| kind.is_none());
+        if let Some(known) = cache.and_then(|cache| Known::recall(cache, &metadata))
+            && let Some(detection) = known.detection()
+        {
+            return Ok(Self::known(path, file, known, detection));
+        }
+        let bytes = locate::contents(path, &file, &metadata)?;
+        let module = Self::new(ModuleFile { path: path.to_owned(), bytes }, kind);
+        // What changed while it was read is not what was read.
+        let after = file.metadata().ok().filter(|after| known::is_same(&metadata, after));
+        if let (Some(cache), Some(after)) = (cache, after) {
+            module.remember(cache, &after, cleanup);
+        }
+        Ok(module)
+    }
+
+    fn known(path: &Path, file: File, known: Known, detection: Detection) -> Self {
+        let Known { size, digest, metadata, .. } = known;
+        // What is wrong with the text was no obstacle when the module was first read, and is none now.
+        let metadata = metadata.and_then(|text| Metadata::from_json(&text).ok());
+        Self {
+            path: path.to_owned(),
+            size,
+            bytes: OnceLock::new(),
+            unread: Some(file),
+            digest,
+            detection: Ok(detection),
+            metadata: metadata.into(),
+            loaded: OnceLock::new(),
+            unloadable: OnceLock::new(),
+        }
+    }
+
+    /// Notes what was found out, for the next time. Where that fails, the next time takes longer.
+    fn remember(&self, cache: &CompileCache, file: &fs::Metadata, cleanup: &Cleanup) {
+        let Some(detection) = self.detection.as_ref().ok().filter(|found| found.kind.is_wasm()) else { return };
+        let info = self.bytes.get().and_then(|bytes| WasmInfo::parse(bytes).ok());
+        let Some(WasmInfo { metadata, .. }) = info else { return };
+        Known::new(self.size, &self.digest, detection, metadata).remember(cache, file, cleanup);
     }
 
     /// Returns the file, as it was named.
@@ -47,10 +121,39 @@ impl Module {
         &self.path
     }
 
-    /// Returns the whole file, of a wasm module without a `#!` line.
+    /// Returns how many bytes there are, of a wasm module without a `#!` line.
     #[must_use]
-    pub fn bytes(&self) -> &Arc<[u8]> {
-        &self.bytes
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Returns the whole file, of a wasm module without a `#!` line.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read any more or that is another one now. Only modules that were [opened](Self::open) and
+    /// known fail.
+    pub fn bytes(&self) -> Result<&Arc<[u8]>, LocateError> {
+        if let Some(bytes) = self.bytes.get() {
+            return Ok(bytes);
+        }
+        let changed = || LocateError::Changed(self.path.clone());
+        let failed = |source| LocateError::Read { path: self.path.clone(), source };
+        let file = self.unread.as_ref().ok_or_else(changed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.len() > locate::MAX_MODULE {
+            return Err(changed());
+        }
+        (&*file).rewind().map_err(failed)?;
+        let mut bytes = locate::contents(&self.path, file, &metadata)?;
+        if digest(&bytes) != self.digest {
+            return Err(changed());
+        }
+        if bytes.starts_with(b"#!") {
+            bytes = kinds::skip_shebang(&bytes).into();
+        }
+        // Another thread may have been first; both read the same.
+        Ok(self.bytes.get_or_init(|| bytes))
     }
 
     /// Returns the SHA-256 of the file, in hex.
@@ -82,7 +185,7 @@ impl Module {
     pub fn metadata(&self) -> Option<&Metadata> {
         let read = || {
             self.format()?;
-            WasmInfo::parse(&self.bytes).ok()?.metadata().ok()?
+            WasmInfo::parse(self.bytes().ok()?).ok()?.metadata().ok()?
         };
         self.metadata.get_or_init(read).as_ref()
     }

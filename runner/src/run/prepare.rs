@@ -1,10 +1,11 @@
 //! Completes the arguments and has the module's kind make an invocation of them.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::contract::args::encode_file;
-use crate::kinds::{self, Kind, PrepareError, Prepared};
-use crate::run::{Arguments, Module, RunRequest};
+use crate::kinds::{self, Kind, Prepared};
+use crate::run::{Arguments, Module, RunError, RunRequest};
 
 /// The internal argument that names a module's temporary directory.
 const TMPDIR_KEY: &str = "_ansible_tmpdir";
@@ -22,7 +23,7 @@ pub(super) fn prepare(
     module: &Module,
     request: &RunRequest<'_>,
     tmpdir: &Path,
-) -> Result<Prepared, PrepareError> {
+) -> Result<Prepared, RunError> {
     let tmpdir = tmpdir.display().to_string();
     let own_tmpdir = match (kind.is_wasm(), request.policy.allows_everything()) {
         (false, _) | (true, true) => format!("{tmpdir}/"),
@@ -43,13 +44,16 @@ pub(super) fn prepare(
             internal.append_to(args.clone())
         }
     };
+    // The engine has those of a guest.
+    let none = Arc::default();
+    let bytes = if kind.is_wasm() { &none } else { module.bytes()? };
     let file_name = module.path().file_name().unwrap_or_default().to_string_lossy();
     let mut prepared = kinds::prepare(
         kind,
         &kinds::Request {
             module_name: request.name,
             file_name: &file_name,
-            bytes: module.bytes(),
+            bytes,
             args: &args,
             tmpdir: &tmpdir,
             interpreters: request.interpreters,

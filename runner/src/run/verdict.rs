@@ -113,7 +113,13 @@ pub(super) fn limit_message(hit: LimitHit) -> String {
         LimitKind::Files => ("made more than its limit of files", "--max-files"),
         LimitKind::Descriptors => ("opened more than its limit of files and sockets at a time", "--max-descriptors"),
         LimitKind::HostMemory => {
-            return format!("the module held more handles than any may: {}", hit.allowed);
+            return match hit.unit {
+                "bytes" => {
+                    let allowed = bytesize::ByteSize(hit.allowed).display().iec();
+                    format!("the module handed more to the host at once than any may: {allowed}")
+                }
+                unit => format!("the module held more {unit} than any may: {}", hit.allowed),
+            };
         }
         LimitKind::Compile => ("took more than its limit to compile", "--compile-time"),
     };

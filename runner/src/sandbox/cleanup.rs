@@ -37,8 +37,8 @@ struct Entries {
     undo: BTreeMap<u64, Undo>,
     /// How many things are being undone right now, by whoever owned them.
     undoing: usize,
-    /// Called when there is something to undo for the first time.
-    before_first: Option<Undo>,
+    /// Called once, when there is something to undo again.
+    before_next: Option<Undo>,
 }
 
 impl Shared {
@@ -55,17 +55,17 @@ impl fmt::Debug for Cleanup {
 }
 
 impl Cleanup {
-    /// Has `prepare` called before the first thing is registered: until then, a signal may end the process as it would
+    /// Has `prepare` called before the next thing is registered: until then, a signal may end the process as it would
     /// by itself.
-    pub fn before_first(&self, prepare: impl FnOnce() + Send + 'static) {
-        self.shared.lock().before_first = Some(Box::new(prepare));
+    pub fn before_next(&self, prepare: impl FnOnce() + Send + 'static) {
+        self.shared.lock().before_next = Some(Box::new(prepare));
     }
 
     /// Registers how to undo something that was just made. The guard undoes it when it is dropped.
     #[must_use = "dropping the guard undoes it at once"]
     pub fn register(&self, undo: impl FnOnce() + Send + 'static) -> UndoGuard {
         // Taken out under the lock, run outside it: the thread that it starts takes the lock, too.
-        let prepare = self.shared.lock().before_first.take();
+        let prepare = self.shared.lock().before_next.take();
         if let Some(prepare) = prepare {
             prepare();
         }
@@ -80,6 +80,13 @@ impl Cleanup {
         drop(entries);
         undo();
         UndoGuard { cleanup: self.clone(), id }
+    }
+
+    /// Returns whether there is nothing to undo.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let entries = self.shared.lock();
+        entries.undo.is_empty() && entries.undoing == 0
     }
 
     /// Returns whether [`Cleanup::undo_all`] has been called: the process is about to end.

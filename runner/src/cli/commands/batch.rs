@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
+use rustix::fs::FileType;
 
 use crate::batch::{Batch, BatchConfig, Host, Job, Progress, Setup, Summary, Surroundings};
 use crate::cli::args::BatchArgs;
@@ -74,8 +75,13 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
         },
         cleanup: context.cleanup.clone(),
     };
-    let stop = context.signals.stop_gracefully().or_internal()?;
     let stdin = io::stdin();
+    let is_directory = |stat: &rustix::fs::Stat| FileType::from_raw_mode(stat.st_mode).is_dir();
+    if rustix::fs::fstat(&stdin).is_ok_and(|stat| is_directory(&stat)) {
+        return Err(anyhow!("standard input is a directory; jobs come as JSON lines, from a file or a pipe"))
+            .or_usage();
+    }
+    let stop = context.signals.stop_gracefully().or_internal()?;
     let batch = Batch::new(config, &mut host, BufWriter::new(io::stdout().lock()));
     let ended = batch.run(stdin.as_fd(), stop.as_fd());
     if let Some(bar) = &host.bar {

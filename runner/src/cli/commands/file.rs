@@ -13,12 +13,12 @@ use clap::CommandFactory;
 
 use crate::cli::args::{Cli, GrantArgs, LimitArgs};
 use crate::cli::audit::Audit;
-use crate::cli::commands::run;
+use crate::cli::commands::{cache, run};
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::settings::{self, Settings};
 use crate::cli::{Context, output};
 use crate::contract::{Dict, ModuleResult, Value, args};
-use crate::run::{Arguments, Module, Report, RunRequest, locate};
+use crate::run::{Arguments, Module, Report, RunRequest};
 
 /// Ansible puts this before the file's name when it copies a module.
 const ANSIBLE_PREFIX: &str = "AnsiballZ_";
@@ -86,9 +86,9 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Resul
     let settings = Settings::load(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
     let args = read_args(&invocation.args_file).or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
-    let file = audit.loaded(&invocation.file, locate::read(&invocation.file).or_unavailable())?;
+    let opened = Module::open(&invocation.file, None, cache::of_user(context).as_ref(), &context.cleanup);
+    let module = audit.loaded(&invocation.file, opened.or_unavailable())?;
     let name = name(&args, &invocation.file);
-    let module = Module::new(file, None);
     let effective = settings.for_module(&name, module.digest()).or_usage()?;
     audit.check(&effective.policy)?;
     let request = RunRequest::new(&name, Arguments::Complete(args), &effective.policy, &effective.limits);

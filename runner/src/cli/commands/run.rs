@@ -59,10 +59,11 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
     let task = task_args(args, order).or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let found = find(context, &args.module, &args.lookup.module_path);
-    let file = audit.loaded(&args.module, found.and_then(|path| locate::read(&path).or_unavailable()))?;
-    tracing::debug!(file = %file.path.display(), bytes = file.bytes.len(), "found the module");
+    let cache = cache::of_user(context);
+    let open = |path: PathBuf| Module::open(&path, args.kind, cache.as_ref(), &context.cleanup).or_unavailable();
+    let module = audit.loaded(&args.module, found.and_then(open))?;
+    tracing::debug!(file = %module.path().display(), bytes = module.size(), "found the module");
     let name = module_name(&args.module);
-    let module = Module::new(file, args.kind);
     let effective = settings.for_module(&name, module.digest()).or_usage()?;
     audit.check(&effective.policy)?;
     let request = RunRequest {
@@ -79,8 +80,8 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
     let pending = audit.start(context, &module, &request)?;
     let runner = runner(context, spinner.clone());
     let report = runner.run(&module, &request);
-    // The process ends soon; taking the engine apart before would only make it end later.
-    std::mem::forget(runner);
+    // The process ends soon; taking engine and code apart before would only make it end later.
+    std::mem::forget((runner, module));
     if let Some(spinner) = spinner {
         spinner.finish_and_clear();
     }

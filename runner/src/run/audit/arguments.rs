@@ -35,7 +35,9 @@ pub(super) fn shown(module: &Module, arguments: &Dict, no_log: bool) -> (Value, 
 /// Returns whether a module without metadata is one that has none. What cannot be read may say what is secret.
 fn declares_nothing(module: &Module) -> bool {
     match module.detection() {
-        Ok(found) if found.kind.is_wasm() => WasmInfo::parse(module.bytes()).is_ok_and(|info| info.metadata.is_none()),
+        Ok(found) if found.kind.is_wasm() => {
+            module.bytes().is_ok_and(|bytes| WasmInfo::parse(bytes).is_ok_and(|info| info.metadata.is_none()))
+        }
         Ok(_) => true,
         Err(_) => false,
     }

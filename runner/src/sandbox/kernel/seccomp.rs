@@ -72,11 +72,13 @@ fn prologue(profile: Profile, net: &NetPlan) -> BpfProgram {
         jump(JUMP_GREATER_OR_EQUAL, X32, 0, 1),
         fail(libc::EPERM),
     ];
-    let always = calls::refusals(profile).filter(|refusal| is_always(refusal.refused, net));
-    let mut errnos: BTreeMap<u32, i32> =
-        always.flat_map(|refusal| refusal.calls).map(|call| (number(call), libc::EPERM)).collect();
-    errnos.extend(calls::unreadable(profile).iter().map(|number| (*number, libc::ENOSYS)));
-    program.extend(search(&ranges(&errnos)));
+    let mut verdicts = BTreeMap::new();
+    for refusal in calls::refusals(profile) {
+        let verdict = if is_always(refusal.refused, net) { Verdict::Fail(libc::EPERM) } else { Verdict::Body };
+        verdicts.extend(refusal.calls.iter().map(|call| (number(call), verdict)));
+    }
+    verdicts.extend(calls::unreadable(profile).iter().map(|number| (*number, Verdict::Fail(libc::ENOSYS))));
+    program.extend(search(&ranges(&verdicts)));
     program
 }
 
@@ -89,29 +91,39 @@ fn is_always(refused: Refused, net: &NetPlan) -> bool {
     matches!(refused, Refused::Always) || matches!(refused, Refused::WithoutNetwork) && !net.any()
 }
 
-/// Calls from a number up to the next range's, and the error they fail with.
-type Range = (u32, Option<i32>);
+/// What the number of a call alone says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Allow,
+    /// With this error.
+    Fail(i32),
+    /// It depends on the arguments: the rest of the filter says.
+    Body,
+}
 
-/// Gathers calls whose numbers follow each other.
-fn ranges(errnos: &BTreeMap<u32, i32>) -> Vec<Range> {
-    let mut ranges: Vec<Range> = vec![(0, None)];
-    let mut add = |start, errno| {
+/// Calls from a number up to the next range's.
+type Range = (u32, Verdict);
+
+/// Gathers calls whose numbers follow each other. What nobody names is allowed.
+fn ranges(verdicts: &BTreeMap<u32, Verdict>) -> Vec<Range> {
+    let mut ranges: Vec<Range> = vec![(0, Verdict::Allow)];
+    let mut add = |start, verdict| {
         if ranges.last().is_some_and(|(last, _)| *last == start) {
             ranges.pop();
         }
-        if ranges.last().is_none_or(|(_, last)| *last != errno) {
-            ranges.push((start, errno));
+        if ranges.last().is_none_or(|(_, last)| *last != verdict) {
+            ranges.push((start, verdict));
         }
     };
-    for (number, errno) in errnos {
-        add(*number, Some(*errno));
-        add(number + 1, None);
+    for (number, verdict) in verdicts {
+        add(*number, *verdict);
+        add(number + 1, Verdict::Allow);
     }
     ranges
 }
 
 /// Looks a number up by halves: the kernel goes through the filter for every call there is when it is installed, which
-/// takes half a millisecond when they stand in a row. Calls that do not fail go on behind it.
+/// takes half a millisecond when they stand in a row.
 fn search(ranges: &[Range]) -> BpfProgram {
     let mut program = halves(ranges);
     let length = program.len();
@@ -124,8 +136,9 @@ fn search(ranges: &[Range]) -> BpfProgram {
 fn halves(ranges: &[Range]) -> BpfProgram {
     match ranges {
         [] => Vec::new(),
-        [(_, Some(errno))] => vec![fail(*errno)],
-        [(_, None)] => vec![step(JUMP, 0)],
+        [(_, Verdict::Allow)] => vec![step(RETURN, libc::SECCOMP_RET_ALLOW)],
+        [(_, Verdict::Fail(errno))] => vec![fail(*errno)],
+        [(_, Verdict::Body)] => vec![step(JUMP, 0)],
         ranges => {
             let (low, high) = ranges.split_at(ranges.len() / 2);
             let (below, above) = (halves(low), halves(high));

@@ -84,6 +84,8 @@ pub(super) fn new_engine(role: Role) -> wasmtime::Result<Engine> {
         .async_stack_size(FIBER_STACK)
         .wasm_backtrace_max_frames(Some(BACKTRACE_FRAMES))
         .generate_address_map(false)
+        // For debuggers. Code with it would be registered with the unwinder function by function, at every start.
+        .native_unwind_info(false)
         .shared_memory(false)
         .concurrency_support(false)
         .wasm_gc(false)

@@ -46,21 +46,21 @@ pub(super) struct Guest {
 pub(super) struct Ended {
     pub(super) exit: Exit,
     pub(super) hit: Option<LimitKind>,
-    /// The quota of files that the guest failed for, if so.
+    /// The quota of files, or of the host's memory, that the guest failed for, if so.
     pub(super) quota: Option<LimitHit>,
     pub(super) usage: Usage,
     pub(super) instantiate_us: u64,
 }
 
-/// Runs a guest to its end, or to its wall-clock limit: on a thread of its own when it is to be `watched`.
+/// Runs a guest to its end, or to its wall-clock limit: on a thread of its own when there is somebody to `watch`.
 ///
 /// # Errors
 ///
 /// A thread or runtime that cannot be made, a pool without a free place, or a thread that ended without a word.
-pub(super) fn run(guest: Guest, watched: bool) -> Result<Ended, WasmError> {
-    debug!(watched, "the guest starts");
+pub(super) fn run(guest: Guest, watch: Option<&dyn Fn()>) -> Result<Ended, WasmError> {
+    debug!(watched = watch.is_some(), "the guest starts");
     // A runtime cannot be entered from within another one.
-    if !watched && tokio::runtime::Handle::try_current().is_err() {
+    if watch.is_none() && tokio::runtime::Handle::try_current().is_err() {
         return run_here(guest);
     }
     let (engine, timeout) = (guest.engine.clone(), guest.limits.timeout);
@@ -71,7 +71,7 @@ pub(super) fn run(guest: Guest, watched: bool) -> Result<Ended, WasmError> {
         let _ = sender.send(run_here(guest));
     });
     spawned.map_err(WasmError::Runtime)?;
-    match wait(&engine, &receiver, started, timeout.saturating_add(GRACE)) {
+    match wait(&engine, &receiver, started, timeout.saturating_add(GRACE), watch.unwrap_or(&|| ())) {
         Ok(ended) => ended,
         Err(RecvTimeoutError::Timeout) => {
             warn!("the guest is blocked in a host call; its thread is left behind");
@@ -88,11 +88,15 @@ fn wait<T>(
     receiver: &Receiver<T>,
     started: Instant,
     patience: Duration,
+    watch: &dyn Fn(),
 ) -> Result<T, RecvTimeoutError> {
     loop {
         let left = patience.saturating_sub(started.elapsed());
         match receiver.recv_timeout(left.min(TICK)) {
-            Err(RecvTimeoutError::Timeout) if left > TICK => engine.increment_epoch(),
+            Err(RecvTimeoutError::Timeout) if left > TICK => {
+                engine.increment_epoch();
+                watch();
+            }
             Err(error) => {
                 // A guest that is left behind is looked at when it comes back.
                 engine.increment_epoch();
@@ -166,12 +170,12 @@ fn conclude(ended: CallResult, store: &mut Store<State>, wall_us: u64, instantia
     let exit = exit_of(ended, meter);
     let usage =
         Usage { wall_us, cpu_us: micros(meter.cpu_used()), memory_bytes: meter.peak_memory as u64, ..Usage::default() };
-    Ended { exit, hit: meter.hit, quota: None, usage, instantiate_us }
+    Ended { exit, hit: meter.hit, quota: meter.overfull, usage, instantiate_us }
 }
 
 /// A guest that used up a quota of files and then gave up ended by that limit, however it said so.
 fn blame_quota(ended: &mut Ended, ledger: &Ledger) {
-    if ended.hit.is_none() && ended.exit != Exit::Code(0) {
+    if ended.hit.is_none() && ended.quota.is_none() && ended.exit != Exit::Code(0) {
         ended.quota = ledger.hit();
     }
 }
@@ -195,12 +199,14 @@ fn exit_of(ended: CallResult, meter: &mut Meter) -> Exit {
             meter.hit = Some(LimitKind::Memory);
             Exit::Killed
         }
-        None if store::is_full(&error) => {
-            meter.hit = Some(LimitKind::HostMemory);
-            Exit::Killed
-        }
-        // The innermost cause is the trap, the outermost text the backtrace.
-        None => Exit::Trap { reason: error.root_cause().to_string(), backtrace: error.to_string() },
+        None => match store::overfull(&error) {
+            Some(hit) => {
+                meter.overfull = Some(hit);
+                Exit::Killed
+            }
+            // The innermost cause is the trap, the outermost text the backtrace.
+            None => Exit::Trap { reason: error.root_cause().to_string(), backtrace: error.to_string() },
+        },
     }
 }
 

@@ -10,6 +10,7 @@ mod compile;
 mod engine;
 mod files;
 mod guest;
+mod link;
 mod module;
 mod net;
 mod output;
@@ -26,7 +27,7 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, info, warn};
 use wasmtime::Engine;
-use wasmtime::component::{Component, Linker};
+use wasmtime::component::Component;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
 pub use self::cache::{CacheEntry, CacheError, CompileCache, DEFAULT_MAX_CACHE};
@@ -34,7 +35,6 @@ pub use self::compile::{CompileLimit, Compiler, WORD as COMPILE_WORKER, check_si
 use self::compile::{Compiled, Source};
 pub use self::engine::Instances;
 pub use self::module::LoadedModule;
-use self::store::State;
 pub use self::ticker::Ticker;
 use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;
@@ -111,7 +111,6 @@ impl WasmError {
 /// The engine with what all of its runs share.
 pub struct WasmSandbox {
     engine: Engine,
-    linker: Linker<State>,
     ticker: Ticker,
     instances: Instances,
     compiler: Compiler,
@@ -141,10 +140,8 @@ impl WasmSandbox {
     ) -> Result<Self, WasmError> {
         let role = engine::Role::Run(instances);
         let engine = engine::new_engine(role).map_err(|error| WasmError::Engine(error.into()))?;
-        let mut linker = Linker::new(&engine);
-        link(&mut linker).map_err(|error| WasmError::Engine(error.into()))?;
         ticker.add(&engine);
-        Ok(Self { engine, linker, ticker, instances, compiler, cache, cleanup, on_compile: None })
+        Ok(Self { engine, ticker, instances, compiler, cache, cleanup, on_compile: None })
     }
 
     /// Calls `callback` whenever a module must be compiled, since that may take seconds.
@@ -152,30 +149,35 @@ impl WasmSandbox {
         self.on_compile = Some(Box::new(callback));
     }
 
-    /// Compiles a module, or takes its compiled code from the cache. `digest` is the module's SHA-256 in hex.
+    /// Compiles a module, or takes its compiled code from the cache. `digest` is the module's SHA-256 in hex; `bytes` is
+    /// asked for only when they are compiled.
     ///
     /// # Errors
     ///
     /// Bytes that are no valid module, a module that passes a limit on compiling or needs what modbox does not offer,
     /// a compiler that cannot be started.
-    pub fn load(
+    pub fn load<'m, E: From<WasmError>>(
         &self,
-        bytes: &[u8],
+        bytes: impl FnOnce() -> Result<&'m [u8], E>,
         format: WasmFormat,
         digest: &str,
         limits: &Limits,
-    ) -> Result<LoadedModule, WasmError> {
-        check_size(bytes, limits)?;
+    ) -> Result<LoadedModule, E> {
         let mut loading = Loading { timing: Timing::default(), notes: Vec::new(), cache: self.cache.as_ref() };
         let name = cache_name(digest);
         let component = match self.look_up(&name, &mut loading)? {
             Some(component) => component,
-            None => self.compile_once(&Source { bytes, format }, &name, limits, &mut loading)?,
+            None => {
+                let bytes = bytes()?;
+                check_size(bytes.len() as u64, limits)?;
+                self.compile_once(&Source { bytes, format }, &name, limits, &mut loading)?
+            }
         };
         let Loading { mut timing, notes, .. } = loading;
         let link = |error: wasmtime::Error| WasmError::Link(error.into());
         let started = Instant::now();
-        let pre = CommandPre::new(self.linker.instantiate_pre(&component).map_err(link)?).map_err(link)?;
+        let linker = link::linker(&self.engine, &component).map_err(|error| WasmError::Engine(error.into()))?;
+        let pre = CommandPre::new(linker.instantiate_pre(&component).map_err(link)?).map_err(link)?;
         timing.instantiate_us = micros(started.elapsed());
         Ok(LoadedModule::new(self.engine.clone(), pre, self.ticker.clone(), timing, notes))
     }
@@ -284,16 +286,6 @@ fn cache_name(digest: &str) -> String {
     let mut hasher = std::hash::DefaultHasher::new();
     (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, target::features()).hash(&mut hasher);
     format!("{digest}-{:016x}", hasher.finish())
-}
-
-/// Links everything of WASI 0.2; of two interfaces of the same name the later one counts.
-fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    wasmtime_wasi::p2::add_to_linker_async(linker)?;
-    linker.allow_shadowing(true);
-    files::add_to_linker(linker)?;
-    net::add_to_linker(linker)?;
-    linker.allow_shadowing(false);
-    Ok(())
 }
 
 fn micros(duration: Duration) -> u64 {

@@ -56,8 +56,8 @@ impl LoadedModule {
         self.timing
     }
 
-    /// Runs the module once, in a fresh store; `watched` on a thread of its own, so that this returns at the wall-clock
-    /// limit even when a host call does not.
+    /// Runs the module once, in a fresh store; with `watch`, on a thread of its own, so that this returns at the
+    /// wall-clock limit even when a host call does not. `watch` is called every few milliseconds meanwhile.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl LoadedModule {
         policy: &Policy,
         limits: &Limits,
         run_dir: &Arc<RunDir>,
-        watched: bool,
+        watch: Option<&dyn Fn()>,
     ) -> Result<Outcome, WasmError> {
         let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
         let stdin = invocation.stdin.clone();
@@ -86,13 +86,14 @@ impl LoadedModule {
             files,
             limits: *limits,
             network: Arc::clone(&network),
-            ticking: (!watched).then(|| self.ticker.start()).transpose().map_err(WasmError::Runtime)?,
+            ticking: watch.is_none().then(|| self.ticker.start()).transpose().map_err(WasmError::Runtime)?,
         };
-        let ended = guest::run(guest, watched);
+        let ended = guest::run(guest, watch);
         // Also when the guest's thread does not come back.
         temporaries.close();
         let mut ended = ended?;
         ledger.fill(&mut ended.usage);
+        ended.usage.descriptors = ended.usage.descriptors.max(network.most_open());
         let timing = Timing {
             instantiate_us: ended.instantiate_us,
             run_us: ended.usage.wall_us.saturating_sub(ended.instantiate_us),

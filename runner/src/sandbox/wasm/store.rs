@@ -9,16 +9,19 @@ use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
 use wasmtime_wasi::sockets::WasiSocketsCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use crate::sandbox::invocation::LimitKind;
+use crate::sandbox::invocation::{LimitHit, LimitKind};
 use crate::sandbox::limits::{Limits, MAX_HANDLES};
 use crate::sandbox::wasm::files::{FileGuard, GuardView, Guarded};
-use crate::sandbox::wasm::net::{HttpState, HttpView, NetView, Network};
+use crate::sandbox::wasm::net::{self, HttpState, HttpView, NetView, Network};
 
 /// Bytes that one host call may copy out of a guest. Far above what WASI's own calls carry.
 const HOSTCALL_FUEL: usize = 4 << 20;
 
 /// What the engine says when a guest wants one handle too many; it has no type for it.
 const TOO_MANY_HANDLES: &str = "store handle limit exceeded";
+
+/// What the engine says when a guest hands over more than [`HOSTCALL_FUEL`]; it has no public type for it.
+const TOO_MUCH_AT_ONCE: &str = "fuel allocated for hostcalls has been exhausted";
 
 /// Core instances, tables and memories of one component. Real ones have fewer than ten of each.
 const MAX_INSTANCES: usize = 64;
@@ -71,6 +74,8 @@ pub(super) struct Meter {
     memory: usize,
     pub(super) peak_memory: usize,
     pub(super) hit: Option<LimitKind>,
+    /// What of the host's memory the guest used up.
+    pub(super) overfull: Option<LimitHit>,
     pub(super) memory_denied: bool,
     deadline: Instant,
     cpu_start: Duration,
@@ -84,6 +89,7 @@ impl Meter {
             memory: 0,
             peak_memory: 0,
             hit: None,
+            overfull: None,
             memory_denied: false,
             deadline: Instant::now() + limits.timeout,
             cpu_start: thread_cpu_time(),
@@ -171,11 +177,23 @@ pub(super) fn new_store(
     store
 }
 
-/// Returns whether a guest trapped because it holds as many handles as it may, in the engine's count or in the host's.
-pub(super) fn is_full(error: &wasmtime::Error) -> bool {
-    let full =
-        |cause: &(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(ResourceTableError::Full));
-    error.chain().any(full) || error.root_cause().to_string().contains(TOO_MANY_HANDLES)
+/// Returns what a guest trapped for, if it was that the host would have held too much for it: handles, in the engine's
+/// count or in the host's, what one call hands over, or the fields of an HTTP message.
+pub(super) fn overfull(error: &wasmtime::Error) -> Option<LimitHit> {
+    let bytes = |allowed: usize| LimitHit { kind: LimitKind::HostMemory, allowed: allowed as u64, unit: "bytes" };
+    let handles = LimitHit { kind: LimitKind::HostMemory, allowed: MAX_HANDLES, unit: LimitKind::HostMemory.unit() };
+    let cause = error.root_cause().to_string();
+    if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(ResourceTableError::Full))) {
+        return Some(handles);
+    }
+    if error.chain().any(net::http::is_too_large) {
+        return Some(bytes(net::http::MAX_FIELDS));
+    }
+    match cause {
+        cause if cause.contains(TOO_MANY_HANDLES) => Some(handles),
+        cause if cause.contains(TOO_MUCH_AT_ONCE) => Some(bytes(HOSTCALL_FUEL)),
+        _ => None,
+    }
 }
 
 fn thread_cpu_time() -> Duration {

@@ -62,6 +62,7 @@ fn take(what: &str) {
             let _ = fields.append("x", &vec![b'x'; LARGE / 2]);
             forget(fields);
         }
+        "one_large_field" => _ = Fields::new().append("x", &vec![b'x'; 100 * LARGE]),
         "requests" => {
             let request = OutgoingRequest::new(Fields::new());
             let _ = request.set_path_with_query(Some(&format!("/{}", "x".repeat(LARGE))));

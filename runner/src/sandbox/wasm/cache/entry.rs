@@ -1,5 +1,5 @@
-//! What a file of the cache looks like: machine code first, so that the engine can map the file as it is; then a keyed
-//! hash over the entry's name and the code; then a word that says which layout this is.
+//! What a file of the cache looks like: its contents first, so that the engine can map machine code as it is; then a
+//! keyed hash over the entry's name and the contents; then a word that says which layout this is.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -59,6 +59,19 @@ pub(super) fn is_authentic(key: &Key, name: &str, file: &File) -> io::Result<boo
     let (hash, magic) = trailer.split_at(HASH);
     // `blake3::Hash` compares in constant time.
     Ok(magic == MAGIC && blake3::Hash::from_slice(hash).is_ok_and(|hash| hasher.finalize() == hash))
+}
+
+/// Reads a whole entry of at most `max` bytes; nothing, when it is longer or is not what this user's modbox wrote under
+/// this name.
+pub(super) fn read(key: &Key, name: &str, file: &File, max: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    file.take((max + TRAILER + 1) as u64).read_to_end(&mut bytes)?;
+    let Some(payload) = bytes.len().checked_sub(TRAILER).filter(|payload| *payload <= max) else { return Ok(None) };
+    let (hash, magic) = bytes[payload..].split_at(HASH);
+    let expect = hasher(key, name, payload as u64).update(&bytes[..payload]).finalize();
+    let authentic = magic == MAGIC && blake3::Hash::from_slice(hash).is_ok_and(|hash| expect == hash);
+    bytes.truncate(payload);
+    Ok(authentic.then_some(bytes))
 }
 
 /// Begins the hash of an entry: over its name, its length and then its bytes.

@@ -4,13 +4,15 @@
 //! compiled code takes a fraction of one. But compiled code is machine code that the engine trusts, so an
 //! entry is used only if a keyed hash over its name and bytes says that this user's modbox wrote it: a
 //! damaged, truncated or planted entry is discarded and compiled again. Entries are written without a name or
-//! beside their place, and renamed, so that a reader never sees half of one.
+//! beside their place, and renamed, so that a reader never sees half of one. Beside them lie notes on the modules' files,
+//! by which a module that did not change is known again without reading it; see `known`.
 //!
 //! It has a largest size; see `room`. A cache that cannot be used (a read-only or full disk, a folder of somebody
 //! else's) costs time, never a run: it is reported as a note.
 
 mod entry;
 mod key;
+mod known;
 mod lock;
 mod room;
 
@@ -187,12 +189,13 @@ impl CompileCache {
     ///
     /// A folder that cannot be read; one that does not exist is an empty list.
     pub fn list(&self) -> Result<Vec<CacheEntry>, CacheError> {
-        let mut entries: Vec<CacheEntry> = self.files()?.iter().filter_map(|path| describe(path)).collect();
+        let entries = self.files()?.into_iter().filter(|path| is_entry(path));
+        let mut entries: Vec<CacheEntry> = entries.filter_map(|path| describe(&path)).collect();
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.written));
         Ok(entries)
     }
 
-    /// Removes every entry, what an interrupted writer left, and the key. Returns how many files went.
+    /// Removes every entry and note, what an interrupted writer left, and the key. Returns how many files went.
     ///
     /// # Errors
     ///
@@ -201,7 +204,7 @@ impl CompileCache {
         self.files()?.iter().map(|path| room::remove(path)).sum()
     }
 
-    /// The files that are ours: entries, unfinished entries, the key and the locks. Nothing else is ever touched.
+    /// The files that are ours: entries, notes, unfinished ones, the key and the locks. Nothing else is ever touched.
     fn files(&self) -> Result<Vec<PathBuf>, CacheError> {
         let read = match fs::read_dir(&self.dir) {
             Ok(read) => read,
@@ -210,7 +213,7 @@ impl CompileCache {
         };
         let ours = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name == key::NAME || name == lock::NAME || name.starts_with(UNFINISHED) || is_entry(path)
+            name == key::NAME || name == lock::NAME || name.starts_with(UNFINISHED) || is_entry(path) || is_note(path)
         };
         Ok(read.flatten().map(|entry| entry.path()).filter(ours).collect())
     }
@@ -296,6 +299,10 @@ fn is_private(metadata: &fs::Metadata) -> bool {
 
 fn is_entry(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == EXTENSION)
+}
+
+fn is_note(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == known::EXTENSION)
 }
 
 fn describe(path: &Path) -> Option<CacheEntry> {

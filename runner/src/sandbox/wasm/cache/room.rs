@@ -15,6 +15,9 @@ use super::{CacheError, CompileCache, UNFINISHED};
 /// How exact the time of the last use is. More often would be a write to the disk on every run.
 const TOUCH_EVERY: Duration = Duration::from_hours(1);
 
+/// Notes on files are small, and are not counted in bytes.
+const MAX_NOTES: usize = 4096;
+
 /// An unfinished file this old is of a process that was killed.
 const UNFINISHED_FOR: Duration = Duration::from_hours(1);
 
@@ -42,15 +45,17 @@ fn last_use(metadata: &fs::Metadata) -> SystemTime {
     metadata.accessed().map_or(written, |read| read.max(written))
 }
 
-/// Removes what was not used for the longest time until the entries together have at most `max` bytes, and what
-/// processes left that were killed. Returns how many files went.
+/// Removes what was not used for the longest time until the entries together have at most `max` bytes, notes beyond
+/// [`MAX_NOTES`], and what processes left that were killed. Returns how many files went.
 pub(super) fn make(cache: &CompileCache, max: u64) -> Result<u64, CacheError> {
     let mut removed = 0;
-    let mut entries = Vec::new();
+    let (mut entries, mut notes) = (Vec::new(), Vec::new());
     for path in cache.files()? {
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
-        if super::is_entry(&path) {
-            entries.push(Entry { path, bytes: metadata.len(), used: last_use(&metadata) });
+        let (entry, note) = (super::is_entry(&path), super::is_note(&path));
+        if entry || note {
+            let list = if entry { &mut entries } else { &mut notes };
+            list.push(Entry { path, bytes: metadata.len(), used: last_use(&metadata) });
         } else if is_left(&path, &metadata) {
             removed += remove(&path)?;
         }
@@ -63,6 +68,10 @@ pub(super) fn make(cache: &CompileCache, max: u64) -> Result<u64, CacheError> {
         }
         removed += remove(&entry.path)?;
         total -= entry.bytes;
+    }
+    notes.sort_by_key(|note| std::cmp::Reverse(note.used));
+    for note in notes.iter().skip(MAX_NOTES) {
+        removed += remove(&note.path)?;
     }
     Ok(removed)
 }

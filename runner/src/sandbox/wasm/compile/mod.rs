@@ -81,8 +81,8 @@ impl CompileLimit {
 /// # Errors
 ///
 /// [`CompileLimit::Module`].
-pub fn check_size(bytes: &[u8], limits: &Limits) -> Result<(), WasmError> {
-    let (bytes, allowed) = (bytes.len() as u64, limits.max_module);
+pub fn check_size(bytes: u64, limits: &Limits) -> Result<(), WasmError> {
+    let allowed = limits.max_module;
     if bytes > allowed { Err(WasmError::Limit(CompileLimit::Module { bytes, allowed })) } else { Ok(()) }
 }
 

@@ -135,8 +135,12 @@ impl HasData for Files {
     type Data<'a> = GuardView<'a>;
 }
 
-/// Links `wasi:filesystem`.
-pub(super) fn add_to_linker<T: Guarded + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
-    filesystem::preopens::add_to_linker::<T, Files>(linker, T::guard)?;
+/// Links `wasi:filesystem/preopens`.
+pub(super) fn add_preopens<T: Guarded + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    filesystem::preopens::add_to_linker::<T, Files>(linker, T::guard)
+}
+
+/// Links `wasi:filesystem/types`.
+pub(super) fn add_types<T: Guarded + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     filesystem::types::add_to_linker::<T, Files>(linker, T::guard)
 }

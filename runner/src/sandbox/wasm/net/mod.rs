@@ -12,13 +12,14 @@
 mod create;
 mod decision;
 mod denials;
-mod http;
+pub(super) mod http;
 mod lookup;
 mod resolver;
 mod tcp;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -48,6 +49,8 @@ pub(super) struct Network {
     listen: Vec<ListenRule>,
     timeout: Duration,
     max_descriptors: usize,
+    /// Sockets, files and directories open at a time, at the most, when a socket was opened.
+    most_open: AtomicU64,
     denials: Denials,
     resolver: Resolver,
     connections: Arc<Semaphore>,
@@ -77,6 +80,7 @@ impl Network {
             listen: policy.listen().iter().map(|grant| grant.rule.clone()).collect(),
             timeout: limits.timeout,
             max_descriptors: usize::try_from(limits.max_descriptors).unwrap_or(usize::MAX),
+            most_open: AtomicU64::new(0),
             denials: Denials::default(),
             resolver: Resolver::default(),
             connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
@@ -111,6 +115,11 @@ impl Network {
         self.denials.list()
     }
 
+    /// Returns how many sockets, files and directories were open at a time, at the most, counted when a socket was.
+    pub(super) fn most_open(&self) -> u64 {
+        self.most_open.load(Ordering::Relaxed)
+    }
+
     /// Returns the limit that was hit here, if one was.
     pub(super) fn hit(&self) -> Option<LimitKind> {
         self.hit.get().copied()
@@ -141,8 +150,11 @@ impl NetView<'_> {
                 || entry.is::<wasmtime_wasi::p2::UdpSocket>()
                 || entry.is::<Descriptor>()
         });
-        let room = open.count() < self.network.max_descriptors;
-        if !room {
+        let open = open.count();
+        let room = open < self.network.max_descriptors;
+        if room {
+            self.network.most_open.fetch_max(open as u64 + 1, Ordering::Relaxed);
+        } else {
             self.network.hit_descriptors();
         }
         room
@@ -156,15 +168,22 @@ impl HasData for Guarded {
     type Data<'a> = NetView<'a>;
 }
 
-/// Puts the guard in the place of wasmtime-wasi's own sockets, which the linker must allow, and adds `wasi:http`.
-///
-/// # Errors
-///
-/// An interface that cannot be defined.
-pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    sockets::tcp::add_to_linker::<_, Guarded>(linker, State::net)?;
-    sockets::tcp_create_socket::add_to_linker::<_, Guarded>(linker, State::net)?;
-    sockets::udp_create_socket::add_to_linker::<_, Guarded>(linker, State::net)?;
-    sockets::ip_name_lookup::add_to_linker::<_, Guarded>(linker, State::net)?;
-    http::add_to_linker(linker)
+/// Links `wasi:sockets/tcp`.
+pub(super) fn add_tcp(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    sockets::tcp::add_to_linker::<_, Guarded>(linker, State::net)
+}
+
+/// Links `wasi:sockets/tcp-create-socket`.
+pub(super) fn add_tcp_create(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    sockets::tcp_create_socket::add_to_linker::<_, Guarded>(linker, State::net)
+}
+
+/// Links `wasi:sockets/udp-create-socket`.
+pub(super) fn add_udp_create(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    sockets::udp_create_socket::add_to_linker::<_, Guarded>(linker, State::net)
+}
+
+/// Links `wasi:sockets/ip-name-lookup`.
+pub(super) fn add_name_lookup(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    sockets::ip_name_lookup::add_to_linker::<_, Guarded>(linker, State::net)
 }

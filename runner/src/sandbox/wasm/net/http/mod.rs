@@ -18,17 +18,23 @@ use wasmtime::component::{HasData, Linker};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::p2::bindings::http::{outgoing_handler, types};
 use wasmtime_wasi_http::{
-    DEFAULT_FORBIDDEN_HEADERS, Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks,
+    DEFAULT_FORBIDDEN_HEADERS, Error, FieldMapError, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView,
+    WasiHttpHooks,
 };
 
 use super::Network;
 use crate::sandbox::wasm::store::State;
 
 /// Bytes that the fields of one message may take.
-const MAX_FIELDS: usize = 32 << 10;
+pub(in crate::sandbox::wasm) const MAX_FIELDS: usize = 32 << 10;
 
 /// Bytes of one write to a body; the host holds one of them for each body.
 const MAX_CHUNK: usize = 64 << 10;
+
+/// Returns whether a guest was ended because the fields of a message would be more than [`MAX_FIELDS`], or too many.
+pub(in crate::sandbox::wasm) fn is_too_large(cause: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(cause.downcast_ref(), Some(FieldMapError::TotalSizeTooBig | FieldMapError::TooManyFields))
+}
 
 /// What a store holds for `wasi:http`.
 pub(in crate::sandbox::wasm) struct HttpState {
@@ -65,8 +71,13 @@ impl HasData for Guarded {
     type Data<'a> = HttpView<'a>;
 }
 
-pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    outgoing_handler::add_to_linker::<_, Guarded>(linker, State::http)?;
+/// Links `wasi:http/outgoing-handler`.
+pub(in crate::sandbox::wasm) fn add_handler(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    outgoing_handler::add_to_linker::<_, Guarded>(linker, State::http)
+}
+
+/// Links `wasi:http/types`.
+pub(in crate::sandbox::wasm) fn add_types(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     types::add_to_linker::<_, Guarded>(linker, &types::LinkOptions::default(), State::http)
 }
 

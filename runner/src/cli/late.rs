@@ -1,0 +1,33 @@
+//! The switches of a subcommand, described only when that subcommand is what the command line asks for: describing all
+//! of them takes longer than a short module runs.
+
+use clap::error::Error;
+use clap::{ArgMatches, Args, Command, FromArgMatches, Id};
+
+/// A subcommand's arguments; the same as `T` in all that a user sees.
+#[derive(Debug)]
+pub(crate) struct Late<T>(pub(crate) Box<T>);
+
+impl<T: FromArgMatches> FromArgMatches for Late<T> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        T::from_arg_matches(matches).map(|args| Self(Box::new(args)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+impl<T: Args> Args for Late<T> {
+    fn augment_args(command: Command) -> Command {
+        command.defer(T::augment_args)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command.defer(T::augment_args_for_update)
+    }
+
+    fn group_id() -> Option<Id> {
+        T::group_id()
+    }
+}

@@ -1,0 +1,61 @@
+//! What is known of a module's file that was read before, so that it need not be read again: all that a run needs of a
+//! wasm module whose compiled code is in the cache. It lies beside that code.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+
+use serde::{Deserialize, Serialize};
+use tracing::debug;
+
+use crate::kinds::Kind;
+use crate::kinds::detect::Detection;
+use crate::sandbox::cleanup::Cleanup;
+use crate::sandbox::wasm::CompileCache;
+
+/// What follows from a wasm module's bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Known {
+    /// Bytes, without a `#!` line.
+    pub(super) size: u64,
+    /// SHA-256 of the file, in hex.
+    pub(super) digest: String,
+    kind: String,
+    /// Why it is that kind.
+    reason: String,
+    /// The text of its metadata section.
+    pub(super) metadata: Option<String>,
+}
+
+impl Known {
+    pub(super) fn new(size: u64, digest: &str, detection: &Detection, metadata: Option<String>) -> Self {
+        let (kind, reason) = (detection.kind.to_string(), detection.reason.clone());
+        Self { size, digest: digest.to_owned(), kind, reason, metadata }
+    }
+
+    /// Returns the kind, and why it is that one.
+    pub(super) fn detection(&self) -> Option<Detection> {
+        let kind = self.kind.parse().ok().filter(|kind: &Kind| kind.is_wasm())?;
+        Some(Detection { kind, reason: self.reason.clone() })
+    }
+
+    /// Looks up a file in this state.
+    pub(super) fn recall(cache: &CompileCache, file: &Metadata) -> Option<Self> {
+        let known = serde_json::from_slice(&cache.recall(file)?).ok();
+        debug!(known = known.is_some(), "looked for the module among those that were read before");
+        known
+    }
+
+    /// Notes it for a file in this state; where that cannot be done, the file is read again next time.
+    pub(super) fn remember(&self, cache: &CompileCache, file: &Metadata, cleanup: &Cleanup) {
+        let remembered = serde_json::to_vec(self).map(|note| cache.remember(file, &note, cleanup));
+        debug!(?remembered, "noted what the module is");
+    }
+}
+
+/// Whether nobody changed a file in between.
+pub(super) fn is_same(before: &Metadata, after: &Metadata) -> bool {
+    let state = |file: &Metadata| {
+        (file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec())
+    };
+    state(before) == state(after)
+}

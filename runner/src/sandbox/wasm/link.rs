@@ -1,0 +1,95 @@
+//! The interfaces that guests may import, one line each.
+//!
+//! A module is linked to those that it imports and to no other: naming all of them takes longer than a short guest
+//! runs. What a policy does not grant is linked all the same, to functions that deny it, since many guests import
+//! sockets without ever using them.
+
+use wasmtime::Engine;
+use wasmtime::component::{Component, HasData, Linker, ResourceTable};
+use wasmtime_wasi::WasiView;
+use wasmtime_wasi::cli::{WasiCli, WasiCliView};
+use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
+use wasmtime_wasi::p2::bindings::{cli, clocks, io, random, sockets};
+use wasmtime_wasi::random::{WasiRandom, WasiRandomCtx};
+use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView};
+
+use crate::sandbox::wasm::store::State;
+use crate::sandbox::wasm::{files, net};
+
+/// The guest's resources, all that streams and polling need of the host.
+struct Table;
+
+impl HasData for Table {
+    type Data<'a> = &'a mut ResourceTable;
+}
+
+impl State {
+    fn table(&mut self) -> &mut ResourceTable {
+        self.ctx().table
+    }
+
+    fn random(&mut self) -> &mut WasiRandomCtx {
+        self.ctx().ctx.random()
+    }
+}
+
+/// Adds one interface to a linker.
+type Link = fn(&mut Linker<State>) -> wasmtime::Result<()>;
+
+/// Every interface, by its name without a version.
+const INTERFACES: &[(&str, Link)] = &[
+    ("wasi:cli/environment", |linker| cli::environment::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/exit", |linker| cli::exit::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/stdin", |linker| cli::stdin::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/stdout", |linker| cli::stdout::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/stderr", |linker| cli::stderr::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/terminal-input", |linker| cli::terminal_input::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/terminal-output", |linker| cli::terminal_output::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/terminal-stdin", |linker| cli::terminal_stdin::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/terminal-stdout", |linker| cli::terminal_stdout::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/terminal-stderr", |linker| cli::terminal_stderr::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:clocks/monotonic-clock", |linker| {
+        clocks::monotonic_clock::add_to_linker::<_, WasiClocks>(linker, State::clocks)
+    }),
+    ("wasi:clocks/wall-clock", |linker| clocks::wall_clock::add_to_linker::<_, WasiClocks>(linker, State::clocks)),
+    ("wasi:filesystem/preopens", files::add_preopens),
+    ("wasi:filesystem/types", files::add_types),
+    ("wasi:http/outgoing-handler", net::http::add_handler),
+    ("wasi:http/types", net::http::add_types),
+    ("wasi:io/error", |linker| io::error::add_to_linker::<_, Table>(linker, State::table)),
+    ("wasi:io/poll", |linker| io::poll::add_to_linker::<_, Table>(linker, State::table)),
+    ("wasi:io/streams", |linker| io::streams::add_to_linker::<_, Table>(linker, State::table)),
+    ("wasi:random/insecure", |linker| random::insecure::add_to_linker::<_, WasiRandom>(linker, State::random)),
+    ("wasi:random/insecure-seed", |linker| {
+        random::insecure_seed::add_to_linker::<_, WasiRandom>(linker, State::random)
+    }),
+    ("wasi:random/random", |linker| random::random::add_to_linker::<_, WasiRandom>(linker, State::random)),
+    ("wasi:sockets/instance-network", |linker| {
+        sockets::instance_network::add_to_linker::<_, WasiSockets>(linker, State::sockets)
+    }),
+    ("wasi:sockets/ip-name-lookup", net::add_name_lookup),
+    ("wasi:sockets/network", |linker| {
+        let options = sockets::network::LinkOptions::default();
+        sockets::network::add_to_linker::<_, WasiSockets>(linker, &options, State::sockets)
+    }),
+    ("wasi:sockets/tcp", net::add_tcp),
+    ("wasi:sockets/tcp-create-socket", net::add_tcp_create),
+    ("wasi:sockets/udp", |linker| sockets::udp::add_to_linker::<_, WasiSockets>(linker, State::sockets)),
+    ("wasi:sockets/udp-create-socket", net::add_udp_create),
+];
+
+/// Makes a linker with what a component imports.
+///
+/// # Errors
+///
+/// An engine that refuses an interface.
+pub(super) fn linker(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<State>> {
+    let mut linker = Linker::new(engine);
+    for (import, _) in component.component_type().imports(engine) {
+        let name = import.split_once('@').map_or(import, |(name, _)| name);
+        if let Some((_, link)) = INTERFACES.iter().find(|(known, _)| *known == name) {
+            link(&mut linker)?;
+        }
+    }
+    Ok(linker)
+}
