@@ -5,8 +5,6 @@
 
 use std::fmt::Write as _;
 
-use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
-
 use crate::value::Value;
 
 /// Returns what Python's `str(value)` returns: a string as it is (lone surrogates become U+FFFD, since
@@ -107,20 +105,18 @@ fn write_escape(out: &mut String, code: u32) {
 /// `str.isprintable` of one character: everything but "Other" and "Separator", the space excepted. Python
 /// has an edition of Unicode for each of its releases; a character that is newer than a release is escaped by
 /// that release and not here.
+///
+/// `str::escape_debug` has the same rule, and its table is in every program already: another one of 40 kB would be
+/// half of a small guest. It escapes what extends a grapheme, too, but only at the start of a text, so there is
+/// a letter before it.
 fn is_printable(c: char) -> bool {
-    use GeneralCategory as G;
-    c == ' '
-        || !matches!(
-            c.general_category(),
-            G::Control
-                | G::Format
-                | G::Surrogate
-                | G::PrivateUse
-                | G::Unassigned
-                | G::LineSeparator
-                | G::ParagraphSeparator
-                | G::SpaceSeparator
-        )
+    if c.is_ascii() {
+        return !c.is_ascii_control();
+    }
+    let mut bytes = [b'x'; 5];
+    let length = 1 + c.encode_utf8(&mut bytes[1..]).len();
+    let escaped = str::from_utf8(&bytes[..length]).map(|text| text.escape_debug().nth(1));
+    escaped == Ok(Some(c))
 }
 
 fn float_repr(number: f64) -> String {
