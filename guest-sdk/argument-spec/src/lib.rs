@@ -32,19 +32,27 @@ mod environment;
 mod equality;
 mod error;
 mod literal;
+mod literal_text;
 mod logged;
+mod lone;
 mod manual;
 mod mask;
 mod metadata;
 mod no_log;
 mod number;
 mod parse;
+mod parse_rules;
+mod parse_values;
 mod paths;
 mod request;
+mod self_check;
+mod shared;
 mod size;
 mod spec;
+mod steps;
 mod sub_spec;
 mod validate;
+mod values;
 
 pub use environment::{Environment, NoEnvironment};
 pub use equality::python_eq;
@@ -55,7 +63,7 @@ pub use metadata::{MAX_METADATA_BYTES, Metadata, SECTION_NAME};
 pub use paths::{NamedPath, Origin};
 pub use request::Request;
 pub use spec::{
-    Access, ArgumentSpec, Constraints, DeprecatedAlias, OptionSpec, OptionType, PathOption, Removal, RequiredBy,
+    Access, ArgumentSpec, Constraints, DeprecatedAlias, Flaw, OptionSpec, OptionType, PathOption, Removal, RequiredBy,
     RequiredIf,
 };
 pub use validate::{Deprecation, ErrorKind, Validated, ValidationError};

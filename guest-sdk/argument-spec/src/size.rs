@@ -2,6 +2,8 @@
 
 use modbox_python_json::{Value, str};
 
+use crate::number::python_space;
+
 /// Prefixes as powers of 1024, with the word that may stand for each. `zettabyte` is not among Ansible's.
 const PREFIXES: [(char, i32, &str); 8] = [
     ('Y', 8, "yotta"),
@@ -40,13 +42,13 @@ impl Unit {
 /// Returns the number of units that a value stands for, if it stands for one: `1024`, `1.5M`, `10 Kb`.
 pub(crate) fn to_size(value: &Value, unit: Unit) -> Option<Value> {
     let text = str(value);
-    let text = text.trim_end();
+    let text = text.trim_end_matches(python_space);
     let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
     if !number.ends_with(|c: char| c.is_ascii_digit()) || number.matches('.').count() > 1 {
         return None;
     }
-    let suffix = suffix.trim_start();
+    let suffix = suffix.trim_start_matches(python_space);
     let factor = 1024_f64.powi(power(suffix, unit)?);
     let size = number.parse::<f64>().ok()? * factor;
     Value::int_from_decimal(&format!("{:.0}", size.round_ties_even()))
