@@ -6,6 +6,7 @@ use modbox_python_json::Value;
 #[must_use]
 pub fn python_eq(left: &Value, right: &Value) -> bool {
     match (left, right) {
+        (Value::Str(left), Value::Str(right)) => left == right,
         (Value::List(left), Value::List(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| python_eq(left, right))
         }
@@ -18,6 +19,15 @@ pub fn python_eq(left: &Value, right: &Value) -> bool {
             _ => left == right,
         },
     }
+}
+
+/// Returns what Python's `value in choices` says. It looks at identity first, and all the `NaN` of JSON is one object.
+pub(crate) fn is_in(value: &Value, choices: &[Value]) -> bool {
+    choices.iter().any(|choice| python_eq(choice, value) || is_same_nan(choice, value))
+}
+
+fn is_same_nan(left: &Value, right: &Value) -> bool {
+    matches!((left, right), (Value::Float(left), Value::Float(right)) if left.is_nan() && left.to_bits() == right.to_bits())
 }
 
 /// A number as Python compares it.

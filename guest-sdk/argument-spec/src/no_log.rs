@@ -45,8 +45,6 @@ fn collect_sub_options(
                 let Value::Dict(entries) = item else { continue };
                 collect(sub_spec, &entries, secrets)?;
             }
-            // Ansible crashes on these a little later; here the type check reports them.
-            _ if option.option_type == OptionType::Dict && value.as_list().is_none() => {}
             _ => {
                 let (wanted, found) = (option.option_type.name(), item.type_name());
                 let shown = str(item);

@@ -33,6 +33,9 @@ fn int_from_parts(parts: &[Value]) -> Option<Value> {
 /// Decimal text with optional sign, fraction and exponent. As in Python, underscores count for nothing, and the
 /// digits of every script are digits.
 fn int_from_text(text: &str) -> Option<Value> {
+    if let Ok(small) = text.parse() {
+        return Some(Value::Int(small));
+    }
     let text: String = python_strip(text).chars().filter(|c| *c != '_').map(ascii_digit).collect();
     let (negative, unsigned) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -74,13 +77,19 @@ pub(crate) fn to_float(value: &Value) -> Option<f64> {
         Value::Int(number) => number.to_string().parse().ok(),
         // Python raises OverflowError for what a float cannot hold; Ansible does not expect it.
         Value::BigInt(number) => number.as_str().parse().ok().filter(|float: &f64| float.is_finite()),
-        Value::Str(text) => float_from_text(python_strip(text)),
+        Value::Str(text) => float_from_text(text.trim_matches(float_space)),
         _ => None,
     }
 }
 
+/// The `NaN` that is made of text: to Python another object than the one that JSON has, and so none of the choices.
+const NEW_NAN: f64 = f64::from_bits(0x7ff8_0000_0000_0001);
+
 /// Rust reads the same floats as Python, except for underscores between digits, and the digits of other scripts.
 fn float_from_text(text: &str) -> Option<f64> {
+    if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return text.parse().ok();
+    }
     let text: String = text.chars().map(ascii_digit).collect();
     let bytes = text.as_bytes();
     let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
@@ -89,7 +98,8 @@ fn float_from_text(text: &str) -> Option<f64> {
     if bytes.iter().enumerate().any(misplaced) {
         return None;
     }
-    text.replace('_', "").parse().ok()
+    let float: f64 = text.replace('_', "").parse().ok()?;
+    Some(if float.is_nan() { NEW_NAN } else { float })
 }
 
 /// The zeros of all scripts' decimal digits beyond ASCII; the other nine follow each (Unicode 14, as CPython 3.11).
@@ -108,6 +118,11 @@ fn ascii_digit(c: char) -> char {
     }
     let zero = ZEROS[..ZEROS.partition_point(|zero| *zero <= u32::from(c))].last();
     zero.and_then(|zero| char::from_digit(u32::from(c) - zero, 10)).unwrap_or(c)
+}
+
+/// What `float` leaves out around a number: of ASCII only what C calls a space.
+fn float_space(c: char) -> bool {
+    c.is_whitespace() || c == '\u{b}'
 }
 
 /// Removes the white space that Python's `str.strip` removes: Unicode's, and the separators U+001C to

@@ -153,6 +153,7 @@ fn aliases(mode: Mode, key: &str, place: &str, value: &Value, spec: &mut OptionS
         (Mode::AsAnsible, other) if !matches!(other, Value::List(_) | Value::Dict(_)) && !other.is_truthy() => {
             spec.flaws.push(Flaw::AliasesAreNoList);
         }
+        (Mode::AsAnsible, Value::Dict(entries)) => spec.aliases = entries.keys().cloned().collect(),
         _ => spec.aliases = texts(key, place, value)?,
     }
     Ok(())

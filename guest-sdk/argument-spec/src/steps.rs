@@ -55,14 +55,17 @@ impl<'a> Run<'a> {
         self.fallbacks(spec, parameters);
         let mut shared = Vec::new();
         let aliases = self.aliases(spec, parameters, &mut shared);
-        let mut at: Positions = spec.options.keys().map(|name| parameters.get_index_of(name)).collect();
+        parameters.reserve(spec.options.len().saturating_sub(parameters.len()));
+        let (mut at, all_known) = positions(spec, parameters);
         if let Err(message) = no_log::collect(spec, parameters, &mut self.result.no_log_values) {
             self.error(ErrorKind::NoLog, message);
         }
         if self.path.is_empty() {
             self.removals(spec, parameters, "");
         }
-        self.note_unsupported(spec, parameters, &at, aliases);
+        if !all_known {
+            self.note_unsupported(spec, parameters, aliases);
+        }
         self.errors(constraints::mutually_exclusive(&spec.constraints, parameters));
         self.defaults(spec, parameters, &mut at, false);
         self.errors(constraints::required(spec, &at));
@@ -170,10 +173,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn note_unsupported(&mut self, spec: &ArgumentSpec, parameters: &Dict, at: &Positions, aliases: Aliases) {
-        if at.iter().flatten().count() == parameters.len() {
-            return;
-        }
+    fn note_unsupported(&mut self, spec: &ArgumentSpec, parameters: &Dict, aliases: Aliases) {
         let known =
             |name: &str| spec.options.contains_key(name) || (matches!(aliases, Aliases::Known) && spec.has_alias(name));
         let mut unknown = parameters.keys().filter(|name| !known(name)).peekable();
@@ -223,6 +223,19 @@ impl<'a> Run<'a> {
             *at = Some(parameters.insert_full(name.clone(), default).0);
         }
     }
+}
+
+/// Finds the options that are given, and whether nothing else is.
+fn positions(spec: &ArgumentSpec, parameters: &Dict) -> (Positions, bool) {
+    let mut at = vec![None; spec.options.len()];
+    let mut all_known = true;
+    for (position, name) in parameters.keys().enumerate() {
+        match spec.options.get_index_of(name) {
+            Some(option) => at[option] = Some(position),
+            None => all_known = false,
+        }
+    }
+    (at, all_known)
 }
 
 /// The options of a level, sorted, then all their aliases in one pair of parentheses.

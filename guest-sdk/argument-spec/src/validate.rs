@@ -107,9 +107,6 @@ impl ArgumentSpec {
     /// Converts, completes and checks arguments. Environment variables are asked of `environment`.
     #[must_use]
     pub fn validate(&self, arguments: &Dict, environment: &dyn Environment) -> Validated {
-        // Room for the defaults, in one step.
-        let mut parameters = Dict::with_capacity(arguments.len() + self.options.len());
-        parameters.extend(arguments.iter().map(|(name, value)| (name.clone(), value.clone())));
-        Run::new(environment).finish(self, parameters)
+        Run::new(environment).finish(self, arguments.clone())
     }
 }

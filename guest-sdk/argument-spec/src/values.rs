@@ -3,7 +3,7 @@
 use modbox_python_json::{Dict, Value, str};
 
 use crate::convert::{choice_meant_by_bool, convert};
-use crate::equality::python_eq;
+use crate::equality::is_in;
 use crate::shared::Shared;
 use crate::spec::{ArgumentSpec, Flaw, OptionSpec, OptionType};
 use crate::steps::{Positions, Run};
@@ -133,7 +133,7 @@ fn flawed_choices(name: &str, option: &OptionSpec) -> Option<String> {
 
 /// Returns what is wrong with a value, if anything is. A bool that was meant to be a choice becomes it.
 fn not_chosen(name: &str, choices: &[Value], value: &mut Value) -> Option<String> {
-    let allowed = |value: &Value| choices.iter().any(|choice| python_eq(choice, value));
+    let allowed = |value: &Value| is_in(value, choices);
     if let Value::List(items) = value {
         let others: Vec<String> = items.iter().filter(|item| !allowed(item)).map(str).collect();
         let message = || {

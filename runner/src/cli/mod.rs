@@ -89,6 +89,10 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
         Command::Batch(args) => commands::batch::run(&context, &args),
         Command::Inspect(args) => commands::inspect::run(&context, &args),
         Command::Doc(args) => commands::doc::run(&context, &args),
+        Command::Validate(args) => {
+            let order = matches.subcommand_matches("validate").map(commands::run::argument_order).unwrap_or_default();
+            commands::validate::run(&context, &args, &order)
+        }
         Command::Build(args) => commands::build::run(&context, &args),
         Command::New(args) => commands::new::run(&context, &args),
         Command::Policy(args) => commands::policy::run(&context, &args.command),
