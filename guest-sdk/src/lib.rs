@@ -45,42 +45,147 @@ pub mod fs;
 mod internal_args;
 mod module;
 mod result;
+pub mod typed;
 
-pub use call::{Finished, ProcessEnvironment, call};
-pub use entry::{MAX_ARGS_BYTES, start};
+pub use call::{Finished, ProcessEnvironment, call, call_typed};
+pub use entry::{MAX_ARGS_BYTES, start, start_typed};
 pub use internal_args::InternalArgs;
 pub use modbox_argument_spec as argument_spec;
 pub use modbox_argument_spec::{Metadata, Secrets};
 pub use modbox_python_json as json;
 pub use modbox_python_json::{Dict, Value};
+pub use modbox_sdk_derive::{Args, Choice};
 pub use module::{Deprecation, Module};
 pub use result::{Diff, Exit, Failure};
+pub use typed::Args;
 
 /// Makes a program of a function: `main`, the metadata in the component, and a test that checks it.
 ///
-/// `metadata` is a file beside `Cargo.toml`; `run` is a function
-/// `fn(Args, &mut Module) -> Result<Exit, Failure>`, where `Args` is any type that derives `Deserialize`,
+/// The arguments are a struct that derives [`Args`](derive@Args), from which the metadata follows:
+///
+/// ```no_run
+/// # mod module {
+/// # use modbox_sdk::{Args, Exit, Failure, Module};
+/// # #[derive(Args)]
+/// # struct Greeting { name: String }
+/// # fn greet(args: Greeting, _module: &mut Module) -> Result<Exit, Failure> { Ok(Exit::unchanged().with("name", args.name)) }
+/// modbox_sdk::module! {
+///     args = Greeting,
+///     run = greet,
+///     check_mode = true,
+///     returns = [greeting: str = "The greeting.", at: str if "asked for" = "The time."],
+///     requests = [env "LANG" = "to greet in the right language"],
+///     examples = ["modbox run greet name=world"],
+/// }
+/// # }
+/// # fn main() {}
+/// ```
+///
+/// Only `args` and `run` have to be there; the order is this one, with `name = "…"` after `run` for a module that is not called
+/// as its program is. What it does is the struct's doc comment.
+///
+/// Or the metadata is a file beside `Cargo.toml`, which can say what no struct can:
+/// `module! { metadata = "module.json", run = run }`, where `run` is a function
+/// `fn(Args, &mut Module) -> Result<Exit, Failure>`, and `Args` any type that implements serde's `Deserialize`,
 /// or [`Dict`].
 #[macro_export]
 macro_rules! module {
     (metadata = $metadata:literal, run = $run:path $(,)?) => {
         const MODBOX_METADATA: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/", $metadata));
 
+        fn main() -> ::std::process::ExitCode {
+            $crate::start(MODBOX_METADATA, $run)
+        }
+
+        $crate::module!(@section);
+    };
+    (
+        args = $args:ty,
+        run = $run:path
+        $(, name = $name:literal)?
+        $(, check_mode = $check_mode:literal)?
+        $(, returns = [$($key:ident: $type:ident $(if $when:literal)? = $doc:literal),* $(,)?])?
+        $(, requests = [$($capability:ident $subject:literal = $reason:literal),* $(,)?])?
+        $(, examples = [$($example:literal),* $(,)?])?
+        $(,)?
+    ) => {
+        const MODBOX_PIECES: &[$crate::typed::Piece] = {
+            use $crate::typed::Piece::{List, Of, Quoted, Text};
+            use $crate::typed::first;
+            const PROGRAM: &str = match option_env!("CARGO_BIN_NAME") {
+                Some(program) => program,
+                None => env!("CARGO_PKG_NAME"),
+            };
+            &[
+                Text("{\"name\": "),
+                Quoted(first(&[$($name,)? PROGRAM])),
+                Text(", \"version\": "),
+                Quoted(env!("CARGO_PKG_VERSION")),
+                Text(", \"description\": "),
+                Text(<$args as $crate::Args>::DESCRIPTION),
+                $(Text(if $check_mode { ", \"supports_check_mode\": true" } else { "" }),)?
+                Text(", \"argument_spec\": {"),
+                Of(<$args as $crate::Args>::OPTIONS),
+                Text("}"),
+                Text(<$args as $crate::Args>::RULES),
+                $(
+                    Text(", \"returns\": {"),
+                    List(&[$(Of(&[
+                        Quoted(stringify!($key)),
+                        Text(": {\"type\": "),
+                        Quoted(stringify!($type)),
+                        Text(", \"returned\": "),
+                        Quoted(first(&[$($when,)? "success"])),
+                        Text(", \"description\": "),
+                        Quoted($doc),
+                        Text("}"),
+                    ])),*]),
+                    Text("}"),
+                )?
+                $(
+                    Text(", \"requests\": ["),
+                    List(&[$(Of(&[
+                        Text("{\"capability\": "),
+                        Quoted(stringify!($capability)),
+                        Text(", \"subject\": "),
+                        Quoted($subject),
+                        Text(", \"reason\": "),
+                        Quoted($reason),
+                        Text("}"),
+                    ])),*]),
+                    Text("]"),
+                )?
+                $(Text(", \"examples\": ["), List(&[$(Quoted($example)),*]), Text("]"),)?
+                Text("}"),
+            ]
+        };
+
+        const MODBOX_METADATA: &str = {
+            const BYTES: &[u8] = &$crate::typed::join::<{ $crate::typed::length(MODBOX_PIECES) }>(MODBOX_PIECES);
+            match ::core::str::from_utf8(BYTES) {
+                Ok(text) => text,
+                Err(_) => panic!("pieces are text"),
+            }
+        };
+
+        fn main() -> ::std::process::ExitCode {
+            $crate::start_typed::<$args>(MODBOX_METADATA, $run)
+        }
+
+        $crate::module!(@section);
+    };
+    (@section) => {
         // Hosts read this section without running anything. Its name is `SECTION_NAME`.
         #[cfg(target_family = "wasm")]
         #[used]
         #[unsafe(link_section = "modbox:module")]
         static MODBOX_SECTION: [u8; MODBOX_METADATA.len()] = $crate::section(MODBOX_METADATA);
 
-        fn main() -> ::std::process::ExitCode {
-            $crate::start(MODBOX_METADATA, $run)
-        }
-
         #[cfg(test)]
         #[test]
         fn metadata_is_valid() {
             if let Err(error) = $crate::Metadata::from_json(MODBOX_METADATA) {
-                panic!("{}: {error}", $metadata);
+                panic!("the metadata is wrong: {error}");
             }
         }
     };
