@@ -34,20 +34,19 @@ pub fn start<A: DeserializeOwned>(
     metadata: &str,
     run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>,
 ) -> ExitCode {
-    with_body(read_by(|own| from_value(Value::Dict(own)), run), |body| start_with(metadata, body))
+    with_body(read_by(|own| from_value(Value::Dict(own)), run), |body| match Metadata::from_json(metadata) {
+        Ok(metadata) => start_with(&metadata, body),
+        Err(error) => emit(&Finished::failure(&format!("the module's own metadata is wrong: {error}"))),
+    })
 }
 
 /// Does what [`start`] does, for a function whose arguments derive [`Args`].
 pub fn start_typed<A: Args>(metadata: &str, run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>) -> ExitCode {
-    with_body(read_by(|mut own| A::fill(&mut own), run), |body| start_with(metadata, body))
+    with_body(read_by(|mut own| A::fill(&mut own), run), |body| start_with(&Metadata::trusted(metadata), body))
 }
 
-fn start_with(metadata: &str, body: Body<'_>) -> ExitCode {
+fn start_with(metadata: &Metadata, body: Body<'_>) -> ExitCode {
     std::panic::set_hook(Box::new(fail_on_panic));
-    let metadata = match Metadata::from_json(metadata) {
-        Ok(metadata) => metadata,
-        Err(error) => return emit(&Finished::failure(&format!("the module's own metadata is wrong: {error}"))),
-    };
     let mut arguments = std::env::args_os().skip(1);
     let (Some(path), None) = (arguments.next(), arguments.next()) else {
         return explain(&metadata.name);
@@ -58,7 +57,7 @@ fn start_with(metadata: &str, body: Body<'_>) -> ExitCode {
     #[cfg(target_family = "wasm")]
     let _ = std::env::set_current_dir("/tmp");
     let finished = match arguments {
-        Ok(arguments) => perform(&metadata, arguments, &ProcessEnvironment, body),
+        Ok(arguments) => perform(metadata, arguments, &ProcessEnvironment, body),
         Err(message) => Finished::failure(&message),
     };
     emit(&finished)

@@ -6,7 +6,7 @@ use modbox_python_json::{Dict, Value, str};
 
 use crate::equality::python_eq;
 use crate::spec::{ArgumentSpec, Constraints};
-use crate::steps::Positions;
+use crate::steps::{Positions, sorted};
 use crate::validate::ErrorKind;
 
 type Check = Option<(ErrorKind, String)>;
@@ -31,8 +31,7 @@ pub(crate) fn mutually_exclusive(constraints: &Constraints, parameters: &Dict) -
 pub(crate) fn required(spec: &ArgumentSpec, at: &Positions) -> Check {
     let options = spec.options.iter().zip(at);
     let missing = options.filter(|((_, option), at)| option.required && at.is_none());
-    let mut missing: Vec<&str> = missing.map(|((name, _), _)| name.as_str()).collect();
-    missing.sort_unstable();
+    let missing = sorted(missing.map(|((name, _), _)| name.as_str()));
     let message = || format!("missing required arguments: {}", missing.join(", "));
     (!missing.is_empty()).then(|| (ErrorKind::Required, message()))
 }

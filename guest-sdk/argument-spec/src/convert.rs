@@ -71,11 +71,15 @@ fn with_stand_ins(text: &Surrogates, to: OptionType, environment: &dyn Environme
     Some(converted(&Value::Str(text), to, environment).map(lone::restore))
 }
 
-/// Converts to a bool, as Ansible also does for its own internal arguments.
+/// Returns the bool that a value stands for, as options of that type do, and Ansible's own internal arguments.
 ///
 /// # Errors
 ///
-/// The reason, without the option's name.
+/// The reason in Ansible's words.
+pub fn bool_of(value: &Value) -> Result<bool, String> {
+    to_bool(value).map(|truth| truth == Value::Bool(true))
+}
+
 fn to_bool(value: &Value) -> Result<Value, String> {
     let text = match value {
         Value::Bool(_) => return Ok(value.clone()),

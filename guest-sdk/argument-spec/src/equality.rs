@@ -2,6 +2,8 @@
 
 use modbox_python_json::Value;
 
+use crate::big::whole_float;
+
 /// Returns what Python's `left == right` says.
 #[must_use]
 pub fn python_eq(left: &Value, right: &Value) -> bool {
@@ -67,7 +69,7 @@ fn float_is(float: f64, int: &str) -> bool {
     if float == 0.0 {
         return int == "0";
     }
-    float.is_finite() && float.fract() == 0.0 && format!("{float:.0}") == int
+    float.is_finite() && float.fract() == 0.0 && whole_float(float) == int
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod big;
 mod constraints;
 mod convert;
 mod dict_text;
@@ -52,9 +53,11 @@ mod size;
 mod spec;
 mod steps;
 mod sub_spec;
+mod trusted;
 mod validate;
 mod values;
 
+pub use convert::bool_of;
 pub use environment::{Environment, NoEnvironment};
 pub use equality::python_eq;
 pub use error::SpecError;

@@ -6,6 +6,7 @@
 
 use modbox_python_json::{Dict, Value, encode};
 
+use crate::big::Big;
 use crate::literal_text::{read_string, starts_string};
 use crate::lone;
 
@@ -207,21 +208,12 @@ fn decimal(digits: &str, radix: u32) -> Option<String> {
     if digits.is_empty() || digits.len() > 4 * modbox_python_json::MAX_INT_DIGITS {
         return None;
     }
-    // Little end first, nine digits in each.
-    let mut groups: Vec<u64> = vec![0];
+    let mut big = Big::new();
     for digit in digits.chars() {
-        let mut carry = u64::from(digit.to_digit(radix)?);
-        for group in &mut groups {
-            let sum = *group * u64::from(radix) + carry;
-            (*group, carry) = (sum % 1_000_000_000, sum / 1_000_000_000);
-        }
-        if carry > 0 {
-            groups.push(carry);
-        }
+        big.multiply_add(radix, digit.to_digit(radix)?);
     }
-    let text: String = groups.iter().rev().map(|group| format!("{group:09}")).collect();
-    let text = text.trim_start_matches('0');
-    (text.len() <= modbox_python_json::MAX_INT_DIGITS).then(|| if text.is_empty() { "0" } else { text }.to_owned())
+    let text = big.digits();
+    (text.len() <= modbox_python_json::MAX_INT_DIGITS).then_some(text)
 }
 
 #[cfg(test)]

@@ -2,12 +2,14 @@
 
 use modbox_python_json::{MAX_INT_DIGITS, Value};
 
+use crate::big::whole_float;
+
 /// Returns the integer that a value stands for, if it stands for one: `2.0`, `" 42 "`, `"4.0"`, `"1e3"`.
 pub(crate) fn to_int(value: &Value) -> Option<Value> {
     match value {
         Value::Int(_) | Value::BigInt(_) | Value::Bool(_) => Some(value.clone()),
         Value::Float(number) if number.is_finite() && number.fract() == 0.0 => {
-            Value::int_from_decimal(&format!("{number:.0}"))
+            Value::int_from_decimal(&whole_float(*number))
         }
         Value::Str(text) => int_from_text(text),
         Value::List(parts) => int_from_parts(parts),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use modbox_python_json::{Value, str};
 
+use crate::big::whole_float;
 use crate::number::python_space;
 
 /// Prefixes as powers of 1024, with the word that may stand for each. `zettabyte` is not among Ansible's.
@@ -64,7 +65,7 @@ pub(crate) fn to_size(value: &Value, unit: Unit) -> Option<Value> {
         #[expect(clippy::cast_possible_truncation, reason = "a whole number that an i64 holds exactly")]
         return Some(Value::Int(size as i64));
     }
-    Value::int_from_decimal(&format!("{size:.0}"))
+    size.is_finite().then(|| Value::int_from_decimal(&whole_float(size)))?
 }
 
 fn power(suffix: &str, unit: Unit) -> Option<i32> {

@@ -3,6 +3,8 @@
 //! Ansible looks every option up by its name in every step. Here its position among the parameters is found once: nothing is
 //! ever removed from them.
 
+use std::collections::BinaryHeap;
+
 use modbox_python_json::{Dict, Value};
 
 use crate::constraints;
@@ -200,8 +202,8 @@ impl<'a> Run<'a> {
 
     fn unsupported_error(&mut self) {
         let Some(supported) = self.supported.take() else { return };
-        let mut names: Vec<String> = self.unsupported.iter().map(|path| path.join(".")).collect();
-        names.sort_unstable();
+        let names: Vec<String> = self.unsupported.iter().map(|path| path.join(".")).collect();
+        let names: Vec<String> = sorted(names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
         let message = format!("{}. Supported parameters include: {supported}.", names.join(", "));
         self.error(ErrorKind::Unsupported, message);
         self.result.unsupported = names;
@@ -240,10 +242,15 @@ fn positions(spec: &ArgumentSpec, parameters: &Dict) -> (Positions, bool) {
 
 /// The options of a level, sorted, then all their aliases in one pair of parentheses.
 fn supported_list(spec: &ArgumentSpec) -> String {
-    let mut names: Vec<&str> = spec.options.keys().map(String::as_str).filter(|name| !spec.has_alias(name)).collect();
-    names.sort_unstable();
-    let mut aliases: Vec<&str> = spec.aliases().into_keys().collect();
-    aliases.sort_unstable();
-    let names = names.join(", ");
+    let names = spec.options.keys().map(String::as_str).filter(|name| !spec.has_alias(name));
+    let aliases = spec.options.values().flat_map(|option| &option.aliases).map(String::as_str);
+    let names = sorted(names).join(", ");
+    let mut aliases = sorted(aliases);
+    aliases.dedup();
     if aliases.is_empty() { names } else { format!("{names} ({})", aliases.join(", ")) }
+}
+
+/// Sorts, with the smallest code: a guest has room for one way to do it.
+pub(crate) fn sorted<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    texts.collect::<BinaryHeap<_>>().into_sorted_vec()
 }

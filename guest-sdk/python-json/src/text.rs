@@ -136,12 +136,29 @@ pub(crate) fn float_digits(number: f64) -> String {
     let (mantissa, exponent) = scientific.split_once('e').expect("`{:e}` always writes an exponent");
     let exponent: i32 = exponent.parse().expect("`{:e}` writes a decimal exponent");
     if (-4..16).contains(&exponent) {
-        let plain = format!("{number}");
-        if plain.contains('.') { plain } else { format!("{plain}.0") }
+        plain(mantissa, exponent)
     } else {
         let sign = if exponent < 0 { '-' } else { '+' };
         format!("{mantissa}e{sign}{:02}", exponent.abs())
     }
+}
+
+/// The same digits without an exponent. `{}` would write them, with code of its own that nothing else needs.
+fn plain(mantissa: &str, exponent: i32) -> String {
+    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
+    let mut digits = mantissa.replace('.', "");
+    let mut whole = usize::try_from(exponent + 1).unwrap_or(0);
+    if exponent < 0 {
+        let zeros = usize::try_from(-exponent).unwrap_or(0);
+        digits.insert_str(0, &"0".repeat(zeros));
+        whole = 1;
+    }
+    while digits.len() < whole + 1 {
+        digits.push('0');
+    }
+    digits.insert(whole, '.');
+    digits.insert_str(0, sign);
+    digits
 }
 
 #[cfg(test)]
@@ -179,6 +196,11 @@ mod tests {
             (1.5e16, "1.5e+16"),
             (1e100, "1e+100"),
             (0.1, "0.1"),
+            (-12.5, "-12.5"),
+            (-0.00025, "-0.00025"),
+            (120.0, "120.0"),
+            (1234567890123456.7, "1234567890123456.8"),
+            (5.0, "5.0"),
         ] {
             assert_eq!(float_digits(number), expect);
         }
