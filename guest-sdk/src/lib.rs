@@ -1,5 +1,5 @@
-//! Write automation modules in Rust: a function from typed arguments to a result, and a `module.json`
-//! that says which options it takes.
+//! Write automation modules in Rust: a struct that says which options there are, and a function from it to a
+//! result.
 //!
 //! The same source makes two things: built for `wasm32-wasip2`, a component that modbox runs in its
 //! sandbox; built for the host, a *binary module* that Ansible runs as it is. Either way the program gets
@@ -8,14 +8,16 @@
 //!
 //! ```no_run
 //! # mod module {
-//! use modbox_sdk::{Exit, Failure, Module};
+//! use modbox_sdk::{Args, Exit, Failure, Module};
 //!
-//! #[derive(serde::Deserialize)]
-//! struct Args {
+//! /// Greets someone.
+//! #[derive(Args)]
+//! struct Greeting {
+//!     /// Whom.
 //!     name: String,
 //! }
 //!
-//! fn run(args: Args, module: &mut Module) -> Result<Exit, Failure> {
+//! fn run(args: Greeting, module: &mut Module) -> Result<Exit, Failure> {
 //!     if args.name.is_empty() {
 //!         return Err(Failure::new("name must not be empty"));
 //!     }
@@ -23,20 +25,23 @@
 //!     Ok(Exit::unchanged().with("greeting", format!("Hello, {}!", args.name)))
 //! }
 //!
-//! # #[cfg(any())]
-//! modbox_sdk::module! { metadata = "module.json", run = run }
+//! modbox_sdk::module! { args = Greeting, run = run }
 //! # }
 //! # fn main() {}
 //! ```
 //!
 //! What happens around `run`, in order: the arguments file is read; Ansible's internal arguments are
-//! taken out ([`InternalArgs`]); the others are validated against the spec in `module.json`, with
+//! taken out ([`InternalArgs`]); the others are validated against the module's spec, with
 //! Ansible's messages; a module that cannot do check mode is skipped in it; `run` gets its `Args`; what
 //! it returns is completed with warnings and `invocation`, secrets are masked, and one line of JSON goes
 //! to standard output. A panic becomes a failed result too.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 mod backup;
 mod call;
@@ -110,53 +115,52 @@ macro_rules! module {
         $(,)?
     ) => {
         const MODBOX_PIECES: &[$crate::typed::Piece] = {
-            use $crate::typed::Piece::{List, Of, Quoted, Text};
-            use $crate::typed::first;
+            use $crate::typed::Piece as __Piece;
             const PROGRAM: &str = match option_env!("CARGO_BIN_NAME") {
                 Some(program) => program,
                 None => env!("CARGO_PKG_NAME"),
             };
             &[
-                Text("{\"name\": "),
-                Quoted(first(&[$($name,)? PROGRAM])),
-                Text(", \"version\": "),
-                Quoted(env!("CARGO_PKG_VERSION")),
-                Text(", \"description\": "),
-                Text(<$args as $crate::Args>::DESCRIPTION),
-                $(Text(if $check_mode { ", \"supports_check_mode\": true" } else { "" }),)?
-                Text(", \"argument_spec\": {"),
-                Of(<$args as $crate::Args>::OPTIONS),
-                Text("}"),
-                Text(<$args as $crate::Args>::RULES),
+                __Piece::Text("{\"name\": "),
+                __Piece::Quoted($crate::typed::first(&[$($name,)? PROGRAM])),
+                __Piece::Text(", \"version\": "),
+                __Piece::Quoted(env!("CARGO_PKG_VERSION")),
+                __Piece::Text(", \"description\": "),
+                __Piece::Text(<$args as $crate::Args>::DESCRIPTION),
+                $(__Piece::Text(if $check_mode { ", \"supports_check_mode\": true" } else { "" }),)?
+                __Piece::Text(", \"argument_spec\": {"),
+                __Piece::Of(<$args as $crate::Args>::OPTIONS),
+                __Piece::Text("}"),
+                __Piece::Text(<$args as $crate::Args>::RULES),
                 $(
-                    Text(", \"returns\": {"),
-                    List(&[$(Of(&[
-                        Quoted(stringify!($key)),
-                        Text(": {\"type\": "),
-                        Quoted(stringify!($type)),
-                        Text(", \"returned\": "),
-                        Quoted(first(&[$($when,)? "success"])),
-                        Text(", \"description\": "),
-                        Quoted($doc),
-                        Text("}"),
+                    __Piece::Text(", \"returns\": {"),
+                    __Piece::List(&[$(__Piece::Of(&[
+                        __Piece::Quoted(stringify!($key)),
+                        __Piece::Text(": {\"type\": "),
+                        __Piece::Quoted(stringify!($type)),
+                        __Piece::Text(", \"returned\": "),
+                        __Piece::Quoted($crate::typed::first(&[$($when,)? "success"])),
+                        __Piece::Text(", \"description\": "),
+                        __Piece::Quoted($doc),
+                        __Piece::Text("}"),
                     ])),*]),
-                    Text("}"),
+                    __Piece::Text("}"),
                 )?
                 $(
-                    Text(", \"requests\": ["),
-                    List(&[$(Of(&[
-                        Text("{\"capability\": "),
-                        Quoted(stringify!($capability)),
-                        Text(", \"subject\": "),
-                        Quoted($subject),
-                        Text(", \"reason\": "),
-                        Quoted($reason),
-                        Text("}"),
+                    __Piece::Text(", \"requests\": ["),
+                    __Piece::List(&[$(__Piece::Of(&[
+                        __Piece::Text("{\"capability\": "),
+                        __Piece::Quoted(stringify!($capability)),
+                        __Piece::Text(", \"subject\": "),
+                        __Piece::Quoted($subject),
+                        __Piece::Text(", \"reason\": "),
+                        __Piece::Quoted($reason),
+                        __Piece::Text("}"),
                     ])),*]),
-                    Text("]"),
+                    __Piece::Text("]"),
                 )?
-                $(Text(", \"examples\": ["), List(&[$(Quoted($example)),*]), Text("]"),)?
-                Text("}"),
+                $(__Piece::Text(", \"examples\": ["), __Piece::List(&[$(__Piece::Quoted($example)),*]), __Piece::Text("]"),)?
+                __Piece::Text("}"),
             ]
         };
 

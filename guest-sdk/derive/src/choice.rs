@@ -31,11 +31,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let named = data.variants.iter().map(|variant| &variant.ident);
     Ok(quote! {
         const _: () = {
-            use ::modbox_sdk::typed::{OptionValue, Piece};
-
-            impl OptionValue for #name {
+            impl ::modbox_sdk::typed::OptionValue for #name {
                 const TYPE: &'static str = "str";
-                const MORE: &'static [Piece] = &[Piece::Text(#more)];
+                const MORE: &'static [::modbox_sdk::typed::Piece] = &[::modbox_sdk::typed::Piece::Text(#more)];
                 const CHOICES: &'static [&'static str] = &[#(#choices),*];
 
                 fn from_value(
@@ -43,7 +41,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 ) -> ::core::result::Result<Self, ::modbox_sdk::json::ConvertError> {
                     match value.as_str() {
                         #(::core::option::Option::Some(#choices) => ::core::result::Result::Ok(Self::#variants),)*
-                        _ => ::core::result::Result::Err(::modbox_sdk::typed::no_choice(&value, Self::CHOICES)),
+                        _ => ::core::result::Result::Err(::modbox_sdk::typed::no_choice(&value, <Self as ::modbox_sdk::typed::OptionValue>::CHOICES)),
                     }
                 }
             }
@@ -87,4 +85,28 @@ fn snake_case(name: &str) -> String {
         out.extend(c.to_lowercase());
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_the_variant() {
+        for (source, expect) in [
+            ("enum A { B(u8) }", "variant `B`: a choice holds nothing"),
+            ("enum A { B, #[choice(name = \"b\")] C }", "variant `C`: `b` is another variant, too"),
+            ("enum A { #[choice(named = \"b\")] C }", "variant `C`: there is no key `named` in `#[choice(…)]`"),
+            ("enum A {}", "`Choice` is for enums with variants and without parameters"),
+            ("struct A { b: u8 }", "`Choice` is for enums; for a struct of options there is `Args`"),
+        ] {
+            let input: DeriveInput = syn::parse_str(source).unwrap();
+            assert_eq!(expand(&input).unwrap_err().to_string(), expect, "for {source}");
+        }
+    }
+
+    #[test]
+    fn variants_are_written_in_small_letters() {
+        assert_eq!(["Present", "AsItIs", "r#Type"].map(snake_case), ["present", "as_it_is", "type"]);
+    }
 }

@@ -35,10 +35,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let names = options.iter().map(|option| &option.name);
     Ok(quote! {
         const _: () = {
-            use ::modbox_sdk::typed::{Args, OptionValue, Piece};
-
-            impl Args for #name {
-                const OPTIONS: &'static [Piece] = &[#(#pieces)*];
+            impl ::modbox_sdk::typed::Args for #name {
+                const OPTIONS: &'static [::modbox_sdk::typed::Piece] = &[#(#pieces)*];
                 const RULES: &'static str = #rules;
                 const DESCRIPTION: &'static str = #description;
 
@@ -51,19 +49,19 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 }
             }
 
-            impl OptionValue for #name {
+            impl ::modbox_sdk::typed::OptionValue for #name {
                 const TYPE: &'static str = "dict";
-                const MORE: &'static [Piece] = &[
-                    Piece::Text(", \"options\": {"),
-                    Piece::Of(<#name as Args>::OPTIONS),
-                    Piece::Text("}"),
-                    Piece::Text(<#name as Args>::RULES),
+                const MORE: &'static [::modbox_sdk::typed::Piece] = &[
+                    ::modbox_sdk::typed::Piece::Text(", \"options\": {"),
+                    ::modbox_sdk::typed::Piece::Of(<#name as ::modbox_sdk::typed::Args>::OPTIONS),
+                    ::modbox_sdk::typed::Piece::Text("}"),
+                    ::modbox_sdk::typed::Piece::Text(<#name as ::modbox_sdk::typed::Args>::RULES),
                 ];
 
                 fn from_value(
                     value: ::modbox_sdk::Value,
                 ) -> ::core::result::Result<Self, ::modbox_sdk::json::ConvertError> {
-                    <#name as Args>::fill(&mut ::modbox_sdk::typed::dict(value)?)
+                    <#name as ::modbox_sdk::typed::Args>::fill(&mut ::modbox_sdk::typed::dict(value)?)
                 }
             }
 
@@ -99,21 +97,25 @@ fn pieces(option: &field::Option, first: bool) -> TokenStream {
     let start = format!("{comma}{}: {{\"type\": \"", quoted(&option.name));
     let type_name = match &option.type_name {
         Some(name) => quote!(#name),
-        None => quote!(<#of as OptionValue>::TYPE),
+        None => quote!(<#of as ::modbox_sdk::typed::OptionValue>::TYPE),
     };
     let more = match &option.elements {
         Some(elements) => {
             let text = format!("\", \"elements\": {}", quoted(&elements.value()));
-            quote!(Piece::Text(#text),)
+            quote!(::modbox_sdk::typed::Piece::Text(#text),)
         }
-        None => quote!(Piece::Text("\""), Piece::Of(<#of as OptionValue>::MORE),),
+        None => {
+            quote!(::modbox_sdk::typed::Piece::Text("\""), ::modbox_sdk::typed::Piece::Of(<#of as ::modbox_sdk::typed::OptionValue>::MORE),)
+        }
     };
     let required = match (&option.default, option.apply_defaults) {
-        (None, false) => quote!(Piece::Text(if <#of as OptionValue>::REQUIRED { ", \"required\": true" } else { "" }),),
-        (None, true) => quote!(Piece::Text(", \"apply_defaults\": true"),),
+        (None, false) => {
+            quote!(::modbox_sdk::typed::Piece::Text(if <#of as ::modbox_sdk::typed::OptionValue>::REQUIRED { ", \"required\": true" } else { "" }),)
+        }
+        (None, true) => quote!(::modbox_sdk::typed::Piece::Text(", \"apply_defaults\": true"),),
         (Some(default), _) => {
             let text = format!(", \"default\": {}", default.text);
-            quote!(Piece::Text(#text),)
+            quote!(::modbox_sdk::typed::Piece::Text(#text),)
         }
     };
     let mut rest = String::new();
@@ -124,7 +126,7 @@ fn pieces(option: &field::Option, first: bool) -> TokenStream {
         rest.push_str(&format!(", \"aliases\": {}", quoted_list(option.aliases.iter().map(syn::LitStr::value))));
     }
     let rest = format!("{rest}{}}}", option.others);
-    quote! { Piece::Text(#start), Piece::Text(#type_name), #more #required Piece::Text(#rest), }
+    quote! { ::modbox_sdk::typed::Piece::Text(#start), ::modbox_sdk::typed::Piece::Text(#type_name), #more #required ::modbox_sdk::typed::Piece::Text(#rest), }
 }
 
 /// What only the compiler can check, since it knows the types.
@@ -133,13 +135,13 @@ fn checks(option: &field::Option) -> TokenStream {
     let name = &option.name;
     let type_name = match &option.type_name {
         Some(name) => quote!(#name),
-        None => quote!(<#of as OptionValue>::TYPE),
+        None => quote!(<#of as ::modbox_sdk::typed::OptionValue>::TYPE),
     };
     let mut checks = TokenStream::new();
     if let Some(access) = &option.access {
         let elements = match &option.elements {
             Some(elements) => quote!(#elements),
-            None => quote!(<#of as OptionValue>::ELEMENTS),
+            None => quote!(<#of as ::modbox_sdk::typed::OptionValue>::ELEMENTS),
         };
         let message = format!("field `{name}`: `access` is for paths: make it a `PathBuf`, or add `type = \"path\"`");
         checks.extend(quote_spanned! { access.span() =>
@@ -160,9 +162,58 @@ fn checks(option: &field::Option) -> TokenStream {
         if let Some(text) = &default.string {
             let message = format!("field `{name}`: the default `{text}` is none of the choices");
             checks.extend(quote_spanned! { of.span() =>
-                const _: () = ::core::assert!(::modbox_sdk::typed::allows(<#of as OptionValue>::CHOICES, #text), #message);
+                const _: () = ::core::assert!(::modbox_sdk::typed::allows(<#of as ::modbox_sdk::typed::OptionValue>::CHOICES, #text), #message);
             });
         }
     }
     checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(source: &str, expect: &str) {
+        let input: DeriveInput = syn::parse_str(source).unwrap();
+        let got = expand(&input).map_or_else(|error| error.to_string(), |_| "ok".to_owned());
+        assert_eq!(got, expect, "for {source}");
+    }
+
+    #[test]
+    fn errors_name_the_field() {
+        check("struct A { #[arg(default = \"x\", no_log, alias = \"b\")] a: String }", "ok");
+        for (attribute, expect) in [
+            ("acess = \"read\"", "field `a`: there is no key `acess` in `#[arg(…)]`"),
+            ("access = \"all\"", "field `a`: `all` is none of `read`, `write`"),
+            ("no_log, no_log", "field `a`: `no_log` is given twice"),
+            ("alias = \"b\"", "field `b`: `b` also means option `a`"),
+            ("name = \"_ansible_x\"", "field `a`: no option may be called `_ansible_x`"),
+            ("default = x", "field `a`: expected literal"),
+            ("default = 'x'", "field `a`: a text, a number, `true`, `false` or a list of those is wanted here"),
+            ("deprecated(since = \"1\")", "field `a`: there is no key `since` in `deprecated(…)`"),
+        ] {
+            check(&format!("struct A {{ #[arg({attribute})] a: String, b: bool }}"), expect);
+        }
+        let text = "field `a`: with a default it is never absent, so its type needs no `Option`";
+        check("struct A { #[arg(default = 1)] a: Option<u8> }", text);
+    }
+
+    #[test]
+    fn rules_name_options_that_there_are() {
+        check("#[args(required_if(\"a\", true, [\"b\"]))] struct A { a: bool, #[arg(alias = \"b\")] c: bool }", "ok");
+        let text = "struct `A`: `required_together` names `b`, which is no option";
+        check("#[args(required_together(\"a\", \"b\"))] struct A { a: bool }", text);
+        check(
+            "#[args(required(\"a\"))] struct A { a: bool }",
+            "struct `A`: there is no key `required` in `#[args(…)]`",
+        );
+    }
+
+    #[test]
+    fn only_plain_structs_have_options() {
+        check("struct A(u8);", "`Args` needs a struct with named fields: options have names");
+        check("struct A<T> { a: T }", "`Args` is for structs without parameters");
+        check("enum A { B }", "`Args` is for structs; for an enum of choices there is `Choice`");
+    }
 }

@@ -11,6 +11,80 @@ use modbox_python_json::{ConvertError, Dict, Value};
 pub use self::pieces::{Piece, first, join, length};
 
 /// A struct whose fields are options. Derive it.
+///
+/// The table of types and the keys of `#[arg(…)]` and `#[args(…)]` are in the crate's README.
+///
+/// ```
+/// use modbox_sdk::{Args, Choice};
+///
+/// #[derive(Args)]
+/// #[args(required_if("state", "present", ["content"]))]
+/// struct Text {
+///     /// The file.
+///     #[arg(access = "write", alias = "dest")]
+///     path: std::path::PathBuf,
+///     content: Option<String>,
+///     #[arg(default = "present")]
+///     state: State,
+/// }
+///
+/// #[derive(Choice)]
+/// enum State {
+///     Present,
+///     Absent,
+/// }
+/// ```
+///
+/// What makes no sense does not compile, and the error names the field: a key that there is not,
+///
+/// ```compile_fail
+/// #[derive(modbox_sdk::Args)]
+/// struct Text {
+///     #[arg(acess = "write")]
+///     path: std::path::PathBuf,
+/// }
+/// ```
+///
+/// access to what is no path,
+///
+/// ```compile_fail
+/// #[derive(modbox_sdk::Args)]
+/// struct Text {
+///     #[arg(access = "write")]
+///     path: String,
+/// }
+/// ```
+///
+/// a default of another type, or that is none of the choices,
+///
+/// ```compile_fail
+/// #[derive(modbox_sdk::Args)]
+/// struct Text {
+///     #[arg(default = "yes")]
+///     force: bool,
+/// }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(modbox_sdk::Args)]
+/// struct Text {
+///     #[arg(default = "gone")]
+///     state: State,
+/// }
+/// #[derive(modbox_sdk::Choice)]
+/// enum State {
+///     Present,
+/// }
+/// ```
+///
+/// and a type that is none for an option:
+///
+/// ```compile_fail
+/// #[derive(modbox_sdk::Args)]
+/// struct Text {
+///     when: std::time::Duration,
+/// }
+/// ```
 pub trait Args: Sized {
     /// The options, as the entries of a JSON object.
     const OPTIONS: &'static [Piece];
