@@ -50,6 +50,8 @@ mod properties;
 mod polyglot;
 // CPython and ansible-core, asked case by case about the pure parts of the contract.
 mod oracle_contract;
+// ansible-core's validator, asked about its modules' specs and about generated ones.
+mod oracle_argument_spec;
 // What ansible-core registers for an output, key by key.
 mod oracle_results;
 // The real ansible-core is right: the same files through it and through modbox.

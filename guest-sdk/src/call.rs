@@ -2,13 +2,14 @@
 //! and streams, so that a module's own tests can call it too.
 
 use modbox_argument_spec::{Environment, ErrorKind, Metadata, Validated};
-use modbox_python_json::{Dict, Value, from_value};
+use modbox_python_json::{ConvertError, Dict, Value, from_value};
 use serde::de::DeserializeOwned;
 
 use crate::Secrets;
 use crate::internal_args::InternalArgs;
 use crate::module::{Deprecation, Module};
 use crate::result::{Diff, Exit, Failure};
+use crate::typed::Args;
 
 /// What a call ended with.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,12 +39,57 @@ impl Environment for ProcessEnvironment {
     }
 }
 
+/// What a module does with arguments that were validated.
+pub(crate) type Body<'a> = &'a mut dyn FnMut(Dict, &mut Module) -> Result<Exit, Failure>;
+
 /// Validates arguments (internal ones among them), calls a module's function, and completes its result.
 pub fn call<A: DeserializeOwned>(
     metadata: &Metadata,
-    mut arguments: Dict,
+    arguments: Dict,
     environment: &dyn Environment,
     run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>,
+) -> Finished {
+    with_body(read_by(|own| from_value(Value::Dict(own)), run), |body| perform(metadata, arguments, environment, body))
+}
+
+/// Does what [`call`] does, for a function whose arguments derive [`Args`].
+pub fn call_typed<A: Args>(
+    metadata: &Metadata,
+    arguments: Dict,
+    environment: &dyn Environment,
+    run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>,
+) -> Finished {
+    with_body(read_by(|mut own| A::fill(&mut own), run), |body| perform(metadata, arguments, environment, body))
+}
+
+/// Puts reading the arguments before a module's function.
+pub(crate) fn read_by<A>(
+    read: impl FnOnce(Dict) -> Result<A, ConvertError>,
+    run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>,
+) -> impl FnOnce(Dict, &mut Module) -> Result<Exit, Failure> {
+    |own, module| match read(own) {
+        Ok(args) => run(args, module),
+        Err(error) => Err(Failure::new(format!("failed to read the arguments: {error}"))),
+    }
+}
+
+/// Hands a function on by reference, so that what is around it is compiled once, not for every type of arguments.
+pub(crate) fn with_body<T>(
+    body: impl FnOnce(Dict, &mut Module) -> Result<Exit, Failure>,
+    around: impl FnOnce(Body<'_>) -> T,
+) -> T {
+    let mut body = Some(body);
+    around(&mut |own, module| match body.take() {
+        Some(body) => body(own, module),
+        None => Err(Failure::new("the module was called twice")),
+    })
+}
+
+pub(crate) fn perform(
+    metadata: &Metadata,
+    mut arguments: Dict,
+    environment: &dyn Environment,
+    body: Body<'_>,
 ) -> Finished {
     let taken = InternalArgs::take(&mut arguments);
     let validated = metadata.argument_spec.validate(&arguments, environment);
@@ -60,11 +106,8 @@ pub fn call<A: DeserializeOwned>(
         return finish(&module, Ok(Exit::skipped(reason)));
     }
     let own = metadata.argument_spec.options.keys();
-    let own: Dict = own.filter_map(|name| Some((name.clone(), validated.parameters.get(name)?.clone()))).collect();
-    let outcome = match from_value(Value::Dict(own)) {
-        Ok(args) => run(args, &mut module),
-        Err(error) => Err(Failure::new(format!("failed to read the arguments: {error}"))),
-    };
+    let own = own.filter_map(|name| Some((name.clone(), validated.parameters.get(name)?.clone()))).collect();
+    let outcome = body(own, &mut module);
     finish(&module, outcome)
 }
 

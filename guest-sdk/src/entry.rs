@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use modbox_argument_spec::Metadata;
-use modbox_python_json::{Dict, Value, decode, encode};
+use modbox_python_json::{Dict, Value, decode, encode, from_value};
 use serde::de::DeserializeOwned;
 
 use crate::Secrets;
-use crate::call::{Finished, ProcessEnvironment, call};
+use crate::call::{Body, Finished, ProcessEnvironment, perform, read_by, with_body};
 use crate::module::Module;
 use crate::result::{Exit, Failure};
+use crate::typed::Args;
 
 /// How long an arguments file may be: file contents travel in arguments, but nobody sends films.
 pub const MAX_ARGS_BYTES: u64 = 64 * 1024 * 1024;
@@ -33,11 +34,19 @@ pub fn start<A: DeserializeOwned>(
     metadata: &str,
     run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>,
 ) -> ExitCode {
+    with_body(read_by(|own| from_value(Value::Dict(own)), run), |body| match Metadata::from_json(metadata) {
+        Ok(metadata) => start_with(&metadata, body),
+        Err(error) => emit(&Finished::failure(&format!("the module's own metadata is wrong: {error}"))),
+    })
+}
+
+/// Does what [`start`] does, for a function whose arguments derive [`Args`].
+pub fn start_typed<A: Args>(metadata: &str, run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>) -> ExitCode {
+    with_body(read_by(|mut own| A::fill(&mut own), run), |body| start_with(&Metadata::trusted(metadata), body))
+}
+
+fn start_with(metadata: &Metadata, body: Body<'_>) -> ExitCode {
     std::panic::set_hook(Box::new(fail_on_panic));
-    let metadata = match Metadata::from_json(metadata) {
-        Ok(metadata) => metadata,
-        Err(error) => return emit(&Finished::failure(&format!("the module's own metadata is wrong: {error}"))),
-    };
     let mut arguments = std::env::args_os().skip(1);
     let (Some(path), None) = (arguments.next(), arguments.next()) else {
         return explain(&metadata.name);
@@ -48,7 +57,7 @@ pub fn start<A: DeserializeOwned>(
     #[cfg(target_family = "wasm")]
     let _ = std::env::set_current_dir("/tmp");
     let finished = match arguments {
-        Ok(arguments) => call(&metadata, arguments, &ProcessEnvironment, run),
+        Ok(arguments) => perform(metadata, arguments, &ProcessEnvironment, body),
         Err(message) => Finished::failure(&message),
     };
     emit(&finished)

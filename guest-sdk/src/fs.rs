@@ -8,6 +8,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::Module;
+
 /// How often a name for a temporary file may turn out to be taken.
 const NAME_ATTEMPTS: u32 = 16;
 
@@ -26,6 +28,28 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than {limit} bytes")));
     }
     Ok(bytes)
+}
+
+/// Makes sure that a file holds contents, and returns whether it did not: it is written when that is so, and not in check
+/// mode. Neither links nor folders are made.
+///
+/// # Errors
+///
+/// What the file system says, with the path.
+pub fn update(module: &Module, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<bool> {
+    let (path, contents) = (path.as_ref(), contents.as_ref());
+    let about =
+        |error: io::Error| io::Error::new(error.kind(), format!("failed to write `{}`: {error}", path.display()));
+    let limit = u64::try_from(contents.len()).unwrap_or(u64::MAX);
+    let differs = match read(path, limit) {
+        Ok(old) => old != contents,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::FileTooLarge) => true,
+        Err(error) => return Err(about(error)),
+    };
+    if differs && !module.check_mode() {
+        write_atomic(path, contents).map_err(about)?;
+    }
+    Ok(differs)
 }
 
 /// Writes a file so that others see the old contents or the new ones, never half of them: into a

@@ -2,7 +2,7 @@
 //!
 //! A newer Ansible may send keys that this crate does not know; they are dropped, not refused.
 
-use modbox_argument_spec::{ArgumentSpec, NoEnvironment};
+use modbox_argument_spec::bool_of;
 use modbox_python_json::{Dict, Value};
 
 const PREFIX: &str = "_ansible_";
@@ -69,19 +69,7 @@ impl InternalArgs {
 
 /// A bool as an option of type `bool` reads it; null is false.
 fn truth(value: Value) -> Result<bool, String> {
-    if value == Value::Null {
-        return Ok(false);
-    }
-    let spec = ArgumentSpec::parse(&Value::from([("value", Value::from([("type", "bool")]))]));
-    let validated =
-        spec.expect("a fixed spec").validate(&Dict::from_iter([("value".to_owned(), value)]), &NoEnvironment);
-    match validated.errors.into_iter().next() {
-        // Only the reason: the option's name would be ours, not the caller's.
-        Some(error) => {
-            Err(error.message.split_once("bool: ").map_or_else(|| error.message.clone(), |(_, why)| why.to_owned()))
-        }
-        None => Ok(validated.parameters.get("value").and_then(Value::as_bool).unwrap_or(false)),
-    }
+    if value == Value::Null { Ok(false) } else { bool_of(&value) }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Write automation modules in Rust: a function from typed arguments to a result, and a `module.json`
-//! that says which options it takes.
+//! Write automation modules in Rust: a struct that says which options there are, and a function from it to a
+//! result.
 //!
 //! The same source makes two things: built for `wasm32-wasip2`, a component that modbox runs in its
 //! sandbox; built for the host, a *binary module* that Ansible runs as it is. Either way the program gets
@@ -8,14 +8,16 @@
 //!
 //! ```no_run
 //! # mod module {
-//! use modbox_sdk::{Exit, Failure, Module};
+//! use modbox_sdk::{Args, Exit, Failure, Module};
 //!
-//! #[derive(serde::Deserialize)]
-//! struct Args {
+//! /// Greets someone.
+//! #[derive(Args)]
+//! struct Greeting {
+//!     /// Whom.
 //!     name: String,
 //! }
 //!
-//! fn run(args: Args, module: &mut Module) -> Result<Exit, Failure> {
+//! fn run(args: Greeting, module: &mut Module) -> Result<Exit, Failure> {
 //!     if args.name.is_empty() {
 //!         return Err(Failure::new("name must not be empty"));
 //!     }
@@ -23,20 +25,23 @@
 //!     Ok(Exit::unchanged().with("greeting", format!("Hello, {}!", args.name)))
 //! }
 //!
-//! # #[cfg(any())]
-//! modbox_sdk::module! { metadata = "module.json", run = run }
+//! modbox_sdk::module! { args = Greeting, run = run }
 //! # }
 //! # fn main() {}
 //! ```
 //!
 //! What happens around `run`, in order: the arguments file is read; Ansible's internal arguments are
-//! taken out ([`InternalArgs`]); the others are validated against the spec in `module.json`, with
+//! taken out ([`InternalArgs`]); the others are validated against the module's spec, with
 //! Ansible's messages; a module that cannot do check mode is skipped in it; `run` gets its `Args`; what
 //! it returns is completed with warnings and `invocation`, secrets are masked, and one line of JSON goes
 //! to standard output. A panic becomes a failed result too.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 mod backup;
 mod call;
@@ -45,42 +50,146 @@ pub mod fs;
 mod internal_args;
 mod module;
 mod result;
+pub mod typed;
 
-pub use call::{Finished, ProcessEnvironment, call};
-pub use entry::{MAX_ARGS_BYTES, start};
+pub use call::{Finished, ProcessEnvironment, call, call_typed};
+pub use entry::{MAX_ARGS_BYTES, start, start_typed};
 pub use internal_args::InternalArgs;
 pub use modbox_argument_spec as argument_spec;
 pub use modbox_argument_spec::{Metadata, Secrets};
 pub use modbox_python_json as json;
 pub use modbox_python_json::{Dict, Value};
+pub use modbox_sdk_derive::{Args, Choice};
 pub use module::{Deprecation, Module};
 pub use result::{Diff, Exit, Failure};
+pub use typed::Args;
 
 /// Makes a program of a function: `main`, the metadata in the component, and a test that checks it.
 ///
-/// `metadata` is a file beside `Cargo.toml`; `run` is a function
-/// `fn(Args, &mut Module) -> Result<Exit, Failure>`, where `Args` is any type that derives `Deserialize`,
+/// The arguments are a struct that derives [`Args`](derive@Args), from which the metadata follows:
+///
+/// ```no_run
+/// # mod module {
+/// # use modbox_sdk::{Args, Exit, Failure, Module};
+/// # #[derive(Args)]
+/// # struct Greeting { name: String }
+/// # fn greet(args: Greeting, _module: &mut Module) -> Result<Exit, Failure> { Ok(Exit::unchanged().with("name", args.name)) }
+/// modbox_sdk::module! {
+///     args = Greeting,
+///     run = greet,
+///     check_mode = true,
+///     returns = [greeting: str = "The greeting.", at: str if "asked for" = "The time."],
+///     requests = [env "LANG" = "to greet in the right language"],
+///     examples = ["modbox run greet name=world"],
+/// }
+/// # }
+/// # fn main() {}
+/// ```
+///
+/// Only `args` and `run` have to be there; the order is this one, with `name = "…"` after `run` for a module that is not called
+/// as its program is. What it does is the struct's doc comment.
+///
+/// Or the metadata is a file beside `Cargo.toml`, which can say what no struct can:
+/// `module! { metadata = "module.json", run = run }`, where `run` is a function
+/// `fn(Args, &mut Module) -> Result<Exit, Failure>`, and `Args` any type that implements serde's `Deserialize`,
 /// or [`Dict`].
 #[macro_export]
 macro_rules! module {
     (metadata = $metadata:literal, run = $run:path $(,)?) => {
         const MODBOX_METADATA: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/", $metadata));
 
+        fn main() -> ::std::process::ExitCode {
+            $crate::start(MODBOX_METADATA, $run)
+        }
+
+        $crate::module!(@section);
+    };
+    (
+        args = $args:ty,
+        run = $run:path
+        $(, name = $name:literal)?
+        $(, check_mode = $check_mode:literal)?
+        $(, returns = [$($key:ident: $type:ident $(if $when:literal)? = $doc:literal),* $(,)?])?
+        $(, requests = [$($capability:ident $subject:literal = $reason:literal),* $(,)?])?
+        $(, examples = [$($example:literal),* $(,)?])?
+        $(,)?
+    ) => {
+        const MODBOX_PIECES: &[$crate::typed::Piece] = {
+            use $crate::typed::Piece as __Piece;
+            const PROGRAM: &str = match option_env!("CARGO_BIN_NAME") {
+                Some(program) => program,
+                None => env!("CARGO_PKG_NAME"),
+            };
+            &[
+                __Piece::Text("{\"name\": "),
+                __Piece::Quoted($crate::typed::first(&[$($name,)? PROGRAM])),
+                __Piece::Text(", \"version\": "),
+                __Piece::Quoted(env!("CARGO_PKG_VERSION")),
+                __Piece::Text(", \"description\": "),
+                __Piece::Text(<$args as $crate::Args>::DESCRIPTION),
+                $(__Piece::Text(if $check_mode { ", \"supports_check_mode\": true" } else { "" }),)?
+                __Piece::Text(", \"argument_spec\": {"),
+                __Piece::Of(<$args as $crate::Args>::OPTIONS),
+                __Piece::Text("}"),
+                __Piece::Text(<$args as $crate::Args>::RULES),
+                $(
+                    __Piece::Text(", \"returns\": {"),
+                    __Piece::List(&[$(__Piece::Of(&[
+                        __Piece::Quoted(stringify!($key)),
+                        __Piece::Text(": {\"type\": "),
+                        __Piece::Quoted(stringify!($type)),
+                        __Piece::Text(", \"returned\": "),
+                        __Piece::Quoted($crate::typed::first(&[$($when,)? "success"])),
+                        __Piece::Text(", \"description\": "),
+                        __Piece::Quoted($doc),
+                        __Piece::Text("}"),
+                    ])),*]),
+                    __Piece::Text("}"),
+                )?
+                $(
+                    __Piece::Text(", \"requests\": ["),
+                    __Piece::List(&[$(__Piece::Of(&[
+                        __Piece::Text("{\"capability\": "),
+                        __Piece::Quoted(stringify!($capability)),
+                        __Piece::Text(", \"subject\": "),
+                        __Piece::Quoted($subject),
+                        __Piece::Text(", \"reason\": "),
+                        __Piece::Quoted($reason),
+                        __Piece::Text("}"),
+                    ])),*]),
+                    __Piece::Text("]"),
+                )?
+                $(__Piece::Text(", \"examples\": ["), __Piece::List(&[$(__Piece::Quoted($example)),*]), __Piece::Text("]"),)?
+                __Piece::Text("}"),
+            ]
+        };
+
+        const MODBOX_METADATA: &str = {
+            const BYTES: &[u8] = &$crate::typed::join::<{ $crate::typed::length(MODBOX_PIECES) }>(MODBOX_PIECES);
+            match ::core::str::from_utf8(BYTES) {
+                Ok(text) => text,
+                Err(_) => panic!("pieces are text"),
+            }
+        };
+
+        fn main() -> ::std::process::ExitCode {
+            $crate::start_typed::<$args>(MODBOX_METADATA, $run)
+        }
+
+        $crate::module!(@section);
+    };
+    (@section) => {
         // Hosts read this section without running anything. Its name is `SECTION_NAME`.
         #[cfg(target_family = "wasm")]
         #[used]
         #[unsafe(link_section = "modbox:module")]
         static MODBOX_SECTION: [u8; MODBOX_METADATA.len()] = $crate::section(MODBOX_METADATA);
 
-        fn main() -> ::std::process::ExitCode {
-            $crate::start(MODBOX_METADATA, $run)
-        }
-
         #[cfg(test)]
         #[test]
         fn metadata_is_valid() {
             if let Err(error) = $crate::Metadata::from_json(MODBOX_METADATA) {
-                panic!("{}: {error}", $metadata);
+                panic!("the metadata is wrong: {error}");
             }
         }
     };

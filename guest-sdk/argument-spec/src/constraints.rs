@@ -6,12 +6,15 @@ use modbox_python_json::{Dict, Value, str};
 
 use crate::equality::python_eq;
 use crate::spec::{ArgumentSpec, Constraints};
+use crate::steps::{Positions, sorted};
 use crate::validate::ErrorKind;
 
 type Check = Option<(ErrorKind, String)>;
 
+/// How many of the names are given; one that is named twice counts once.
 fn given(parameters: &Dict, names: &[String]) -> usize {
-    names.iter().filter(|name| parameters.contains_key(*name)).count()
+    let first = |at: usize| !names[..at].contains(&names[at]);
+    names.iter().enumerate().filter(|(at, name)| parameters.contains_key(*name) && first(*at)).count()
 }
 
 pub(crate) fn mutually_exclusive(constraints: &Constraints, parameters: &Dict) -> Check {
@@ -25,30 +28,32 @@ pub(crate) fn mutually_exclusive(constraints: &Constraints, parameters: &Dict) -
     (!offences.is_empty()).then(|| (ErrorKind::MutuallyExclusive, message()))
 }
 
-pub(crate) fn required(spec: &ArgumentSpec, parameters: &Dict) -> Check {
-    let is_missing = |name: &&String| !parameters.contains_key(*name);
-    let required = spec.options.iter().filter(|(_, option)| option.required).map(|(name, _)| name);
-    let mut missing: Vec<&str> = required.filter(is_missing).map(String::as_str).collect();
-    missing.sort_unstable();
+pub(crate) fn required(spec: &ArgumentSpec, at: &Positions) -> Check {
+    let options = spec.options.iter().zip(at);
+    let missing = options.filter(|((_, option), at)| option.required && at.is_none());
+    let missing = sorted(missing.map(|((name, _), _)| name.as_str()));
     let message = || format!("missing required arguments: {}", missing.join(", "));
     (!missing.is_empty()).then(|| (ErrorKind::Required, message()))
 }
 
 /// Runs the four checks that come after types and choices, in order.
-pub(crate) fn between_options(constraints: &Constraints, parameters: &Dict) -> Vec<(ErrorKind, String)> {
+pub(crate) fn between_options(
+    constraints: &Constraints,
+    parameters: &Dict,
+) -> impl Iterator<Item = (ErrorKind, String)> {
     let checks = [
         required_together(constraints, parameters),
         required_one_of(constraints, parameters),
         required_if(constraints, parameters),
         required_by(constraints, parameters),
     ];
-    checks.into_iter().flatten().collect()
+    checks.into_iter().flatten()
 }
 
 fn required_together(constraints: &Constraints, parameters: &Dict) -> Check {
     let offends = |group: &&Vec<String>| {
-        let given = given(parameters, group);
-        given > 0 && given < group.len()
+        let is_given = |name: &String| parameters.contains_key(name);
+        group.iter().any(is_given) && !group.iter().all(is_given)
     };
     let group = constraints.required_together.iter().find(offends)?;
     Some((ErrorKind::RequiredTogether, format!("parameters are required together: {}", group.join(", "))))

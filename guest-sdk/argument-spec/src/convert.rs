@@ -1,9 +1,10 @@
 //! One value to one option type, with Ansible's reasons when it does not go.
 
-use modbox_python_json::{Value, encode, repr, str};
+use modbox_python_json::{Surrogates, Value, encode, repr, str};
 
 use crate::dict_text::dict_from_text;
 use crate::environment::{Environment, expand_path};
+use crate::lone;
 use crate::number::{python_strip, to_float, to_int};
 use crate::size::{Unit, to_size};
 use crate::spec::OptionType;
@@ -11,28 +12,48 @@ use crate::spec::OptionType;
 const TRUE_WORDS: [&str; 6] = ["y", "yes", "on", "1", "true", "t"];
 const FALSE_WORDS: [&str; 6] = ["n", "no", "off", "0", "false", "f"];
 
-/// Converts a value.
+/// Converts a value in its place; what is of the type already is not touched.
 ///
 /// # Errors
 ///
 /// The reason, without the option's name.
-pub(crate) fn convert(value: &Value, to: OptionType, environment: &dyn Environment) -> Result<Value, String> {
+pub(crate) fn convert(value: &mut Value, to: OptionType, environment: &dyn Environment) -> Result<(), String> {
+    use OptionType as T;
+    match (to, &*value) {
+        (T::Raw, _)
+        | (T::Str, Value::Str(_) | Value::Surrogates(_))
+        | (T::Bool, Value::Bool(_))
+        | (T::Int, Value::Int(_) | Value::BigInt(_) | Value::Bool(_))
+        | (T::Float, Value::Float(_))
+        | (T::List, Value::List(_))
+        | (T::Dict, Value::Dict(_)) => return Ok(()),
+        (T::Path, Value::Str(text)) if !text.contains(['$', '~']) => return Ok(()),
+        _ => {}
+    }
+    *value = converted(value, to, environment)?;
+    Ok(())
+}
+
+fn converted(value: &Value, to: OptionType, environment: &dyn Environment) -> Result<Value, String> {
+    if let Value::Surrogates(text) = value
+        && let Some(result) = with_stand_ins(text, to, environment)
+    {
+        return result;
+    }
     match to {
         OptionType::Str => Ok(to_text(value)),
-        OptionType::Path => Ok(to_path(value, environment)),
+        OptionType::Path => to_path(value, environment),
         OptionType::Raw => Ok(value.clone()),
         OptionType::Bool => to_bool(value),
         OptionType::Int => to_int(value).ok_or_else(|| format!("\"{}\" cannot be converted to an int", repr(value))),
         OptionType::Float => to_float(value).map(Value::Float).ok_or_else(|| no_way(value, "a float")),
         OptionType::List => to_list(value),
         OptionType::Dict => match value {
-            Value::Dict(_) => Ok(value.clone()),
-            Value::Str(_) | Value::Surrogates(_) => dict_from_text(&str(value)).map_err(ToOwned::to_owned),
+            Value::Str(text) => dict_from_text(text).map_err(ToOwned::to_owned),
             _ => Err(no_way(value, "a dict")),
         },
         OptionType::Json | OptionType::JsonArg => match value {
             Value::Str(text) => Ok(python_strip(text).into()),
-            Value::Surrogates(_) => Ok(value.clone()),
             Value::List(_) | Value::Dict(_) => Ok(encode(value).into()),
             _ => Err(no_way(value, "a json string")),
         },
@@ -41,31 +62,47 @@ pub(crate) fn convert(value: &Value, to: OptionType, environment: &dyn Environme
     }
 }
 
-/// Converts to a bool, as Ansible also does for its own internal arguments.
+/// Converts text with lone surrogates, where that is more than looking at it.
+fn with_stand_ins(text: &Surrogates, to: OptionType, environment: &dyn Environment) -> Option<Result<Value, String>> {
+    if !matches!(to, OptionType::Path | OptionType::List | OptionType::Dict | OptionType::Json | OptionType::JsonArg) {
+        return None;
+    }
+    let text = lone::stand_in(text).unwrap_or_else(|| text.to_string_lossy());
+    Some(converted(&Value::Str(text), to, environment).map(lone::restore))
+}
+
+/// Returns the bool that a value stands for, as options of that type do, and Ansible's own internal arguments.
 ///
 /// # Errors
 ///
-/// The reason, without the option's name.
-pub(crate) fn to_bool(value: &Value) -> Result<Value, String> {
+/// The reason in Ansible's words.
+pub fn bool_of(value: &Value) -> Result<bool, String> {
+    to_bool(value).map(|truth| truth == Value::Bool(true))
+}
+
+fn to_bool(value: &Value) -> Result<Value, String> {
     let text = match value {
         Value::Bool(_) => return Ok(value.clone()),
         Value::Int(1) => return Ok(true.into()),
         Value::Int(0) => return Ok(false.into()),
         Value::Float(number) if *number == 1.0 => return Ok(true.into()),
         Value::Float(number) if *number == 0.0 => return Ok(false.into()),
+        Value::Str(text) => match bool_from_word(text) {
+            Some(truth) => return Ok(truth.into()),
+            None => text.clone(),
+        },
         Value::Int(_) | Value::BigInt(_) | Value::Float(_) | Value::Surrogates(_) => str(value),
-        Value::Str(text) => text.clone(),
         Value::Null | Value::List(_) | Value::Dict(_) => return Err(no_way(value, "a bool")),
     };
-    let word = python_strip(&text).to_lowercase();
-    if TRUE_WORDS.contains(&word.as_str()) {
-        return Ok(true.into());
-    }
-    if FALSE_WORDS.contains(&word.as_str()) {
-        return Ok(false.into());
-    }
     let words: Vec<String> = TRUE_WORDS.iter().chain(&FALSE_WORDS).map(|word| format!("'{word}'")).collect();
     Err(format!("The value '{text}' is not a valid boolean. Valid booleans include: {}, 0, 1", words.join(", ")))
+}
+
+/// All the words are ASCII, and no other character has one of their letters as its lower case.
+fn bool_from_word(text: &str) -> Option<bool> {
+    let word = python_strip(text);
+    let is = |words: [&str; 6]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
+    if is(TRUE_WORDS) { Some(true) } else { is(FALSE_WORDS).then_some(false) }
 }
 
 fn to_text(value: &Value) -> Value {
@@ -76,10 +113,13 @@ fn to_text(value: &Value) -> Value {
     }
 }
 
-fn to_path(value: &Value, environment: &dyn Environment) -> Value {
+fn to_path(value: &Value, environment: &dyn Environment) -> Result<Value, String> {
     match to_text(value) {
-        Value::Str(path) => expand_path(&path, environment).into(),
-        other => other,
+        Value::Str(path) if path.starts_with('~') && path.split('/').next().is_some_and(|user| user.contains('\0')) => {
+            Err("embedded null byte".to_owned())
+        }
+        Value::Str(path) => Ok(expand_path(&path, environment).into()),
+        other => Ok(other),
     }
 }
 

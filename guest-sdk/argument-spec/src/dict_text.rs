@@ -3,6 +3,7 @@
 use modbox_python_json::{Dict, Value, decode};
 
 use crate::literal::parse_literal;
+use crate::number::python_strip;
 
 /// Reads a dict from text.
 ///
@@ -17,7 +18,7 @@ pub(crate) fn dict_from_text(text: &str) -> Result<Value, &'static str> {
         return Err("dictionary requested, could not parse JSON or key=value");
     }
     let mut entries = Dict::new();
-    for word in split_words(text.trim()) {
+    for word in split_words(python_strip(text)) {
         let (key, value) =
             word.split_once('=').ok_or("unable to evaluate string in the \"key=value\" format as dictionary")?;
         entries.insert(key.to_owned(), Value::from(value));

@@ -2,10 +2,13 @@
 
 use modbox_python_json::Value;
 
+use crate::big::whole_float;
+
 /// Returns what Python's `left == right` says.
 #[must_use]
 pub fn python_eq(left: &Value, right: &Value) -> bool {
     match (left, right) {
+        (Value::Str(left), Value::Str(right)) => left == right,
         (Value::List(left), Value::List(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| python_eq(left, right))
         }
@@ -18,6 +21,15 @@ pub fn python_eq(left: &Value, right: &Value) -> bool {
             _ => left == right,
         },
     }
+}
+
+/// Returns what Python's `value in choices` says. It looks at identity first, and all the `NaN` of JSON is one object.
+pub(crate) fn is_in(value: &Value, choices: &[Value]) -> bool {
+    choices.iter().any(|choice| python_eq(choice, value) || is_same_nan(choice, value))
+}
+
+fn is_same_nan(left: &Value, right: &Value) -> bool {
+    matches!((left, right), (Value::Float(left), Value::Float(right)) if left.is_nan() && left.to_bits() == right.to_bits())
 }
 
 /// A number as Python compares it.
@@ -57,7 +69,7 @@ fn float_is(float: f64, int: &str) -> bool {
     if float == 0.0 {
         return int == "0";
     }
-    float.is_finite() && float.fract() == 0.0 && format!("{float:.0}") == int
+    float.is_finite() && float.fract() == 0.0 && whole_float(float) == int
 }
 
 #[cfg(test)]

@@ -25,37 +25,50 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod big;
 mod constraints;
 mod convert;
 mod dict_text;
 mod environment;
 mod equality;
 mod error;
+mod exchange;
 mod literal;
+mod literal_text;
 mod logged;
+mod lone;
 mod manual;
 mod mask;
 mod metadata;
 mod no_log;
 mod number;
 mod parse;
+mod parse_rules;
+mod parse_values;
 mod paths;
 mod request;
+mod self_check;
+mod shared;
 mod size;
 mod spec;
+mod steps;
 mod sub_spec;
+mod trusted;
 mod validate;
+mod values;
 
+pub use convert::bool_of;
 pub use environment::{Environment, NoEnvironment};
 pub use equality::python_eq;
 pub use error::SpecError;
+pub use exchange::Question;
 pub use logged::Logged;
 pub use mask::Secrets;
 pub use metadata::{MAX_METADATA_BYTES, Metadata, SECTION_NAME};
 pub use paths::{NamedPath, Origin};
 pub use request::Request;
 pub use spec::{
-    Access, ArgumentSpec, Constraints, DeprecatedAlias, OptionSpec, OptionType, PathOption, Removal, RequiredBy,
+    Access, ArgumentSpec, Constraints, DeprecatedAlias, Flaw, OptionSpec, OptionType, PathOption, Removal, RequiredBy,
     RequiredIf,
 };
 pub use validate::{Deprecation, ErrorKind, Validated, ValidationError};

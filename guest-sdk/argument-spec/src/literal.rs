@@ -1,19 +1,27 @@
 //! Python literals, as far as a dict written as text can hold values that JSON has too.
 //!
 //! Ansible hands a string starting with `{` that is not JSON to `ast.literal_eval`. Sets, bytes and
-//! complex numbers are refused here: no JSON value carries them. Tuples become lists, keys become strings.
+//! complex numbers are refused here: no JSON value carries them. So are characters by their Unicode names
+//! (`\N{…}`). Tuples become lists, and keys become the strings that JSON makes of them.
 
-use modbox_python_json::{Dict, Value, str};
+use modbox_python_json::{Dict, Value, encode};
 
-/// How deep a literal may nest: enough for arguments, and little enough for a small stack.
-const MAX_DEPTH: usize = 100;
+use crate::big::Big;
+use crate::literal_text::{read_string, starts_string};
+use crate::lone;
+
+/// How deep brackets nest in what Python's parser takes.
+const MAX_DEPTH: usize = 200;
 
 /// Returns the value of a literal that takes up the whole text.
 pub(crate) fn parse_literal(text: &str) -> Option<Value> {
+    if text.contains('\0') {
+        return None;
+    }
     let mut reader = Reader { rest: text, depth: 0 };
     let value = reader.value()?;
     reader.skip_space();
-    reader.rest.is_empty().then_some(value)
+    reader.rest.is_empty().then(|| lone::restore(value))
 }
 
 struct Reader<'a> {
@@ -22,8 +30,18 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Skips white space, comments, and line ends that a backslash hides.
     fn skip_space(&mut self) {
-        self.rest = self.rest.trim_start_matches([' ', '\t', '\n', '\r', '\u{c}']);
+        loop {
+            self.rest = self.rest.trim_start_matches([' ', '\t', '\n', '\r', '\u{c}']);
+            if self.rest.starts_with('#') {
+                self.rest = self.rest.trim_start_matches(|c| c != '\n' && c != '\r');
+            } else if let Some(rest) = self.rest.strip_prefix("\\\n") {
+                self.rest = rest;
+            } else {
+                return;
+            }
+        }
     }
 
     fn take(&mut self, token: char) -> bool {
@@ -47,8 +65,9 @@ impl Reader<'_> {
             '{' => self.dict(),
             '[' => self.sequence('[', ']').map(|(items, _)| Value::List(items)),
             '(' => self.parenthesised(),
-            '\'' | '"' | 'r' | 'R' | 'u' | 'U' => self.strings(),
-            '+' | '-' | '.' | '0'..='9' => self.number(),
+            '+' | '-' => self.signed(),
+            '.' | '0'..='9' => self.number(""),
+            _ if starts_string(self.rest) => self.strings(),
             _ => self.constant(),
         };
         self.depth -= 1;
@@ -62,12 +81,12 @@ impl Reader<'_> {
             if self.take('}') {
                 return Some(Value::Dict(entries));
             }
-            let key = self.value()?;
-            if !self.take(':') || matches!(key, Value::List(_) | Value::Dict(_)) {
+            let key = key_text(self.value()?)?;
+            if !self.take(':') {
                 return None;
             }
             let value = self.value()?;
-            entries.insert(str(&key), value);
+            entries.insert(key, value);
             if !self.take(',') {
                 return self.take('}').then_some(Value::Dict(entries));
             }
@@ -107,128 +126,99 @@ impl Reader<'_> {
     /// One string, or several next to each other.
     fn strings(&mut self) -> Option<Value> {
         let mut text = String::new();
-        loop {
-            self.string(&mut text)?;
+        while starts_string(self.rest) {
+            self.rest = read_string(self.rest, &mut text)?;
             self.skip_space();
-            if !self.rest.starts_with(['\'', '"']) {
-                return Some(Value::Str(text));
-            }
         }
+        Some(Value::Str(text))
     }
 
-    fn string(&mut self, out: &mut String) -> Option<()> {
-        let raw = self.rest.starts_with(['r', 'R']);
-        self.rest = self.rest.strip_prefix(['r', 'R', 'u', 'U']).unwrap_or(self.rest);
-        let quote = self.rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-        self.rest = &self.rest[1..];
-        let triple: String = [quote, quote].iter().collect();
-        if let Some(inner) = self.rest.strip_prefix(triple.as_str()).filter(|_| !raw) {
-            let end = inner.find(&format!("{quote}{quote}{quote}"))?;
-            out.push_str(&inner[..end]);
-            self.rest = &inner[end + 3..];
-            return Some(());
+    /// One sign before a number, which may stand in parentheses.
+    fn signed(&mut self) -> Option<Value> {
+        let sign = if self.take('-') { "-" } else { "" };
+        if sign.is_empty() {
+            self.take('+');
         }
-        loop {
-            let mut chars = self.rest.chars();
-            let c = chars.next()?;
-            self.rest = chars.as_str();
-            match c {
-                '\n' => return None,
-                '\\' if raw => {
-                    out.push('\\');
-                    out.push(self.next_char()?);
-                }
-                '\\' => self.escape(out)?,
-                _ if c == quote => return Some(()),
-                _ => out.push(c),
-            }
+        let mut open = 0;
+        while self.take('(') {
+            open += 1;
         }
+        let value = self.number(sign)?;
+        (0..open).all(|_| self.take(')')).then_some(value)
     }
 
-    fn next_char(&mut self) -> Option<char> {
-        let c = self.rest.chars().next()?;
-        self.rest = &self.rest[c.len_utf8()..];
-        Some(c)
-    }
-
-    fn escape(&mut self, out: &mut String) -> Option<()> {
-        let c = self.next_char()?;
-        let plain = match c {
-            'n' => '\n',
-            't' => '\t',
-            'r' => '\r',
-            'a' => '\u{7}',
-            'b' => '\u{8}',
-            'f' => '\u{c}',
-            'v' => '\u{b}',
-            '\\' | '\'' | '"' => c,
-            'x' => return self.code(2, out),
-            'u' => return self.code(4, out),
-            'U' => return self.code(8, out),
-            '0'..='7' => {
-                let digits = self.rest.bytes().take(2).take_while(|byte| matches!(byte, b'0'..=b'7')).count();
-                let octal = format!("{c}{}", &self.rest[..digits]);
-                self.rest = &self.rest[digits..];
-                out.push(char::from_u32(u32::from_str_radix(&octal, 8).ok()?)?);
-                return Some(());
-            }
-            '\n' => return Some(()),
-            _ => {
-                out.push('\\');
-                c
-            }
-        };
-        out.push(plain);
-        Some(())
-    }
-
-    fn code(&mut self, digits: usize, out: &mut String) -> Option<()> {
-        let hex = self.rest.get(..digits)?;
-        out.push(char::from_u32(u32::from_str_radix(hex, 16).ok()?)?);
-        self.rest = &self.rest[digits..];
-        Some(())
-    }
-
-    fn number(&mut self) -> Option<Value> {
-        let signs = self.rest.len() - self.rest.trim_start_matches(['+', '-']).len();
-        let sign = if self.rest[..signs].matches('-').count() % 2 == 1 { "-" } else { "" };
-        let body = &self.rest[signs..];
+    fn number(&mut self, sign: &str) -> Option<Value> {
+        self.skip_space();
         let mut end = 0;
-        for (at, c) in body.char_indices() {
-            let exponent_sign = matches!(c, '+' | '-') && body[..at].ends_with(['e', 'E']);
+        for (at, c) in self.rest.char_indices() {
+            let exponent_sign = matches!(c, '+' | '-')
+                && self.rest[..at].ends_with(['e', 'E'])
+                && !self.rest.starts_with("0x")
+                && !self.rest.starts_with("0X");
             if !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_') || exponent_sign) {
                 break;
             }
             end = at + c.len_utf8();
         }
-        self.rest = &body[end..];
-        number(sign, &body[..end])
+        let (text, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        number(sign, text)
+    }
+}
+
+/// What `json.dumps` makes of a key.
+fn key_text(key: Value) -> Option<String> {
+    match key {
+        Value::Str(text) => Some(text),
+        Value::List(_) | Value::Dict(_) => None,
+        other => Some(encode(&other)),
     }
 }
 
 fn number(sign: &str, text: &str) -> Option<Value> {
-    if text.ends_with('_') || text.contains("__") || text.starts_with('_') {
-        return None;
-    }
-    let digits = text.replace('_', "");
     for (prefix, radix) in [("0x", 16), ("0X", 16), ("0o", 8), ("0O", 8), ("0b", 2), ("0B", 2)] {
-        if let Some(digits) = digits.strip_prefix(prefix) {
-            let number = i64::from_str_radix(&format!("{sign}{digits}"), radix).ok()?;
-            return Some(Value::Int(number));
+        if let Some(digits) = text.strip_prefix(prefix) {
+            let digits = ungrouped(digits.strip_prefix('_').unwrap_or(digits), radix)?;
+            return Value::int_from_decimal(&format!("{sign}{}", decimal(&digits, radix)?));
         }
+    }
+    let starts_well = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let digits = ungrouped(text, 10)?;
+    if !starts_well {
+        return None;
     }
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {
         let leading_zero = digits.starts_with('0') && digits.bytes().any(|byte| byte != b'0');
-        return if leading_zero { None } else { Value::int_from_decimal(&format!("{sign}{digits}")) };
+        let fits = digits.len() <= modbox_python_json::MAX_INT_DIGITS;
+        return (fits && !leading_zero).then(|| Value::int_from_decimal(&format!("{sign}{digits}")))?;
     }
-    let starts_well = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-    starts_well.then(|| format!("{sign}{digits}").parse().ok().map(Value::Float))?
+    format!("{sign}{digits}").parse().ok().map(Value::Float)
+}
+
+/// Takes out underscores, which may only stand between two digits.
+fn ungrouped(text: &str, radix: u32) -> Option<String> {
+    let parts: Vec<&str> = text.split('_').collect();
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_digit(radix));
+    let fits = |pair: &[&str]| is_digit(pair[0].chars().next_back()) && is_digit(pair[1].chars().next());
+    parts.windows(2).all(fits).then(|| parts.concat())
+}
+
+/// The decimal digits of a number of another radix, of any size that a value may have.
+fn decimal(digits: &str, radix: u32) -> Option<String> {
+    if digits.is_empty() || digits.len() > 4 * modbox_python_json::MAX_INT_DIGITS {
+        return None;
+    }
+    let mut big = Big::new();
+    for digit in digits.chars() {
+        big.multiply_add(radix, digit.to_digit(radix)?);
+    }
+    let text = big.digits();
+    (text.len() <= modbox_python_json::MAX_INT_DIGITS).then_some(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use modbox_python_json::encode;
 
     #[track_caller]
     fn check(text: &str, expect: Option<&str>) {
@@ -241,15 +231,37 @@ mod tests {
             "{'a': 1, \"b\": [True, None, 1.5, -2, (1,), (3)],}",
             Some(r#"{"a": 1, "b": [true, null, 1.5, -2, [1], 3]}"#),
         );
-        check("{'a': 'x' \"y\\n\\x41\\'\", 1: r'\\n'}", Some(r#"{"a": "xy\nA'", "1": "\\n"}"#));
-        check("{'a':0x10,'b':1_0, 'c': '''it's'''}", Some(r#"{"a": 16, "b": 10, "c": "it's"}"#));
+        check("{'a': 'x' u\"y\\n\\x41\\'\", 1: r'\\n', True: 1.}", Some(r#"{"a": "xy\nA'", "1": "\\n", "true": 1.0}"#));
+        check("{'a':0x10,'b':1_0, 'c': '''it's\\x41\n'''}", Some(r#"{"a": 16, "b": 10, "c": "it'sA\n"}"#));
+        check(
+            "{'a': -(1), 'b': - 2.5, #c\n'c': 0xffffffffffffffffffff}",
+            Some(r#"{"a": -1, "b": -2.5, "c": 1208925819614629174706175}"#),
+        );
+        check("{'a': '\\ud800x'}", Some(r#"{"a": "\ud800x"}"#));
     }
 
     #[test]
     fn refuses_what_is_no_literal() {
-        for text in
-            ["{a: 1}", "{1,2}", "{'a'}", "{'a': f()}", "{'a': 1} x", "{'a': 010}", "{[1]: 2}", "{'a': Truex}", "{"]
-        {
+        for text in [
+            "{a: 1}",
+            "{1,2}",
+            "{'a'}",
+            "{'a': f()}",
+            "{'a': 1} x",
+            "{'a': 010}",
+            "{[1]: 2}",
+            "{'a': Truex}",
+            "{",
+            "{'a': --1}",
+            "{'a': -True}",
+            "{'a': 1__0}",
+            "{'a': 1_}",
+            "{'a': 0x}",
+            "{'a': b'x'}",
+            "{'a': 1j}",
+            "{'a': '\n'}",
+            "{'a': '\\x4'}",
+        ] {
             check(text, None);
         }
         check(&"[".repeat(10_000), None);

@@ -6,7 +6,7 @@
 use modbox_python_json::{Dict, Value, decode};
 
 use crate::error::SpecError;
-use crate::parse::{boolean, dict, paragraphs, text};
+use crate::parse_values::{boolean, dict, paragraphs, text};
 use crate::request::{self, Request};
 use crate::spec::ArgumentSpec;
 

@@ -5,7 +5,8 @@
 use indexmap::IndexSet;
 use modbox_python_json::{Dict, Value, str};
 
-use crate::dict_text::dict_from_text;
+use crate::convert::convert;
+use crate::environment::NoEnvironment;
 use crate::spec::{ArgumentSpec, OptionSpec, OptionType};
 
 /// Adds the secrets in `parameters`, as given: before any conversion.
@@ -14,7 +15,8 @@ use crate::spec::{ArgumentSpec, OptionSpec, OptionType};
 ///
 /// Ansible's message for sub-options that are no dict. The secrets found until then are kept.
 pub(crate) fn collect(spec: &ArgumentSpec, parameters: &Dict, secrets: &mut IndexSet<String>) -> Result<(), String> {
-    for (name, option) in &spec.options {
+    let concerned = spec.options.iter().filter(|(_, option)| option.no_log == Some(true) || option.sub_spec.is_some());
+    for (name, option) in concerned {
         let Some(value) = parameters.get(name) else { continue };
         if option.no_log == Some(true) && value.is_truthy() {
             add(value, secrets);
@@ -38,11 +40,11 @@ fn collect_sub_options(
         match item {
             Value::Dict(entries) => collect(sub_spec, entries, secrets)?,
             Value::Str(_) | Value::Surrogates(_) => {
-                let Value::Dict(entries) = dict_from_text(&str(item))? else { continue };
+                let mut item = item.clone();
+                convert(&mut item, OptionType::Dict, &NoEnvironment)?;
+                let Value::Dict(entries) = item else { continue };
                 collect(sub_spec, &entries, secrets)?;
             }
-            // Ansible crashes on these a little later; here the type check reports them.
-            _ if option.option_type == OptionType::Dict && value.as_list().is_none() => {}
             _ => {
                 let (wanted, found) = (option.option_type.name(), item.type_name());
                 let shown = str(item);
@@ -67,5 +69,14 @@ pub(crate) fn add(value: &Value, secrets: &mut IndexSet<String>) {
                 secrets.insert(text);
             }
         }
+    }
+}
+
+/// Adds a default, as it is: a secret option whose default is true makes the text `True` a secret.
+pub(crate) fn add_default(default: &Value, secrets: &mut IndexSet<String>) {
+    if matches!(default, Value::Bool(_)) {
+        secrets.insert(str(default));
+    } else {
+        add(default, secrets);
     }
 }

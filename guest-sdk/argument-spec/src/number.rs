@@ -2,21 +2,43 @@
 
 use modbox_python_json::{MAX_INT_DIGITS, Value};
 
+use crate::big::whole_float;
+
 /// Returns the integer that a value stands for, if it stands for one: `2.0`, `" 42 "`, `"4.0"`, `"1e3"`.
 pub(crate) fn to_int(value: &Value) -> Option<Value> {
     match value {
         Value::Int(_) | Value::BigInt(_) | Value::Bool(_) => Some(value.clone()),
         Value::Float(number) if number.is_finite() && number.fract() == 0.0 => {
-            Value::int_from_decimal(&format!("{number:.0}"))
+            Value::int_from_decimal(&whole_float(*number))
         }
         Value::Str(text) => int_from_text(text),
+        Value::List(parts) => int_from_parts(parts),
         _ => None,
     }
 }
 
-/// Decimal text with optional sign, fraction and exponent. As in Python, underscores count for nothing.
+/// `Decimal` also takes sign, digits and exponent: `[0, [1, 2], 1]` is 120.
+fn int_from_parts(parts: &[Value]) -> Option<Value> {
+    let [sign, Value::List(digits), exponent] = parts else { return None };
+    let small = |value: &Value| value.as_int().or_else(|| value.as_bool().map(i64::from));
+    let sign = match small(sign)? {
+        0 => "",
+        1 => "-",
+        _ => return None,
+    };
+    let digit = |value: &Value| char::from_digit(u32::try_from(small(value)?).ok()?, 10);
+    let digits: String = digits.iter().map(digit).collect::<Option<_>>()?;
+    let digits = shifted(digits.trim_start_matches('0'), small(exponent)?)?;
+    Value::int_from_decimal(&format!("{sign}{digits}"))
+}
+
+/// Decimal text with optional sign, fraction and exponent. As in Python, underscores count for nothing, and the
+/// digits of every script are digits.
 fn int_from_text(text: &str) -> Option<Value> {
-    let text: String = python_strip(text).chars().filter(|c| *c != '_').collect();
+    if let Ok(small) = text.parse() {
+        return Some(Value::Int(small));
+    }
+    let text: String = python_strip(text).chars().filter(|c| *c != '_').map(ascii_digit).collect();
     let (negative, unsigned) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(&text)),
@@ -57,13 +79,20 @@ pub(crate) fn to_float(value: &Value) -> Option<f64> {
         Value::Int(number) => number.to_string().parse().ok(),
         // Python raises OverflowError for what a float cannot hold; Ansible does not expect it.
         Value::BigInt(number) => number.as_str().parse().ok().filter(|float: &f64| float.is_finite()),
-        Value::Str(text) => float_from_text(python_strip(text)),
+        Value::Str(text) => float_from_text(text.trim_matches(float_space)),
         _ => None,
     }
 }
 
-/// Rust reads the same floats as Python, except for underscores between digits.
+/// The `NaN` that is made of text: to Python another object than the one that JSON has, and so none of the choices.
+const NEW_NAN: f64 = f64::from_bits(0x7ff8_0000_0000_0001);
+
+/// Rust reads the same floats as Python, except for underscores between digits, and the digits of other scripts.
 fn float_from_text(text: &str) -> Option<f64> {
+    if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return text.parse().ok();
+    }
+    let text: String = text.chars().map(ascii_digit).collect();
     let bytes = text.as_bytes();
     let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
     let misplaced =
@@ -71,13 +100,42 @@ fn float_from_text(text: &str) -> Option<f64> {
     if bytes.iter().enumerate().any(misplaced) {
         return None;
     }
-    text.replace('_', "").parse().ok()
+    let float: f64 = text.replace('_', "").parse().ok()?;
+    Some(if float.is_nan() { NEW_NAN } else { float })
+}
+
+/// The zeros of all scripts' decimal digits beyond ASCII; the other nine follow each (Unicode 14, as CPython 3.11).
+const ZEROS: [u32; 65] = [
+    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0, 0xf20,
+    0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0,
+    0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x104a0, 0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0, 0x112f0,
+    0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0,
+    0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
+];
+
+/// Returns the ASCII digit of a decimal digit, and anything else as it is.
+fn ascii_digit(c: char) -> char {
+    if c.is_ascii() {
+        return c;
+    }
+    let zero = ZEROS[..ZEROS.partition_point(|zero| *zero <= u32::from(c))].last();
+    zero.and_then(|zero| char::from_digit(u32::from(c) - zero, 10)).unwrap_or(c)
+}
+
+/// What `float` leaves out around a number: of ASCII only what C calls a space.
+fn float_space(c: char) -> bool {
+    c.is_whitespace() || c == '\u{b}'
 }
 
 /// Removes the white space that Python's `str.strip` removes: Unicode's, and the separators U+001C to
 /// U+001F.
 pub(crate) fn python_strip(text: &str) -> &str {
-    text.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
+    text.trim_matches(python_space)
+}
+
+/// Python's `str.isspace` of one character.
+pub(crate) fn python_space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
 #[cfg(test)]
@@ -103,6 +161,9 @@ mod tests {
         check_int("100e-2", Some("1"));
         check_int(2.0, Some("2"));
         check_int(true, Some("True"));
+        check_int(Value::List(vec![1.into(), vec![1, 2].into(), 1.into()]), Some("-120"));
+        check_int("١٢", Some("12"));
+        check_int("𝟡３", Some("93"));
     }
 
     #[test]

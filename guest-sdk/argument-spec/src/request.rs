@@ -4,7 +4,7 @@
 use modbox_python_json::Value;
 
 use crate::error::SpecError;
-use crate::parse::{boolean, dict, paragraphs, text, wrong_type};
+use crate::parse_values::{boolean, dict, paragraphs, text, wrong_type};
 
 /// One capability that a module asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,11 @@
 //! `bytes` and `bits` options: a number with a unit.
 
+use std::borrow::Cow;
+
 use modbox_python_json::{Value, str};
+
+use crate::big::whole_float;
+use crate::number::python_space;
 
 /// Prefixes as powers of 1024, with the word that may stand for each. `zettabyte` is not among Ansible's.
 const PREFIXES: [(char, i32, &str); 8] = [
@@ -13,6 +18,9 @@ const PREFIXES: [(char, i32, &str); 8] = [
     ('M', 2, "mega"),
     ('K', 1, "kilo"),
 ];
+
+/// Every whole number below this is a float, and an `i64`.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,17 +47,25 @@ impl Unit {
 
 /// Returns the number of units that a value stands for, if it stands for one: `1024`, `1.5M`, `10 Kb`.
 pub(crate) fn to_size(value: &Value, unit: Unit) -> Option<Value> {
-    let text = str(value);
-    let text = text.trim_end();
+    let text = match value {
+        Value::Str(text) => Cow::Borrowed(text.as_str()),
+        other => Cow::Owned(str(other)),
+    };
+    let text = text.trim_end_matches(python_space);
     let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
     if !number.ends_with(|c: char| c.is_ascii_digit()) || number.matches('.').count() > 1 {
         return None;
     }
-    let suffix = suffix.trim_start();
+    let suffix = suffix.trim_start_matches(python_space);
     let factor = 1024_f64.powi(power(suffix, unit)?);
     let size = number.parse::<f64>().ok()? * factor;
-    Value::int_from_decimal(&format!("{:.0}", size.round_ties_even()))
+    let size = size.round_ties_even();
+    if size < EXACT {
+        #[expect(clippy::cast_possible_truncation, reason = "a whole number that an i64 holds exactly")]
+        return Some(Value::Int(size as i64));
+    }
+    size.is_finite().then(|| Value::int_from_decimal(&whole_float(size)))?
 }
 
 fn power(suffix: &str, unit: Unit) -> Option<i32> {

@@ -48,6 +48,18 @@ pub struct OptionSpec {
     pub description: Vec<String>,
     /// Since which version of the module there is this option.
     pub version_added: Option<String>,
+    /// What Ansible finds wrong with the option only when arguments are validated. A spec read by
+    /// [`ArgumentSpec::parse`] has none: there it is an error.
+    pub flaws: Vec<Flaw>,
+}
+
+/// Something wrong with an option that becomes an error of every validation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Flaw {
+    /// Aliases that are no list.
+    AliasesAreNoList,
+    /// Choices that are no list, but this.
+    ChoicesAreNoList(Value),
 }
 
 /// Ansible's option types.
@@ -228,9 +240,26 @@ impl ArgumentSpec {
     /// Returns whether a name is an option or the alias of one.
     #[must_use]
     pub fn knows(&self, name: &str) -> bool {
-        self.options.contains_key(name)
-            || self.options.values().any(|option| option.aliases.iter().any(|alias| alias == name))
+        self.options.contains_key(name) || self.has_alias(name)
     }
+
+    /// Returns whether a name is the alias of an option.
+    #[must_use]
+    pub fn has_alias(&self, name: &str) -> bool {
+        self.options.values().any(|option| option.aliases.iter().any(|alias| alias == name))
+    }
+
+    /// Returns each alias with the option that it stands for. A name that several options have as an alias
+    /// stands for the last of them.
+    #[must_use]
+    pub fn aliases(&self) -> IndexMap<&str, &str> {
+        let of = |(name, option)| aliases_of(name, option);
+        self.options.iter().flat_map(of).collect()
+    }
+}
+
+fn aliases_of<'a>(name: &'a String, option: &'a OptionSpec) -> impl Iterator<Item = (&'a str, &'a str)> {
+    option.aliases.iter().map(|alias| (alias.as_str(), name.as_str()))
 }
 
 impl OptionSpec {

@@ -3,29 +3,32 @@
 use modbox_python_json::{Dict, Value};
 
 use crate::spec::{ArgumentSpec, OptionSpec, OptionType};
-use crate::validate::{ErrorKind, Run};
+use crate::steps::{Positions, Run};
+use crate::validate::ErrorKind;
 
 /// Validates the dicts in the options that hold them.
-pub(crate) fn validate(run: &mut Run<'_>, spec: &ArgumentSpec, parameters: &mut Dict, prefix: &str) {
-    for (name, option) in spec.options.iter().filter(|(_, option)| option.holds_dicts()) {
-        let Some(sub_spec) = option.sub_spec.as_deref() else { continue };
-        if option.apply_defaults && parameters.get(name).is_none_or(|value| *value == Value::Null) {
-            parameters.insert(name.clone(), Value::Dict(Dict::new()));
+pub(crate) fn validate<'a>(run: &mut Run<'a>, spec: &'a ArgumentSpec, parameters: &mut Dict, at: &Positions) {
+    for ((name, option), at) in spec.options.iter().zip(at) {
+        let Some(sub_spec) = option.sub_spec.as_deref().filter(|_| option.holds_dicts()) else { continue };
+        let Some((_, value)) = at.and_then(|at| parameters.get_index_mut(at)) else { continue };
+        if *value == Value::Null {
+            if !option.apply_defaults {
+                continue;
+            }
+            *value = Value::Dict(Dict::new());
         }
-        let Some(value) = parameters.get_mut(name).filter(|value| **value != Value::Null) else { continue };
-        run.context.push(name.clone());
-        validate_value(run, name, option, sub_spec, value, prefix);
-        run.context.pop();
+        run.path.push((name, None));
+        validate_value(run, name, option, sub_spec, value);
+        run.path.pop();
     }
 }
 
-fn validate_value(
-    run: &mut Run<'_>,
-    name: &str,
+fn validate_value<'a>(
+    run: &mut Run<'a>,
+    name: &'a str,
     option: &OptionSpec,
-    sub_spec: &ArgumentSpec,
+    sub_spec: &'a ArgumentSpec,
     value: &mut Value,
-    prefix: &str,
 ) {
     let items = match value {
         Value::List(items) => items.as_mut_slice(),
@@ -36,8 +39,9 @@ fn validate_value(
             run.error(ErrorKind::SubParameterType, format!("value of '{name}' must be of type dict or list of dicts"));
             continue;
         };
-        let position = if option.option_type == OptionType::List { format!("[{index}]") } else { String::new() };
-        run.fallbacks(sub_spec, entries);
-        run.level(sub_spec, entries, &format!("{prefix}{name}{position}."));
+        if let Some((_, position)) = run.path.last_mut() {
+            *position = (option.option_type == OptionType::List).then_some(index);
+        }
+        run.level(sub_spec, entries);
     }
 }

@@ -30,7 +30,15 @@ impl ConvertError {
         &self.message
     }
 
-    fn inside(mut self, parent: &str) -> Self {
+    /// Returns an error about the whole value.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { path: String::new(), message: message.into() }
+    }
+
+    /// Returns the same error about an entry of something: a key, or an index in brackets.
+    #[must_use]
+    pub fn inside(mut self, parent: &str) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
         self.path = format!("{parent}{dot}{}", self.path);
         self

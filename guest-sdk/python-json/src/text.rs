@@ -5,8 +5,6 @@
 
 use std::fmt::Write as _;
 
-use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
-
 use crate::value::Value;
 
 /// Returns what Python's `str(value)` returns: a string as it is (lone surrogates become U+FFFD, since
@@ -107,20 +105,18 @@ fn write_escape(out: &mut String, code: u32) {
 /// `str.isprintable` of one character: everything but "Other" and "Separator", the space excepted. Python
 /// has an edition of Unicode for each of its releases; a character that is newer than a release is escaped by
 /// that release and not here.
+///
+/// `str::escape_debug` has the same rule, and its table is in every program already: another one of 40 kB would be
+/// half of a small guest. It escapes what extends a grapheme, too, but only at the start of a text, so there is
+/// a letter before it.
 fn is_printable(c: char) -> bool {
-    use GeneralCategory as G;
-    c == ' '
-        || !matches!(
-            c.general_category(),
-            G::Control
-                | G::Format
-                | G::Surrogate
-                | G::PrivateUse
-                | G::Unassigned
-                | G::LineSeparator
-                | G::ParagraphSeparator
-                | G::SpaceSeparator
-        )
+    if c.is_ascii() {
+        return !c.is_ascii_control();
+    }
+    let mut bytes = [b'x'; 5];
+    let length = 1 + c.encode_utf8(&mut bytes[1..]).len();
+    let escaped = str::from_utf8(&bytes[..length]).map(|text| text.escape_debug().nth(1));
+    escaped == Ok(Some(c))
 }
 
 fn float_repr(number: f64) -> String {
@@ -140,12 +136,29 @@ pub(crate) fn float_digits(number: f64) -> String {
     let (mantissa, exponent) = scientific.split_once('e').expect("`{:e}` always writes an exponent");
     let exponent: i32 = exponent.parse().expect("`{:e}` writes a decimal exponent");
     if (-4..16).contains(&exponent) {
-        let plain = format!("{number}");
-        if plain.contains('.') { plain } else { format!("{plain}.0") }
+        plain(mantissa, exponent)
     } else {
         let sign = if exponent < 0 { '-' } else { '+' };
         format!("{mantissa}e{sign}{:02}", exponent.abs())
     }
+}
+
+/// The same digits without an exponent. `{}` would write them, with code of its own that nothing else needs.
+fn plain(mantissa: &str, exponent: i32) -> String {
+    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
+    let mut digits = mantissa.replace('.', "");
+    let mut whole = usize::try_from(exponent + 1).unwrap_or(0);
+    if exponent < 0 {
+        let zeros = usize::try_from(-exponent).unwrap_or(0);
+        digits.insert_str(0, &"0".repeat(zeros));
+        whole = 1;
+    }
+    while digits.len() < whole + 1 {
+        digits.push('0');
+    }
+    digits.insert(whole, '.');
+    digits.insert_str(0, sign);
+    digits
 }
 
 #[cfg(test)]
@@ -183,6 +196,11 @@ mod tests {
             (1.5e16, "1.5e+16"),
             (1e100, "1e+100"),
             (0.1, "0.1"),
+            (-12.5, "-12.5"),
+            (-0.00025, "-0.00025"),
+            (120.0, "120.0"),
+            (1234567890123456.7, "1234567890123456.8"),
+            (5.0, "5.0"),
         ] {
             assert_eq!(float_digits(number), expect);
         }

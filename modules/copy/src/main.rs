@@ -12,10 +12,25 @@
 use std::path::{Path, PathBuf};
 
 use md5::Md5;
-use modbox_sdk::{Diff, Exit, Failure, Module, Value};
+use modbox_sdk::{Args, Diff, Exit, Failure, Module, Value};
 use sha1::{Digest, Sha1};
 
-modbox_sdk::module! { metadata = "module.json", run = run }
+modbox_sdk::module! {
+    args = CopyArgs,
+    run = run,
+    check_mode = true,
+    returns = [
+        dest: str = "The file that was written.",
+        checksum: str = "The SHA-1 of the contents.",
+        md5sum: str if "changed" = "The MD5 of the contents.",
+        size: int = "The length of the contents.",
+        backup_file: str if "changed and backup" = "Where the old contents are.",
+    ],
+    examples = [
+        "modbox run copy dest=/etc/motd content='Hello\n'",
+        "modbox run --check --diff copy dest=/etc/motd src=/srv/motd",
+    ],
+}
 
 /// How long a file may be: it is held in memory whole.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
@@ -23,17 +38,30 @@ const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 /// Ansible's own bound on what a diff shows.
 const MAX_DIFF_BYTES: usize = 104_448;
 
-#[derive(serde::Deserialize)]
-struct Args {
+/// Puts contents, or the contents of another file of the same host, into a file.
+///
+/// Modes and owners are not set: WASI has none. A replaced file keeps those it has.
+#[derive(Args)]
+struct CopyArgs {
+    /// What the file shall hold. A dict or list is written as JSON. Excludes src.
     content: Option<Value>,
+    /// The file whose contents the file shall hold.
+    #[arg(type = "path", access = "read")]
     src: Option<String>,
+    /// The file to write; with src also the folder to write into, under the same name.
+    #[arg(type = "path", access = "write")]
     dest: String,
+    /// Replace a file that holds something else.
+    #[arg(default = true)]
     force: bool,
+    /// Keep the old file under another name beside it; needs write access to its folder.
+    #[arg(default = false)]
     backup: bool,
+    /// The SHA-1 that the contents must have.
     checksum: Option<String>,
 }
 
-fn run(args: Args, module: &mut Module) -> Result<Exit, Failure> {
+fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
     let contents = contents(&args)?;
     let sum = hex::<Sha1>(&contents);
     if args.checksum.as_ref().is_some_and(|wanted| *wanted != sum) {
@@ -74,7 +102,7 @@ fn run(args: Args, module: &mut Module) -> Result<Exit, Failure> {
     Ok(diff.into_iter().fold(exit, Exit::diff))
 }
 
-fn contents(args: &Args) -> Result<Vec<u8>, Failure> {
+fn contents(args: &CopyArgs) -> Result<Vec<u8>, Failure> {
     match (&args.content, &args.src) {
         (Some(_), Some(_)) => Err(Failure::new("src and content are mutually exclusive")),
         (Some(Value::Null) | None, None) => Err(Failure::new("src (or content) is required")),
@@ -95,7 +123,7 @@ fn contents(args: &Args) -> Result<Vec<u8>, Failure> {
 }
 
 /// The file to write: `dest`, or, when that is a folder, the file of the same name in it.
-fn destination(args: &Args) -> Result<PathBuf, Failure> {
+fn destination(args: &CopyArgs) -> Result<PathBuf, Failure> {
     let dest = Path::new(&args.dest);
     if !dest.is_dir() && !args.dest.ends_with('/') {
         return Ok(dest.to_owned());
@@ -106,7 +134,7 @@ fn destination(args: &Args) -> Result<PathBuf, Failure> {
     }
 }
 
-fn diff(args: &Args, dest: &Path, old: Option<&[u8]>, new: &[u8]) -> Diff {
+fn diff(args: &CopyArgs, dest: &Path, old: Option<&[u8]>, new: &[u8]) -> Diff {
     let header = dest.display().to_string();
     Diff {
         before: shown(old.unwrap_or_default()),

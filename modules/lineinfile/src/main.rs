@@ -18,39 +18,80 @@ mod translate;
 
 use std::path::Path;
 
-use modbox_sdk::{Diff, Exit, Failure, Module, Value};
+use modbox_sdk::{Args, Choice, Diff, Exit, Failure, Module, Value};
 
 use crate::edit::{Edit, Finder, Place};
 use crate::pattern::Pattern;
 
-modbox_sdk::module! { metadata = "module.json", run = run }
+modbox_sdk::module! {
+    args = LineArgs,
+    run = run,
+    check_mode = true,
+    returns = [
+        msg: str = "What was done, empty for nothing.",
+        found: int if "state is absent" = "How many lines went.",
+        backup: str = "Where the old contents are, empty for nowhere.",
+    ],
+    examples = [
+        "modbox run lineinfile path=/etc/selinux/config regexp=^SELINUX= line=SELINUX=enforcing",
+        "modbox run lineinfile path=/etc/hosts state=absent regexp='\\sexample\\.org$'",
+    ],
+}
 
 /// How long a file may be: it is held in memory whole.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 
-#[derive(serde::Deserialize)]
-struct Args {
+/// Makes sure that a line is in a text file, or is not.
+///
+/// Lines are bytes: patterns match as Python's re does on bytes, so classes such as \w mean ASCII.
+///
+/// Modes and owners are not set: WASI has none. A replaced file keeps those it has.
+#[derive(Args)]
+#[args(
+    mutually_exclusive("insertbefore", "insertafter"),
+    mutually_exclusive("regexp", "search_string"),
+    mutually_exclusive("backrefs", "search_string")
+)]
+struct LineArgs {
+    /// The file to change.
+    #[arg(type = "path", access = "write", aliases("dest", "destfile", "name"))]
     path: String,
+    /// Whether the line shall be there.
+    #[arg(default = "present")]
     state: State,
+    /// The line to replace is the last one that matches; with state absent, all that match go.
+    #[arg(alias = "regex")]
     regexp: Option<String>,
+    /// As regexp, but text to be found as it is.
     search_string: Option<String>,
+    /// The line. Required with state present.
+    #[arg(alias = "value")]
     line: Option<String>,
+    /// Fill groups of regexp into the line. Without a match nothing changes.
+    #[arg(default = false)]
     backrefs: bool,
+    /// Put a new line after the last one that matches, or at EOF.
     insertafter: Option<String>,
+    /// Put a new line before the last one that matches, or at BOF.
     insertbefore: Option<String>,
+    /// Make the file when there is none.
+    #[arg(default = false)]
     create: bool,
+    /// Keep the old file under another name beside it; needs write access to its folder.
+    #[arg(default = false)]
     backup: bool,
+    /// Use the first match of regexp, insertafter and insertbefore instead of the last.
+    #[arg(default = false)]
     firstmatch: bool,
 }
 
-#[derive(PartialEq, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Choice)]
 enum State {
-    Present,
     Absent,
+    Present,
 }
 
-fn run(args: Args, module: &mut Module) -> Result<Exit, Failure> {
+fn run(args: LineArgs, module: &mut Module) -> Result<Exit, Failure> {
     let path = Path::new(&args.path);
     if path.is_dir() {
         return Err(Failure::new(format!("Path {} is a directory !", args.path)).with("rc", 256));
@@ -74,7 +115,7 @@ fn run(args: Args, module: &mut Module) -> Result<Exit, Failure> {
     }
 }
 
-fn present(args: &Args, path: &Path, module: &Module) -> Result<Exit, Failure> {
+fn present(args: &LineArgs, path: &Path, module: &Module) -> Result<Exit, Failure> {
     if args.backrefs && args.regexp.is_none() {
         return Err(Failure::new("regexp is required with backrefs=true"));
     }
@@ -100,7 +141,7 @@ fn present(args: &Args, path: &Path, module: &Module) -> Result<Exit, Failure> {
     Ok(exit.diff(diff(args, &before, &after)))
 }
 
-fn absent(args: &Args, path: &Path, module: &Module) -> Result<Exit, Failure> {
+fn absent(args: &LineArgs, path: &Path, module: &Module) -> Result<Exit, Failure> {
     let line = args.line.as_deref();
     if line.is_none() && args.regexp.is_none() && args.search_string.is_none() {
         return Err(Failure::new("one of line, search_string, or regexp is required with state=absent"));
@@ -117,7 +158,7 @@ fn absent(args: &Args, path: &Path, module: &Module) -> Result<Exit, Failure> {
     Ok(exit.with("backup", backup).diff(diff(args, &before, &after)))
 }
 
-fn finder<'a>(args: &'a Args, line: &'a str) -> Result<Finder<'a>, Failure> {
+fn finder<'a>(args: &'a LineArgs, line: &'a str) -> Result<Finder<'a>, Failure> {
     Ok(match (&args.regexp, &args.search_string) {
         (Some(regexp), _) => Finder::Pattern(Pattern::new(regexp)?),
         (None, Some(text)) => Finder::Text(text.as_bytes()),
@@ -125,7 +166,7 @@ fn finder<'a>(args: &'a Args, line: &'a str) -> Result<Finder<'a>, Failure> {
     })
 }
 
-fn place(args: &Args) -> Result<Place, Failure> {
+fn place(args: &LineArgs) -> Result<Place, Failure> {
     Ok(match (args.insertafter.as_deref(), args.insertbefore.as_deref()) {
         (Some("BOF"), _) | (_, Some("BOF")) => Place::Beginning,
         (Some("EOF") | None, None) | (_, Some("EOF")) => Place::End,
@@ -140,7 +181,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// Writes the file, unless in check mode, and returns where the old one is kept.
-fn store(args: &Args, path: &Path, exists: bool, after: &[u8], module: &Module) -> Result<String, Failure> {
+fn store(args: &LineArgs, path: &Path, exists: bool, after: &[u8], module: &Module) -> Result<String, Failure> {
     if module.check_mode() {
         return Ok(String::new());
     }
@@ -160,7 +201,7 @@ fn store(args: &Args, path: &Path, exists: bool, after: &[u8], module: &Module) 
     Ok(kept)
 }
 
-fn diff(args: &Args, before: &[u8], after: &[u8]) -> Diff {
+fn diff(args: &LineArgs, before: &[u8], after: &[u8]) -> Diff {
     let header = format!("{} (content)", args.path);
     let text = |bytes: &[u8]| modbox_sdk::json::str(&Value::from_os_bytes(bytes));
     Diff::new(text(before), text(after)).headers(header.clone(), header)

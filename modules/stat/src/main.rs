@@ -17,19 +17,44 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use modbox_sdk::{Dict, Exit, Failure, Module, Value};
+use modbox_sdk::{Args, Dict, Exit, Failure, Module, Value};
 
-modbox_sdk::module! { metadata = "module.json", run = run }
-
-#[derive(serde::Deserialize)]
-struct Args {
-    path: String,
-    follow: bool,
-    get_checksum: bool,
-    checksum_algorithm: String,
+modbox_sdk::module! {
+    args = StatArgs,
+    run = run,
+    check_mode = true,
+    returns = [
+        stat: dict = "exists; and if so path, isreg, isdir, islnk, size, mtime, atime, lnk_target of links, checksum of \
+            regular files. Built for a Unix host also mode, uid, gid and all else that stat(2) says.",
+    ],
+    examples = ["modbox run stat path=/etc/motd", "modbox run stat path=/etc/motd checksum_algorithm=sha256"],
 }
 
-fn run(args: Args, _module: &mut Module) -> Result<Exit, Failure> {
+/// Tells what is known about a file, a folder or a link: whether it exists, what it is, its size, times and checksum.
+#[derive(Args)]
+struct StatArgs {
+    /// What to look at.
+    #[arg(type = "path", access = "read", aliases("dest", "name"))]
+    path: String,
+    /// Look at what a link leads to, not at the link.
+    #[arg(default = false)]
+    follow: bool,
+    /// Compute a checksum of regular files.
+    #[arg(default = true)]
+    get_checksum: bool,
+    /// Which checksum.
+    #[arg(default = "sha1", choices("md5", "sha1", "sha224", "sha256", "sha384", "sha512"))]
+    #[arg(aliases("checksum", "checksum_algo"))]
+    checksum_algorithm: String,
+    /// Taken for compatibility; there is no program to ask.
+    #[arg(name = "get_mime", default = true, aliases("mime", "mime_type", "mime-type"))]
+    _get_mime: bool,
+    /// Taken for compatibility; there is no program to ask.
+    #[arg(name = "get_attributes", default = true, aliases("attr", "attributes"))]
+    _get_attributes: bool,
+}
+
+fn run(args: StatArgs, _module: &mut Module) -> Result<Exit, Failure> {
     let path = Path::new(&args.path);
     let metadata = if args.follow { fs::metadata(path) } else { fs::symlink_metadata(path) };
     let stat = match metadata {
@@ -42,7 +67,7 @@ fn run(args: Args, _module: &mut Module) -> Result<Exit, Failure> {
     Ok(Exit::unchanged().with("stat", stat))
 }
 
-fn describe(args: &Args, path: &Path, metadata: &Metadata) -> Result<Dict, Failure> {
+fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, Failure> {
     let mut stat = Dict::from_iter([
         entry("exists", true),
         entry("path", args.path.as_str()),

@@ -17,7 +17,6 @@ use super::name;
 /// The files of a project: where they go, and what is in them.
 const FILES: &[(&str, &str)] = &[
     ("Cargo.toml", include_str!("template/Cargo.toml.in")),
-    ("module.json", include_str!("template/module.json")),
     ("src/main.rs", include_str!("template/src/main.rs")),
     ("README.md", include_str!("template/README.md")),
     (".gitignore", include_str!("template/gitignore")),
@@ -158,7 +157,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let project = new_in(parent.path(), "motd", None).unwrap();
         assert_eq!(entries(parent.path()), ["motd"]);
-        assert_eq!(entries(&project), [".gitignore", "Cargo.toml", "README.md", "module.json", "src"]);
+        assert_eq!(entries(&project), [".gitignore", "Cargo.toml", "README.md", "src"]);
         for (file, _) in FILES {
             let text = io::read_to_string(fs::File::open(project.join(file)).unwrap()).unwrap();
             assert!(!text.contains("{{name}}") && !text.contains("{{sdk}}"), "{file}");

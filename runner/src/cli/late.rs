@@ -1,12 +1,22 @@
 //! The switches of a subcommand, described only when that subcommand is what the command line asks for: describing all
 //! of them takes longer than a short module runs.
 
+use std::ops::Deref;
+
 use clap::error::Error;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Id};
 
 /// A subcommand's arguments; the same as `T` in all that a user sees.
 #[derive(Debug)]
-pub(crate) struct Late<T>(pub(crate) Box<T>);
+pub(crate) struct Late<T>(Box<T>);
+
+impl<T> Deref for Late<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
 
 impl<T: FromArgMatches> FromArgMatches for Late<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {

@@ -85,15 +85,19 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
     match cli.command {
         Command::Run(args) => {
             let order = matches.subcommand_matches("run").map(commands::run::argument_order).unwrap_or_default();
-            commands::run::run(&context, &args.0, &order)
+            commands::run::run(&context, &args, &order)
         }
-        Command::Batch(args) => commands::batch::run(&context, &args.0),
-        Command::Inspect(args) => commands::inspect::run(&context, &args.0),
-        Command::Doc(args) => commands::doc::run(&context, &args.0),
-        Command::Build(args) => commands::build::run(&context, &args.0),
-        Command::New(args) => commands::new::run(&context, &args.0),
-        Command::Policy(args) => commands::policy::run(&context, &args.0.command),
-        Command::Cache(args) => commands::cache::run(&context, &args.0.command),
+        Command::Batch(args) => commands::batch::run(&context, &args),
+        Command::Inspect(args) => commands::inspect::run(&context, &args),
+        Command::Doc(args) => commands::doc::run(&context, &args),
+        Command::Validate(args) => {
+            let order = matches.subcommand_matches("validate").map(commands::run::argument_order).unwrap_or_default();
+            commands::validate::run(&context, &args, &order)
+        }
+        Command::Build(args) => commands::build::run(&context, &args),
+        Command::New(args) => commands::new::run(&context, &args),
+        Command::Policy(args) => commands::policy::run(&context, &args.command),
+        Command::Cache(args) => commands::cache::run(&context, &args.command),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(),
     }

@@ -10,3 +10,4 @@ pub(crate) mod manual;
 pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod run;
+pub(crate) mod validate;

@@ -1,6 +1,6 @@
 //! `modbox run`: one module, once.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
     if args.grants.allow_all {
         output::print_note("--allow-all: the module can do everything that you can");
     }
-    let task = task_args(args, order).or_usage()?;
+    let task = task_args(&args.pairs, &args.args, order).or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let found = find(context, &args.module, &args.lookup.module_path);
     let cache = cache::of_user(context);
@@ -160,13 +160,19 @@ fn internal_args(args: &RunArgs, name: &str) -> InternalArgs {
     }
 }
 
-fn task_args(run: &RunArgs, order: &[ArgumentSource]) -> anyhow::Result<Dict> {
+/// Reads and merges arguments in the order in which they were given.
+///
+/// # Errors
+///
+/// Arguments of neither form, that cannot be read, or with keys of the runner's.
+pub(crate) fn task_args(pairs: &[OsString], typed: &[OsString], order: &[ArgumentSource]) -> anyhow::Result<Dict> {
     let mut merged = Dict::new();
     for source in order {
         let given = match source {
-            ArgumentSource::Pair(n) => Dict::from_iter([args::parse_pair(run.pairs[*n].as_bytes())?]),
-            ArgumentSource::Args(n) => typed_args(&run.args[*n])
-                .with_context(|| format!("wrong arguments `--args {}`", shortened(&run.args[*n])))?,
+            ArgumentSource::Pair(n) => Dict::from_iter([args::parse_pair(pairs[*n].as_bytes())?]),
+            ArgumentSource::Args(n) => {
+                typed_args(&typed[*n]).with_context(|| format!("wrong arguments `--args {}`", shortened(&typed[*n])))?
+            }
         };
         args::merge(&mut merged, given);
     }

@@ -1,25 +1,35 @@
 //! Makes sure that a file holds a text, and writes it only when it does not.
 //!
-//! What options there are, `module.json` says. They are validated before `run` gets them.
+//! The options are the fields of `Text`. They are validated before `run` gets them.
 
 use std::io;
 use std::path::Path;
 
-use modbox_sdk::{Diff, Exit, Failure, Module, fs};
-use serde::Deserialize;
+use modbox_sdk::{Args, Diff, Exit, Failure, Module, fs};
 
-modbox_sdk::module! { metadata = "module.json", run = run }
+modbox_sdk::module! {
+    args = Text,
+    run = run,
+    check_mode = true,
+    returns = [path: str if "always" = "The file."],
+    examples = ["modbox run {{name}} --allow-write /etc path=/etc/motd content='Welcome.'"],
+}
 
 /// A longer file is not one that this module is for.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-#[derive(Deserialize)]
-struct Args {
+/// Makes sure that a file holds a text, and writes it only when it does not.
+#[derive(Args)]
+struct Text {
+    /// The file. Its directory must be granted: --allow-write DIR.
+    #[arg(type = "path", access = "write")]
     path: String,
+    /// The text that the file should hold.
+    #[arg(default = "Hello from {{name}}.\n")]
     content: String,
 }
 
-fn run(args: Args, module: &mut Module) -> Result<Exit, Failure> {
+fn run(args: Text, module: &mut Module) -> Result<Exit, Failure> {
     let path = Path::new(&args.path);
     let before =
         read(path).map_err(|err| Failure::new(format!("failed to read `{}`: {err}", args.path)))?;
@@ -49,7 +59,7 @@ mod tests {
     use std::path::PathBuf;
 
     use modbox_sdk::argument_spec::NoEnvironment;
-    use modbox_sdk::{Dict, Metadata, call};
+    use modbox_sdk::{Dict, Metadata, call_typed};
 
     use super::*;
 
@@ -66,7 +76,7 @@ mod tests {
             ("_ansible_check_mode".to_owned(), check_mode.into()),
         ]);
         let metadata = Metadata::from_json(MODBOX_METADATA).unwrap();
-        let finished = call(&metadata, arguments, &NoEnvironment, run);
+        let finished = call_typed(&metadata, arguments, &NoEnvironment, run);
         assert!(!finished.failed, "{:?}", finished.result);
         let after = std::fs::read_to_string(&path).ok();
         let _ = std::fs::remove_file(&path);

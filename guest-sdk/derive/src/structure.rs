@@ -1,0 +1,219 @@
+//! A struct with named fields: its spec, and how it is filled.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Data, DeriveInput, Error, Fields, Result};
+
+use crate::json::{Kind, quoted, quoted_list};
+use crate::{docs, field, rules};
+
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let name = &input.ident;
+    let fields = match &input.data {
+        Data::Struct(data) => match &data.fields {
+            Fields::Named(fields) => &fields.named,
+            other => {
+                return Err(Error::new_spanned(other, "`Args` needs a struct with named fields: options have names"));
+            }
+        },
+        _ => return Err(Error::new_spanned(name, "`Args` is for structs; for an enum of choices there is `Choice`")),
+    };
+    if !input.generics.params.is_empty() {
+        return Err(Error::new_spanned(&input.generics, "`Args` is for structs without parameters"));
+    }
+    let options = fields.iter().map(field::Option::read).collect::<Result<Vec<_>>>()?;
+    check_names(&options)?;
+    let knows = |name: &str| {
+        options.iter().any(|option| option.name == name || option.aliases.iter().any(|alias| alias.value() == name))
+    };
+    let rules = rules::read(&input.attrs, &format!("struct `{name}`"), &knows)?;
+    let description = quoted_list(docs::paragraphs(&input.attrs));
+    let pieces = options.iter().enumerate().map(|(index, option)| pieces(option, index == 0));
+    let checks = options.iter().map(checks);
+    let idents = options.iter().map(|option| &option.ident);
+    let names = options.iter().map(|option| &option.name);
+    Ok(quote! {
+        const _: () = {
+            impl ::modbox_sdk::typed::Args for #name {
+                const OPTIONS: &'static [::modbox_sdk::typed::Piece] = &[#(#pieces)*];
+                const RULES: &'static str = #rules;
+                const DESCRIPTION: &'static str = #description;
+
+                fn fill(
+                    arguments: &mut ::modbox_sdk::Dict,
+                ) -> ::core::result::Result<Self, ::modbox_sdk::json::ConvertError> {
+                    ::core::result::Result::Ok(Self {
+                        #(#idents: ::modbox_sdk::typed::take(arguments, #names)?,)*
+                    })
+                }
+            }
+
+            impl ::modbox_sdk::typed::OptionValue for #name {
+                const TYPE: &'static str = "dict";
+                const MORE: &'static [::modbox_sdk::typed::Piece] = &[
+                    ::modbox_sdk::typed::Piece::Text(", \"options\": {"),
+                    ::modbox_sdk::typed::Piece::Of(<#name as ::modbox_sdk::typed::Args>::OPTIONS),
+                    ::modbox_sdk::typed::Piece::Text("}"),
+                    ::modbox_sdk::typed::Piece::Text(<#name as ::modbox_sdk::typed::Args>::RULES),
+                ];
+
+                fn from_value(
+                    value: ::modbox_sdk::Value,
+                ) -> ::core::result::Result<Self, ::modbox_sdk::json::ConvertError> {
+                    <#name as ::modbox_sdk::typed::Args>::fill(&mut ::modbox_sdk::typed::dict(value)?)
+                }
+            }
+
+            #(#checks)*
+        };
+    })
+}
+
+/// Refuses names that mean two things.
+fn check_names(options: &[field::Option]) -> Result<()> {
+    let mut owners: Vec<(String, &str)> = Vec::new();
+    for option in options {
+        let names = std::iter::once((option.name.clone(), option.ident.span()));
+        let aliases = option.aliases.iter().map(|alias| (alias.value(), alias.span()));
+        for (name, span) in names.chain(aliases) {
+            if name.is_empty() || name.starts_with("_ansible_") {
+                return Err(Error::new(span, format!("field `{}`: no option may be called `{name}`", option.ident)));
+            }
+            if let Some((_, owner)) = owners.iter().find(|(other, _)| *other == name) {
+                let text = format!("field `{}`: `{name}` also means option `{owner}`", option.ident);
+                return Err(Error::new(span, text));
+            }
+            owners.push((name, &option.name));
+        }
+    }
+    Ok(())
+}
+
+/// The text of an option, of which the field's type knows a part.
+fn pieces(option: &field::Option, first: bool) -> TokenStream {
+    let of = &option.of;
+    let comma = if first { "" } else { ", " };
+    let start = format!("{comma}{}: {{\"type\": \"", quoted(&option.name));
+    let type_name = match &option.type_name {
+        Some(name) => quote!(#name),
+        None => quote!(<#of as ::modbox_sdk::typed::OptionValue>::TYPE),
+    };
+    let more = match &option.elements {
+        Some(elements) => {
+            let text = format!("\", \"elements\": {}", quoted(&elements.value()));
+            quote!(::modbox_sdk::typed::Piece::Text(#text),)
+        }
+        None => {
+            quote!(::modbox_sdk::typed::Piece::Text("\""), ::modbox_sdk::typed::Piece::Of(<#of as ::modbox_sdk::typed::OptionValue>::MORE),)
+        }
+    };
+    let required = match (&option.default, option.apply_defaults) {
+        (None, false) => {
+            quote!(::modbox_sdk::typed::Piece::Text(if <#of as ::modbox_sdk::typed::OptionValue>::REQUIRED { ", \"required\": true" } else { "" }),)
+        }
+        (None, true) => quote!(::modbox_sdk::typed::Piece::Text(", \"apply_defaults\": true"),),
+        (Some(default), _) => {
+            let text = format!(", \"default\": {}", default.text);
+            quote!(::modbox_sdk::typed::Piece::Text(#text),)
+        }
+    };
+    let mut rest = String::new();
+    if let Some(access) = &option.access {
+        rest.push_str(&format!(", \"access\": {}", quoted(&access.value())));
+    }
+    if !option.aliases.is_empty() {
+        rest.push_str(&format!(", \"aliases\": {}", quoted_list(option.aliases.iter().map(syn::LitStr::value))));
+    }
+    let rest = format!("{rest}{}}}", option.others);
+    quote! { ::modbox_sdk::typed::Piece::Text(#start), ::modbox_sdk::typed::Piece::Text(#type_name), #more #required ::modbox_sdk::typed::Piece::Text(#rest), }
+}
+
+/// What only the compiler can check, since it knows the types.
+fn checks(option: &field::Option) -> TokenStream {
+    let of = &option.of;
+    let name = &option.name;
+    let type_name = match &option.type_name {
+        Some(name) => quote!(#name),
+        None => quote!(<#of as ::modbox_sdk::typed::OptionValue>::TYPE),
+    };
+    let mut checks = TokenStream::new();
+    if let Some(access) = &option.access {
+        let elements = match &option.elements {
+            Some(elements) => quote!(#elements),
+            None => quote!(<#of as ::modbox_sdk::typed::OptionValue>::ELEMENTS),
+        };
+        let message = format!("field `{name}`: `access` is for paths: make it a `PathBuf`, or add `type = \"path\"`");
+        checks.extend(quote_spanned! { access.span() =>
+            const _: () = ::core::assert!(::modbox_sdk::typed::is_path(#type_name, #elements), #message);
+        });
+    }
+    if let Some(default) = &option.default {
+        let kinds: &[&str] = match default.kind {
+            Kind::Text => &["str", "int", "float", "path", "raw", "json", "jsonarg", "bytes", "bits", "list"],
+            Kind::Number => &["int", "float", "bytes", "bits", "raw"],
+            Kind::Bool => &["bool", "raw"],
+            Kind::List => &["list", "raw"],
+        };
+        let message = format!("field `{name}`: the default is of another type");
+        checks.extend(quote_spanned! { of.span() =>
+            const _: () = ::core::assert!(::modbox_sdk::typed::is_one_of(#type_name, &[#(#kinds),*]), #message);
+        });
+        if let Some(text) = &default.string {
+            let message = format!("field `{name}`: the default `{text}` is none of the choices");
+            checks.extend(quote_spanned! { of.span() =>
+                const _: () = ::core::assert!(::modbox_sdk::typed::allows(<#of as ::modbox_sdk::typed::OptionValue>::CHOICES, #text), #message);
+            });
+        }
+    }
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(source: &str, expect: &str) {
+        let input: DeriveInput = syn::parse_str(source).unwrap();
+        let got = expand(&input).map_or_else(|error| error.to_string(), |_| "ok".to_owned());
+        assert_eq!(got, expect, "for {source}");
+    }
+
+    #[test]
+    fn errors_name_the_field() {
+        check("struct A { #[arg(default = \"x\", no_log, alias = \"b\")] a: String }", "ok");
+        for (attribute, expect) in [
+            ("acess = \"read\"", "field `a`: there is no key `acess` in `#[arg(…)]`"),
+            ("access = \"all\"", "field `a`: `all` is none of `read`, `write`"),
+            ("no_log, no_log", "field `a`: `no_log` is given twice"),
+            ("alias = \"b\"", "field `b`: `b` also means option `a`"),
+            ("name = \"_ansible_x\"", "field `a`: no option may be called `_ansible_x`"),
+            ("default = x", "field `a`: expected literal"),
+            ("default = 'x'", "field `a`: a text, a number, `true`, `false` or a list of those is wanted here"),
+            ("deprecated(since = \"1\")", "field `a`: there is no key `since` in `deprecated(…)`"),
+        ] {
+            check(&format!("struct A {{ #[arg({attribute})] a: String, b: bool }}"), expect);
+        }
+        let text = "field `a`: with a default it is never absent, so its type needs no `Option`";
+        check("struct A { #[arg(default = 1)] a: Option<u8> }", text);
+    }
+
+    #[test]
+    fn rules_name_options_that_there_are() {
+        check("#[args(required_if(\"a\", true, [\"b\"]))] struct A { a: bool, #[arg(alias = \"b\")] c: bool }", "ok");
+        let text = "struct `A`: `required_together` names `b`, which is no option";
+        check("#[args(required_together(\"a\", \"b\"))] struct A { a: bool }", text);
+        check(
+            "#[args(required(\"a\"))] struct A { a: bool }",
+            "struct `A`: there is no key `required` in `#[args(…)]`",
+        );
+    }
+
+    #[test]
+    fn only_plain_structs_have_options() {
+        check("struct A(u8);", "`Args` needs a struct with named fields: options have names");
+        check("struct A<T> { a: T }", "`Args` is for structs without parameters");
+        check("enum A { B }", "`Args` is for structs; for an enum of choices there is `Choice`");
+    }
+}

@@ -1,0 +1,151 @@
+//! JSON text that the compiler puts together: what a macro writes stands between what types say.
+
+/// A part of a text.
+#[derive(Debug, Clone, Copy)]
+pub enum Piece {
+    /// JSON as it is.
+    Text(&'static str),
+    /// A text that becomes a JSON string.
+    Quoted(&'static str),
+    /// Other pieces.
+    Of(&'static [Piece]),
+    /// Other pieces with commas between them.
+    List(&'static [Piece]),
+}
+
+/// Returns how many bytes pieces make.
+#[must_use]
+pub const fn length(pieces: &[Piece]) -> usize {
+    let (mut sum, mut at) = (0, 0);
+    while at < pieces.len() {
+        sum += match pieces[at] {
+            Piece::Text(text) => text.len(),
+            Piece::Quoted(text) => quoted_length(text),
+            Piece::Of(pieces) => length(pieces),
+            Piece::List(pieces) => length(pieces) + 2 * pieces.len().saturating_sub(1),
+        };
+        at += 1;
+    }
+    sum
+}
+
+/// Returns the bytes that pieces make, of which there are `N`.
+///
+/// # Panics
+///
+/// When there are more.
+#[must_use]
+pub const fn join<const N: usize>(pieces: &[Piece]) -> [u8; N] {
+    put([0; N], 0, pieces).0
+}
+
+const fn put<const N: usize>(mut bytes: [u8; N], mut end: usize, pieces: &[Piece]) -> ([u8; N], usize) {
+    let mut at = 0;
+    while at < pieces.len() {
+        match pieces[at] {
+            Piece::Text(text) => {
+                let mut from = 0;
+                while from < text.len() {
+                    bytes[end] = text.as_bytes()[from];
+                    (from, end) = (from + 1, end + 1);
+                }
+            }
+            Piece::Quoted(text) => (bytes, end) = put_quoted(bytes, end, text),
+            Piece::Of(pieces) => (bytes, end) = put(bytes, end, pieces),
+            Piece::List(pieces) => {
+                let mut item = 0;
+                while item < pieces.len() {
+                    if item > 0 {
+                        (bytes[end], bytes[end + 1]) = (b',', b' ');
+                        end += 2;
+                    }
+                    (bytes, end) = put(bytes, end, &[pieces[item]]);
+                    item += 1;
+                }
+            }
+        }
+        at += 1;
+    }
+    (bytes, end)
+}
+
+const fn put_quoted<const N: usize>(mut bytes: [u8; N], mut end: usize, text: &str) -> ([u8; N], usize) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    bytes[end] = b'"';
+    end += 1;
+    let mut from = 0;
+    while from < text.len() {
+        let byte = text.as_bytes()[from];
+        match escaped_length(byte) {
+            1 => bytes[end] = byte,
+            2 => {
+                bytes[end] = b'\\';
+                bytes[end + 1] = byte;
+            }
+            _ => {
+                let escape = [b'\\', b'u', b'0', b'0', HEX[(byte >> 4) as usize], HEX[(byte & 15) as usize]];
+                let mut digit = 0;
+                while digit < escape.len() {
+                    bytes[end + digit] = escape[digit];
+                    digit += 1;
+                }
+            }
+        }
+        end += escaped_length(byte);
+        from += 1;
+    }
+    bytes[end] = b'"';
+    (bytes, end + 1)
+}
+
+const fn quoted_length(text: &str) -> usize {
+    let (mut sum, mut at) = (2, 0);
+    while at < text.len() {
+        sum += escaped_length(text.as_bytes()[at]);
+        at += 1;
+    }
+    sum
+}
+
+const fn escaped_length(byte: u8) -> usize {
+    match byte {
+        b'"' | b'\\' => 2,
+        0..=0x1f | 0x7f => 6,
+        _ => 1,
+    }
+}
+
+/// Returns the first text of several. For `module!`.
+///
+/// # Panics
+///
+/// When there is none.
+#[must_use]
+pub const fn first(texts: &[&'static str]) -> &'static str {
+    texts[0]
+}
+
+/// Whether two texts are the same, at compile time.
+pub(super) const fn same(left: &str, right: &str) -> bool {
+    let (left, right) = (left.as_bytes(), right.as_bytes());
+    let mut at = 0;
+    while at < left.len() && at < right.len() && left[at] == right[at] {
+        at += 1;
+    }
+    left.len() == right.len() && at == left.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_become_json() {
+        const INNER: &[Piece] = &[Piece::Quoted("a\"\\\n\u{7f}é"), Piece::Text(", ")];
+        const LIST: Piece = Piece::List(&[Piece::Quoted(""), Piece::Text("1")]);
+        const PIECES: &[Piece] = &[Piece::Text("["), Piece::Of(INNER), LIST, Piece::Text("]")];
+        const BYTES: [u8; length(PIECES)] = join(PIECES);
+        assert_eq!(str::from_utf8(&BYTES), Ok(r#"["a\"\\\u000a\u007fé", "", 1]"#));
+        assert!(same("ab", "ab") && !same("ab", "a") && !same("a", "ab") && !same("aa", "ab"));
+    }
+}

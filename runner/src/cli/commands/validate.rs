@@ -1,0 +1,201 @@
+//! `modbox validate`: arguments against a spec, without running anything; for one set of arguments, or as a filter that
+//! answers questions as they come.
+//!
+//! Nothing here decides what is right: that is the argument-spec crate, the same that guests have inside.
+
+use std::cell::OnceCell;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+
+use anyhow::Context as _;
+use modbox_argument_spec::{ArgumentSpec, ErrorKind, Metadata, Question, Secrets, Validated};
+
+use crate::cli::args::ValidateArgs;
+use crate::cli::commands::run::{self, ArgumentSource};
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::{Context, environment, output, settings};
+use crate::contract::{Dict, Value, decode, encode};
+use crate::run::{WasmInfo, locate, wasm_bytes};
+
+/// Longest question: the largest arguments, and what stands around them.
+const MAX_LINE: u64 = 65 << 20;
+
+/// Larger than any spec: the bound of what modules carry of it.
+const MAX_SPEC: u64 = modbox_argument_spec::MAX_METADATA_BYTES as u64;
+
+/// More users than any machine has in its file; those of a directory service are not in it.
+const MAX_PASSWD: u64 = 16 << 20;
+
+/// Validates, and prints what is wrong.
+pub(crate) fn run(context: &Context, args: &ValidateArgs, order: &[ArgumentSource]) -> Result<ExitStatus, Failure> {
+    let surroundings = Surroundings::of_process(context);
+    if args.jsonl {
+        return filter(&surroundings).or_internal();
+    }
+    let (name, spec, first_pair) = match &args.spec {
+        Some(path) => ("SPEC".to_owned(), spec_of_file(path).or_usage()?, 0),
+        None => {
+            let module = args.pairs.first().context("name a MODULE, or give `--spec FILE` or `--jsonl`").or_usage()?;
+            let module = Path::new(module);
+            (run::module_name(module), spec_of_module(context, args, module)?, 1)
+        }
+    };
+    let is_argument = |source: &&ArgumentSource| !matches!(source, ArgumentSource::Pair(n) if *n < first_pair);
+    let order: Vec<ArgumentSource> = order.iter().filter(is_argument).copied().collect();
+    let arguments = run::task_args(&args.pairs, &args.args, &order).or_usage()?;
+    let validated = spec.validate(&arguments, &surroundings);
+    output::print_line(output::clean(&summary(&name, &validated)).as_str()).or_internal()?;
+    Ok(if validated.errors.is_empty() { ExitStatus::Success } else { ExitStatus::Failed })
+}
+
+fn spec_of_module(context: &Context, args: &ValidateArgs, module: &Path) -> Result<ArgumentSpec, Failure> {
+    let path = run::find(context, module, &args.lookup.module_path)?;
+    let file = locate::read(&path).or_unavailable()?;
+    let no_spec = || {
+        format!(
+            "`{}` says nothing of its arguments: only components made with the guest SDK do; \
+             for another module give its spec with `--spec FILE`",
+            path.display()
+        )
+    };
+    let wasm = wasm_bytes(&file.bytes).with_context(no_spec).or_unavailable()?;
+    let metadata = WasmInfo::parse(wasm).or_unavailable()?.metadata().or_unavailable()?;
+    Ok(metadata.with_context(no_spec).or_unavailable()?.argument_spec)
+}
+
+/// Reads options, or metadata with options in it, from JSON, or YAML where that fails.
+fn spec_of_file(path: &Path) -> anyhow::Result<ArgumentSpec> {
+    let bytes =
+        settings::read_bounded(path, MAX_SPEC).with_context(|| format!("failed to read `{}`", path.display()))?;
+    let wrong = || format!("wrong spec file `{}`", path.display());
+    let text = String::from_utf8(bytes).ok().context("it is not UTF-8").with_context(wrong)?;
+    let value = match decode(&text) {
+        Ok(value) => value,
+        Err(json_error) => serde_saphyr::from_str::<Value>(&text)
+            .map_err(|yaml_error| {
+                anyhow::anyhow!("neither JSON ({json_error}) nor YAML ({})", yaml_error.without_snippet())
+            })
+            .with_context(wrong)?,
+    };
+    match value.as_dict().and_then(|entries| Some((entries, entries.get("argument_spec")?))) {
+        Some((entries, _)) if entries.contains_key("name") => {
+            Metadata::from_value(&value).map(|found| found.argument_spec)
+        }
+        Some((entries, options)) => ArgumentSpec::parse_with_constraints(options, entries),
+        None => ArgumentSpec::parse(&value),
+    }
+    .with_context(wrong)
+}
+
+/// What a person wants to know, without secrets.
+fn summary(name: &str, validated: &Validated) -> String {
+    let secrets = Secrets::from(validated);
+    let mut lines = Vec::new();
+    match validated.errors.len() {
+        0 => lines.push("ok: the arguments fit".to_owned()),
+        1 => lines.push("failed: the arguments do not fit".to_owned()),
+        count => lines.push(format!("failed: the arguments do not fit; of {count} errors a module shows the first")),
+    }
+    for error in &validated.errors {
+        let unsupported = error.kind == ErrorKind::Unsupported;
+        let prefix = if unsupported { format!("Unsupported parameters for ({name}) module: ") } else { String::new() };
+        lines.push(format!("  {prefix}{}", secrets.mask_text(&error.message).replace('\n', "\n    ")));
+    }
+    lines.extend(validated.warnings.iter().map(|warning| format!("  warning: {}", secrets.mask_text(warning))));
+    lines.extend(
+        validated.deprecations.iter().map(|found| format!("  deprecated: {}", secrets.mask_text(&found.message))),
+    );
+    lines.join("\n")
+}
+
+/// Answers each line of standard input with one of standard output, at once when nothing more has come yet.
+fn filter(surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+    let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut line = Vec::new();
+    for number in 1_u64.. {
+        if !input.buffer().contains(&b'\n') {
+            output::written(out.flush())?;
+        }
+        line.clear();
+        let length = input.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut line);
+        if length.context("failed to read standard input")? == 0 {
+            break;
+        }
+        let too_long = line.len() as u64 > MAX_LINE;
+        if too_long && line.last() != Some(&b'\n') {
+            input.skip_until(b'\n').context("failed to read standard input")?;
+        }
+        let text = line.trim_ascii();
+        if text.is_empty() {
+            continue;
+        }
+        let answer = if too_long {
+            Err(format!("the line is longer than the limit of {MAX_LINE} bytes"))
+        } else {
+            answer(text, surroundings)
+        };
+        let answer = answer.unwrap_or_else(|error| broken(&error, number));
+        output::written(out.write_all(encode(&answer).as_bytes()).and_then(|()| out.write_all(b"\n")))?;
+    }
+    output::written(out.flush())?;
+    Ok(ExitStatus::Success)
+}
+
+fn answer(line: &[u8], surroundings: &Surroundings) -> Result<Value, String> {
+    let text = str::from_utf8(line).map_err(|_| "the line is not UTF-8".to_owned())?;
+    let value = decode(text).map_err(|error| format!("the line is not JSON: {error}"))?;
+    let question = Question::from_value(&value).map_err(|error| error.to_string())?;
+    Ok(match &question.environment {
+        Some(variables) => {
+            let variables = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+            question.answer(&Surroundings { variables, passwd: surroundings.passwd.clone() })
+        }
+        None => question.answer(surroundings),
+    })
+}
+
+fn broken(error: &str, number: u64) -> Value {
+    let entries = [("error".to_owned(), Value::from(error)), ("line".to_owned(), Value::from(number))];
+    Value::Dict(Dict::from_iter(entries))
+}
+
+/// What options are filled from that are not given, and what paths expand to.
+struct Surroundings {
+    variables: Vec<(OsString, OsString)>,
+    passwd: OnceCell<String>,
+}
+
+impl Surroundings {
+    fn of_process(context: &Context) -> Self {
+        let environment::Environment { variables, .. } = &context.environment;
+        Self { variables: variables.clone(), passwd: OnceCell::new() }
+    }
+}
+
+impl modbox_argument_spec::Environment for Surroundings {
+    fn variable(&self, name: &str) -> Option<String> {
+        let (_, value) = self.variables.iter().find(|(other, _)| *other == OsStr::new(name))?;
+        value.to_str().map(str::to_owned)
+    }
+
+    /// As Python's `expanduser` finds it: `HOME`, and without it, or for another user, the password file.
+    fn home(&self, user: Option<&str>) -> Option<String> {
+        if user.is_none()
+            && let Some(home) = self.variable("HOME")
+        {
+            return Some(home);
+        }
+        let passwd = self.passwd.get_or_init(|| {
+            let bytes = settings::read_bounded(Path::new("/etc/passwd"), MAX_PASSWD).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        });
+        let uid = rustix::process::getuid().as_raw().to_string();
+        passwd.lines().find_map(|line| {
+            let fields: Vec<&str> = line.split(':').collect();
+            let wanted = user.map_or(fields.get(2) == Some(&uid.as_str()), |user| fields.first() == Some(&user));
+            wanted.then(|| fields.get(5).map(|home| (*home).to_owned()))?
+        })
+    }
+}
