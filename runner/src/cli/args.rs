@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cli::python::{AssembleArgs, PythonArgs};
 use crate::kinds::Kind;
 use crate::sandbox::policy::{Designated, parse_count, parse_duration, parse_level, parse_size};
 
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Batch(Box<BatchArgs>),
     /// Show what a module is and asks for, without running it.
     Inspect(InspectArgs),
+    /// Write a Python module with all that it imports as one file.
+    Assemble(AssembleArgs),
     /// Show a module's manual.
     Doc(DocArgs),
     /// Turn a guest crate into a component.
@@ -134,8 +137,10 @@ pub(crate) struct RunArgs {
     /// Take the module for this kind; an error when its bytes say otherwise.
     #[arg(long, value_name = "KIND", value_parser = parse_kind, help_heading = "Running")]
     pub(crate) kind: Option<Kind>,
-    /// Use another interpreter for `#!` lines that name NAME. Repeatable.
-    #[arg(long, value_name = "NAME=PATH", value_parser = parse_interpreter, help_heading = "Running")]
+    #[command(flatten)]
+    pub(crate) python: PythonArgs,
+    /// Use another interpreter for `#!` lines that name NAME, or for Python modules. Repeatable.
+    #[arg(long, value_name = "[NAME=]PATH", value_parser = parse_interpreter, help_heading = "Running")]
     pub(crate) interpreter: Vec<(String, String)>,
     /// Give a wasm module its arguments on stdin, too.
     #[arg(long, help_heading = "Running")]
@@ -165,6 +170,8 @@ pub(crate) struct BatchArgs {
     pub(crate) ordered: bool,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
+    #[command(flatten)]
+    pub(crate) python: PythonArgs,
     #[command(flatten)]
     pub(crate) grants: GrantArgs,
     #[command(flatten)]
@@ -359,10 +366,13 @@ fn parse_kind(word: &str) -> Result<Kind, String> {
     word.parse::<Kind>().map_err(|error| error.to_string())
 }
 
-fn parse_interpreter(pair: &str) -> Result<(String, String), String> {
+pub(crate) fn parse_interpreter(pair: &str) -> Result<(String, String), String> {
     match pair.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), path.to_owned())),
-        _ => Err("not NAME=PATH, such as `python=/usr/bin/python3`".to_owned()),
+        Some((name, path)) if !name.is_empty() && !path.is_empty() && !name.contains('/') => {
+            Ok((name.to_owned(), path.to_owned()))
+        }
+        _ if pair.contains('/') && !pair.starts_with('=') => Ok(("python".to_owned(), pair.to_owned())),
+        _ => Err("not NAME=PATH or PATH, such as `python=/usr/bin/python3`".to_owned()),
     }
 }
 

@@ -9,6 +9,7 @@ mod environment;
 mod exit;
 mod logging;
 mod output;
+mod python;
 mod settings;
 mod signals;
 
@@ -88,6 +89,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
         }
         Command::Batch(args) => commands::batch::run(&context, &args),
         Command::Inspect(args) => commands::inspect::run(&context, &args),
+        Command::Assemble(args) => commands::assemble::run(&context, &args),
         Command::Doc(args) => commands::doc::run(&context, &args),
         Command::Build(args) => commands::build::run(&context, &args),
         Command::New(args) => commands::new::run(&context, &args),

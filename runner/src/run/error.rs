@@ -1,6 +1,7 @@
 //! Why a module could not be started.
 
 use crate::kinds::{PrepareError, detect};
+use crate::run::PythonError;
 use crate::run::confine::Shortfall;
 use crate::sandbox::kernel::KernelError;
 use crate::sandbox::native::NativeError;
@@ -16,6 +17,9 @@ pub enum RunError {
     /// A kind that is not supported, or an interpreter line that is wrong.
     #[error("failed to prepare the module")]
     Prepare(#[from] PrepareError),
+    /// A Python module that cannot be put together.
+    #[error("failed to put the module together with what it imports")]
+    Python(#[from] PythonError),
     /// No temporary directory.
     #[error("failed to make a temporary directory, where `TMPDIR` says")]
     Scratch(#[from] ScratchError),
@@ -43,6 +47,7 @@ impl RunError {
         match self {
             Self::Detect(_) | Self::Prepare(_) | Self::Unconfined(_) => false,
             Self::Scratch(_) | Self::Native(_) | Self::Kernel(_) | Self::Threads(_) => true,
+            Self::Python(error) => error.is_internal(),
             Self::Wasm(error) => error.is_internal(),
         }
     }

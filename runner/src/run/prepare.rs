@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::contract::args::encode_file;
-use crate::kinds::{self, Kind, PrepareError, Prepared};
+use crate::kinds::{self, Kind, PrepareError, Prepared, PythonStart};
 use crate::run::{Arguments, Module, RunRequest};
 
 /// The internal argument that names a module's temporary directory.
@@ -22,6 +22,7 @@ pub(super) fn prepare(
     module: &Module,
     request: &RunRequest<'_>,
     tmpdir: &Path,
+    python: Option<&PythonStart>,
 ) -> Result<Prepared, PrepareError> {
     let tmpdir = tmpdir.display().to_string();
     let own_tmpdir = match (kind.is_wasm(), request.policy.allows_everything()) {
@@ -54,6 +55,7 @@ pub(super) fn prepare(
             tmpdir: &tmpdir,
             interpreters: request.interpreters,
             default_python: None,
+            python,
         },
     )?;
     if request.stdin_args && kind.is_wasm() {
