@@ -59,6 +59,13 @@ mod oracle_playbook;
 // The example modules do what ansible-core's modules of the same names do.
 mod modules;
 
+// New-style Python: what is packed is what ansible-core packs.
+mod python_closure;
+// Ansible's own modules give the same results and leave the same files.
+mod python_modules;
+// Interpreters, arguments, the cache, and modules that are not as they should be.
+mod python_runs;
+
 // Many runs in warm workers: every line is answered once.
 mod batch;
 

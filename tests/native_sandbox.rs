@@ -57,7 +57,8 @@ impl Room {
     fn try_run(&self, command: &str) -> Result<Outcome, NativeError> {
         let command = format!(": {}; {command} && sleep 0", self.marker);
         let program = Program::Native(NativeProgram { command });
-        let invocation = Invocation { program, files: self.files.clone(), stdin: Vec::new() };
+        let invocation =
+            Invocation { program, files: self.files.clone(), stdin: Vec::new(), runtime_paths: Vec::new() };
         native::run(&self.cx, &invocation, self.tmp.path(), &self.limits)
     }
 

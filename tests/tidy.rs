@@ -31,11 +31,12 @@ const STREAMS: [(&str, &str); 1] = [(
 )];
 
 /// Which layer may name what of the crate. The first line whose folder fits counts.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("contract", &["contract"]),
-    ("kinds", &["kinds", "contract", "sandbox::invocation"]),
+    ("ansiballz", &["ansiballz", "contract"]),
+    ("kinds", &["kinds", "ansiballz", "contract", "sandbox::invocation"]),
     ("sandbox", &["sandbox"]),
-    ("run", &["run", "contract", "kinds", "sandbox"]),
+    ("run", &["run", "ansiballz", "contract", "kinds", "sandbox"]),
     ("batch", &["batch", "run", "contract", "kinds", "sandbox"]),
     ("authoring", &["authoring", "sandbox::cleanup"]),
     ("cli", &["cli", "authoring", "batch", "run", "kinds", "contract", "sandbox"]),
@@ -221,7 +222,6 @@ fn documents_name_every_kind_and_limit() {
     for kind in Kind::all() {
         let name = match kind {
             // Recognised and not run, which is said in words.
-            Kind::Python => "New-style Python".to_owned(),
             Kind::Powershell => "PowerShell".to_owned(),
             _ => format!("`{kind}`"),
         };

@@ -17,7 +17,8 @@
 //! | layer | what it knows | may name |
 //! |---|---|---|
 //! | [`contract`] | what crosses the boundary to a module; pure | nothing here |
-//! | [`kinds`] | what sort of module, and how it is started; pure | `contract`, `sandbox::invocation` |
+//! | [`ansiballz`] | a Python module with all that it imports; pure | `contract` |
+//! | [`kinds`] | what sort of module, and how it is started; pure | `ansiballz`, `contract`, `sandbox::invocation` |
 //! | [`sandbox`] | how a module is confined; starts it | nothing here |
 //! | [`run`] | one run, from file to report | all above |
 //! | [`batch`] | many runs, in warm worker processes | all above |
@@ -30,7 +31,7 @@
 //! 2. Nothing is reachable unless a `Policy` value says so, and the default one says nothing.
 //! 3. What a module prints is an allegation until `contract::result` has accepted it.
 //! 4. Only `cli` prints, exits, or reads the command line and the environment.
-//! 5. `contract` and `kinds` do no I/O, so that their tests need no sandbox.
+//! 5. `contract`, `ansiballz` and `kinds` do no I/O, so that their tests need no sandbox.
 //! 6. Wasmtime is named only under `sandbox::wasm`.
 //! 7. A new kind, command or limit is one file and one line in a list.
 //!
@@ -39,6 +40,7 @@
 
 #![deny(missing_docs)]
 
+pub mod ansiballz;
 pub mod authoring;
 pub mod batch;
 pub mod cli;

@@ -18,6 +18,10 @@ pub(crate) const VERSION: &str = "2.19.14";
 
 const PACKAGES: [&str; 2] = ["ansible-core==2.19.14", "ziglang==0.17.1"];
 
+/// Earlier releases: one that many still run, and the last before collections, whose controller no new Python starts.
+pub(crate) const EARLIER: &str = "2.14.18";
+pub(crate) const LEGACY: &str = "2.9.27";
+
 /// A hundred megabytes over a slow line.
 const INSTALL: Duration = Duration::from_secs(600);
 
@@ -37,7 +41,43 @@ pub(crate) fn python() -> PathBuf {
     PYTHON.clone().unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Returns the interpreter of an environment with [`EARLIER`]; beside it lies [`LEGACY`], as [`legacy`] says.
+pub(crate) fn earlier_python() -> PathBuf {
+    static PYTHON: LazyLock<Prepared> = LazyLock::new(|| {
+        let dir = once(&format!("oracle-{EARLIER}"), |dir| {
+            let legacy = format!("ansible=={LEGACY}");
+            // Its files are all that is wanted: it says itself that it cannot be installed beside another one.
+            let source = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest"];
+            let unpack = format!("import tarfile; tarfile.open('ansible-{LEGACY}.tar.gz').extractall('.')");
+            make_environment(dir, &[&format!("ansible-core=={EARLIER}")], "import ansible", |pip| {
+                tool(clean(pip.args(source).arg(dir).arg(&legacy)), INSTALL).map(drop)
+            })?;
+            tool(Command::new(dir.join("venv/bin/python")).args(["-c", &unpack]).current_dir(dir), INSTALL).map(drop)
+        });
+        let dir = dir.map_err(|error| format!("{error}\n{REMEDY}"))?;
+        Ok(dir.join("venv/bin/python"))
+    });
+    PYTHON.clone().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Returns the folder that [`LEGACY`] is imported from.
+pub(crate) fn legacy() -> PathBuf {
+    let environment = earlier_python();
+    let dir = environment.ancestors().nth(3).expect("it lies in an environment");
+    dir.join(format!("ansible-{LEGACY}/lib"))
+}
+
 fn install(dir: &Path) -> Result<(), String> {
+    make_environment(dir, &PACKAGES, "import ansible, ziglang", |_| Ok(()))
+}
+
+/// Makes an environment with packages in it; `more` is given the pip that could install them.
+fn make_environment(
+    dir: &Path,
+    packages: &[&str],
+    check: &str,
+    more: impl Fn(&mut Command) -> Result<(), String>,
+) -> Result<(), String> {
     let venv = dir.join("venv");
     // Without pip, which Debian's python3 does not bring; it is found below.
     let mut make = Command::new(system_python()?);
@@ -46,11 +86,12 @@ fn install(dir: &Path) -> Result<(), String> {
     let mut errors = Vec::new();
     for pip in [own_pip, system_pip, debian_pip] {
         let installed = pip(dir, &python).and_then(|mut command| {
-            command.args(["install", "--quiet", "--no-input", "--disable-pip-version-check"]).args(PACKAGES);
-            tool(clean(&mut command), INSTALL)
+            command.args(["install", "--quiet", "--no-input", "--disable-pip-version-check"]).args(packages);
+            tool(clean(&mut command), INSTALL)?;
+            more(&mut pip(dir, &python)?)
         });
         match installed {
-            Ok(_) => return tool(Command::new(&python).args(["-c", "import ansible, ziglang"]), INSTALL).map(drop),
+            Ok(()) => return tool(Command::new(&python).args(["-c", check]), INSTALL).map(drop),
             Err(error) => errors.push(error),
         }
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::Module;
 use crate::run::audit::AuditLog;
+use crate::run::{Module, PythonConfig};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
 
@@ -22,6 +22,8 @@ pub struct Surroundings {
     pub directory: PathBuf,
     /// The whole environment, for native modules that are trusted with everything.
     pub environment: Vec<(OsString, OsString)>,
+    /// How Python modules are put together and kept.
+    pub python: PythonConfig,
 }
 
 /// What one worker is for. Jobs share a worker only when all of this is the same.

@@ -51,6 +51,7 @@ pub fn serve(
         temp_dir: own.path().to_owned(),
         directory: surroundings.directory,
         environment: surroundings.environment,
+        python: surroundings.python,
         cleanup,
         worker: Some(native::THIS_BINARY.into()),
         instances: Instances::Pooled,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::late::Late;
+use crate::cli::python::{AssembleArgs, PythonArgs};
 use crate::kinds::Kind;
 use crate::sandbox::policy::{Designated, parse_count, parse_duration, parse_level, parse_size};
 
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     Batch(Late<BatchArgs>),
     /// Show what a module is and asks for, without running it.
     Inspect(Late<InspectArgs>),
+    /// Write a Python module with all that it imports as one file.
+    Assemble(Late<AssembleArgs>),
     /// Show a module's manual.
     Doc(Late<DocArgs>),
     /// Check arguments against a module's spec, without running it.
@@ -137,8 +140,10 @@ pub(crate) struct RunArgs {
     /// Take the module for this kind; an error when its bytes say otherwise.
     #[arg(long, value_name = "KIND", value_parser = parse_kind, help_heading = "Running")]
     pub(crate) kind: Option<Kind>,
-    /// Use another interpreter for `#!` lines that name NAME. Repeatable.
-    #[arg(long, value_name = "NAME=PATH", value_parser = parse_interpreter, help_heading = "Running")]
+    #[command(flatten)]
+    pub(crate) python: PythonArgs,
+    /// Use another interpreter for `#!` lines that name NAME, or for Python modules. Repeatable.
+    #[arg(long, value_name = "[NAME=]PATH", value_parser = parse_interpreter, help_heading = "Running")]
     pub(crate) interpreter: Vec<(String, String)>,
     /// Give a wasm module its arguments on stdin, too.
     #[arg(long, help_heading = "Running")]
@@ -168,6 +173,8 @@ pub(crate) struct BatchArgs {
     pub(crate) ordered: bool,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
+    #[command(flatten)]
+    pub(crate) python: PythonArgs,
     #[command(flatten)]
     pub(crate) grants: GrantArgs,
     #[command(flatten)]
@@ -393,10 +400,13 @@ fn parse_kind(word: &str) -> Result<Kind, String> {
     word.parse::<Kind>().map_err(|error| error.to_string())
 }
 
-fn parse_interpreter(pair: &str) -> Result<(String, String), String> {
+pub(crate) fn parse_interpreter(pair: &str) -> Result<(String, String), String> {
     match pair.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), path.to_owned())),
-        _ => Err("not NAME=PATH, such as `python=/usr/bin/python3`".to_owned()),
+        Some((name, path)) if !name.is_empty() && !path.is_empty() && !name.contains('/') => {
+            Ok((name.to_owned(), path.to_owned()))
+        }
+        _ if pair.contains('/') && !pair.starts_with('=') => Ok(("python".to_owned(), pair.to_owned())),
+        _ => Err("not NAME=PATH or PATH, such as `python=/usr/bin/python3`".to_owned()),
     }
 }
 

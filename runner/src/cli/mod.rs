@@ -10,6 +10,7 @@ mod exit;
 mod late;
 mod logging;
 mod output;
+mod python;
 mod settings;
 mod signals;
 
@@ -89,6 +90,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
         }
         Command::Batch(args) => commands::batch::run(&context, &args),
         Command::Inspect(args) => commands::inspect::run(&context, &args),
+        Command::Assemble(args) => commands::assemble::run(&context, &args),
         Command::Doc(args) => commands::doc::run(&context, &args),
         Command::Validate(args) => {
             let order = matches.subcommand_matches("validate").map(commands::run::argument_order).unwrap_or_default();

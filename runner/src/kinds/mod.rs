@@ -30,6 +30,7 @@ mod shebang;
 mod want_json;
 mod wasm;
 
+pub use python::{PythonForm, PythonSource, PythonStart};
 pub use shebang::skip_line as skip_shebang;
 
 /// The sorts of modules.
@@ -143,6 +144,8 @@ pub struct Request<'a> {
     /// What to start where a `#!` line names an interpreter called exactly `python` and nothing else is
     /// said about that: Ansible never takes such a line at its word.
     pub default_python: Option<&'a str>,
+    /// How a Python module is started; unused by the others.
+    pub python: Option<&'a PythonStart>,
 }
 
 /// A module that is ready to be run.
@@ -166,6 +169,9 @@ pub enum PrepareError {
         /// What to do instead.
         remedy: &'static str,
     },
+    /// A Python module without what it imports.
+    #[error("module ({0}) was not put together with what it imports")]
+    NotAssembled(String),
     /// A script without a `#!` line. Ansible's own words.
     #[error("module ({0}) is missing interpreter line")]
     MissingInterpreter(String),

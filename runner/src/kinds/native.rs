@@ -39,7 +39,12 @@ pub(super) fn prepare(
     }
     let command = format!("{} && sleep 0", quoting::join(words.iter().map(String::as_str)));
     Prepared {
-        invocation: Invocation { program: Program::Native(NativeProgram { command }), files, stdin: Vec::new() },
+        invocation: Invocation {
+            program: Program::Native(NativeProgram { command }),
+            files,
+            stdin: Vec::new(),
+            runtime_paths: Vec::new(),
+        },
         shebang: shebang.map(Shebang::text),
     }
 }

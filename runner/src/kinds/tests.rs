@@ -48,6 +48,7 @@ fn prepare_with(case: &Case<'_>, kind: Kind, bytes: &[u8]) -> Result<Prepared, P
             tmpdir: case.tmpdir,
             interpreters: &interpreters,
             default_python: case.default_python,
+            python: None,
         },
     )
 }

@@ -38,7 +38,12 @@ impl ModuleKind for Wasm {
             WasmProgram { format: self.format, argv: vec![request.module_name.to_owned(), ARGS_PATH.to_owned()] };
         // Only the guest's own copy of the file: nobody else can see it, and the guest cannot write it.
         let args = InputFile { name: ARGS_NAME.to_owned(), contents: encode_file(request.args).into(), mode: 0o444 };
-        let invocation = Invocation { program: Program::Wasm(program), files: vec![args], stdin: Vec::new() };
+        let invocation = Invocation {
+            program: Program::Wasm(program),
+            files: vec![args],
+            stdin: Vec::new(),
+            runtime_paths: Vec::new(),
+        };
         Ok(Prepared { invocation, shebang: None })
     }
 }

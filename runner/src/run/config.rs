@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::run::ProcessConfinement;
+use crate::run::{ProcessConfinement, PythonConfig};
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::wasm::{CompileCache, Instances};
 
@@ -30,6 +30,8 @@ pub struct RunnerConfig {
     pub watched: bool,
     /// Called before a module is compiled, since that may take seconds.
     pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// How Python modules are put together and kept.
+    pub python: PythonConfig,
     /// How to confine this whole process to what the first module that it runs is granted. Without it the engine is the
     /// one wall, as it must be in a process with other things to do.
     pub confine: Option<Arc<dyn ProcessConfinement>>,
@@ -50,6 +52,7 @@ impl RunnerConfig {
             instances: Instances::OnDemand,
             watched: false,
             on_compile: None,
+            python: PythonConfig::default(),
             confine: None,
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::kinds::{PrepareError, detect};
+use crate::run::PythonError;
 use crate::run::confine::Shortfall;
 use crate::run::locate::LocateError;
 use crate::sandbox::kernel::KernelError;
@@ -22,6 +23,9 @@ pub enum RunError {
     /// A kind that is not supported, or an interpreter line that is wrong.
     #[error("failed to prepare the module")]
     Prepare(#[from] PrepareError),
+    /// A Python module that cannot be put together.
+    #[error("failed to put the module together with what it imports")]
+    Python(#[from] PythonError),
     /// No temporary directory.
     #[error("failed to make a temporary directory, where `TMPDIR` says")]
     Scratch(#[from] ScratchError),
@@ -52,6 +56,7 @@ impl RunError {
         match self {
             Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unloadable(_) | Self::Unconfined(_) => false,
             Self::Scratch(_) | Self::Native(_) | Self::Kernel(_) | Self::Threads(_) => true,
+            Self::Python(error) => error.is_internal(),
             Self::Wasm(error) => error.is_internal(),
         }
     }

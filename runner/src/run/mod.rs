@@ -13,12 +13,14 @@ pub mod locate;
 mod metadata;
 mod module;
 mod prepare;
+mod python;
 mod report;
 mod request;
 mod requests;
 mod unfinished;
 mod verdict;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -32,11 +34,14 @@ pub use self::error::RunError;
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, wasm_bytes};
+use self::python::{Assembler, Subject};
+pub use self::python::{PayloadForm, PythonConfig, PythonError, clear_cache as clear_python_cache};
 pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{Compared, compare};
 use crate::contract::{Dict, ModuleResult};
-use crate::kinds::Kind;
+use crate::kinds::detect::DetectError;
+use crate::kinds::{Kind, PythonSource};
 use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
 use crate::sandbox::kernel::Reached;
 use crate::sandbox::limits::Limits;
@@ -141,7 +146,12 @@ impl Runner {
         if request.keep_files {
             report.kept_files = Some(run_dir.path()?.display().to_string());
         }
-        let prepared = prepare::prepare(kind, module, request, &tmpdir)?;
+        let python = match kind {
+            Kind::Python => Some(self.python_start(module, request, &run_dir)?),
+            _ => None,
+        };
+        report.notes.extend(python.iter().flat_map(|ready| ready.notes.clone()));
+        let prepared = prepare::prepare(kind, module, request, &tmpdir, python.as_ref().map(|ready| &ready.start))?;
         let invocation = &prepared.invocation;
         let ran = match &invocation.program {
             Program::Wasm(program) => self.run_wasm(module, program, invocation, request, &run_dir, report),
@@ -184,13 +194,54 @@ impl Runner {
         request: &RunRequest<'_>,
         run_dir: &RunDir,
     ) -> Result<Outcome, RunError> {
-        let context = NativeContext {
+        Ok(native::run(&self.native_context(), invocation, &run_dir.path()?, request.limits)?)
+    }
+
+    fn native_context(&self) -> NativeContext {
+        NativeContext {
             launcher: PathBuf::from(native::THIS_BINARY),
             directory: self.config.directory.clone(),
             environment: self.config.environment.clone(),
             cleanup: self.config.cleanup.clone(),
-        };
-        Ok(native::run(&context, invocation, &run_dir.path()?, request.limits)?)
+        }
+    }
+
+    /// Puts a Python module together with all that it imports, as one file that runs with plain python anywhere.
+    ///
+    /// # Errors
+    ///
+    /// A module of another kind, an import of what is nowhere, or no ansible-core.
+    pub fn assemble(
+        &self,
+        module: &Module,
+        name: &str,
+        interpreters: &BTreeMap<String, String>,
+    ) -> Result<String, RunError> {
+        let detection = module.detection().map_err(Clone::clone)?;
+        if detection.kind != Kind::Python {
+            let reason = format!("it is {}, {}", detection.kind, detection.reason);
+            return Err(DetectError::Contradiction { declared: Kind::Python, reason }.into());
+        }
+        let source = PythonSource::read(name, module.bytes()?, interpreters)?;
+        let run_dir = RunDir::new(&self.scratch, Use::Run);
+        let tmpdir = || Ok(run_dir.path()?);
+        let context = self.native_context();
+        let assembler = Assembler::new(&self.config.python, &context, &tmpdir);
+        Ok(assembler.portable(Subject { name, path: module.path(), source: &source })?)
+    }
+
+    fn python_start(
+        &self,
+        module: &Module,
+        request: &RunRequest<'_>,
+        run_dir: &RunDir,
+    ) -> Result<python::Ready, RunError> {
+        let source = PythonSource::read(request.name, module.bytes()?, request.interpreters)?;
+        let tmpdir = || Ok(run_dir.path()?);
+        let context = self.native_context();
+        let assembler = Assembler::new(&self.config.python, &context, &tmpdir);
+        let subject = Subject { name: request.name, path: module.path(), source: &source };
+        Ok(assembler.start(subject, request.keep_files)?)
     }
 
     fn run_wasm(

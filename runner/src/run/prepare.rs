@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::contract::args::encode_file;
-use crate::kinds::{self, Kind, Prepared};
+use crate::kinds::{self, Kind, Prepared, PythonStart};
 use crate::run::{Arguments, Module, RunError, RunRequest};
 
 /// The internal argument that names a module's temporary directory.
@@ -23,6 +23,7 @@ pub(super) fn prepare(
     module: &Module,
     request: &RunRequest<'_>,
     tmpdir: &Path,
+    python: Option<&PythonStart>,
 ) -> Result<Prepared, RunError> {
     let tmpdir = tmpdir.display().to_string();
     let own_tmpdir = match (kind.is_wasm(), request.policy.allows_everything()) {
@@ -58,6 +59,7 @@ pub(super) fn prepare(
             tmpdir: &tmpdir,
             interpreters: request.interpreters,
             default_python: None,
+            python,
         },
     )?;
     if request.stdin_args && kind.is_wasm() {

@@ -1,6 +1,7 @@
 //! What is handed to a sandbox, and what comes back: plain data, so that kinds can be tested without
 //! running anything and sandboxes without knowing any kind.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A program with everything it is to see. Made by a kind, consumed by a sandbox.
@@ -11,8 +12,11 @@ pub struct Invocation {
     /// Files that the sandbox lays out before it starts the program: in `/args` for a guest, in the
     /// module's own temporary directory for a native module.
     pub files: Vec<InputFile>,
-    /// Bytes on standard input; a native module always gets an empty one.
+    /// Bytes on standard input.
     pub stdin: Vec<u8>,
+    /// Files and directories of the host that the program needs in order to run, whatever it is granted: its interpreter, what
+    /// that loads, and what was laid out for it. To be read, never written. Absolute.
+    pub runtime_paths: Vec<PathBuf>,
 }
 
 /// What to start.

@@ -19,7 +19,7 @@ use crate::cli::audit::Audit;
 use crate::cli::commands::{cache, run};
 use crate::cli::confine::ThisProcess;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::settings::Settings;
+use crate::cli::settings::{self, Settings};
 use crate::cli::signals::SignalWatch;
 use crate::cli::{Context, output, signals};
 use crate::run::{Module, locate, settled_policy};
@@ -63,6 +63,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
         Some(jobs) => usize::try_from(jobs).unwrap_or(usize::MAX),
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
+    let python = settings::python(environment, &args.python.module_utils, args.python.ansiballz).or_usage()?;
     let config = BatchConfig {
         jobs,
         ordered: args.ordered,
@@ -72,6 +73,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
             temp_dir: environment.temp_dir.clone(),
             directory: environment.cwd.clone(),
             environment: environment.variables.clone(),
+            python,
         },
         cleanup: context.cleanup.clone(),
     };

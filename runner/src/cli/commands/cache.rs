@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use crate::cli::args::CacheCommand;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::{Context, output};
+use crate::run::clear_python_cache;
 use crate::sandbox::wasm::CompileCache;
 
 /// The cache of this user.
@@ -20,7 +21,11 @@ pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatu
         of_user(context).context("there is no cache: this user has no home folder; set XDG_CACHE_HOME").or_usage()?;
     match command {
         CacheCommand::List => list(&cache),
-        CacheCommand::Clear => report(&cache, cache.clear().or_internal()?),
+        CacheCommand::Clear => {
+            let python =
+                context.environment.cache_dir.as_ref().map_or(0, |dir| clear_python_cache(&dir.join("python")));
+            report(&cache, cache.clear().or_internal()? + python)
+        }
         CacheCommand::Prune { max_size } => report(&cache, cache.prune(*max_size).or_internal()?),
     }
 }

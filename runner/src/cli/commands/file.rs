@@ -15,6 +15,7 @@ use crate::cli::args::{Cli, GrantArgs, LimitArgs};
 use crate::cli::audit::Audit;
 use crate::cli::commands::{cache, run};
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::python::AnsiballzForm;
 use crate::cli::settings::{self, Settings};
 use crate::cli::{Context, output};
 use crate::contract::{Dict, ModuleResult, Value, args};
@@ -93,7 +94,8 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Resul
     audit.check(&effective.policy)?;
     let request = RunRequest::new(&name, Arguments::Complete(args), &effective.policy, &effective.limits);
     let pending = audit.start(context, &module, &request)?;
-    let report = run::runner(context, None).run(&module, &request);
+    let python = settings::python(&context.environment, &[], AnsiballzForm::Cached).or_usage()?;
+    let report = run::runner(context, None, python).run(&module, &request);
     let audited = pending.finish(&report);
     Ok((report, audited))
 }

@@ -1,5 +1,6 @@
 //! One file per command: from its arguments to an exit status.
 
+pub(crate) mod assemble;
 pub(crate) mod batch;
 pub(crate) mod build;
 pub(crate) mod cache;

@@ -19,7 +19,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::settings::{self, Settings};
 use crate::cli::{Context, output};
 use crate::contract::{Dict, InternalArgs, Value, args};
-use crate::run::{Arguments, Module, Report, RunRequest, Runner, RunnerConfig, locate};
+use crate::run::{Arguments, Module, PythonConfig, Report, RunRequest, Runner, RunnerConfig, locate};
 use crate::sandbox::native;
 use crate::sandbox::wasm::Instances;
 
@@ -57,6 +57,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
         output::print_note("--allow-all: the module can do everything that you can");
     }
     let task = task_args(&args.pairs, &args.args, order).or_usage()?;
+    let python = settings::python(environment, &args.python.module_utils, args.python.ansiballz).or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let found = find(context, &args.module, &args.lookup.module_path);
     let cache = cache::of_user(context);
@@ -78,7 +79,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
     };
     let spinner = (format == OutputFormat::Human && io::stderr().is_terminal()).then(compile_spinner);
     let pending = audit.start(context, &module, &request)?;
-    let runner = runner(context, spinner.clone());
+    let runner = runner(context, spinner.clone(), python);
     let report = runner.run(&module, &request);
     // The process ends soon; taking engine and code apart before would only make it end later.
     std::mem::forget((runner, module));
@@ -111,13 +112,14 @@ fn show(context: &Context, report: &Report, format: OutputFormat, args: &RunArgs
 }
 
 /// Makes the runner of this process.
-pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>) -> Runner {
+pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>, python: PythonConfig) -> Runner {
     let environment = &context.environment;
     Runner::new(RunnerConfig {
         cache: cache::of_user(context),
         temp_dir: environment.temp_dir.clone(),
         directory: environment.cwd.clone(),
         environment: environment.variables.clone(),
+        python,
         cleanup: context.cleanup.clone(),
         confine: Some(Arc::new(ThisProcess::new(context.signals.clone(), spinner.clone()))),
         worker: Some(PathBuf::from(native::THIS_BINARY)),

@@ -4,6 +4,7 @@
 
 mod files;
 mod grants;
+mod python;
 mod switches;
 
 use std::fs::File;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 pub(crate) use self::files::{Resolved, WrongGrant, read as read_policy_file, resolve};
+pub(crate) use self::python::python;
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
 use crate::sandbox::policy::{Effective, FileRules, LimitOverrides, ModuleKey, Placed, Rules, merge};

@@ -15,7 +15,7 @@ use rustix::process::Pid;
 
 use crate::sandbox::native::protocol::{self, Reply, Spec};
 use crate::sandbox::native::tree::{self, Proc};
-use crate::sandbox::native::{NativeContext, NativeError, launcher};
+use crate::sandbox::native::{NativeContext, NativeError, launcher, stdin};
 
 /// How long the launcher may take to do what it was told. It needs milliseconds; a module that stopped
 /// or starved it must not win more than this.
@@ -76,9 +76,10 @@ impl Launch {
         Ok((Self { child: Mutex::new(child), pid, control }, Pipes { stdout, stderr }))
     }
 
-    /// Tells the launcher what to start.
-    pub(super) fn send(&self, spec: &Spec) -> io::Result<()> {
-        protocol::send(&self.control, spec)
+    /// Tells the launcher what to start, and gives it the bytes that the command is to read.
+    pub(super) fn send(&self, spec: &Spec, stdin: &[u8]) -> io::Result<()> {
+        protocol::send(&self.control, spec)?;
+        if spec.has_stdin { stdin::send(&self.control, stdin) } else { Ok(()) }
     }
 
     /// Reads what the launcher has to say, once its socket is readable.

@@ -18,8 +18,8 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Resource, Rlimit, WaitOptions};
 
 use crate::sandbox::native::protocol::{self, End, Reply, Spec, Step, WatchedLimit};
-use crate::sandbox::native::system;
 use crate::sandbox::native::tree::{self, Proc};
+use crate::sandbox::native::{stdin, system};
 
 /// The first argument that makes modbox a launcher. Not for people: without the host's socket as its
 /// standard input it fails at once.
@@ -75,12 +75,17 @@ fn launch(control: &File, spec: &Spec) -> Result<Reply, Failed> {
     system::close_on_exec_from(3).map_err(at(Step::Descriptors))?;
     // 5. Entered here and not by the spawn, whose error could not be told from a missing shell.
     std::env::set_current_dir(&spec.directory).map_err(at(Step::Directory))?;
+    // What the module reads came with its instructions.
+    let stdin = match spec.has_stdin {
+        true => Stdio::from(stdin::receive(control).map_err(at(Step::Stdin))?),
+        false => Stdio::null(),
+    };
     // 6. Before the first child, so that none is missed.
     let ended = ended_children().map_err(at(Step::ChildSignal))?;
     // 7. What the kernel counts for each process.
     let raised = lower_limits(spec).map_err(at(Step::Limits))?;
     // 8. The module.
-    let shell = start_shell(spec).map_err(at(Step::Shell))?;
+    let shell = start_shell(spec, stdin).map_err(at(Step::Shell))?;
     // The launcher itself may run longer than the module computes. Failing is harmless: it would be
     // killed by the same limit, seconds of processor time later, and the host notices.
     let _ = rustix::process::setrlimit(Resource::Cpu, raised);
@@ -127,14 +132,14 @@ fn lower_limits(spec: &Spec) -> rustix::io::Result<Rlimit> {
     Ok(old)
 }
 
-fn start_shell(spec: &Spec) -> io::Result<Pid> {
+fn start_shell(spec: &Spec, stdin: Stdio) -> io::Result<Pid> {
     #[expect(clippy::disallowed_methods, reason = "the one place that starts a native module")]
     let child = Command::new("/bin/sh")
         .arg("-c")
         .arg(&spec.command)
         .env_clear()
         .envs(spec.environment.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
+        .stdin(stdin)
         // A group apart from the launcher's, to be killed in one step.
         .process_group(0)
         .spawn()?;

@@ -8,7 +8,7 @@
 //! 1. write the module's files into its temporary directory;
 //! 2. start the launcher, with a socket as its input and two pipes as its output;
 //! 3. register how to undo that, should a signal end modbox;
-//! 4. send the launcher what to start;
+//! 4. send the launcher what to start, and its standard input, if it is to have one;
 //! 5. empty the pipes until it replies or the time is over;
 //! 6. count what was used.
 //!
@@ -28,6 +28,7 @@ mod files;
 mod launch;
 pub mod launcher;
 mod protocol;
+mod stdin;
 mod system;
 mod tree;
 
@@ -161,7 +162,7 @@ pub fn run(
     // 1. The module's files.
     let dir = files::open(tmpdir)?;
     files::lay_out(&dir, &invocation.files)?;
-    let spec = spec(cx, &program.command, limits);
+    let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, &program.command, limits) };
     let started = Instant::now();
     // 2. The launcher.
     let (launch, pipes) = Launch::start(cx)?;
@@ -173,7 +174,7 @@ pub fn run(
         move || launch.undo()
     });
     // 4. The module.
-    launch.send(&spec).map_err(NativeError::Instruct)?;
+    launch.send(&spec, &invocation.stdin).map_err(NativeError::Instruct)?;
     // 5. Its run.
     let attended = attend::attend(&launch, pipes, limits)?;
     let run_us = micros(started.elapsed());
@@ -199,6 +200,7 @@ fn spec(cx: &NativeContext, command: &str, limits: &Limits) -> Spec {
         cpu_time_us: micros(limits.cpu_time),
         max_memory: limits.max_memory,
         max_processes: limits.max_processes,
+        has_stdin: false,
     }
 }
 

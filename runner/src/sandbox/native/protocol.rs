@@ -34,6 +34,8 @@ pub(super) struct Spec {
     pub(super) max_memory: u64,
     /// Processes and threads of the whole tree.
     pub(super) max_processes: u64,
+    /// A descriptor follows, to be the command's standard input; otherwise that is empty.
+    pub(super) has_stdin: bool,
 }
 
 /// What the launcher has to say.
@@ -104,6 +106,8 @@ pub enum Step {
     Descriptors,
     /// Entering the module's working directory.
     Directory,
+    /// Taking over the standard input.
+    Stdin,
     /// Asking to be told of ended children.
     ChildSignal,
     /// Resource limits.
@@ -120,6 +124,7 @@ impl fmt::Display for Step {
             Self::Subreaper => "become a subreaper",
             Self::Descriptors => "hide inherited descriptors",
             Self::Directory => "enter the working directory",
+            Self::Stdin => "take over the standard input",
             Self::ChildSignal => "listen for ended children",
             Self::Limits => "set resource limits",
             Self::Shell => "start `/bin/sh`",
@@ -179,6 +184,7 @@ mod tests {
             cpu_time_us: 1,
             max_memory: 2,
             max_processes: 3,
+            has_stdin: false,
         }
     }
 

@@ -1,0 +1,18 @@
+# Compiles every source below a folder, so that it can be used from another one, and is never compared with its source
+# again. For Python 3.7 and newer. What cannot be compiled is left for whoever imports it to complain about.
+import os
+import py_compile
+import sys
+
+staging, final = sys.argv[1:3]
+sys.setrecursionlimit(5000)
+unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+for folder, _, names in os.walk(staging):
+    for name in names:
+        if name.endswith('.py'):
+            source = os.path.join(folder, name)
+            shown = os.path.join(final, os.path.relpath(source, staging))
+            try:
+                py_compile.compile(source, dfile=shown, doraise=True, invalidation_mode=unchecked)
+            except (py_compile.PyCompileError, RecursionError, ValueError, MemoryError):
+                pass

@@ -1,0 +1,38 @@
+# Starts a new-style Python module that can be imported already, with its arguments in place. For Python 2.7 and 3.5 and newer.
+import os
+import sys
+
+
+def enter_some_folder():
+    # Importing fails where the working directory is gone or may not be read.
+    try:
+        os.getcwd()
+    except OSError:
+        for folder in (os.path.expanduser('~'), '/'):
+            try:
+                os.chdir(folder)
+                return
+            except OSError:
+                pass
+
+
+def start(params, module_fqn, modlib_path, has_loader):
+    if has_loader:
+        # Since ansible-core 2.19 this comes with module_utils, and says itself what becomes of an exception.
+        from ansible.module_utils._internal._ansiballz import _loader
+        _loader.run_module(
+            json_params=params, profile='legacy', module_fqn=module_fqn, modlib_path=modlib_path, extensions={})
+        return
+    import runpy
+    from ansible.module_utils import basic
+    basic._ANSIBLE_ARGS = params
+    known = {'_module_fqn': module_fqn, '_modlib_path': modlib_path}
+    runpy.run_module(module_fqn, init_globals=known, run_name='__main__', alter_sys=True)
+    print('{"msg": "New-style module did not handle its own exit", "failed": true}')
+    sys.exit(1)
+
+
+def laid_out(folder, module_fqn, has_loader):
+    enter_some_folder()
+    params = sys.stdin.buffer.read()
+    start(params, module_fqn, folder, has_loader)

@@ -1,0 +1,201 @@
+//! Closures and payloads, over files that are only names and texts.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use crate::ansiballz::*;
+
+/// Sources by their paths, redirects by collection.
+#[derive(Default)]
+struct Files {
+    sources: BTreeMap<String, String>,
+    routing: BTreeMap<String, Arc<Routing>>,
+}
+
+impl Files {
+    fn of(sources: &[(&str, &str)]) -> Self {
+        let basic = [("core/basic.py", "")];
+        let sources = basic.iter().chain(sources);
+        let sources = sources.map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        Self { sources, routing: BTreeMap::new() }
+    }
+
+    fn routing(mut self, collection: &str, utilities: &str) -> Self {
+        let yaml = format!("plugin_routing: {{module_utils: {utilities}}}");
+        self.routing.insert(collection.to_owned(), Arc::new(Routing::parse(&yaml).unwrap()));
+        self
+    }
+
+    fn find(&self, root: &str, parts: &[String]) -> Option<Found> {
+        let path = format!("{root}/{}", parts.join("/"));
+        let found = |is_package: bool, path: String| {
+            let source = self.sources.get(&path)?.as_bytes().into();
+            Some(Found { source, is_package })
+        };
+        found(true, format!("{path}/__init__.py")).or_else(|| found(false, format!("{path}.py")))
+    }
+}
+
+impl Lookup for Files {
+    type Error = Infallible;
+
+    fn core(&mut self, parts: &[String]) -> Result<Option<Found>, Infallible> {
+        Ok(self.find("core", parts))
+    }
+
+    fn collection(&mut self, collection: &[String; 2], parts: &[String]) -> Result<Option<Found>, Infallible> {
+        Ok(self.find(&collection.join("."), parts))
+    }
+
+    fn routing(&mut self, collection: &[String; 2]) -> Result<Option<Arc<Routing>>, Infallible> {
+        Ok(self.routing.get(&collection.join(".")).cloned())
+    }
+
+    fn searched(&self, _: &DottedName) -> Vec<String> {
+        vec!["core".to_owned()]
+    }
+}
+
+fn payload(module: &str, source: &str, mut files: Files) -> Result<Payload, ClosureError<Infallible>> {
+    let core = Core { version: "2.19.14".to_owned(), author: "it's \\".to_owned() };
+    assemble(&DottedName::parse(module), &source.as_bytes().into(), &core, &mut files)
+}
+
+/// Expects these files beside those that every payload has.
+#[track_caller]
+fn check(module: &str, source: &str, files: Files, expect: &[&str]) {
+    let payload = payload(module, source, files).unwrap();
+    let always = ["ansible/__init__.py", "ansible/module_utils/__init__.py", "ansible/module_utils/basic.py"];
+    let own = payload.files.keys().filter(|path| !always.contains(&path.as_str()));
+    assert_eq!(own.collect::<Vec<_>>(), expect, "{source}");
+}
+
+#[test]
+fn an_ambiguous_name_is_a_module_or_something_in_one() {
+    let files = || Files::of(&[("core/a/__init__.py", ""), ("core/a/b.py", "c = 1"), ("core/d.py", "")]);
+    let module = "ansible/modules/m.py";
+    let init = "ansible/modules/__init__.py";
+    let (a, b, d) = ("ansible/module_utils/a/__init__.py", "ansible/module_utils/a/b.py", "ansible/module_utils/d.py");
+    for (import, found) in [
+        ("from ansible.module_utils.a import b", vec![a, b]),
+        ("from ansible.module_utils.a import f", vec![a]),
+        ("from ansible.module_utils.a.b import c", vec![a, b]),
+        ("from ansible.module_utils import d", vec![d]),
+        ("import ansible.module_utils.a.b", vec![a, b]),
+        ("import ansible.module_utils.d.e", vec![d]),
+    ] {
+        check("ansible.modules.m", import, files(), &[found, vec![init, module]].concat());
+    }
+}
+
+#[test]
+fn what_is_imported_imports_more() {
+    let files = Files::of(&[
+        ("core/a/__init__.py", "from .b import x"),
+        ("core/a/b.py", "from ..c import x\nfrom . import d"),
+        ("core/a/d.py", "import ansible.module_utils.a.b"),
+        ("core/c.py", "from ansible.module_utils.six.moves.urllib import x"),
+        ("core/six/__init__.py", ""),
+    ]);
+    let utils = ["a/__init__.py", "a/b.py", "a/d.py", "c.py", "six/__init__.py"];
+    let mut expect: Vec<String> = vec!["ansible/legacy/__init__.py".into(), "ansible/legacy/m.py".into()];
+    expect.extend(utils.map(|path| format!("ansible/module_utils/{path}")));
+    let expect: Vec<&str> = expect.iter().map(String::as_str).collect();
+    check("ansible.legacy.m", "from ansible.module_utils.a import y", files, &expect);
+}
+
+#[test]
+fn only_what_is_needed_must_be_there() {
+    let optional = "try:\n    from ansible.module_utils.nowhere import x\nexcept ImportError:\n    pass\n";
+    check("ansible.legacy.m", optional, Files::of(&[]), &["ansible/legacy/__init__.py", "ansible/legacy/m.py"]);
+    for (source, name) in [
+        ("from ansible.module_utils.nowhere import x", "ansible.module_utils.nowhere.x"),
+        ("import ansible_collections.a.b.plugins.module_utils.c", "ansible_collections.a.b.plugins.module_utils.c"),
+        ("import ansible_collections.a.b.plugins.lookup.c", "ansible_collections.a.b.plugins.lookup.c"),
+    ] {
+        let error = payload("ansible.legacy.m", source, Files::of(&[])).unwrap_err().to_string();
+        assert!(error.contains(&format!("the module imports `{name}`")) && error.contains("`core`"), "{error}");
+    }
+    let deep = Files::of(&[("core/a.py", "import ansible.module_utils.nowhere")]);
+    let error = payload("ansible.legacy.m", "import ansible.module_utils.a", deep).unwrap_err().to_string();
+    assert!(error.starts_with("`ansible.module_utils.a` imports `ansible.module_utils.nowhere`"), "{error}");
+}
+
+#[test]
+fn collections_bring_their_utilities_and_empty_packages_above() {
+    let files = Files::of(&[
+        ("n.c/a.py", "from .b import x\nfrom ansible_collections.o.d.plugins.module_utils.e import y"),
+        ("n.c/b/__init__.py", ""),
+        ("o.d/e.py", ""),
+    ]);
+    check(
+        "ansible_collections.n.c.plugins.modules.m",
+        "from ..module_utils.a import z",
+        files,
+        &[
+            "ansible_collections/__init__.py",
+            "ansible_collections/n/__init__.py",
+            "ansible_collections/n/c/__init__.py",
+            "ansible_collections/n/c/plugins/__init__.py",
+            "ansible_collections/n/c/plugins/module_utils/__init__.py",
+            "ansible_collections/n/c/plugins/module_utils/a.py",
+            "ansible_collections/n/c/plugins/module_utils/b/__init__.py",
+            "ansible_collections/n/c/plugins/modules/__init__.py",
+            "ansible_collections/n/c/plugins/modules/m.py",
+            "ansible_collections/o/__init__.py",
+            "ansible_collections/o/d/__init__.py",
+            "ansible_collections/o/d/plugins/__init__.py",
+            "ansible_collections/o/d/plugins/module_utils/__init__.py",
+            "ansible_collections/o/d/plugins/module_utils/e.py",
+        ],
+    );
+}
+
+#[test]
+fn redirects_are_followed() {
+    let files = || {
+        Files::of(&[("n.c/new.py", ""), ("core/here.py", "")])
+            .routing(
+                "ansible.builtin",
+                "{old.x: {redirect: n.c.new}, here: {redirect: n.c.new}, gone: {tombstone: {warning_text: why}}}",
+            )
+            .routing("n.c", "{moved: {redirect: n.c.new}}")
+    };
+    let found = |source: &str| {
+        let payload = payload("ansible.legacy.m", source, files()).unwrap();
+        payload.files.keys().filter(|path| !path.ends_with("c/__init__.py")).cloned().collect::<Vec<_>>().join(" ")
+    };
+    let new = "ansible_collections/n/c/plugins/module_utils/new.py";
+    let old = found("from ansible.module_utils.old.x import y");
+    assert!(old.contains("ansible/module_utils/old/__init__.py ansible/module_utils/old/x/__init__.py"), "{old}");
+    assert!(old.contains(new), "{old}");
+    let here = found("import ansible.module_utils.here");
+    assert!(here.contains("ansible/module_utils/here.py") && !here.contains(new), "what is there goes first: {here}");
+    let moved = found("from ansible_collections.n.c.plugins.module_utils.moved import y");
+    assert!(moved.contains("module_utils/moved/__init__.py") && moved.contains(new), "{moved}");
+    let error = payload("ansible.legacy.m", "import ansible.module_utils.gone", files()).unwrap_err().to_string();
+    assert!(error.ends_with("imports `ansible.module_utils.gone`, which was removed: why"), "{error}");
+}
+
+#[test]
+fn the_same_payload_is_the_same_file() {
+    let files = || Files::of(&[("core/a.py", "x = 1")]);
+    let one = payload("ansible.legacy.m", "import ansible.module_utils.a", files()).unwrap();
+    let two = payload("ansible.legacy.m", "import ansible.module_utils.a", files()).unwrap();
+    assert_eq!(one.digest(), two.digest());
+    assert_eq!(zip_text(&one).unwrap(), zip_text(&two).unwrap());
+    let other = payload("ansible.legacy.m", "import ansible.module_utils.a ", files()).unwrap();
+    assert_ne!(one.digest(), other.digest());
+    let text = String::from_utf8(one.files["ansible/__init__.py"].to_vec()).unwrap();
+    assert!(text.contains(r#"__author__ = "it's \\""#), "{text}");
+}
+
+#[test]
+fn a_source_that_is_too_long_or_no_python_is_refused() {
+    let long = format!("#{}", "x".repeat(usize::try_from(MAX_SOURCE).unwrap()));
+    let error = payload("ansible.legacy.m", &long, Files::of(&[])).unwrap_err();
+    assert!(matches!(error, ClosureError::TooLong(_)), "{error}");
+    let error = payload("ansible.legacy.m", "print 'x'", Files::of(&[])).unwrap_err();
+    assert!(matches!(error, ClosureError::Source { .. }), "{error}");
+}

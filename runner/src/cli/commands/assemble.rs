@@ -1,0 +1,47 @@
+//! `modbox assemble`: a Python module with all that it imports, as one file.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use crate::cli::commands::run;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::python::{AnsiballzForm, AssembleArgs};
+use crate::cli::{Context, output, settings};
+use crate::kinds::Kind;
+use crate::run::{Module, locate};
+
+/// Whoever may read the file may run it.
+const MODE: u32 = 0o755;
+
+/// Puts a module together and writes it.
+pub(crate) fn run(context: &Context, args: &AssembleArgs) -> Result<ExitStatus, Failure> {
+    let python = settings::python(&context.environment, &args.module_utils, AnsiballzForm::Zip).or_usage()?;
+    let path = run::find(context, &args.module, &args.lookup.module_path)?;
+    let file = locate::read(&path).or_unavailable()?;
+    // A module that only imports what python itself has is no new-style one by its text; asked for here, it is.
+    let module = Module::new(file, Some(Kind::Python));
+    let name = run::module_name(&args.module);
+    let interpreters = args.interpreter.iter().cloned().collect();
+    let text = run::runner(context, None, python).assemble(&module, &name, &interpreters).or_unavailable()?;
+    if args.output == Path::new("-") {
+        output::print_bytes(text.as_bytes()).or_internal()?;
+    } else {
+        let failed = || format!("failed to write `{}`", args.output.display());
+        write(&args.output, text.as_bytes()).with_context(failed).or_usage()?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Writes the whole file or nothing.
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().set_permissions(fs::Permissions::from_mode(MODE))?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}

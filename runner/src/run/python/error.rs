@@ -1,0 +1,100 @@
+//! Why a Python module cannot be put together or started.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::ansiballz::{ClosureError, RoutingError};
+use crate::sandbox::native::NativeError;
+use crate::sandbox::scratch::ScratchError;
+
+/// Why a Python module cannot be put together or started.
+#[derive(Debug, thiserror::Error)]
+pub enum PythonError {
+    /// No interpreter anywhere.
+    #[error(
+        "there is no python that is new enough: tried {}; name one with `--interpreter PATH`",
+        tried(.0)
+    )]
+    NoInterpreter(Vec<(String, String)>),
+    /// The interpreter that was asked for cannot be used.
+    #[error("the interpreter `{interpreter}` cannot be used: {reason}; name another with `--interpreter PATH`")]
+    Interpreter {
+        /// Which one.
+        interpreter: String,
+        /// Why not.
+        reason: String,
+    },
+    /// No ansible-core.
+    #[error(
+        "there is no ansible-core, whose module_utils Python modules are made with: looked for in {}; install it, or name its \
+         folder with `--module-utils PATH/ansible/module_utils`",
+        folders(.0)
+    )]
+    NoCore(Vec<PathBuf>),
+    /// A file that cannot be read.
+    #[error("failed to read `{path}`")]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A file with redirects that is no such file.
+    #[error("failed to understand `{path}`")]
+    Routing {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: RoutingError,
+    },
+    /// The module's imports lead nowhere.
+    #[error(transparent)]
+    Closure(Box<ClosureError<PythonError>>),
+    /// The zip cannot be written.
+    #[error("failed to pack the module")]
+    Zip(#[source] io::Error),
+    /// The thread that reads sources does not start, or does not end as it should.
+    #[error("failed to read the module's imports")]
+    Thread(#[source] io::Error),
+    /// A process of ours failed.
+    #[error("failed to ask the interpreter `{interpreter}`")]
+    Ask {
+        /// Which one.
+        interpreter: String,
+        /// Why.
+        #[source]
+        source: NativeError,
+    },
+    /// No temporary directory.
+    #[error("failed to make a temporary directory, where `TMPDIR` says")]
+    Scratch(#[from] ScratchError),
+}
+
+impl PythonError {
+    /// Returns whether the fault is modbox's or this machine's, and not the module's.
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        matches!(self, Self::Zip(_) | Self::Thread(_) | Self::Ask { .. } | Self::Scratch(_))
+    }
+}
+
+impl From<ClosureError<PythonError>> for PythonError {
+    fn from(error: ClosureError<PythonError>) -> Self {
+        match error {
+            ClosureError::Lookup(error) => error,
+            error => Self::Closure(Box::new(error)),
+        }
+    }
+}
+
+fn tried(tried: &[(String, String)]) -> String {
+    let shown: Vec<String> = tried.iter().map(|(name, reason)| format!("`{name}` ({reason})")).collect();
+    if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
+}
+
+fn folders(folders: &[PathBuf]) -> String {
+    let shown: Vec<String> = folders.iter().map(|folder| format!("`{}`", folder.display())).collect();
+    if shown.is_empty() { "no folder".to_owned() } else { shown.join(", ") }
+}

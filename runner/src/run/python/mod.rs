@@ -1,0 +1,236 @@
+//! From a new-style Python module to an invocation: the interpreter, ansible-core's files, the payload, and what is kept of
+//! all that for the next run.
+//!
+//! On this machine a payload is laid out once, compiled, and imported from there; what a run then costs is one look at each
+//! file that the payload was made of. Where nothing can be kept, and with [`PayloadForm::Zip`], the payload travels as
+//! Ansible sends it: one script on the interpreter's standard input.
+
+mod ask;
+mod cache;
+mod disk;
+mod error;
+mod install;
+mod interpreter;
+mod part;
+mod room;
+mod stamp;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use self::cache::{Cache, Tree};
+pub use self::error::PythonError;
+use self::install::Install;
+use self::interpreter::Interpreter;
+use self::part::{Part, SCRIPT, TreeError};
+use crate::kinds::{PythonForm, PythonSource, PythonStart};
+use crate::sandbox::cleanup::Cleanup;
+use crate::sandbox::native::NativeContext;
+
+/// Compiled files that are not compared with their source are there since Python 3.7.
+const LEAST_FOR_TREES: [u32; 2] = [3, 7];
+
+/// How a payload reaches the interpreter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PayloadForm {
+    /// Laid out and compiled in the cache.
+    #[default]
+    Cached,
+    /// As one script with a zip in it.
+    Zip,
+}
+
+/// What running Python modules takes from the surroundings.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PythonConfig {
+    /// Where payloads are kept; without one, they are made anew for each run.
+    pub cache: Option<PathBuf>,
+    /// How payloads reach the interpreter.
+    pub form: PayloadForm,
+    /// Folders like `ansible/module_utils`, or with `ansible_collections` in them, that go before all others.
+    pub module_utils: Vec<PathBuf>,
+    /// The user's home, below which Ansible looks for both.
+    pub home: Option<PathBuf>,
+    /// Where programs are.
+    pub search_path: Vec<PathBuf>,
+}
+
+/// Empties the cache of Python modules. Returns how many entries went.
+#[must_use]
+pub fn clear_cache(dir: &Path) -> u64 {
+    match fs::metadata(dir) {
+        Ok(_) => Cache::open(dir, &Cleanup::default()).map_or(0, |cache| room::clear(&cache)),
+        Err(_) => 0,
+    }
+}
+
+/// One module that is to be started.
+pub(super) struct Ready {
+    pub(super) start: PythonStart,
+    /// What should be said of it.
+    pub(super) notes: Vec<String>,
+    /// Held for as long as it runs.
+    pub(super) _tree: Option<Tree>,
+}
+
+/// Puts modules together for one runner.
+pub(super) struct Assembler<'a> {
+    config: &'a PythonConfig,
+    cx: &'a NativeContext,
+    cache: Option<Cache>,
+    tmpdir: &'a dyn Fn() -> Result<PathBuf, PythonError>,
+}
+
+/// A module's file, and what it is called.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) name: &'a str,
+    pub(super) path: &'a Path,
+    pub(super) source: &'a PythonSource,
+}
+
+impl<'a> Assembler<'a> {
+    pub(super) fn new(
+        config: &'a PythonConfig,
+        cx: &'a NativeContext,
+        tmpdir: &'a dyn Fn() -> Result<PathBuf, PythonError>,
+    ) -> Self {
+        let cache = config.cache.as_deref().and_then(|dir| Cache::open(dir, &cx.cleanup));
+        Self { config, cx, cache, tmpdir }
+    }
+
+    /// Makes everything that starts a module. With `on_disk`, the payload is a file that may be kept.
+    pub(super) fn start(&self, subject: Subject<'_>, on_disk: bool) -> Result<Ready, PythonError> {
+        let path = absolute(subject.path, &self.cx.directory);
+        let subject = Subject { path: &path, ..subject };
+        let (interpreter, install) = self.choose(subject)?;
+        let mut words = vec![interpreter.program.clone()];
+        words.extend(subject.source.arguments.iter().cloned());
+        let mut notes = Vec::new();
+        let wants_tree =
+            self.config.form == PayloadForm::Cached && !on_disk && interpreter.is_at_least(LEAST_FOR_TREES);
+        let mut runtime_paths = interpreter.runtime_paths();
+        let mut part = Part::new(self, subject, &install, Some(&interpreter));
+        let unknown_args = part.unknown_args()?;
+        if wants_tree {
+            match part.tree(&interpreter) {
+                Ok(Some(tree)) => {
+                    let script = tree.path.join(SCRIPT).display().to_string();
+                    runtime_paths.push(tree.path.clone());
+                    let form = PythonForm::LaidOut { script };
+                    let start = PythonStart { interpreter: words, form, unknown_args, runtime_paths };
+                    return Ok(Ready { start, notes, _tree: Some(tree) });
+                }
+                Ok(None) => notes.push(self.no_cache_note()),
+                Err(TreeError::Cache(error)) => notes.push(format!("{}: {error}", self.no_cache_note())),
+                Err(TreeError::Python(error)) => return Err(error),
+            }
+        }
+        let text = part.portable()?;
+        let form = PythonForm::Portable { text, on_disk };
+        Ok(Ready { start: PythonStart { interpreter: words, form, unknown_args, runtime_paths }, notes, _tree: None })
+    }
+
+    /// Returns the file that runs with plain python anywhere.
+    pub(super) fn portable(&self, subject: Subject<'_>) -> Result<String, PythonError> {
+        let path = absolute(subject.path, &self.cx.directory);
+        let subject = Subject { path: &path, ..subject };
+        // No interpreter is needed to write it; one of this machine may know where ansible-core is.
+        let (interpreter, install) = match self.choose(subject) {
+            Ok((interpreter, install)) => (Some(interpreter), install),
+            Err(error @ (PythonError::NoInterpreter(_) | PythonError::Interpreter { .. })) => {
+                (None, self.install(subject, None)?.ok_or(error)?)
+            }
+            Err(error) => return Err(error),
+        };
+        Part::new(self, subject, &install, interpreter.as_ref()).portable().map(|text| text.to_string())
+    }
+
+    fn no_cache_note(&self) -> String {
+        match (&self.cache, &self.config.cache) {
+            (Some(cache), _) => format!("the module cannot be kept in `{}`", cache.dir().display()),
+            (None, Some(dir)) => format!("the cache `{}` cannot be used", dir.display()),
+            (None, None) => "there is no cache, so the module is put together for each run".to_owned(),
+        }
+    }
+
+    /// The interpreter, and the ansible-core that goes with it.
+    fn choose(&self, subject: Subject<'_>) -> Result<(Interpreter, Install), PythonError> {
+        if let Some(program) = &subject.source.interpreter {
+            let wrong = |reason| PythonError::Interpreter { interpreter: program.clone(), reason };
+            let interpreter = self.probe(program)?.map_err(wrong)?;
+            let install = self.install(subject, Some(&interpreter))?.ok_or_else(|| self.no_core(Some(&interpreter)))?;
+            too_old(&interpreter, &install).map_or(Ok(()), |reason| Err(wrong(reason)))?;
+            return Ok((interpreter, install));
+        }
+        let (mut tried, mut without_core) = (Vec::new(), None);
+        for program in interpreter::candidates(&self.config.search_path) {
+            let interpreter = match self.probe(&program)? {
+                Ok(interpreter) => interpreter,
+                Err(reason) => {
+                    tried.push((program, reason));
+                    continue;
+                }
+            };
+            match self.install(subject, Some(&interpreter))? {
+                None => without_core = without_core.or(Some(interpreter)),
+                Some(install) => match too_old(&interpreter, &install) {
+                    None => return Ok((interpreter, install)),
+                    Some(reason) => tried.push((program, reason)),
+                },
+            }
+        }
+        Err(match without_core {
+            Some(interpreter) => self.no_core(Some(&interpreter)),
+            None => PythonError::NoInterpreter(tried),
+        })
+    }
+
+    fn probe(&self, program: &str) -> Result<Result<Interpreter, String>, PythonError> {
+        interpreter::probe(self.cx, self.cache.as_ref(), &self.config.search_path, program, self.tmpdir)
+    }
+
+    /// The ansible-core that a module is made with: the one that was named, the one that it lies in, the interpreter's own,
+    /// that of the `ansible` command, one of the system or the user.
+    fn install(&self, subject: Subject<'_>, interpreter: Option<&Interpreter>) -> Result<Option<Install>, PythonError> {
+        for folder in &self.config.module_utils {
+            if let Some(install) = folder.parent().map(Install::at).transpose()?.flatten() {
+                return Ok(Some(install));
+            }
+        }
+        match Install::around(subject.path)? {
+            Some(install) => Ok(Some(install)),
+            None => Install::first_in(&self.site_folders(interpreter)),
+        }
+    }
+
+    fn site_folders(&self, interpreter: Option<&Interpreter>) -> Vec<PathBuf> {
+        let own = interpreter.map(|interpreter| interpreter.facts.folders.clone()).unwrap_or_default();
+        let controllers = install::controllers_python(&self.config.search_path);
+        let known = install::site_folders(controllers.as_deref(), self.config.home.as_deref());
+        own.into_iter().chain(known).collect()
+    }
+
+    fn no_core(&self, interpreter: Option<&Interpreter>) -> PythonError {
+        PythonError::NoCore(self.site_folders(interpreter))
+    }
+}
+
+fn too_old(interpreter: &Interpreter, install: &Install) -> Option<String> {
+    let least = install.least_python();
+    let [major, minor, micro] = interpreter.facts.version;
+    (!interpreter.is_at_least(least)).then(|| {
+        let version = &install.core.version;
+        format!(
+            "it is Python {major}.{minor}.{micro}, and ansible-core {version} needs {}.{} or newer",
+            least[0], least[1]
+        )
+    })
+}
+
+fn absolute(path: &Path, directory: &Path) -> PathBuf {
+    // Links lead away from the folders by which a module is known.
+    crate::sandbox::policy::normalize(&directory.join(path))
+}
