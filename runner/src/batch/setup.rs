@@ -22,6 +22,8 @@ pub struct Surroundings {
     pub directory: PathBuf,
     /// The whole environment, for native modules that are trusted with everything.
     pub environment: Vec<(OsString, OsString)>,
+    /// Folders in which module utils are looked for first.
+    pub module_utils: Vec<PathBuf>,
 }
 
 /// What one worker is for. Jobs share a worker only when all of this is the same.

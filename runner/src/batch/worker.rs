@@ -51,6 +51,7 @@ pub fn serve(
         temp_dir: own.path().to_owned(),
         directory: surroundings.directory,
         environment: surroundings.environment,
+        module_utils: surroundings.module_utils,
         cleanup,
         worker: Some(native::THIS_BINARY.into()),
         instances: Instances::Pooled,
@@ -76,6 +77,7 @@ pub fn serve(
                     last_json_line: job.options.last_json_line,
                     stdin_args: job.options.stdin_args,
                     keep_files: false,
+                    pipelining: !job.options.no_pipelining,
                 };
                 let mut done = runner.run(&module, &request);
                 if job.options.no_log {

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cli::commands::job::{JobFolderArgs, JobsArgs, StatusArgs};
+use crate::cli::told::ToldArgs;
 use crate::kinds::Kind;
 use crate::sandbox::policy::{Designated, parse_count, parse_duration, parse_level, parse_size};
 
@@ -28,6 +30,10 @@ from a JSON file, grants from the policy files alone, the result as one JSON lin
 pub(crate) enum Command {
     /// Run one module.
     Run(Box<RunArgs>),
+    /// Tell how far a job is that was started with `run --async`, or what came of it.
+    Status(StatusArgs),
+    /// List the jobs that were started with `run --async`, the newest first.
+    Jobs(JobsArgs),
     /// Run many jobs in warm processes: JSON lines in, reports as JSON lines out.
     Batch(Box<BatchArgs>),
     /// Show what a module is and asks for, without running it.
@@ -120,6 +126,8 @@ pub(crate) struct RunArgs {
     pub(crate) no_log: bool,
 
     #[command(flatten)]
+    pub(crate) told: ToldArgs,
+    #[command(flatten)]
     pub(crate) grants: GrantArgs,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
@@ -137,12 +145,23 @@ pub(crate) struct RunArgs {
     /// Use another interpreter for `#!` lines that name NAME. Repeatable.
     #[arg(long, value_name = "NAME=PATH", value_parser = parse_interpreter, help_heading = "Running")]
     pub(crate) interpreter: Vec<(String, String)>,
+    /// Look for what modules import here first: a folder of module utils, or an installed ansible-core. Repeatable.
+    #[arg(long, value_name = "PATH", help_heading = "Running")]
+    pub(crate) module_utils: Vec<PathBuf>,
     /// Give a wasm module its arguments on stdin, too.
     #[arg(long, help_heading = "Running")]
     pub(crate) stdin_args: bool,
     /// Leave the run's temporary directory, and say where it is.
     #[arg(long, help_heading = "Running")]
     pub(crate) keep_files: bool,
+    /// Put the module on the disk even where it could be piped into its interpreter.
+    #[arg(long, help_heading = "Running")]
+    pub(crate) no_pipelining: bool,
+    /// Go on in the background, for this long at most; `modbox status` says what became of it.
+    #[arg(long = "async", value_name = "LIMIT", value_parser = parse_duration, help_heading = "Running")]
+    pub(crate) background: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) jobs: JobFolderArgs,
 }
 
 const RUN_HELP: &str = "\
@@ -163,6 +182,9 @@ pub(crate) struct BatchArgs {
     /// Print reports in the order of the jobs, not as they come.
     #[arg(long)]
     pub(crate) ordered: bool,
+    /// Look for what modules import here first. Repeatable.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) module_utils: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
     #[command(flatten)]
@@ -173,7 +195,8 @@ pub(crate) struct BatchArgs {
 
 const BATCH_HELP: &str = "\
 A job is one line on standard input: {\"id\": ANY, \"module\": \"PATH or NAME\", \"args\": {…}}, and as wanted \
-\"check\", \"diff\", \"verbosity\", \"no_log\", \"kind\", \"name\", \"stdin_args\", \"last_json_line\", \"policy\" and \"limits\" (as \
+\"check\", \"diff\", \"verbosity\", \"no_log\", \"kind\", \"name\", \"stdin_args\", \"last_json_line\", \"no_pipelining\", \
+\"internal\" (what `modbox run` calls what the module is told, such as {\"contract\": \"2.14\"}), \"policy\" and \"limits\" (as \
 in a policy file, for this job alone). Every line is answered by one report with its id. Grants and limits \
 given here are those of every job. The first SIGTERM or SIGINT lets running jobs finish.
 

@@ -18,6 +18,8 @@ pub struct RunnerConfig {
     pub directory: PathBuf,
     /// The whole environment, for native modules that are trusted with everything.
     pub environment: Vec<(OsString, OsString)>,
+    /// Folders in which module utils are looked for first: such folders themselves, or an ansible-core that holds them.
+    pub module_utils: Vec<PathBuf>,
     /// Where to register what a signal must not leave behind.
     pub cleanup: Cleanup,
     /// The modbox program that is started to compile, [`THIS_BINARY`](crate::sandbox::native::THIS_BINARY) for modbox itself. Without one this
@@ -45,6 +47,7 @@ impl RunnerConfig {
             directory: temp_dir.clone(),
             temp_dir,
             environment: Vec::new(),
+            module_utils: Vec::new(),
             cleanup: Cleanup::default(),
             worker: None,
             instances: Instances::OnDemand,

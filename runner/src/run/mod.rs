@@ -11,6 +11,7 @@ mod error;
 pub mod locate;
 mod metadata;
 mod module;
+mod powershell;
 mod prepare;
 mod report;
 mod request;
@@ -140,7 +141,7 @@ impl Runner {
         if request.keep_files {
             report.kept_files = Some(run_dir.path()?.display().to_string());
         }
-        let prepared = prepare::prepare(kind, module, request, &tmpdir)?;
+        let prepared = prepare::prepare(kind, module, request, &tmpdir, &self.config)?;
         let invocation = &prepared.invocation;
         let ran = match &invocation.program {
             Program::Wasm(program) => self.run_wasm(module, program, invocation, request, &run_dir, report),

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::contract::args::encode_file;
 use crate::kinds::{self, Kind, PrepareError, Prepared};
-use crate::run::{Arguments, Module, RunRequest};
+use crate::run::powershell::InstalledPowershell;
+use crate::run::{Arguments, Module, RunRequest, RunnerConfig};
 
 /// The internal argument that names a module's temporary directory.
 const TMPDIR_KEY: &str = "_ansible_tmpdir";
@@ -22,6 +23,7 @@ pub(super) fn prepare(
     module: &Module,
     request: &RunRequest<'_>,
     tmpdir: &Path,
+    config: &RunnerConfig,
 ) -> Result<Prepared, PrepareError> {
     let tmpdir = tmpdir.display().to_string();
     let own_tmpdir = match (kind.is_wasm(), request.policy.allows_everything()) {
@@ -43,17 +45,23 @@ pub(super) fn prepare(
             internal.append_to(args.clone())
         }
     };
+    let path = config.directory.join(module.path());
+    let powershell = InstalledPowershell::new(&config.environment, &config.module_utils, &path);
     let file_name = module.path().file_name().unwrap_or_default().to_string_lossy();
     let mut prepared = kinds::prepare(
         kind,
         &kinds::Request {
             module_name: request.name,
             file_name: &file_name,
+            path: &path.to_string_lossy(),
             bytes: module.bytes(),
             args: &args,
             tmpdir: &tmpdir,
             interpreters: request.interpreters,
             default_python: None,
+            release: request.release(),
+            pipelining: request.pipelining && !request.keep_files,
+            powershell: &powershell,
         },
     )?;
     if request.stdin_args && kind.is_wasm() {

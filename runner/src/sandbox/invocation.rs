@@ -11,7 +11,7 @@ pub struct Invocation {
     /// Files that the sandbox lays out before it starts the program: in `/args` for a guest, in the
     /// module's own temporary directory for a native module.
     pub files: Vec<InputFile>,
-    /// Bytes on standard input; a native module always gets an empty one.
+    /// Bytes on standard input. For a native module that is what its interpreter runs; it has an empty one otherwise.
     pub stdin: Vec<u8>,
 }
 

@@ -71,6 +71,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
             temp_dir: environment.temp_dir.clone(),
             directory: environment.cwd.clone(),
             environment: environment.variables.clone(),
+            module_utils: args.module_utils.iter().map(|folder| environment.absolute(folder)).collect(),
         },
         cleanup: context.cleanup.clone(),
     };

@@ -93,7 +93,7 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Resul
     audit.check(&effective.policy)?;
     let request = RunRequest::new(&name, Arguments::Complete(args), &effective.policy, &effective.limits);
     let pending = audit.start(context, &module, &request)?;
-    let report = run::runner(context, None).run(&module, &request);
+    let report = run::runner(context, None, &[]).run(&module, &request);
     let audited = pending.finish(&report);
     Ok((report, audited))
 }

@@ -81,6 +81,15 @@ impl Launch {
         protocol::send(&self.control, spec)
     }
 
+    /// Gives the launcher what the module is to find on its standard input, as announced in the [`Spec`].
+    pub(super) fn feed(&self, stdin: &[u8]) -> io::Result<()> {
+        match (&self.control).write_all(stdin) {
+            // It failed before it read this far, and has said why.
+            Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => Ok(()),
+            fed => fed,
+        }
+    }
+
     /// Reads what the launcher has to say, once its socket is readable.
     pub(super) fn receive(&self) -> io::Result<Reply> {
         protocol::receive(&self.control)

@@ -7,7 +7,7 @@
 //! in a host with threads. It has one thread, opens no file but `/proc`, and trusts the host alone.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Seek};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -15,6 +15,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Resource, Rlimit, WaitOptions};
 
 use crate::sandbox::native::protocol::{self, End, Reply, Spec, Step, WatchedLimit};
@@ -80,7 +81,8 @@ fn launch(control: &File, spec: &Spec) -> Result<Reply, Failed> {
     // 7. What the kernel counts for each process.
     let raised = lower_limits(spec).map_err(at(Step::Limits))?;
     // 8. The module.
-    let shell = start_shell(spec).map_err(at(Step::Shell))?;
+    let stdin = standard_input(control, spec.stdin_bytes).map_err(at(Step::Input))?;
+    let shell = start_shell(spec, stdin).map_err(at(Step::Shell))?;
     // The launcher itself may run longer than the module computes. Failing is harmless: it would be
     // killed by the same limit, seconds of processor time later, and the host notices.
     let _ = rustix::process::setrlimit(Resource::Cpu, raised);
@@ -127,14 +129,28 @@ fn lower_limits(spec: &Spec) -> rustix::io::Result<Rlimit> {
     Ok(old)
 }
 
-fn start_shell(spec: &Spec) -> io::Result<Pid> {
+/// Returns the module's standard input: what the host sends, in memory that has no name, or nothing. A module that is
+/// piped in has its arguments in it, so they are on no disk.
+fn standard_input(mut control: &File, bytes: u64) -> io::Result<Stdio> {
+    if bytes == 0 {
+        return Ok(Stdio::null());
+    }
+    let mut stdin = File::from(memfd_create("stdin", MemfdFlags::CLOEXEC)?);
+    if io::copy(&mut Read::by_ref(&mut control).take(bytes), &mut stdin)? < bytes {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    stdin.rewind()?;
+    Ok(stdin.into())
+}
+
+fn start_shell(spec: &Spec, stdin: Stdio) -> io::Result<Pid> {
     #[expect(clippy::disallowed_methods, reason = "the one place that starts a native module")]
     let child = Command::new("/bin/sh")
         .arg("-c")
         .arg(&spec.command)
         .env_clear()
         .envs(spec.environment.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
+        .stdin(stdin)
         // A group apart from the launcher's, to be killed in one step.
         .process_group(0)
         .spawn()?;
@@ -186,7 +202,7 @@ impl Tree {
         let asked = descriptors.get(1).is_some_and(|control| !control.revents().is_empty());
         if !descriptors[0].revents().is_empty() {
             // Only says "look", however many bytes it has become.
-            let _ = io::Read::read(&mut &self.ended, &mut [0; 64]);
+            let _ = Read::read(&mut &self.ended, &mut [0; 64]);
         }
         asked
     }

@@ -8,7 +8,7 @@
 //! 1. write the module's files into its temporary directory;
 //! 2. start the launcher, with a socket as its input and two pipes as its output;
 //! 3. register how to undo that, should a signal end modbox;
-//! 4. send the launcher what to start;
+//! 4. send the launcher what to start, and what that reads on its standard input;
 //! 5. empty the pipes until it replies or the time is over;
 //! 6. count what was used.
 //!
@@ -49,6 +49,16 @@ pub use crate::sandbox::native::protocol::Step;
 
 /// This very binary, also when its file has been replaced meanwhile.
 pub const THIS_BINARY: &str = "/proc/self/exe";
+
+/// Hides the descriptors that this process was started with, but for the three standard streams, from whatever it
+/// starts.
+///
+/// # Errors
+///
+/// A kernel before Linux 5.11.
+pub fn hide_descriptors() -> io::Result<()> {
+    system::close_on_exec_from(3)
+}
 
 /// What every run of a native module needs from its surroundings.
 #[derive(Debug, Clone)]
@@ -161,7 +171,7 @@ pub fn run(
     // 1. The module's files.
     let dir = files::open(tmpdir)?;
     files::lay_out(&dir, &invocation.files)?;
-    let spec = spec(cx, &program.command, limits);
+    let spec = spec(cx, &program.command, invocation.stdin.len() as u64, limits);
     let started = Instant::now();
     // 2. The launcher.
     let (launch, pipes) = Launch::start(cx)?;
@@ -174,6 +184,7 @@ pub fn run(
     });
     // 4. The module.
     launch.send(&spec).map_err(NativeError::Instruct)?;
+    launch.feed(&invocation.stdin).map_err(NativeError::Instruct)?;
     // 5. Its run.
     let attended = attend::attend(&launch, pipes, limits)?;
     let run_us = micros(started.elapsed());
@@ -191,11 +202,12 @@ pub fn run(
     Ok(outcome)
 }
 
-fn spec(cx: &NativeContext, command: &str, limits: &Limits) -> Spec {
+fn spec(cx: &NativeContext, command: &str, stdin_bytes: u64, limits: &Limits) -> Spec {
     Spec {
         command: command.to_owned(),
         directory: cx.directory.clone().into_os_string(),
         environment: cx.environment.clone(),
+        stdin_bytes,
         cpu_time_us: micros(limits.cpu_time),
         max_memory: limits.max_memory,
         max_processes: limits.max_processes,

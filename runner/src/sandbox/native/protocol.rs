@@ -1,7 +1,7 @@
 //! What the host and its launcher say to each other, over the launcher's standard input.
 //!
-//! The host sends one [`Spec`]; after it, one more byte or the end of the stream means "kill". The
-//! launcher sends one [`Reply`] and exits. A message is a four-byte little-endian length and that much
+//! The host sends one [`Spec`] and the bytes that it announces; after them, one more byte or the end of the stream
+//! means "kill". The launcher sends one [`Reply`] and exits. A message is a four-byte little-endian length and that much
 //! JSON: with a length nobody reads past the end of a message or waits for a delimiter, and it can be
 //! refused before it is read. There is no version in it, as both ends are the same binary.
 
@@ -28,6 +28,8 @@ pub(super) struct Spec {
     pub(super) directory: OsString,
     /// Its whole environment.
     pub(super) environment: Vec<(OsString, OsString)>,
+    /// How many bytes follow this message: what the module finds on its standard input.
+    pub(super) stdin_bytes: u64,
     /// Processor time of the whole tree.
     pub(super) cpu_time_us: u64,
     /// Bytes of memory of each process, and of the whole tree.
@@ -108,6 +110,8 @@ pub enum Step {
     ChildSignal,
     /// Resource limits.
     Limits,
+    /// Taking what the module finds on its standard input.
+    Input,
     /// Starting `/bin/sh`.
     Shell,
 }
@@ -122,6 +126,7 @@ impl fmt::Display for Step {
             Self::Directory => "enter the working directory",
             Self::ChildSignal => "listen for ended children",
             Self::Limits => "set resource limits",
+            Self::Input => "take the standard input",
             Self::Shell => "start `/bin/sh`",
         })
     }
@@ -176,6 +181,7 @@ mod tests {
             command: "true".to_owned(),
             directory: OsString::from_vec(b"/srv/\xff".to_vec()),
             environment: vec![("A".into(), OsString::from_vec(b"\xfe".to_vec()))],
+            stdin_bytes: 0,
             cpu_time_us: 1,
             max_memory: 2,
             max_processes: 3,
