@@ -9,7 +9,7 @@ import pathlib
 import sys
 
 from ansible.executor.powershell import module_manifest
-from ansible.plugins.loader import init_plugin_loader, shell_loader
+from ansible.plugins.loader import init_plugin_loader, ps_module_utils_loader, shell_loader
 
 OLD = b"# POWERSHELL_COMMON"
 
@@ -37,6 +37,9 @@ def build(case):
 def main():
     cases = [json.loads(line) for line in sys.stdin]
     init_plugin_loader(sorted({root for case in cases for root in case["roots"]}))
+    # As for a role: what lies beside its modules.
+    for folder in sorted({str(pathlib.Path(case["path"]).parent / "module_utils") for case in cases}):
+        ps_module_utils_loader.add_directory(folder)
     for case in cases:
         try:
             answer = build(case)

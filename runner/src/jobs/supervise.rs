@@ -41,7 +41,13 @@ pub fn start(program: &Path, order: &Order) -> io::Result<String> {
     native::hide_descriptors()?;
     #[expect(clippy::disallowed_methods, reason = "the one place that starts supervisors")]
     let mut command = Command::new(program);
-    command.arg(WORD).arg(&order.name).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .arg0("modbox")
+        .arg(WORD)
+        .arg(&order.name)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     let mut supervisor = command.spawn()?;
     let missing = || io::Error::other("a supervisor without streams");
     order::send(supervisor.stdin.take().ok_or_else(missing)?, order)?;

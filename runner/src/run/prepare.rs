@@ -13,7 +13,8 @@ const TMPDIR_KEY: &str = "_ansible_tmpdir";
 /// The one that every guest has.
 const GUEST_TMPDIR: &str = "/tmp/";
 
-/// Makes everything that the sandbox needs, with the run's own temporary directory in the arguments.
+/// Makes everything that the sandbox needs, with the run's own temporary directory in the arguments. A module that is piped
+/// in is told of it, too, where Ansible gives such a module none: what it makes there is removed however it ends.
 ///
 /// # Errors
 ///

@@ -99,7 +99,10 @@ fn full_name(request: &Request<'_>) -> String {
     let parts: Vec<&str> = path.split('/').collect();
     let of_collection =
         |at: usize| parts.get(at + 3..at + 5) == Some(&["plugins", "modules"][..]) && parts.len() > at + 5;
-    let of_core = |at: usize| parts.get(at + 1) == Some(&"modules") && parts[..at].last() == Some(&"site-packages");
+    let of_core = |at: usize| {
+        parts.get(at + 1) == Some(&"modules")
+            && matches!(parts[..at].last(), Some(&("site-packages" | "dist-packages")))
+    };
     let start = (0..parts.len()).find(|at| match parts[*at] {
         "ansible_collections" => of_collection(*at),
         "ansible" => of_core(*at),
