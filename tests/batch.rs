@@ -147,6 +147,34 @@ fn native_modules_run_where_they_are_allowed_to() {
     dir.assert_nothing_left();
 }
 
+#[test]
+fn a_job_says_by_which_contract_and_what_its_module_is_told() {
+    let dir = TestDir::new();
+    // Reserved keys are taken out of results, so the module shows them as text.
+    let body = "tr '\"' \"'\" <\"$1\" >told && printf '{\"told\": \"%s\"}' \"$(cat told)\"";
+    let reads = dir.write("reads", format!("#!/bin/sh\n# WANT_JSON\n{body}\n"));
+    let piped =
+        dir.write("piped", "#!/bin/sh\n# <<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>\nprintf '{\"zero\": \"%s\"}' \"$0\"\n");
+    let jobs = [
+        json!({"id": "new", "module": reads, "internal": {"target_log_info": "here", "debug": true}}),
+        json!({"id": "old", "module": reads, "internal": {"contract": "2.14"}}),
+        json!({"id": "piped", "module": piped}),
+        json!({"id": "laid out", "module": piped, "no_pipelining": true}),
+        json!({"id": "wrong", "module": reads, "internal": {"contract": "2.14", "target_log_info": "here"}}),
+    ];
+    let ran = batch(&dir, &jobs).args(["--allow-all", "--jobs", "1"]).run().exits_with(1);
+    let reports = reports(&ran);
+    let told = |id: &str| reports[id]["result"]["told"].as_str().unwrap_or_else(|| panic!("{ran}")).to_owned();
+    assert!(told("\"new\"").contains("'_ansible_target_log_info': 'here'"), "{ran}");
+    assert!(told("\"new\"").contains("'_ansible_debug': true"), "{ran}");
+    assert!(told("\"old\"").contains("'_ansible_version': '2.14.18'"), "{ran}");
+    assert!(told("\"old\"").ends_with("'_ansible_remote_tmp': '~/.ansible/tmp'}"), "{ran}");
+    assert_eq!(reports["\"piped\""]["result"]["zero"], "/bin/sh");
+    assert!(reports["\"laid out\""]["result"]["zero"].as_str().unwrap().ends_with("/AnsiballZ_piped"), "{ran}");
+    assert!(reports["\"wrong\""]["result"]["msg"].as_str().unwrap().contains("contract 2.14 has no"), "{ran}");
+    dir.assert_nothing_left();
+}
+
 #[track_caller]
 fn wait_for_file(path: &Path) {
     assert!(wait_for(PATIENCE, || path.exists()), "{} did not appear", path.display());

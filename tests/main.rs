@@ -46,6 +46,8 @@ mod native_modules;
 // What holds for every input.
 mod properties;
 
+// New-style PowerShell is handed what ansible-core would hand to it.
+mod powershell;
 // The same module in eight languages and kinds.
 mod polyglot;
 // CPython and ansible-core, asked case by case about the pure parts of the contract.
@@ -54,6 +56,8 @@ mod oracle_contract;
 mod oracle_argument_spec;
 // What ansible-core registers for an output, key by key.
 mod oracle_results;
+// The contracts of three releases: what modules are told, what is written into them, what their output becomes.
+mod oracle_releases;
 // The real ansible-core is right: the same files through it and through modbox.
 mod oracle_playbook;
 // The example modules do what ansible-core's modules of the same names do.
@@ -66,6 +70,8 @@ mod python_modules;
 // Interpreters, arguments, the cache, and modules that are not as they should be.
 mod python_runs;
 
+// Jobs outlive their caller, end at their limit, and are asked about by us and by Ansible.
+mod jobs;
 // Many runs in warm workers: every line is answered once.
 mod batch;
 

@@ -72,11 +72,111 @@ fn the_kernels_form_denies_native_modules_too() {
 }
 
 #[test]
-fn new_style_powershell_is_not_supported_yet() {
+fn a_module_that_can_be_piped_in_is_on_no_disk() {
     let dir = TestDir::new();
-    let module = dir.write("powershell", "#!powershell\n#Requires -Module Ansible.ModuleUtils.Legacy\n");
-    let ran = Modbox::run_module(&dir, module).arg("--allow-all").run().exits_with(3);
-    assert!(ran.json()["msg"].as_str().unwrap().contains("not supported yet"), "{ran}");
+    let body = r#"
+        printf '{"zero": "%s", "files": "%s", "stdin": "%s"}\n' "$0" "$(ls -A "$(ls -d "$TMPDIR"/modbox-*/*)" | tr '\n' ' ')" \
+            "$(readlink /proc/$$/fd/0 | cut -d: -f1)"
+        # <<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>"#;
+    let module = dir.write("module", format!("#!/bin/sh\n{body}\n"));
+    let run = |options: &[&str]| {
+        let ran = Modbox::run_module(&dir, &module).args(["--allow-all", "secret=s3cr3t"]).args(options).report().run();
+        ran.exits_with(0).json()
+    };
+    let piped = run(&[])["result"].clone();
+    assert_eq!((&piped["zero"], &piped["files"]), (&json!("/bin/sh"), &json!("")), "{piped}");
+    assert_eq!(piped["stdin"], "/memfd");
+    let laid_out = run(&["--no-pipelining"])["result"].clone();
+    assert!(laid_out["zero"].as_str().unwrap().ends_with("/AnsiballZ_module"), "{laid_out}");
+    assert_eq!((&laid_out["files"], &laid_out["stdin"]), (&json!("AnsiballZ_module "), &json!("/dev/null")));
+    dir.assert_nothing_left();
+    // Whoever keeps the files wants to see them.
+    let kept = run(&["--keep-files"])["kept_files"].as_str().unwrap().to_owned();
+    let text = std::fs::read_to_string(std::path::Path::new(&kept).join("AnsiballZ_module")).unwrap();
+    assert!(text.contains("s3cr3t"), "{text}");
+    std::fs::remove_dir_all(kept).unwrap();
+}
+
+#[test]
+fn a_large_module_is_piped_in_whole() {
+    let dir = TestDir::new();
+    let filler = "# ä".to_owned() + &"x".repeat(60) + "\n";
+    let body = filler.repeat(200_000);
+    let module = dir.write(
+        "module",
+        format!("#!/bin/sh\n{body}echo '{{\"end\": true}}'\n# <<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>\n"),
+    );
+    let result = Modbox::run_module(&dir, module).arg("--allow-all").run().exits_with(0).json();
+    assert_eq!(result["end"], true);
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn a_module_is_told_what_the_switches_say() {
+    let dir = TestDir::new();
+    let module = dir.write("module", want_json("cp \"$1\" told; echo '{}'"));
+    // Reserved keys are taken out of results, so the module writes down what it was told.
+    let told = |options: &[&str]| -> Value {
+        Modbox::run_module(&dir, &module).arg("--allow-all").args(options).run().exits_with(0);
+        serde_json::from_slice(&std::fs::read(dir.join("told")).unwrap()).unwrap()
+    };
+    let options = [
+        "--debug",
+        "--no-target-syslog",
+        "--module-name",
+        "a.b.c",
+        "--syslog-facility",
+        "LOG_LOCAL1",
+        "--target-log-info",
+        "here",
+        "--tracebacks-for",
+        "warning,error",
+        "--ignore-unknown-opts",
+        "--shell-executable",
+        "/bin/dash",
+        "--remote-tmp",
+        "/r",
+        "--socket",
+        "/s",
+        "--selinux-special-fs",
+        "a,b",
+        "--check",
+        "--diff",
+        "-v",
+    ];
+    let args = told(&options);
+    for (key, expect) in [
+        ("debug", json!(true)),
+        ("no_log", json!(true)),
+        ("check_mode", json!(true)),
+        ("diff", json!(true)),
+        ("verbosity", json!(1)),
+        ("version", json!("2.19.14")),
+        ("module_name", json!("a.b.c")),
+        ("syslog_facility", json!("LOG_LOCAL1")),
+        ("target_log_info", json!("here")),
+        ("tracebacks_for", json!(["error", "warning"])),
+        ("ignore_unknown_opts", json!(true)),
+        ("shell_executable", json!("/bin/dash")),
+        ("remote_tmp", json!("/r")),
+        ("socket", json!("/s")),
+        ("selinux_special_fs", json!(["a", "b"])),
+        ("keep_remote_files", json!(false)),
+    ] {
+        assert_eq!(args[format!("_ansible_{key}")], expect, "{key}");
+    }
+    let options = ["--contract", "2.9", "--string-conversion-action", "error"];
+    let args = told(&options);
+    assert_eq!(
+        (&args["_ansible_version"], &args["_ansible_string_conversion_action"]),
+        (&json!("2.9.27"), &json!("error"))
+    );
+    assert!(args.get("_ansible_tracebacks_for").is_none());
+    for wrong in
+        [&["--contract", "2.15"][..], &["--tracebacks-for", "x"], &["--contract", "2.14", "--target-log-info", "x"]]
+    {
+        Modbox::run_module(&dir, &module).arg("--allow-all").args(wrong).run().exits_with(2);
+    }
 }
 
 #[test]

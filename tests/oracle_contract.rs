@@ -16,8 +16,13 @@ use crate::support::oracle;
 
 /// Runs a filter over lines and returns its answers, one for each line.
 pub(crate) fn ask(filter: &str, questions: &[Value]) -> Vec<Dict> {
+    ask_with(&oracle::python(), filter, questions)
+}
+
+/// The same with an interpreter that has another release.
+pub(crate) fn ask_with(python: &Path, filter: &str, questions: &[Value]) -> Vec<Dict> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/oracle").join(filter);
-    let mut filter = Command::new(oracle::python())
+    let mut filter = Command::new(python)
         .arg(script)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -43,17 +48,17 @@ pub(crate) fn ask(filter: &str, questions: &[Value]) -> Vec<Dict> {
 }
 
 /// xorshift: small, and the same everywhere.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 % bound as u64).expect("it is below a usize")
     }
 
-    fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+    pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
 }

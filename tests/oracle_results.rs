@@ -48,7 +48,7 @@ fn same_result(registered: &str, ours: &ModuleResult) -> Result<(), String> {
 }
 
 /// Output, standard error, exit status.
-const OUTPUTS: &[(&[u8], &[u8], i64)] = &[
+pub(crate) const OUTPUTS: &[(&[u8], &[u8], i64)] = &[
     (b"{\"changed\": true, \"msg\": \"hi\"}\n", b"noise", 3),
     (b"motd\n{\"a\": 1}\nbye\n\nbye2\n", b"", 0),
     (b"{\"a\": 1}\n{\"b\": 2}\n", b"", 0),
@@ -83,7 +83,18 @@ const OUTPUTS: &[(&[u8], &[u8], i64)] = &[
 
 #[test]
 fn results_agree_with_ansible() {
-    let questions: Vec<_> = OUTPUTS
+    for ((stdout, stderr, rc), answer) in OUTPUTS.iter().zip(ask("registered.py", &questions())) {
+        let ours = ModuleResult::parse(&RawOutput { stdout, stderr, rc: *rc, shebang: Some("/bin/sh") });
+        let registered = answer["registered"].as_str().unwrap_or_default();
+        if let Err(difference) = same_result(registered, &ours) {
+            panic!("{difference} for {:?}", String::from_utf8_lossy(stdout));
+        }
+    }
+}
+
+/// The outputs, as the filter wants them.
+pub(crate) fn questions() -> Vec<Value> {
+    OUTPUTS
         .iter()
         .map(|(stdout, stderr, rc)| {
             let name = String::from_utf8_lossy(stdout).into_owned();
@@ -94,12 +105,5 @@ fn results_agree_with_ansible() {
             }
             question
         })
-        .collect();
-    for ((stdout, stderr, rc), answer) in OUTPUTS.iter().zip(ask("registered.py", &questions)) {
-        let ours = ModuleResult::parse(&RawOutput { stdout, stderr, rc: *rc, shebang: Some("/bin/sh") });
-        let registered = answer["registered"].as_str().unwrap_or_default();
-        if let Err(difference) = same_result(registered, &ours) {
-            panic!("{difference} for {:?}", String::from_utf8_lossy(stdout));
-        }
-    }
+        .collect()
 }

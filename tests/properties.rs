@@ -5,7 +5,7 @@
 
 use modbox::batch::Job;
 use modbox::contract::result::ResultLines;
-use modbox::contract::{ModuleResult, RawOutput, Value, decode};
+use modbox::contract::{ModuleResult, RawOutput, Release, Value, decode};
 use modbox::kinds::{Kind, detect, skip_shebang};
 use modbox::run::{Module, ModuleFile, WasmInfo};
 use proptest::prelude::*;
@@ -122,11 +122,11 @@ proptest! {
 
     #[test]
     fn any_output_becomes_a_well_formed_result(
-        stdout in bytes(), stderr in bytes(), rc in any::<i64>(), last in any::<bool>(),
+        stdout in bytes(), stderr in bytes(), rc in any::<i64>(), last in any::<bool>(), release in 0..3_usize,
     ) {
         let raw = RawOutput { stdout: &stdout, stderr: &stderr, rc, shebang: None };
         let lines = if last { ResultLines::LastJsonLine } else { ResultLines::Ansible };
-        well_formed(&ModuleResult::parse_lines(&raw, lines))?;
+        well_formed(&ModuleResult::parse_as(&raw, lines, Release::ALL[release]))?;
     }
 
     #[test]

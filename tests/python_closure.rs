@@ -134,13 +134,13 @@ fn every_module_of_ansible_core_is_packed_as_ansible_packs_it() {
 
 #[test]
 fn every_module_of_2_14_is_packed_as_it_packs_it() {
-    check_all(&oracle::earlier_python());
+    check_all(&oracle::python_of(oracle::EARLIER));
 }
 
 #[test]
 fn modules_of_2_9_are_packed_as_it_packs_them() {
     let dir = TestDir::new();
-    let (python, lib) = (oracle::earlier_python(), oracle::legacy());
+    let (python, lib) = (oracle::python_of(oracle::EARLIER), oracle::legacy());
     let paths = modules(&lib.join("ansible/modules"));
     let cases = paths.iter().step_by(LEGACY_STEP).map(|path| Case::new(&dir, path, &python, &[]));
     let cases: Vec<Case> = cases.collect();

@@ -275,7 +275,7 @@ fn a_source_that_is_nothing_but_levels_ends_in_an_error() {
 
 #[test]
 fn modules_of_earlier_releases_run() {
-    let python = oracle::earlier_python();
+    let python = oracle::python_of(oracle::EARLIER);
     let earlier = package(&python);
     let legacy = oracle::legacy().join("ansible");
     let ping = |path: PathBuf| {

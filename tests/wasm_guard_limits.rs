@@ -60,6 +60,7 @@ fn run(grants: &[PathGrant], limits: &Limits, strict: bool, ops: &Value) -> (Rep
             last_json_line: false,
             stdin_args: false,
             keep_files: false,
+            pipelining: true,
         },
     );
     let result: Value = serde_json::from_str(&report.result.to_json()).unwrap();

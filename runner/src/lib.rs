@@ -22,6 +22,7 @@
 //! | [`sandbox`] | how a module is confined; starts it | nothing here |
 //! | [`run`] | one run, from file to report | all above |
 //! | [`batch`] | many runs, in warm worker processes | all above |
+//! | [`jobs`] | runs that outlive their caller | `contract`, `sandbox` |
 //! | [`authoring`] | from a crate to a component, for authors | `sandbox::cleanup` |
 //! | [`cli`] | the command line | everything |
 //!
@@ -45,6 +46,7 @@ pub mod authoring;
 pub mod batch;
 pub mod cli;
 pub mod contract;
+pub mod jobs;
 pub mod kinds;
 pub mod run;
 pub mod sandbox;

@@ -87,6 +87,7 @@ fn with_guard() -> Value {
         last_json_line: false,
         stdin_args: false,
         keep_files: false,
+        pipelining: true,
     };
     let report = runner.run(&module, &request);
     assert!(!report.result.failed(), "{report:?}");

@@ -41,8 +41,10 @@ class CallbackModule(CallbackBase):
     CALLBACK_NAME = "keep"
 
     def v2_runner_on_ok(self, result):
-        if result.task.action == "debug":
-            (pathlib.Path(os.environ["KEEP"]) / result.task.name).write_text(result.result["msg"])
+        # Older releases have it only with the underscore.
+        task, result = (result.task, result.result) if hasattr(result, "task") else (result._task, result._result)
+        if task.action == "debug":
+            (pathlib.Path(os.environ["KEEP"]) / task.name).write_text(result["msg"])
 """
 
 

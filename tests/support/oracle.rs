@@ -16,10 +16,16 @@ use crate::support::install::{Prepared, once, tool};
 /// The release whose behaviour modbox promises.
 pub(crate) const VERSION: &str = "2.19.14";
 
+/// What its environment holds.
 const PACKAGES: [&str; 2] = ["ansible-core==2.19.14", "ziglang==0.17.1"];
 
-/// Earlier releases: one that many still run, and the last before collections, whose controller no new Python starts.
+/// Older releases whose contract can be asked for, and their packages.
+const OLDER: [(&str, &str); 2] = [(EARLIER, "ansible-core==2.14.18"), (LEGACY, "ansible==2.9.27")];
+
+/// One that many still run.
 pub(crate) const EARLIER: &str = "2.14.18";
+
+/// The last before collections.
 pub(crate) const LEGACY: &str = "2.9.27";
 
 /// A hundred megabytes over a slow line.
@@ -35,76 +41,67 @@ python3 (3.11 or newer), pip (on Debian: `apt-get install python3-venv`, as root
 /// Returns the interpreter of the environment, which is installed first if need be.
 pub(crate) fn python() -> PathBuf {
     static PYTHON: LazyLock<Prepared> = LazyLock::new(|| {
-        let dir = once(&format!("oracle-{VERSION}"), |dir| install(dir).map_err(|error| format!("{error}\n{REMEDY}")));
+        let dir = once(&format!("oracle-{VERSION}"), |dir| {
+            install(dir, &PACKAGES, "import ansible, ziglang").map_err(|error| format!("{error}\n{REMEDY}"))
+        });
         Ok(dir?.join("venv/bin/python"))
     });
     PYTHON.clone().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns the interpreter of an environment with [`EARLIER`]; beside it lies [`LEGACY`], as [`legacy`] says.
-pub(crate) fn earlier_python() -> PathBuf {
-    static PYTHON: LazyLock<Prepared> = LazyLock::new(|| {
-        let dir = once(&format!("oracle-{EARLIER}"), |dir| {
-            let legacy = format!("ansible=={LEGACY}");
-            // Its files are all that is wanted: it says itself that it cannot be installed beside another one.
-            let source = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest"];
-            let unpack = format!("import tarfile; tarfile.open('ansible-{LEGACY}.tar.gz').extractall('.')");
-            make_environment(dir, &[&format!("ansible-core=={EARLIER}")], "import ansible", |pip| {
-                tool(clean(pip.args(source).arg(dir).arg(&legacy)), INSTALL).map(drop)
-            })?;
-            tool(Command::new(dir.join("venv/bin/python")).args(["-c", &unpack]).current_dir(dir), INSTALL).map(drop)
-        });
-        let dir = dir.map_err(|error| format!("{error}\n{REMEDY}"))?;
-        Ok(dir.join("venv/bin/python"))
-    });
-    PYTHON.clone().unwrap_or_else(|error| panic!("{error}"))
+/// Returns the interpreter of an environment with an older release.
+pub(crate) fn python_of(version: &str) -> PathBuf {
+    static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one_at_a_time = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if version == VERSION {
+        return python();
+    }
+    let (_, package) = OLDER.iter().find(|(older, _)| *older == version).expect("the release is known");
+    let remedy = "ansible-core before 2.15 runs on Python 3.11 and not on newer ones: have a `python3.11` in PATH";
+    let make = |dir: &Path| install(dir, &[package], "import ansible").map_err(|error| format!("{error}\n{remedy}"));
+    let dir = once(&format!("oracle-{version}"), make);
+    dir.unwrap_or_else(|error| panic!("{error}")).join("venv/bin/python")
 }
 
 /// Returns the folder that [`LEGACY`] is imported from.
 pub(crate) fn legacy() -> PathBuf {
-    let environment = earlier_python();
-    let dir = environment.ancestors().nth(3).expect("it lies in an environment");
-    dir.join(format!("ansible-{LEGACY}/lib"))
+    let python = python_of(LEGACY);
+    let library = python.ancestors().nth(2).expect("it lies in an environment").join("lib");
+    let versions = std::fs::read_dir(library).expect("an environment has a library").flatten();
+    let folders = versions.map(|version| version.path().join("site-packages"));
+    folders.filter(|folder| folder.join("ansible").is_dir()).min().expect("it is installed")
 }
 
-fn install(dir: &Path) -> Result<(), String> {
-    make_environment(dir, &PACKAGES, "import ansible, ziglang", |_| Ok(()))
-}
-
-/// Makes an environment with packages in it; `more` is given the pip that could install them.
-fn make_environment(
-    dir: &Path,
-    packages: &[&str],
-    check: &str,
-    more: impl Fn(&mut Command) -> Result<(), String>,
-) -> Result<(), String> {
+fn install(dir: &Path, packages: &[&str], check: &str) -> Result<(), String> {
     let venv = dir.join("venv");
     // Without pip, which Debian's python3 does not bring; it is found below.
-    let mut make = Command::new(system_python()?);
+    let mut make = Command::new(system_python(packages)?);
     tool(clean(make.args(["-m", "venv", "--without-pip"]).arg(&venv)), INSTALL)?;
     let python = venv.join("bin/python");
     let mut errors = Vec::new();
     for pip in [own_pip, system_pip, debian_pip] {
-        let installed = pip(dir, &python).and_then(|mut command| {
+        let installed = pip(dir, &python, packages).and_then(|mut command| {
             command.args(["install", "--quiet", "--no-input", "--disable-pip-version-check"]).args(packages);
-            tool(clean(&mut command), INSTALL)?;
-            more(&mut pip(dir, &python)?)
+            tool(clean(&mut command), INSTALL)
         });
         match installed {
-            Ok(()) => return tool(Command::new(&python).args(["-c", check]), INSTALL).map(drop),
+            Ok(_) => return tool(Command::new(&python).args(["-c", check]), INSTALL).map(drop),
             Err(error) => errors.push(error),
         }
     }
     Err(errors.join("\n"))
 }
 
-/// The first `python3` that is new enough for ansible-core.
-fn system_python() -> Result<PathBuf, String> {
+/// The first `python3` that is new enough for ansible-core, and not too new for an older one.
+fn system_python(packages: &[&str]) -> Result<PathBuf, String> {
     let mut tried = Vec::new();
+    let newest = if packages == PACKAGES { "(4,)" } else { "(3, 12)" };
     for name in ["python3", "/usr/bin/python3", "python3.13", "python3.12", "python3.11"] {
         let mut command = Command::new(name);
-        let check = "import sys, venv; assert sys.version_info >= (3, 11), sys.version; print(sys.executable)";
-        match tool(clean(command.args(["-c", check])), Duration::from_secs(30)) {
+        let check = format!(
+            "import sys, venv; assert (3, 11) <= sys.version_info < {newest}, sys.version; print(sys.executable)"
+        );
+        match tool(clean(command.args(["-c", &check])), Duration::from_secs(30)) {
             Ok(path) => return Ok(PathBuf::from(path.trim())),
             Err(error) => tried.push(error),
         }
@@ -113,20 +110,20 @@ fn system_python() -> Result<PathBuf, String> {
 }
 
 /// pip as Python itself carries it.
-fn own_pip(_: &Path, python: &Path) -> Result<Command, String> {
+fn own_pip(_: &Path, python: &Path, _: &[&str]) -> Result<Command, String> {
     tool(clean(Command::new(python).args(["-m", "ensurepip"])), INSTALL)?;
     Ok(pip_of(python))
 }
 
 /// The system's pip, told to install into the environment.
-fn system_pip(_: &Path, python: &Path) -> Result<Command, String> {
-    let mut pip = Command::new(system_python()?);
+fn system_pip(_: &Path, python: &Path, packages: &[&str]) -> Result<Command, String> {
+    let mut pip = Command::new(system_python(packages)?);
     pip.args(["-m", "pip", "--python"]).arg(python);
     Ok(pip)
 }
 
 /// Debian's pip, unpacked from its package: that needs no root.
-fn debian_pip(dir: &Path, python: &Path) -> Result<Command, String> {
+fn debian_pip(dir: &Path, python: &Path, _: &[&str]) -> Result<Command, String> {
     let script = "apt-get download -q python3-pip-whl && dpkg-deb -x python3-pip-whl_*.deb unpacked && \
                   cp unpacked/usr/share/python-wheels/pip-*.whl .";
     tool(clean(Command::new("sh").args(["-ec", script]).current_dir(dir)), INSTALL)?;

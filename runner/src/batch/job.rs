@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use modbox_python_json::{decode, from_value};
 use serde::Deserialize;
 
-use crate::contract::{Dict, InternalArgs, Value, args};
+use crate::contract::{Dict, InternalArgs, Told, Value, args};
 use crate::kinds::Kind;
 use crate::sandbox::policy::{FileRules, LimitOverrides};
 
@@ -46,6 +46,10 @@ pub struct JobOptions {
     pub policy: Option<FileRules>,
     /// Limits of this job.
     pub limits: Option<LimitOverrides>,
+    /// What the module is told beside its arguments, and by which contract.
+    pub internal: Told,
+    /// Put the module of a kind that could be piped into its interpreter on the disk.
+    pub no_pipelining: bool,
 }
 
 /// Why a line is no job.
@@ -85,9 +89,13 @@ impl Job {
         if let Err(error) = args::check_not_reserved(&args) {
             return Err(wrong(id)(error.to_string()));
         }
-        let options = if entries.is_empty() { Ok(JobOptions::default()) } else { from_value(Value::Dict(entries)) };
+        let options: Result<JobOptions, _> =
+            if entries.is_empty() { Ok(JobOptions::default()) } else { from_value(Value::Dict(entries)) };
         match options {
-            Ok(options) => Ok(Self { id, module, args, options }),
+            Ok(options) => match options.internal.check() {
+                Ok(()) => Ok(Self { id, module, args, options }),
+                Err(error) => Err(wrong(id)(error.to_string())),
+            },
             Err(error) => Err(wrong(id)(error.to_string())),
         }
     }
@@ -116,12 +124,13 @@ impl Job {
     /// Returns what the module is told beside its arguments.
     #[must_use]
     pub fn internal_args(&self, name: &str) -> InternalArgs {
+        let told = self.options.internal.internal_args(name);
         InternalArgs {
             check_mode: self.options.check,
             diff: self.options.diff,
             verbosity: self.options.verbosity.into(),
-            no_log: self.options.no_log,
-            ..InternalArgs::new(name)
+            no_log: self.options.no_log || told.no_log,
+            ..told
         }
     }
 }
@@ -134,8 +143,12 @@ mod tests {
     #[test]
     fn reads_a_whole_line() {
         let line = br#"{"id": [1, NaN], "module": "m/ping.wasm", "args": {"data": "x"}, "check": true,
-            "policy": {"allow": {"read": ["/srv"]}}, "limits": {"timeout": "3s"}}"#;
+            "policy": {"allow": {"read": ["/srv"]}}, "limits": {"timeout": "3s"},
+            "internal": {"contract": "2.14", "no_target_syslog": true, "selinux_special_fs": ["a"]}}"#;
         let job = Job::parse(line).unwrap();
+        let internal = job.internal_args("ping");
+        assert_eq!((internal.release.as_str(), internal.no_log), ("2.14", true));
+        assert_eq!(internal.selinux_special_fs, ["a"]);
         assert_eq!((job.name().as_str(), job.options.check), ("ping", true));
         assert_eq!(job.options.policy.unwrap().allow.read[0].value, "/srv");
         assert_eq!(job.options.limits.unwrap().get(LimitName::Timeout), Some(3_000_000));
@@ -154,6 +167,8 @@ mod tests {
             (br#"{"id": 7, "module": "m", "args": {"_ansible_x": 1}}"#, 7.into(), "_ansible_x"),
             (br#"{"id": 7, "module": "m", "cheque": true}"#, 7.into(), "cheque"),
             (br#"{"id": 7, "module": "m", "check": "yes"}"#, 7.into(), "check"),
+            (br#"{"id": 7, "module": "m", "internal": {"contract": "2.3"}}"#, 7.into(), "2.3"),
+            (br#"{"id": 7, "module": "m", "internal": {"tracebacks_for": ["x"]}}"#, 7.into(), "no event"),
             (br#"{"id": 7, "module": "m", "policy": {"allow": {"raed": []}}}"#, 7.into(), "raed"),
         ] {
             let error = Job::parse(line).unwrap_err();

@@ -77,6 +77,7 @@ pub fn serve(
                     last_json_line: job.options.last_json_line,
                     stdin_args: job.options.stdin_args,
                     keep_files: false,
+                    pipelining: !job.options.no_pipelining,
                 };
                 let mut done = runner.run(&module, &request);
                 if job.options.no_log {

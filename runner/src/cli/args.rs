@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cli::commands::job::{JobFolderArgs, JobsArgs, StatusArgs};
 use crate::cli::late::Late;
 use crate::cli::python::{AssembleArgs, PythonArgs};
+use crate::cli::told::ToldArgs;
 use crate::kinds::Kind;
 use crate::sandbox::policy::{Designated, parse_count, parse_duration, parse_level, parse_size};
 
@@ -30,6 +32,10 @@ from a JSON file, grants from the policy files alone, the result as one JSON lin
 pub(crate) enum Command {
     /// Run one module.
     Run(Late<RunArgs>),
+    /// Tell how far a job is that was started with `run --async`, or what came of it.
+    Status(Late<StatusArgs>),
+    /// List the jobs that were started with `run --async`, the newest first.
+    Jobs(Late<JobsArgs>),
     /// Run many jobs in warm processes: JSON lines in, reports as JSON lines out.
     Batch(Late<BatchArgs>),
     /// Show what a module is and asks for, without running it.
@@ -126,6 +132,8 @@ pub(crate) struct RunArgs {
     pub(crate) no_log: bool,
 
     #[command(flatten)]
+    pub(crate) told: ToldArgs,
+    #[command(flatten)]
     pub(crate) grants: GrantArgs,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
@@ -151,6 +159,14 @@ pub(crate) struct RunArgs {
     /// Leave the run's temporary directory, and say where it is.
     #[arg(long, help_heading = "Running")]
     pub(crate) keep_files: bool,
+    /// Put the module on the disk even where it could be piped into its interpreter.
+    #[arg(long, help_heading = "Running")]
+    pub(crate) no_pipelining: bool,
+    /// Go on in the background, for this long at most; `modbox status` says what became of it.
+    #[arg(long = "async", value_name = "LIMIT", value_parser = parse_duration, help_heading = "Running")]
+    pub(crate) background: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) jobs: JobFolderArgs,
 }
 
 const RUN_HELP: &str = "\
@@ -183,7 +199,8 @@ pub(crate) struct BatchArgs {
 
 const BATCH_HELP: &str = "\
 A job is one line on standard input: {\"id\": ANY, \"module\": \"PATH or NAME\", \"args\": {…}}, and as wanted \
-\"check\", \"diff\", \"verbosity\", \"no_log\", \"kind\", \"name\", \"stdin_args\", \"last_json_line\", \"policy\" and \"limits\" (as \
+\"check\", \"diff\", \"verbosity\", \"no_log\", \"kind\", \"name\", \"stdin_args\", \"last_json_line\", \"no_pipelining\", \
+\"internal\" (what `modbox run` calls what the module is told, such as {\"contract\": \"2.14\"}), \"policy\" and \"limits\" (as \
 in a policy file, for this job alone). Every line is answered by one report with its id. Grants and limits \
 given here are those of every job. The first SIGTERM or SIGINT lets running jobs finish.
 

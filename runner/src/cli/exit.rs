@@ -19,8 +19,10 @@ pub(crate) enum ExitStatus {
     Denied = 4,
     /// A limit was hit.
     Limit = 5,
-    /// The module crashed: a trap or a signal.
+    /// The module crashed: a trap or a signal. Also a job that nothing looks after any more.
     Crashed = 6,
+    /// A job that was asked about has not finished.
+    Running = 7,
     /// modbox's own fault.
     Internal = 70,
 }

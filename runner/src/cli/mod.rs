@@ -13,6 +13,7 @@ mod output;
 mod python;
 mod settings;
 mod signals;
+mod told;
 
 use std::ffi::OsString;
 use std::io;
@@ -26,6 +27,7 @@ use self::environment::Environment;
 use self::exit::{ExitStatus, Failure, OrExit};
 use self::signals::SignalWatch;
 use crate::batch::worker;
+use crate::jobs::supervise;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::native::launcher;
 use crate::sandbox::wasm;
@@ -47,6 +49,9 @@ pub fn main() -> ExitCode {
     }
     if argv.get(1).is_some_and(|word| word == wasm::COMPILE_WORKER) {
         return wasm::worker_main(&argv[2..]);
+    }
+    if argv.get(1).is_some_and(|word| word == supervise::WORD) {
+        return commands::job::supervisor().into();
     }
     let cleanup = Cleanup::default();
     let ended = start(&argv, &cleanup).unwrap_or_else(|failure| {
@@ -74,6 +79,9 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
     }
     let environment = Environment::of_process().or_internal()?;
     let context = Context { environment, cleanup: cleanup.clone(), signals };
+    if argv.get(1).is_some_and(|word| word == supervise::RUN_WORD) {
+        return commands::job::run(&context);
+    }
     if let Some(invocation) = commands::file::recognize(argv) {
         return commands::file::run(&context, &invocation);
     }
@@ -86,9 +94,11 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
     match cli.command {
         Command::Run(args) => {
             let order = matches.subcommand_matches("run").map(commands::run::argument_order).unwrap_or_default();
-            commands::run::run(&context, &args, &order)
+            commands::run::run(&context, &args, &order, argv)
         }
         Command::Batch(args) => commands::batch::run(&context, &args),
+        Command::Status(args) => commands::job::status(&context, &args),
+        Command::Jobs(args) => commands::job::list(&context, &args),
         Command::Inspect(args) => commands::inspect::run(&context, &args),
         Command::Assemble(args) => commands::assemble::run(&context, &args),
         Command::Doc(args) => commands::doc::run(&context, &args),

@@ -1,13 +1,12 @@
 //! The reserved `_ansible_*` arguments: a closed, typed list that only the runner fills.
 //!
-//! Keys, types and order are those of ansible-core 2.19 (17 keys; older releases had 15). A module must
-//! not depend on the order; it is kept because people compare argument files with `diff`.
+//! Keys, types and order are those of the release whose contract is kept: 17 keys in ansible-core 2.19, 15 in 2.9 and
+//! 2.14 (`ActionBase._update_module_args`). A module must not depend on the order; it is kept because people compare
+//! argument files with `diff`.
 
 use modbox_python_json::{Dict, Value};
 
-/// The ansible-core release whose contract is kept, told to modules as `_ansible_version`. Modules compare
-/// it with what they need, so it names a release of Ansible and not of this program.
-pub const ANSIBLE_VERSION: &str = "2.19.14";
+use crate::contract::Release;
 
 /// The syslog facility that ansible-core uses unless told otherwise.
 pub const SYSLOG_FACILITY: &str = "LOG_USER";
@@ -15,9 +14,14 @@ pub const SYSLOG_FACILITY: &str = "LOG_USER";
 /// The filesystems on which ansible-core sets no SELinux context of its own.
 pub const SELINUX_SPECIAL_FS: [&str; 6] = ["fuse", "nfs", "vboxsf", "ramfs", "9p", "vfat"];
 
-/// What the runner tells a module beside its arguments. Every field is one `_ansible_*` key.
+/// What older releases did with values that are no strings where strings are asked for, unless told otherwise.
+pub const STRING_CONVERSION_ACTION: &str = "warn";
+
+/// What the runner tells a module beside its arguments. Every field but the first is one `_ansible_*` key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InternalArgs {
+    /// The release whose contract is kept: which of the keys there are, and what `_ansible_version` says.
+    pub release: Release,
     /// Report what would change and change nothing. Honouring it is the module's job.
     pub check_mode: bool,
     /// Write no arguments to the system's log.
@@ -28,25 +32,26 @@ pub struct InternalArgs {
     pub diff: bool,
     /// How many `-v` were given.
     pub verbosity: u32,
-    /// The release whose contract is kept, [`ANSIBLE_VERSION`].
-    pub version: String,
     /// The name the module was asked for by, as it was typed.
     pub module_name: String,
     /// A facility's name, [`SYSLOG_FACILITY`].
     pub syslog_facility: String,
     /// Filesystem types, [`SELINUX_SPECIAL_FS`].
     pub selinux_special_fs: Vec<String>,
-    /// The socket of a persistent connection; nothing here has one.
+    /// What to do with a value that is no string where a string is asked for: `warn`, `error` or `ignore`. Before
+    /// ansible-core 2.19 only.
+    pub string_conversion_action: String,
+    /// The socket of a persistent connection.
     pub socket: Option<String>,
     /// The shell that modules run commands with.
     pub shell_executable: String,
     /// Leave temporary files where they are.
     pub keep_remote_files: bool,
-    /// The module's own temporary directory, with a trailing slash.
+    /// The module's own temporary directory, with a trailing slash. A run fills it in.
     pub tmpdir: Option<String>,
     /// Where a module makes a temporary directory when it was given none; `~` is not expanded.
     pub remote_tmp: String,
-    /// Let arguments pass that the module does not know.
+    /// Let arguments pass that the module does not know. From ansible-core 2.19 on, as the two below.
     pub ignore_unknown_opts: bool,
     /// What to put before every line in the system's log.
     pub target_log_info: Option<String>,
@@ -55,19 +60,21 @@ pub struct InternalArgs {
 }
 
 impl InternalArgs {
-    /// Returns ansible-core's defaults for a module of that name: no check mode, no diff, no temporary directory.
+    /// Returns the defaults of ansible-core 2.19 for a module of that name: no check mode, no diff, no temporary
+    /// directory.
     #[must_use]
     pub fn new(module_name: &str) -> Self {
         Self {
+            release: Release::default(),
             check_mode: false,
             no_log: false,
             debug: false,
             diff: false,
             verbosity: 0,
-            version: ANSIBLE_VERSION.to_owned(),
             module_name: module_name.to_owned(),
             syslog_facility: SYSLOG_FACILITY.to_owned(),
             selinux_special_fs: SELINUX_SPECIAL_FS.map(str::to_owned).into(),
+            string_conversion_action: STRING_CONVERSION_ACTION.to_owned(),
             socket: None,
             shell_executable: "/bin/sh".to_owned(),
             keep_remote_files: false,
@@ -79,36 +86,40 @@ impl InternalArgs {
         }
     }
 
-    /// Returns the keys in the order in which ansible-core 2.19 sends them.
+    /// Returns the keys of the release, in the order in which it sends them.
     #[must_use]
     pub fn into_dict(self) -> Dict {
-        let entries: [(&str, Value); 17] = [
-            ("_ansible_check_mode", self.check_mode.into()),
-            ("_ansible_no_log", self.no_log.into()),
-            ("_ansible_debug", self.debug.into()),
-            ("_ansible_diff", self.diff.into()),
-            ("_ansible_verbosity", self.verbosity.into()),
-            ("_ansible_version", self.version.into()),
-            ("_ansible_module_name", self.module_name.into()),
-            ("_ansible_syslog_facility", self.syslog_facility.into()),
-            ("_ansible_selinux_special_fs", self.selinux_special_fs.into()),
-            ("_ansible_socket", self.socket.into()),
-            ("_ansible_shell_executable", self.shell_executable.into()),
-            ("_ansible_keep_remote_files", self.keep_remote_files.into()),
-            ("_ansible_tmpdir", self.tmpdir.into()),
-            ("_ansible_remote_tmp", self.remote_tmp.into()),
-            ("_ansible_ignore_unknown_opts", self.ignore_unknown_opts.into()),
-            ("_ansible_target_log_info", self.target_log_info.into()),
-            ("_ansible_tracebacks_for", self.tracebacks_for.into()),
+        let newest = self.release >= Release::V2_19;
+        let entries: [(bool, &str, Value); 18] = [
+            (true, "_ansible_check_mode", self.check_mode.into()),
+            (true, "_ansible_no_log", self.no_log.into()),
+            (true, "_ansible_debug", self.debug.into()),
+            (true, "_ansible_diff", self.diff.into()),
+            (true, "_ansible_verbosity", self.verbosity.into()),
+            (true, "_ansible_version", self.release.version().into()),
+            (true, "_ansible_module_name", self.module_name.into()),
+            (true, "_ansible_syslog_facility", self.syslog_facility.into()),
+            (true, "_ansible_selinux_special_fs", self.selinux_special_fs.into()),
+            (!newest, "_ansible_string_conversion_action", self.string_conversion_action.into()),
+            (true, "_ansible_socket", self.socket.into()),
+            (true, "_ansible_shell_executable", self.shell_executable.into()),
+            (true, "_ansible_keep_remote_files", self.keep_remote_files.into()),
+            (true, "_ansible_tmpdir", self.tmpdir.into()),
+            (true, "_ansible_remote_tmp", self.remote_tmp.into()),
+            (newest, "_ansible_ignore_unknown_opts", self.ignore_unknown_opts.into()),
+            (newest, "_ansible_target_log_info", self.target_log_info.into()),
+            (newest, "_ansible_tracebacks_for", self.tracebacks_for.into()),
         ];
-        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+        entries.into_iter().filter(|(sent, ..)| *sent).map(|(_, key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// Returns everything a module is given: the task's arguments, sorted by name at the top level as
-    /// ansible-core 2.19 sorts them, then these.
+    /// Returns everything a module is given: the task's arguments, then these. ansible-core 2.19 sorts the task's by name
+    /// at the top level, older releases leave them in the order in which they were written.
     #[must_use]
     pub fn append_to(self, mut args: Dict) -> Dict {
-        args.sort_unstable_keys();
+        if self.release >= Release::V2_19 {
+            args.sort_unstable_keys();
+        }
         args.extend(self.into_dict());
         args
     }
@@ -138,5 +149,17 @@ mod tests {
                 r#""_ansible_tracebacks_for": []}"#,
             )
         );
+    }
+
+    #[test]
+    fn older_releases_have_other_keys_and_keep_the_order_of_arguments() {
+        for release in [Release::V2_9, Release::V2_14] {
+            let Value::Dict(args) = Value::from([("b", 1), ("a", 2)]) else { unreachable!() };
+            let all = InternalArgs { release, ..InternalArgs::new("hello") }.append_to(args);
+            let keys: Vec<_> = all.keys().map(String::as_str).collect();
+            assert_eq!((keys.len(), &keys[..2], keys[16]), (17, &["b", "a"][..], "_ansible_remote_tmp"));
+            assert_eq!(keys[11], "_ansible_string_conversion_action");
+            assert_eq!(all["_ansible_version"], release.version().into());
+        }
     }
 }

@@ -9,28 +9,37 @@
 //! |---|---|
 //! | `args` | the arguments a caller gave: pairs, merging, the JSON file |
 //! | `internal_args` | the reserved keys: a closed, typed list |
+//! | `told` | which of them a caller may choose, and how |
+//! | `release` | the releases of Ansible whose contract can be kept |
 //! | `quoting` | `shlex`, and the `key=value` file of old-style modules |
 //! | `stdout` | finding the JSON object in what a module printed |
 //! | `warnings` | the warnings and deprecations of a result |
 //! | `typed` | objects that carry `__ansible_type`, as Python modules print them |
 //! | `result` | from raw output to a validated result, or to a well-formed failure |
+//! | `older` | the same by the rules of releases before 2.19 |
 //!
 //! Nothing that a module prints is trusted. [`RawOutput`] is an allegation: bytes under a bound that the
 //! sandbox enforced, and nothing more. [`ModuleResult`] is what is left when the contract's rules have
 //! been applied to it: one JSON object with a truthful `failed`, without internal keys. What the object
 //! *says* stays the module's claim.
 //!
-//! The rules are those of ansible-core 2.19, checked against the real program; where we differ on purpose
+//! The rules are those of ansible-core 2.19 unless another [`Release`] is asked for, checked against the real program; where we differ on purpose
 //! it says so beside the code. This layer is pure: no I/O, no environment, no clock.
 
 pub mod args;
 pub mod internal_args;
+mod missing;
+mod older;
 pub mod quoting;
+pub mod release;
 pub mod result;
 pub mod stdout;
+pub mod told;
 mod typed;
 mod warnings;
 
 pub use internal_args::InternalArgs;
 pub use modbox_python_json::{Dict, Value, decode, encode, repr, str as python_str};
+pub use release::Release;
 pub use result::{ModuleResult, RawOutput};
+pub use told::Told;

@@ -15,6 +15,9 @@
 
 use modbox_python_json::{Dict, Value, decode, encode, str as python_str};
 
+use super::Release;
+use super::missing::missing_interpreter;
+use super::older;
 use super::stdout::{StreamText, json_lines, object_lines, split_lines};
 use super::typed::{self, NO_TRACEBACK, Refusal};
 use super::warnings::Warnings;
@@ -64,12 +67,16 @@ impl ModuleResult {
     /// Makes a result of a module's output, by Ansible's rule for finding it.
     #[must_use]
     pub fn parse(raw: &RawOutput<'_>) -> Self {
-        Self::parse_lines(raw, ResultLines::Ansible)
+        Self::parse_as(raw, ResultLines::Ansible, Release::default())
     }
 
-    /// Makes a result of a module's output. Output that is no result makes a failed one.
+    /// Makes a result of a module's output, as a release does. Output that is no result makes a failed one.
     #[must_use]
-    pub fn parse_lines(raw: &RawOutput<'_>, lines: ResultLines) -> Self {
+    pub fn parse_as(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -> Self {
+        if release < Release::V2_19 {
+            let (dict, parsed) = older::parse(raw, lines, release);
+            return Self { dict, parsed };
+        }
         let mut warnings = Warnings::default();
         let outcome = read(raw.stdout, lines, &mut warnings).and_then(|dict| accept(dict, &mut warnings));
         let (dict, parsed) = match outcome {
@@ -198,7 +205,7 @@ fn read_lines(text: &StreamText<'_>, warnings: &mut Warnings) -> Result<Value, R
     }
 }
 
-fn last_object(text: &StreamText<'_>) -> Result<Value, Refusal> {
+pub(super) fn last_object(text: &StreamText<'_>) -> Result<Value, Refusal> {
     let readable = text.escaped.as_deref().unwrap_or(&text.lossy);
     let found = object_lines(readable).find_map(|line| decode_json(line).ok());
     found.ok_or_else(|| Refusal::Deserialization("No line is a JSON object".to_owned()))
@@ -222,11 +229,7 @@ fn accept(mut dict: Dict, warnings: &mut Warnings) -> Result<Dict, Refusal> {
     clean_facts(&mut dict)?;
     add_lines(&mut dict, "stdout")?;
     add_lines(&mut dict, "stderr")?;
-    if !dict.contains_key("failed") {
-        let failed = dict.get("rc").is_some_and(|rc| !is_zero(rc));
-        dict.insert("failed".to_owned(), failed.into());
-    }
-    dict.entry("changed".to_owned()).or_insert(false.into());
+    complete_status(&mut dict);
     warnings.take_from(&mut dict)?;
     if dict["failed"].is_truthy() {
         complete_failure(&mut dict, sent_exception);
@@ -254,7 +257,7 @@ fn normalize_exception(dict: &mut Dict) -> bool {
 }
 
 /// `results` is where Ansible keeps the items of a loop.
-fn rename_results(dict: &mut Dict, warnings: &mut Warnings) {
+pub(super) fn rename_results(dict: &mut Dict, warnings: &mut Warnings) {
     if let Some(results) = dict.shift_remove("results") {
         if results.as_list().is_some() {
             dict.insert("results".to_owned(), results);
@@ -267,7 +270,7 @@ fn rename_results(dict: &mut Dict, warnings: &mut Warnings) {
     }
 }
 
-fn remove_internal_keys(dict: &mut Dict, warnings: &mut Warnings) {
+pub(super) fn remove_internal_keys(dict: &mut Dict, warnings: &mut Warnings) {
     // Ansible has set this one itself by now, so it removes what a module sent without a word.
     dict.shift_remove("_ansible_parsed");
     let internal = |key: &str| key.starts_with(INTERNAL_PREFIX) || INVENTORY_KEYS.contains(&key);
@@ -281,7 +284,7 @@ fn remove_internal_keys(dict: &mut Dict, warnings: &mut Warnings) {
 }
 
 /// Removes what only Ansible itself may say about a host.
-fn clean_facts(dict: &mut Dict) -> Result<(), Refusal> {
+pub(super) fn clean_facts(dict: &mut Dict) -> Result<(), Refusal> {
     let discovered = ["discovered_interpreter_", "ansible_discovered_interpreter_"];
     match dict.get_mut("ansible_facts") {
         None => {}
@@ -296,7 +299,7 @@ fn no_attribute(value: &Value, attribute: &str) -> Refusal {
 }
 
 /// Adds `stdout_lines` for a key `stdout` of the result, which has nothing to do with the process's stream.
-fn add_lines(dict: &mut Dict, key: &str) -> Result<(), Refusal> {
+pub(super) fn add_lines(dict: &mut Dict, key: &str) -> Result<(), Refusal> {
     let lines_key = format!("{key}_lines");
     if dict.contains_key(&lines_key) {
         return Ok(());
@@ -309,6 +312,15 @@ fn add_lines(dict: &mut Dict, key: &str) -> Result<(), Refusal> {
     };
     dict.insert(lines_key, Value::List(lines));
     Ok(())
+}
+
+/// Adds `failed` and `changed` to a result that leaves them out.
+pub(super) fn complete_status(dict: &mut Dict) {
+    if !dict.contains_key("failed") {
+        let failed = dict.get("rc").is_some_and(|rc| !is_zero(rc));
+        dict.insert("failed".to_owned(), failed.into());
+    }
+    dict.entry("changed".to_owned()).or_insert(false.into());
 }
 
 /// Python's `rc in [0, "0"]`, where `False` and `0.0` equal `0`.
@@ -334,7 +346,7 @@ fn complete_failure(dict: &mut Dict, sent_exception: bool) {
 }
 
 /// Removes reserved keys at any depth, as Ansible does to a result before anyone sees it.
-fn strip_internal_keys(dict: &mut Dict) {
+pub(super) fn strip_internal_keys(dict: &mut Dict) {
     dict.retain(|key, _| !key.starts_with(INTERNAL_PREFIX));
     dict.values_mut().for_each(strip_internal_keys_in);
 }
@@ -360,24 +372,8 @@ fn message(refusal: &Refusal, raw: &RawOutput<'_>) -> String {
     }
 }
 
-/// Returns the interpreter line when a shell or the kernel said that there is no such program. Ansible looks for
-/// the whole line, which it starts as one word; we start it as several, so that the first is looked for as well.
-fn missing_interpreter<'a>(raw: &RawOutput<'a>) -> Option<&'a str> {
-    let line = raw.shebang?.trim_start_matches(['!', '#']);
-    let program = line.split(' ').next().unwrap_or(line);
-    let said = |words: &str| contains(raw.stderr, words.as_bytes()) || contains(raw.stdout, words.as_bytes());
-    let missing = ["No such file or directory", "not found", "command not found"]
-        .iter()
-        .any(|complaint| said(&format!("{line}: {complaint}")) || said(&format!("{program}: {complaint}")));
-    missing.then_some(line)
-}
-
-fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
-    bytes.windows(wanted.len()).any(|window| window == wanted)
-}
-
 /// The result in place of one that the module did not give.
-fn failure(msg: &str, raw: &RawOutput<'_>) -> Dict {
+pub(super) fn failure(msg: &str, raw: &RawOutput<'_>) -> Dict {
     let fields: [(&str, Value); 7] = [
         ("failed", true.into()),
         ("msg", msg.into()),

@@ -134,7 +134,7 @@ fn says_when_the_interpreter_is_missing() {
 #[test]
 fn takes_the_last_json_line_when_asked_to() {
     let raw = |stdout| RawOutput { stdout, stderr: b"", rc: 0, shebang: None };
-    let parse = |stdout| ModuleResult::parse_lines(&raw(stdout), ResultLines::LastJsonLine);
+    let parse = |stdout| ModuleResult::parse_as(&raw(stdout), ResultLines::LastJsonLine, Release::default());
     assert_eq!(
         parse(b"{\"log\": 1}\n {\"a\": 2} \n{junk}\nbye\n").to_json(),
         r#"{"a": 2, "failed": false, "changed": false}"#

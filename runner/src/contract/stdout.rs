@@ -54,10 +54,21 @@ pub struct JsonLines {
 ///
 /// No line that starts with `{`, or none behind it that ends with `}`, in Ansible's words.
 pub fn json_lines(text: &str) -> Result<JsonLines, &'static str> {
+    pick(text, &[('{', '}')])
+}
+
+/// [`json_lines`] as Ansible 2.9 has it, where a line that starts with `[` begins as well, and needs its own end.
+pub(super) fn json_lines_or_list(text: &str) -> Result<JsonLines, &'static str> {
+    pick(text, &[('{', '}'), ('[', ']')])
+}
+
+fn pick(text: &str, brackets: &[(char, char)]) -> Result<JsonLines, &'static str> {
     let lines = split_lines(text);
-    let start = lines.iter().position(|line| strip(line).starts_with('{')).ok_or("No start of json char found")?;
+    let end_of = |line: &str| brackets.iter().find(|(start, _)| strip(line).starts_with(*start)).map(|(_, end)| *end);
+    let found = lines.iter().enumerate().find_map(|(at, line)| Some((at, end_of(line)?)));
+    let (start, end) = found.ok_or("No start of json char found")?;
     let lines = &lines[start..];
-    let last = lines.iter().rposition(|line| strip(line).ends_with('}')).ok_or("No end of json char found")?;
+    let last = lines.iter().rposition(|line| strip(line).ends_with(end)).ok_or("No end of json char found")?;
     let (json, junk) = lines.split_at(last + 1);
     let is_junk = junk.iter().any(|line| !strip(line).is_empty());
     Ok(JsonLines { json: json.join("\n"), junk_after: is_junk.then(|| junk.join("\n")) })

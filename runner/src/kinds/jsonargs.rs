@@ -2,13 +2,14 @@
 //!
 //! The tokens, what replaces them and the order are those of ansible-core 2.19. It is a plain replacement
 //! of bytes, one token after the other, so that a later token inside an argument is replaced as well; the
-//! JSON is not escaped for the script's language. Nothing but the file reaches the module.
+//! JSON is not escaped for the script's language. Nothing but the file reaches the module, which can therefore be
+//! piped into its interpreter.
 
 use std::sync::Arc;
 
 use crate::contract::args::encode_file;
-use crate::contract::internal_args::{ANSIBLE_VERSION, SELINUX_SPECIAL_FS, SYSLOG_FACILITY};
-use crate::contract::{Dict, Value};
+use crate::contract::internal_args::{SELINUX_SPECIAL_FS, SYSLOG_FACILITY};
+use crate::contract::{Dict, Release, Value};
 use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, native, shebang};
 
 /// The token that makes a file a module of this kind.
@@ -27,16 +28,19 @@ impl ModuleKind for Jsonargs {
     }
 
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
-        let bytes: Arc<[u8]> = fill_in(request.bytes, request.args).into();
+        let bytes: Arc<[u8]> = fill_in(request.bytes, request.args, request.release).into();
         let line = shebang::read(&bytes, request)?;
         let module = shebang::rewrite(&bytes, &line);
-        Ok(native::prepare(request, module, None, Some(&line)))
+        Ok(match request.pipelining {
+            true => native::pipe(module.to_vec(), &line),
+            false => native::prepare(request, module, None, Some(&line)),
+        })
     }
 }
 
-fn fill_in(bytes: &[u8], args: &Dict) -> Vec<u8> {
+fn fill_in(bytes: &[u8], args: &Dict, release: Release) -> Vec<u8> {
     let json = encode_file(args);
-    let version = format!("'{}'", text(args, "_ansible_version", ANSIBLE_VERSION));
+    let version = format!("'{}'", text(args, "_ansible_version", release.version()));
     let facility = format!("syslog.{}", text(args, "_ansible_syslog_facility", SYSLOG_FACILITY));
     let filesystems = special_filesystems(args);
     let replacements: [(&[u8], &[u8]); 5] = [
@@ -96,7 +100,7 @@ mod tests {
     #[track_caller]
     fn check(script: &str, args: &str, expect: &str) {
         let args = decode_file(args.as_bytes()).unwrap();
-        assert_eq!(String::from_utf8(fill_in(script.as_bytes(), &args)).unwrap(), expect);
+        assert_eq!(String::from_utf8(fill_in(script.as_bytes(), &args, Release::default())).unwrap(), expect);
     }
 
     #[test]

@@ -14,8 +14,9 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::contract::Dict;
 use crate::contract::quoting::SplitError;
+use crate::contract::{Dict, Release};
+use crate::kinds::powershell::{PowershellError, PowershellSource};
 use crate::sandbox::invocation::Invocation;
 
 pub mod detect;
@@ -24,7 +25,7 @@ mod binary;
 mod jsonargs;
 mod native;
 mod old_style;
-mod powershell;
+pub mod powershell;
 mod python;
 mod shebang;
 mod want_json;
@@ -131,6 +132,8 @@ pub struct Request<'a> {
     pub module_name: &'a str,
     /// The module's file name, with its extension and without a folder.
     pub file_name: &'a str,
+    /// Where the module is, as an absolute path.
+    pub path: &'a str,
     /// The whole file.
     pub bytes: &'a Arc<[u8]>,
     /// Task arguments and internal ones, as the module is to get them.
@@ -146,6 +149,13 @@ pub struct Request<'a> {
     pub default_python: Option<&'a str>,
     /// How a Python module is started; unused by the others.
     pub python: Option<&'a PythonStart>,
+    /// The release of Ansible whose contract is kept.
+    pub release: Release,
+    /// Feed the module to its interpreter on standard input where the kind allows it, so that neither it nor its
+    /// arguments are on the disk (ansible-core 2.19, `_is_pipelining_enabled`: only kinds that get no file).
+    pub pipelining: bool,
+    /// Where PowerShell modules have their surroundings from.
+    pub powershell: &'a dyn PowershellSource,
 }
 
 /// A module that is ready to be run.
@@ -181,6 +191,9 @@ pub enum PrepareError {
     /// A `#!` line that is not text.
     #[error("module ({0}) has an interpreter line that is not valid UTF-8")]
     InterpreterNotText(String),
+    /// A PowerShell module without what it needs.
+    #[error(transparent)]
+    Powershell(#[from] PowershellError),
     /// A `#!` line, or what was given to replace its interpreter, with an open quote.
     #[error("module ({module}) has an interpreter line that cannot be read: {reason}: {line}")]
     BadInterpreter {

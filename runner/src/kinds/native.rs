@@ -2,7 +2,8 @@
 //!
 //! Names, modes and the command are those of ansible-core 2.19 on a POSIX target: the module is
 //! `AnsiballZ_<file name>` in its own temporary directory, its arguments are `args` beside it, and the
-//! command is `[interpreter] MODULE [ARGS] && sleep 0`, for `/bin/sh -c`.
+//! command is `[interpreter] MODULE [ARGS] && sleep 0`, for `/bin/sh -c`. A module that is piped in has no file, and
+//! its interpreter is the whole command.
 
 use std::sync::Arc;
 
@@ -37,14 +38,29 @@ pub(super) fn prepare(
         words.push(format!("{directory}/{ARGS_NAME}"));
         files.push(InputFile { name: ARGS_NAME.to_owned(), contents: args.into(), mode: ARGS_MODE });
     }
+    Prepared { invocation: invocation(&words, files, Vec::new()), shebang: shebang.map(Shebang::text) }
+}
+
+/// Puts an invocation together whose interpreter reads the module from standard input.
+pub(super) fn pipe(module: Vec<u8>, interpreter: &Shebang) -> Prepared {
+    Prepared { invocation: invocation(&interpreter.words, Vec::new(), module), shebang: Some(interpreter.text()) }
+}
+
+/// Puts an invocation together whose interpreter reads a file of the temporary directory on standard input.
+pub(super) fn redirect(request: &Request<'_>, module: Vec<u8>, interpreter: &Shebang) -> Prepared {
+    let name = format!("AnsiballZ_{}", request.file_name);
+    let path = format!("{}/{name}", request.tmpdir.trim_end_matches('/'));
+    let words = quoting::join(interpreter.words.iter().map(String::as_str));
+    let command = format!("{words} < {} && sleep 0", quoting::quote(&path));
+    let files = vec![InputFile { name, contents: module.into(), mode: MODULE_MODE }];
+    Prepared { invocation: started(command, files, Vec::new()), shebang: Some(interpreter.text()) }
+}
+
+fn invocation(words: &[String], files: Vec<InputFile>, stdin: Vec<u8>) -> Invocation {
     let command = format!("{} && sleep 0", quoting::join(words.iter().map(String::as_str)));
-    Prepared {
-        invocation: Invocation {
-            program: Program::Native(NativeProgram { command }),
-            files,
-            stdin: Vec::new(),
-            runtime_paths: Vec::new(),
-        },
-        shebang: shebang.map(Shebang::text),
-    }
+    started(command, files, stdin)
+}
+
+fn started(command: String, files: Vec<InputFile>, stdin: Vec<u8>) -> Invocation {
+    Invocation { program: Program::Native(NativeProgram { command }), files, stdin, runtime_paths: Vec::new() }
 }

@@ -10,7 +10,8 @@ use std::sync::{Arc, LazyLock};
 
 use crate::ansiballz::with_params;
 use crate::contract::args::encode_file;
-use crate::contract::{Dict, Value, quoting};
+use crate::contract::{Dict, Release, Value, quoting};
+use crate::kinds::powershell::NoPowershell;
 use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, native, shebang};
 use crate::sandbox::invocation::{Invocation, NativeProgram, Program};
 
@@ -82,12 +83,16 @@ impl PythonSource {
             &Request {
                 module_name: name,
                 file_name: "",
+                path: "",
                 bytes,
                 args: &Dict::new(),
                 tmpdir: "",
                 interpreters,
                 default_python: None,
                 python: None,
+                release: Release::default(),
+                pipelining: false,
+                powershell: &NoPowershell,
             },
         )?;
         let mut words = line.words;
@@ -130,7 +135,7 @@ impl ModuleKind for Python {
         let mut args = request.args.clone();
         args.retain(|key, _| !start.unknown_args.contains(key));
         let params = encode_file(&Dict::from_iter([("ANSIBLE_MODULE_ARGS".to_owned(), Value::Dict(args))]));
-        let shebang = shebang::Shebang { words: start.interpreter.clone(), replaced: false };
+        let shebang = shebang::Shebang { words: start.interpreter.clone(), replaced: false, names_encoding: false };
         let words = start.interpreter.iter().map(String::as_str);
         let piped = |command: String, stdin: Vec<u8>| Invocation {
             program: Program::Native(NativeProgram { command }),

@@ -1,6 +1,8 @@
 //! The registry, and what each kind makes of a request.
 
+use super::powershell::NoPowershell;
 use super::*;
+use crate::contract::Release;
 use crate::contract::args::decode_file;
 use crate::sandbox::invocation::Program;
 
@@ -32,9 +34,12 @@ struct Case<'a> {
     interpreters: &'a [(&'a str, &'a str)],
     default_python: Option<&'a str>,
     tmpdir: &'a str,
+    release: Release,
+    pipelining: bool,
 }
 
-const PLAIN: Case<'_> = Case { interpreters: &[], default_python: None, tmpdir: "/t/a b/" };
+const PLAIN: Case<'_> =
+    Case { interpreters: &[], default_python: None, tmpdir: "/t/a b/", release: Release::V2_19, pipelining: false };
 
 fn prepare_with(case: &Case<'_>, kind: Kind, bytes: &[u8]) -> Result<Prepared, PrepareError> {
     let interpreters = case.interpreters.iter().map(|(name, path)| ((*name).to_owned(), (*path).to_owned())).collect();
@@ -43,12 +48,16 @@ fn prepare_with(case: &Case<'_>, kind: Kind, bytes: &[u8]) -> Result<Prepared, P
         &Request {
             module_name: "hello",
             file_name: "hello.x",
+            path: "/library/hello.x",
             bytes: &bytes.into(),
             args: &decode_file(r#"{"a": "it's é"}"#.as_bytes()).unwrap(),
             tmpdir: case.tmpdir,
             interpreters: &interpreters,
             default_python: case.default_python,
             python: None,
+            release: case.release,
+            pipelining: case.pipelining,
+            powershell: &NoPowershell,
         },
     )
 }
@@ -90,6 +99,35 @@ fn native_kinds_get_their_arguments() {
 }
 
 #[test]
+fn only_kinds_without_a_file_of_arguments_are_piped_in() {
+    let case = Case { pipelining: true, ..PLAIN };
+    let script = b"#!/bin/sh -e\n<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>";
+    let invocation = prepare_with(&case, Kind::Jsonargs, script).unwrap().invocation;
+    let Program::Native(program) = invocation.program else { panic!("{:?}", invocation.program) };
+    assert_eq!((program.command.as_str(), invocation.files.len()), ("/bin/sh -e && sleep 0", 0));
+    assert_eq!(invocation.stdin, b"#!/bin/sh -e\n{\"a\": \"it's \\u00e9\"}");
+    for kind in [Kind::WantJson, Kind::OldStyle, Kind::Binary] {
+        let (_, _, args) = native(&case, kind, script);
+        assert!(args.is_some(), "{kind} needs its files");
+    }
+}
+
+#[test]
+fn older_releases_name_the_encoding_of_python_scripts() {
+    for (release, line, expect) in [
+        (Release::V2_19, "#!/usr/bin/python3", "#!/usr/bin/python3\nx"),
+        (Release::V2_14, "#!/usr/bin/python3", "#!/usr/bin/python3\n# -*- coding: utf-8 -*-\nx"),
+        (Release::V2_14, "#!/usr/bin/env python3", "#!/usr/bin/env python3\nx"),
+        (Release::V2_9, "#! /usr/bin/python3  -u", "#! /usr/bin/python3  -u\n# -*- coding: utf-8 -*-\nx"),
+        (Release::V2_14, "#! /bin/sh", "#! /bin/sh\nx"),
+    ] {
+        let case = Case { release, ..PLAIN };
+        let (_, module, _) = native(&case, Kind::WantJson, format!("{line}\nx").as_bytes());
+        assert_eq!(String::from_utf8(module).unwrap(), expect, "{release}");
+    }
+}
+
+#[test]
 fn guests_get_a_json_file() {
     for (kind, line) in [(Kind::Component, ""), (Kind::Core, "#!/usr/bin/modbox --x\n")] {
         let bytes = [line.as_bytes(), b"\0asm..."].concat();
@@ -105,7 +143,7 @@ fn guests_get_a_json_file() {
 
 #[test]
 fn interpreters_are_replaced_by_base_name() {
-    let with = |interpreters, default_python| Case { interpreters, default_python, tmpdir: "/t" };
+    let with = |interpreters, default_python| Case { interpreters, default_python, tmpdir: "/t", ..PLAIN };
     let perl: &[_] = &[("perl", " /opt/perl "), ("env", "")];
     let python: &[_] = &[("python", "/usr/bin/env python3.12")];
     for (case, line, command, rewritten) in [
@@ -151,7 +189,8 @@ fn says_why_a_module_cannot_be_started() {
         (
             Kind::Powershell,
             b"",
-            "powershell modules are not supported yet: a script that reads a JSON file itself runs with `--kind want_json`",
+            "there is no PowerShell to run the module: neither `pwsh` nor `powershell.exe` is in PATH; install PowerShell, \
+             or name it with `--interpreter powershell=PATH`",
         ),
     ] {
         assert_eq!(prepare_with(&PLAIN, kind, bytes).unwrap_err().to_string(), expect);

@@ -12,6 +12,7 @@ mod known;
 pub mod locate;
 mod metadata;
 mod module;
+mod powershell;
 mod prepare;
 mod python;
 mod report;
@@ -151,7 +152,8 @@ impl Runner {
             _ => None,
         };
         report.notes.extend(python.iter().flat_map(|ready| ready.notes.clone()));
-        let prepared = prepare::prepare(kind, module, request, &tmpdir, python.as_ref().map(|ready| &ready.start))?;
+        let prepared =
+            prepare::prepare(kind, module, request, &tmpdir, &self.config, python.as_ref().map(|ready| &ready.start))?;
         let invocation = &prepared.invocation;
         let ran = match &invocation.program {
             Program::Wasm(program) => self.run_wasm(module, program, invocation, request, &run_dir, report),

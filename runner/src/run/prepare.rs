@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::contract::args::encode_file;
 use crate::kinds::{self, Kind, Prepared, PythonStart};
-use crate::run::{Arguments, Module, RunError, RunRequest};
+use crate::run::powershell::InstalledPowershell;
+use crate::run::{Arguments, Module, RunError, RunRequest, RunnerConfig};
 
 /// The internal argument that names a module's temporary directory.
 const TMPDIR_KEY: &str = "_ansible_tmpdir";
@@ -13,7 +14,8 @@ const TMPDIR_KEY: &str = "_ansible_tmpdir";
 /// The one that every guest has.
 const GUEST_TMPDIR: &str = "/tmp/";
 
-/// Makes everything that the sandbox needs, with the run's own temporary directory in the arguments.
+/// Makes everything that the sandbox needs, with the run's own temporary directory in the arguments. A module that is piped
+/// in is told of it, too, where Ansible gives such a module none: what it makes there is removed however it ends.
 ///
 /// # Errors
 ///
@@ -23,6 +25,7 @@ pub(super) fn prepare(
     module: &Module,
     request: &RunRequest<'_>,
     tmpdir: &Path,
+    config: &RunnerConfig,
     python: Option<&PythonStart>,
 ) -> Result<Prepared, RunError> {
     let tmpdir = tmpdir.display().to_string();
@@ -48,6 +51,8 @@ pub(super) fn prepare(
     // The engine has those of a guest.
     let none = Arc::default();
     let bytes = if kind.is_wasm() { &none } else { module.bytes()? };
+    let path = config.directory.join(module.path());
+    let powershell = InstalledPowershell::new(&config.environment, &config.python.module_utils, &path);
     let file_name = module.path().file_name().unwrap_or_default().to_string_lossy();
     let mut prepared = kinds::prepare(
         kind,
@@ -55,11 +60,15 @@ pub(super) fn prepare(
             module_name: request.name,
             file_name: &file_name,
             bytes,
+            path: &path.to_string_lossy(),
             args: &args,
             tmpdir: &tmpdir,
             interpreters: request.interpreters,
             default_python: None,
             python,
+            release: request.release(),
+            pipelining: request.pipelining && !request.keep_files,
+            powershell: &powershell,
         },
     )?;
     if request.stdin_args && kind.is_wasm() {

@@ -80,6 +80,8 @@ pub struct Report {
     pub usage: Usage,
     /// Bytes written to stdout and stderr, kept or not.
     pub written: (u64, u64),
+    /// What was kept of stderr, for callers that pass it on; no part of the report itself.
+    pub stderr: String,
     /// Where the time went.
     pub timing: Timing,
     /// Where the temporary directory is, when it was kept.

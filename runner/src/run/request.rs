@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::contract::{Dict, InternalArgs};
+use crate::contract::{Dict, InternalArgs, Release, Value};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
 
@@ -40,6 +40,8 @@ pub struct RunRequest<'a> {
     pub stdin_args: bool,
     /// Leave the temporary directory.
     pub keep_files: bool,
+    /// Feed a native module to its interpreter on standard input where its kind allows that, unless files are kept.
+    pub pipelining: bool,
 }
 
 /// No interpreter is replaced.
@@ -58,6 +60,19 @@ impl<'a> RunRequest<'a> {
             last_json_line: false,
             stdin_args: false,
             keep_files: false,
+            pipelining: true,
+        }
+    }
+
+    /// Returns the release whose contract is kept: the one that was asked for, or the one that completed the arguments.
+    #[must_use]
+    pub fn release(&self) -> Release {
+        match &self.arguments {
+            Arguments::Task { internal, .. } => internal.release,
+            Arguments::Complete(args) => {
+                let version = args.get("_ansible_version").and_then(Value::as_str);
+                version.map_or_else(Release::default, Release::of_version)
+            }
         }
     }
 }

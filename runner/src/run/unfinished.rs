@@ -29,6 +29,7 @@ impl Report {
             confinement: Confinement::default(),
             usage: Usage::default(),
             written: (0, 0),
+            stderr: String::new(),
             timing: Timing::default(),
             kept_files: None,
             notes: Vec::new(),

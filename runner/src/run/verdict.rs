@@ -30,6 +30,7 @@ pub(super) fn reach(report: &mut Report, outcome: &Outcome, prepared: &Prepared,
     }
     report.usage = outcome.usage;
     report.written = (outcome.stdout.total, outcome.stderr.total);
+    report.stderr = String::from_utf8_lossy(&outcome.stderr.bytes).into_owned();
     report.timing = outcome.timing;
     let raw = RawOutput {
         stdout: &outcome.stdout.bytes,
@@ -41,7 +42,7 @@ pub(super) fn reach(report: &mut Report, outcome: &Outcome, prepared: &Prepared,
         shebang: prepared.shebang.as_deref(),
     };
     let lines = if request.last_json_line { ResultLines::LastJsonLine } else { ResultLines::Ansible };
-    let result = ModuleResult::parse_lines(&raw, lines);
+    let result = ModuleResult::parse_as(&raw, lines, request.release());
     (report.status, report.result) = judge(outcome, result, &raw);
 }
 

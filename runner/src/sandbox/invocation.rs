@@ -12,7 +12,7 @@ pub struct Invocation {
     /// Files that the sandbox lays out before it starts the program: in `/args` for a guest, in the
     /// module's own temporary directory for a native module.
     pub files: Vec<InputFile>,
-    /// Bytes on standard input.
+    /// Bytes on standard input. For a native module that is what its interpreter runs; it has an empty one otherwise.
     pub stdin: Vec<u8>,
     /// Files and directories of the host that the program needs in order to run, whatever it is granted: its interpreter, what
     /// that loads, and what was laid out for it. To be read, never written. Absolute.

@@ -7,6 +7,7 @@ pub(crate) mod cache;
 pub(crate) mod doc;
 pub(crate) mod file;
 pub(crate) mod inspect;
+pub(crate) mod job;
 pub(crate) mod manual;
 pub(crate) mod new;
 pub(crate) mod policy;

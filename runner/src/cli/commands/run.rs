@@ -13,12 +13,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::args::{OutputFormat, RunArgs};
 use crate::cli::audit::Audit;
-use crate::cli::commands::{build, cache};
+use crate::cli::commands::{build, cache, job};
 use crate::cli::confine::ThisProcess;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::settings::{self, Settings};
 use crate::cli::{Context, output};
-use crate::contract::{Dict, InternalArgs, Value, args};
+use crate::contract::{Dict, InternalArgs, Told, Value, args};
 use crate::run::{Arguments, Module, PythonConfig, Report, RunRequest, Runner, RunnerConfig, locate};
 use crate::sandbox::native;
 use crate::sandbox::wasm::Instances;
@@ -45,19 +45,40 @@ pub(crate) fn argument_order(matches: &ArgMatches) -> Vec<ArgumentSource> {
     order.into_iter().map(|(_, source)| source).collect()
 }
 
-/// Runs a module and prints its result.
-pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -> Result<ExitStatus, Failure> {
+/// Runs a module and prints its result; or starts a job that does, and prints what it is called.
+pub(crate) fn run(
+    context: &Context,
+    args: &RunArgs,
+    order: &[ArgumentSource],
+    argv: &[OsString],
+) -> Result<ExitStatus, Failure> {
     let format = args.output.unwrap_or_else(|| match io::stdout().is_terminal() {
         true => OutputFormat::Human,
         false => OutputFormat::Result,
     });
-    let environment = &context.environment;
-    let settings = Settings::load(environment, &args.grants, &args.limits).or_usage()?;
+    let task = task_args(&args.pairs, &args.args, order).or_usage()?;
     if args.grants.allow_all {
         output::print_note("--allow-all: the module can do everything that you can");
     }
-    let task = task_args(&args.pairs, &args.args, order).or_usage()?;
-    let python = settings::python(environment, &args.python.module_utils, args.python.ansiballz).or_usage()?;
+    if let Some(limit) = args.background {
+        return job::start(context, args, &task, limit, argv, format);
+    }
+    let spinner = (format == OutputFormat::Human && io::stderr().is_terminal()).then(compile_spinner);
+    let (report, audited) = perform(context, args, task, spinner)?;
+    let status = show(context, &report, format, args)?;
+    audited.map(|()| status)
+}
+
+/// Runs a module. Returns the report, and whether the run is in the audit log.
+pub(crate) fn perform(
+    context: &Context,
+    args: &RunArgs,
+    task: Dict,
+    spinner: Option<ProgressBar>,
+) -> Result<(Report, Result<(), Failure>), Failure> {
+    let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
+    let python = settings::python(&context.environment, &args.python.module_utils, args.python.ansiballz).or_usage()?;
+    let told = args.told.resolve().or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let found = find(context, &args.module, &args.lookup.module_path);
     let cache = cache::of_user(context);
@@ -65,19 +86,23 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
     let module = audit.loaded(&args.module, found.and_then(open))?;
     tracing::debug!(file = %module.path().display(), bytes = module.size(), "found the module");
     let name = module_name(&args.module);
-    let effective = settings.for_module(&name, module.digest()).or_usage()?;
+    let mut effective = settings.for_module(&name, module.digest()).or_usage()?;
     audit.check(&effective.policy)?;
+    if let Some(limit) = args.background {
+        // It speaks of the same time as `--timeout`: of the two switches, the stricter one.
+        effective.limits.timeout = args.limits.timeout.map_or(limit, |timeout| timeout.min(limit));
+    }
     let request = RunRequest {
         name: &name,
-        arguments: Arguments::Task { args: task, internal: Box::new(internal_args(args, &name)) },
+        arguments: Arguments::Task { args: task, internal: Box::new(internal_args(args, &told, &name)) },
         policy: &effective.policy,
         limits: &effective.limits,
         interpreters: &args.interpreter.iter().cloned().collect(),
         last_json_line: args.last_json_line,
         stdin_args: args.stdin_args,
         keep_files: args.keep_files,
+        pipelining: !args.no_pipelining,
     };
-    let spinner = (format == OutputFormat::Human && io::stderr().is_terminal()).then(compile_spinner);
     let pending = audit.start(context, &module, &request)?;
     let runner = runner(context, spinner.clone(), python);
     let report = runner.run(&module, &request);
@@ -87,8 +112,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs, order: &[ArgumentSource]) -
         spinner.finish_and_clear();
     }
     let audited = pending.finish(&report);
-    let status = show(context, &report, format, args)?;
-    audited.map(|()| status)
+    Ok((report, audited))
 }
 
 fn show(context: &Context, report: &Report, format: OutputFormat, args: &RunArgs) -> Result<ExitStatus, Failure> {
@@ -151,14 +175,15 @@ pub(crate) fn module_name(module: &Path) -> String {
     name.file_stem().unwrap_or(name.as_os_str()).to_string_lossy().into_owned()
 }
 
-fn internal_args(args: &RunArgs, name: &str) -> InternalArgs {
+fn internal_args(args: &RunArgs, told: &Told, name: &str) -> InternalArgs {
+    let told = told.internal_args(name);
     InternalArgs {
         check_mode: args.check,
         diff: args.diff,
         verbosity: args.verbose.into(),
-        no_log: args.no_log,
+        no_log: args.no_log || told.no_log,
         keep_remote_files: args.keep_files,
-        ..InternalArgs::new(name)
+        ..told
     }
 }
 

@@ -7,7 +7,7 @@
 //! in a host with threads. It has one thread, opens no file but `/proc`, and trusts the host alone.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -191,7 +191,7 @@ impl Tree {
         let asked = descriptors.get(1).is_some_and(|control| !control.revents().is_empty());
         if !descriptors[0].revents().is_empty() {
             // Only says "look", however many bytes it has become.
-            let _ = io::Read::read(&mut &self.ended, &mut [0; 64]);
+            let _ = Read::read(&mut &self.ended, &mut [0; 64]);
         }
         asked
     }

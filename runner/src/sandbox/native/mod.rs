@@ -51,6 +51,16 @@ pub use crate::sandbox::native::protocol::Step;
 /// This very binary, also when its file has been replaced meanwhile.
 pub const THIS_BINARY: &str = "/proc/self/exe";
 
+/// Hides the descriptors that this process was started with, but for the three standard streams, from whatever it
+/// starts.
+///
+/// # Errors
+///
+/// A kernel before Linux 5.11.
+pub fn hide_descriptors() -> io::Result<()> {
+    system::close_on_exec_from(3)
+}
+
 /// What every run of a native module needs from its surroundings.
 #[derive(Debug, Clone)]
 pub struct NativeContext {

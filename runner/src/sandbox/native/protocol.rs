@@ -1,7 +1,7 @@
 //! What the host and its launcher say to each other, over the launcher's standard input.
 //!
-//! The host sends one [`Spec`]; after it, one more byte or the end of the stream means "kill". The
-//! launcher sends one [`Reply`] and exits. A message is a four-byte little-endian length and that much
+//! The host sends one [`Spec`], and the descriptor that it announces; after them, one more byte or the end of the stream
+//! means "kill". The launcher sends one [`Reply`] and exits. A message is a four-byte little-endian length and that much
 //! JSON: with a length nobody reads past the end of a message or waits for a delimiter, and it can be
 //! refused before it is read. There is no version in it, as both ends are the same binary.
 

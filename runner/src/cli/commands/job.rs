@@ -1,0 +1,241 @@
+//! Jobs: `modbox run --async`, `modbox status` and `modbox jobs`, and the two processes that a job is.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context as _;
+use clap::{Args, Parser};
+
+use crate::cli::args::{Cli, Command, OutputFormat, RunArgs};
+use crate::cli::commands::run;
+use crate::cli::environment::Environment;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::settings::Settings;
+use crate::cli::{Context, output};
+use crate::contract::{Dict, ModuleResult, Value, decode, encode};
+use crate::jobs::order::{self, Done, Order};
+use crate::jobs::{JobError, JobFolder, State, file, folder, supervise};
+use crate::run::{CENSORED, Report, locate};
+use crate::sandbox::limits::Limits;
+use crate::sandbox::native;
+
+/// Where Ansible keeps the files of jobs (`async_dir`).
+const DEFAULT_FOLDER: &str = "~/.ansible_async";
+
+/// Time for all that a run does beside running the module, on a busy machine.
+const OVERHEAD: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct JobFolderArgs {
+    /// The folder of jobs [default: $ANSIBLE_ASYNC_DIR, else ~/.ansible_async].
+    #[arg(long, value_name = "DIR", help_heading = "Jobs")]
+    pub(crate) async_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = STATUS_HELP)]
+pub(crate) struct StatusArgs {
+    /// The job's id, as `run --async` printed it.
+    pub(crate) job: String,
+    /// Remove the job's file.
+    #[arg(long)]
+    pub(crate) cleanup: bool,
+    #[command(flatten)]
+    pub(crate) folder: JobFolderArgs,
+}
+
+const STATUS_HELP: &str = "\
+Exit status: 0 finished, and ok, changed or skipped · 1 finished and failed · 3 no such job · 5 its time was over \
+· 6 lost: what looked after it was killed · 7 it has not finished · 70 modbox's own fault.";
+
+#[derive(Debug, Args)]
+pub(crate) struct JobsArgs {
+    /// Print one JSON object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) folder: JobFolderArgs,
+}
+
+impl JobFolderArgs {
+    fn path(&self, environment: &Environment) -> anyhow::Result<PathBuf> {
+        let named = environment.variable("ANSIBLE_ASYNC_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+        let folder = self.async_dir.clone().or(named).unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
+        let Ok(below_home) = folder.strip_prefix("~") else { return Ok(environment.absolute(&folder)) };
+        let home = environment.variable("HOME").filter(|home| !home.is_empty());
+        let home = home.context("there is no home for `~`; name the folder of jobs with `--async-dir`")?;
+        Ok(environment.absolute(&Path::new(home).join(below_home)))
+    }
+}
+
+/// Starts a job, when the module is there and the command line is right, and prints what `async_wrapper` would.
+pub(crate) fn start(
+    context: &Context,
+    args: &RunArgs,
+    task: &Dict,
+    limit: Duration,
+    argv: &[OsString],
+    format: OutputFormat,
+) -> Result<ExitStatus, Failure> {
+    let told = args.told.resolve().or_usage()?;
+    Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
+    let found = run::find(context, &args.module, &args.lookup.module_path)?;
+    locate::read(&found).or_unavailable()?;
+    let folder = args.jobs.path(&context.environment).or_usage()?;
+    let compile = args.limits.compile_time.unwrap_or_else(|| Limits::default().compile_time);
+    let order = Order {
+        name: file::new_name(told.contract),
+        folder: folder.clone(),
+        release: told.contract,
+        // Compiling may take as long again as the processor time that it has.
+        patience: limit + compile * 2 + OVERHEAD,
+        command: argv.to_vec(),
+        supervisor: 0,
+        args: encode(&Value::Dict(task.clone())),
+    };
+    let id =
+        supervise::start(Path::new(native::THIS_BINARY), &order).context("failed to start the job").or_internal()?;
+    let path = folder.join(&id).display().to_string();
+    match format {
+        OutputFormat::Human => {
+            let module = output::clean_line(&args.module.display().to_string());
+            let path = output::clean_line(&path);
+            output::print_line(&format!("started: {module}\n  ansible_job_id: {id}\n  results_file: {path}"))
+        }
+        OutputFormat::Result | OutputFormat::Report => {
+            output::print_line(&encode(&Value::Dict(file::reply(&id, &path, told.contract))))
+        }
+    }
+    .or_internal()?;
+    Ok(ExitStatus::Success)
+}
+
+/// Is the supervisor of a job.
+pub(crate) fn supervisor() -> ExitStatus {
+    let hang_up = || {
+        let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
+        Ok(rustix::stdio::dup2_stdout(nothing)?)
+    };
+    match supervise::supervise(io::stdin().lock(), io::stdout().lock(), hang_up) {
+        Ok(()) => ExitStatus::Success,
+        Err(_) => ExitStatus::Internal,
+    }
+}
+
+/// Is the process that does the run of a job.
+pub(crate) fn run(context: &Context) -> Result<ExitStatus, Failure> {
+    let order: Order = order::receive(io::stdin().lock()).or_internal()?;
+    supervise::end_with(order.supervisor).or_internal()?;
+    let done = match perform(context, &order) {
+        Ok(done) => done,
+        Err(failure) => failed(&format!("{:#}", failure.error)),
+    };
+    if context.cleanup.is_ending() {
+        return Ok(ExitStatus::Internal);
+    }
+    order::send(io::stdout().lock(), &done).or_internal()?;
+    Ok(ExitStatus::Success)
+}
+
+fn perform(context: &Context, order: &Order) -> Result<Done, Failure> {
+    // It was parsed before it became an order.
+    let cli = Cli::try_parse_from(&order.command).or_internal()?;
+    let Command::Run(args) = cli.command else {
+        return Err(anyhow::anyhow!("the order of the job is not one to run a module")).or_internal();
+    };
+    let Ok(Value::Dict(task)) = decode(&order.args) else {
+        return Err(anyhow::anyhow!("the arguments of the job are no dict")).or_internal();
+    };
+    let (report, audited) = run::perform(context, &args, task, None)?;
+    let mut done = done(report, args.no_log);
+    if let Err(failure) = audited {
+        done.stderr += &format!("the run is missing in an audit file: {:#}\n", failure.error);
+    }
+    Ok(done)
+}
+
+fn done(mut report: Report, no_log: bool) -> Done {
+    if no_log {
+        report.result = report.result.censored(CENSORED);
+        report.stderr.clear();
+    }
+    Done {
+        result: report.result.to_json(),
+        // What is censored has no streams to be taken apart.
+        parsed: report.result.parsed() || no_log,
+        stderr: report.stderr,
+        limit: report.limit.map(|hit| hit.kind.as_str().to_owned()),
+        command: report.module.path,
+        kept_files: report.kept_files,
+    }
+}
+
+fn failed(message: &str) -> Done {
+    let result = ModuleResult::runner_failure(message, None).to_json();
+    Done { result, parsed: false, stderr: String::new(), limit: None, command: String::new(), kept_files: None }
+}
+
+/// Prints what is known of a job, as `async_status` does, or removes its file.
+pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<ExitStatus, Failure> {
+    let path = args.folder.path(&context.environment).or_usage()?;
+    let id = &args.job;
+    let folder = JobFolder::open(&path).map_err(failure)?;
+    let file = folder.path_of(id).display().to_string();
+    let (answer, status) = if args.cleanup {
+        folder.remove(id).map_err(failure)?;
+        let entries = [("ansible_job_id", Value::from(id.as_str())), ("erased", file.into())];
+        (entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(), ExitStatus::Success)
+    } else {
+        let job = folder.read(id).map_err(failure)?;
+        let state = job.state(folder::is_alive);
+        (job.to_status(state, &file), status_of(state))
+    };
+    output::print_line(&encode(&Value::Dict(answer))).or_internal()?;
+    Ok(status)
+}
+
+fn failure(error: JobError) -> Failure {
+    let status = match error {
+        JobError::Id(_) => ExitStatus::Usage,
+        JobError::File { .. } => ExitStatus::Internal,
+        JobError::Unknown { .. } | JobError::Folder { .. } => ExitStatus::Unavailable,
+    };
+    Failure { status, error: error.into() }
+}
+
+fn status_of(state: State) -> ExitStatus {
+    match state {
+        State::Running => ExitStatus::Running,
+        State::Succeeded => ExitStatus::Success,
+        State::Failed => ExitStatus::Failed,
+        State::TimedOut => ExitStatus::Limit,
+        State::Lost => ExitStatus::Crashed,
+    }
+}
+
+/// Prints a line for every job.
+pub(crate) fn list(context: &Context, args: &JobsArgs) -> Result<ExitStatus, Failure> {
+    let path = args.folder.path(&context.environment).or_usage()?;
+    if !path.exists() {
+        // Nobody has started a job yet.
+        return Ok(ExitStatus::Success);
+    }
+    let folder = JobFolder::open(&path).map_err(failure)?;
+    for (id, written) in folder.list().map_err(failure)? {
+        // It may have been removed since.
+        let Ok(job) = folder.read(&id) else { continue };
+        let state = job.state(folder::is_alive).as_str();
+        let age = SystemTime::now().duration_since(written).unwrap_or_default().as_secs();
+        let line = match args.json {
+            true => {
+                let entries = [("job", Value::from(id)), ("state", state.into()), ("age_s", age.into())];
+                encode(&Value::from(entries))
+            }
+            false => format!("{id}  {state:<9}  {}", humantime::format_duration(Duration::from_secs(age))),
+        };
+        output::print_line(&line).or_internal()?;
+    }
+    Ok(ExitStatus::Success)
+}

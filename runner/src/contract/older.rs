@@ -1,0 +1,148 @@
+//! What releases before ansible-core 2.19 make of a module's output.
+//!
+//! After `_parse_returned_data` and `_execute_module` of ansible-core 2.14.18 and Ansible 2.9.27. There are no typed
+//! objects yet: a result's keys stay what the module sent, a failure needs no message, and an output that is no result
+//! is a `MODULE FAILURE`. One difference on purpose: what these releases only show to people is in `warnings`, where
+//! 2.19 has it.
+
+use modbox_python_json::{Dict, Value, decode};
+
+use super::Release;
+use super::missing::missing_interpreter;
+use super::result::{self, RawOutput, ResultLines};
+use super::stdout::{JsonLines, StreamText, json_lines, json_lines_or_list};
+use super::typed::Refusal;
+use super::warnings::Warnings;
+
+/// What every failure ends with.
+const HINT: &str = "See stdout/stderr for the exact error";
+
+/// Makes a result of an output, and says whether it is the module's own.
+pub(super) fn parse(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -> (Dict, bool) {
+    let mut said = Warnings::default();
+    let outcome = read(raw.stdout, lines, release, &mut said).and_then(|dict| accept(dict, &mut said));
+    let (mut dict, parsed) = match outcome {
+        Ok(dict) => (dict, true),
+        Err(Refusal::Deserialization(_)) => (failure(raw), false),
+        Err(Refusal::Task(reason)) => {
+            let msg = match release {
+                Release::V2_9 => "Unexpected failure during module execution.".to_owned(),
+                _ => format!("Unexpected failure during module execution: {reason}"),
+            };
+            let mut dict = result::failure(&msg, raw);
+            dict.shift_remove("exception");
+            (dict, false)
+        }
+    };
+    if let Some(Value::List(mut all)) = said.add_to(Dict::new()).shift_remove("warnings") {
+        match dict.get("warnings") {
+            Some(Value::List(sent)) => all.extend(sent.iter().cloned()),
+            Some(other) => all.push(other.clone()),
+            None => {}
+        }
+        dict.insert("warnings".to_owned(), Value::List(all));
+    }
+    (dict, parsed)
+}
+
+fn read(stdout: &[u8], lines: ResultLines, release: Release, said: &mut Warnings) -> Result<Dict, Refusal> {
+    let text = StreamText::new(stdout);
+    if lines == ResultLines::LastJsonLine {
+        return dict_of(result::last_object(&text)?);
+    }
+    let find: fn(&str) -> Result<JsonLines, &'static str> = match release {
+        Release::V2_9 => json_lines_or_list,
+        _ => json_lines,
+    };
+    let readable = text.escaped.as_deref().unwrap_or(&text.lossy);
+    let found = find(readable).map_err(|reason| Refusal::Deserialization(reason.to_owned()))?;
+    if let Ok(JsonLines { junk_after: Some(junk), .. }) = find(&text.lossy) {
+        said.add_text(format!("Module invocation had junk after the JSON data: {junk}"));
+    }
+    dict_of(decode(&found.json).map_err(|error| Refusal::Deserialization(error.to_string()))?)
+}
+
+fn dict_of(value: Value) -> Result<Dict, Refusal> {
+    match value {
+        Value::Dict(dict) => Ok(dict),
+        // Python's words: only 2.9 gets so far, and stops where it sets a key.
+        _ => Err(Refusal::Task("list indices must be integers or slices, not str".to_owned())),
+    }
+}
+
+fn accept(mut dict: Dict, said: &mut Warnings) -> Result<Dict, Refusal> {
+    dict.shift_remove("_ansible_suppress_tmpdir_delete");
+    result::rename_results(&mut dict, said);
+    result::remove_internal_keys(&mut dict, said);
+    for key in ["warnings", "deprecations"] {
+        if dict.get(key).is_some_and(|value| !value.is_truthy()) {
+            dict.shift_remove(key);
+        }
+    }
+    result::clean_facts(&mut dict)?;
+    result::add_lines(&mut dict, "stdout")?;
+    result::add_lines(&mut dict, "stderr")?;
+    result::complete_status(&mut dict);
+    result::strip_internal_keys(&mut dict);
+    Ok(dict)
+}
+
+fn failure(raw: &RawOutput<'_>) -> Dict {
+    let reason = match missing_interpreter(raw) {
+        Some(_) => "The module failed to execute correctly, you probably need to set the interpreter.",
+        None => "MODULE FAILURE",
+    };
+    let mut dict = result::failure(&format!("{reason}\n{HINT}"), raw);
+    dict.shift_remove("exception");
+    if let Some(traceback) = [raw.stderr, raw.stdout].into_iter().find(|stream| stream.starts_with(b"Traceback")) {
+        dict.insert("exception".to_owned(), String::from_utf8_lossy(traceback).into());
+    }
+    dict
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(release: Release, stdout: &[u8], stderr: &[u8], part: &[(&str, &str)]) {
+        let raw = RawOutput { stdout, stderr, rc: 3, shebang: Some("/bin/sh") };
+        let (dict, _) = parse(&raw, ResultLines::Ansible, release);
+        for (key, expect) in part {
+            let got = dict.get(*key).map(modbox_python_json::repr).unwrap_or_default();
+            assert_eq!(got, *expect, "{key} of {:?}", String::from_utf8_lossy(stdout));
+        }
+    }
+
+    #[test]
+    fn failures_have_the_old_words() {
+        let failure = r"'MODULE FAILURE\nSee stdout/stderr for the exact error'";
+        for release in [Release::V2_9, Release::V2_14] {
+            check(release, b"no", b"", &[("msg", failure), ("rc", "3"), ("module_stdout", "'no'"), ("exception", "")]);
+            check(release, b"", b"Traceback x", &[("msg", failure), ("exception", "'Traceback x'")]);
+            check(
+                release,
+                b"",
+                b"/bin/sh: not found",
+                &[(
+                    "msg",
+                    r"'The module failed to execute correctly, you probably need to set the interpreter.\nSee stdout/stderr for the exact error'",
+                )],
+            );
+            check(release, br#"{"failed": true}"#, b"", &[("failed", "True"), ("msg", ""), ("exception", "")]);
+            check(
+                release,
+                b"{\"warnings\": [\"a\"]}\nx",
+                b"",
+                &[("warnings", "['Module invocation had junk after the JSON data: x', 'a']")],
+            );
+        }
+    }
+
+    #[test]
+    fn only_2_9_takes_a_list_for_a_beginning() {
+        check(Release::V2_14, b"[\n{}", b"", &[("failed", "False")]);
+        check(Release::V2_9, b"[\n{}", b"", &[("msg", r"'MODULE FAILURE\nSee stdout/stderr for the exact error'")]);
+        check(Release::V2_9, b"[1]", b"", &[("msg", "'Unexpected failure during module execution.'")]);
+    }
+}

@@ -1,0 +1,162 @@
+//! What a caller may choose of the reserved arguments: the keys that are no consequence of how the run goes.
+//!
+//! Check mode, differences, verbosity and `no_log` are switches of their own everywhere; the temporary directory and
+//! whether files are kept follow from the run.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::contract::{InternalArgs, Release};
+
+/// The events for which Python modules can add a traceback, in the order in which ansible-core 2.19 names them
+/// (`TracebackEvent`).
+pub const TRACEBACK_EVENTS: [&str; 4] = ["error", "warning", "deprecated", "deprecated_value"];
+
+/// What was chosen. Whatever is left out is Ansible's default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Told {
+    /// The release whose contract is kept.
+    pub contract: Release,
+    /// The name the module is told it was asked for by.
+    pub module_name: Option<String>,
+    /// Write no arguments to the system's log, and show the result all the same.
+    pub no_target_syslog: bool,
+    /// Write debug lines to the system's log.
+    pub debug: bool,
+    /// The facility of the system's log.
+    pub syslog_facility: Option<String>,
+    /// Filesystems that have no SELinux context of their own.
+    pub selinux_special_fs: Option<Vec<String>>,
+    /// What to do with values that are no strings where strings are asked for.
+    pub string_conversion_action: Option<String>,
+    /// The socket of a persistent connection.
+    pub socket: Option<String>,
+    /// The shell that the module runs commands with.
+    pub shell_executable: Option<String>,
+    /// Where the module makes a temporary directory when it was given none.
+    pub remote_tmp: Option<String>,
+    /// Let arguments pass that the module does not know.
+    pub ignore_unknown_opts: bool,
+    /// What to put before every line in the system's log.
+    pub target_log_info: Option<String>,
+    /// For which events to add a traceback; `always` is all of them.
+    pub tracebacks_for: Vec<String>,
+}
+
+/// A choice that cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ToldError {
+    /// An event that is none.
+    #[error("`{0}` is no event for tracebacks; known are error, warning, deprecated, deprecated_value and always")]
+    Event(String),
+    /// An action that is none.
+    #[error("`{0}` is no action for string conversion; known are warn, error and ignore")]
+    Conversion(String),
+    /// A key that the chosen release does not have.
+    #[error("contract {release} has no `_ansible_{key}`; it is one of {owner}")]
+    NotOfRelease {
+        /// The release.
+        release: Release,
+        /// The key, without its prefix.
+        key: &'static str,
+        /// Where it is known.
+        owner: &'static str,
+    },
+}
+
+impl Told {
+    /// Checks that the choices are ones that the release has.
+    ///
+    /// # Errors
+    ///
+    /// Words that are not known, and keys that the chosen release does not send.
+    pub fn check(&self) -> Result<(), ToldError> {
+        let known = |event: &&String| *event == "always" || TRACEBACK_EVENTS.contains(&event.as_str());
+        if let Some(event) = self.tracebacks_for.iter().find(|event| !known(event)) {
+            return Err(ToldError::Event(event.clone()));
+        }
+        if let Some(action) = &self.string_conversion_action
+            && !["warn", "error", "ignore"].contains(&action.as_str())
+        {
+            return Err(ToldError::Conversion(action.clone()));
+        }
+        let (newer, older) = ("contract 2.19", "contracts 2.9 and 2.14");
+        let is_new = self.contract >= Release::V2_19;
+        let misplaced = [
+            (!is_new && self.ignore_unknown_opts, "ignore_unknown_opts", newer),
+            (!is_new && self.target_log_info.is_some(), "target_log_info", newer),
+            (!is_new && !self.tracebacks_for.is_empty(), "tracebacks_for", newer),
+            (is_new && self.string_conversion_action.is_some(), "string_conversion_action", older),
+        ];
+        match misplaced.into_iter().find(|(misplaced, ..)| *misplaced) {
+            Some((_, key, owner)) => Err(ToldError::NotOfRelease { release: self.contract, key, owner }),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the reserved arguments of a module of that name, with these choices made.
+    #[must_use]
+    pub fn internal_args(&self, name: &str) -> InternalArgs {
+        let told = self.clone();
+        let defaults = InternalArgs::new(name);
+        let always = self.tracebacks_for.iter().any(|event| event == "always");
+        let wanted = |event: &&str| always || self.tracebacks_for.iter().any(|wanted| wanted == event);
+        InternalArgs {
+            release: told.contract,
+            module_name: told.module_name.unwrap_or(defaults.module_name),
+            no_log: told.no_target_syslog,
+            debug: told.debug,
+            syslog_facility: told.syslog_facility.unwrap_or(defaults.syslog_facility),
+            selinux_special_fs: told.selinux_special_fs.unwrap_or(defaults.selinux_special_fs),
+            string_conversion_action: told.string_conversion_action.unwrap_or(defaults.string_conversion_action),
+            socket: told.socket,
+            shell_executable: told.shell_executable.unwrap_or(defaults.shell_executable),
+            remote_tmp: told.remote_tmp.unwrap_or(defaults.remote_tmp),
+            ignore_unknown_opts: told.ignore_unknown_opts,
+            target_log_info: told.target_log_info,
+            tracebacks_for: TRACEBACK_EVENTS
+                .iter()
+                .filter(|event| wanted(event))
+                .map(|event| (*event).into())
+                .collect(),
+            ..defaults
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(json: &str) -> Told {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn nothing_chosen_is_the_default() {
+        assert_eq!(told("{}").internal_args("m"), InternalArgs::new("m"));
+        assert_eq!(told("{}").check(), Ok(()));
+    }
+
+    #[test]
+    fn tracebacks_are_named_once_and_in_order() {
+        let events = |json| told(json).internal_args("m").tracebacks_for;
+        assert_eq!(events(r#"{"tracebacks_for": ["warning", "error", "error"]}"#), ["error", "warning"]);
+        assert_eq!(events(r#"{"tracebacks_for": ["always"]}"#), TRACEBACK_EVENTS);
+    }
+
+    #[test]
+    fn choices_that_the_release_does_not_have_are_refused() {
+        for (json, expect) in [
+            (r#"{"tracebacks_for": ["x"]}"#, "`x` is no event"),
+            (r#"{"contract": "2.14", "string_conversion_action": "x"}"#, "`x` is no action"),
+            (r#"{"contract": "2.14", "target_log_info": "x"}"#, "contract 2.14 has no `_ansible_target_log_info`"),
+            (r#"{"contract": "2.9", "ignore_unknown_opts": true}"#, "one of contract 2.19"),
+            (r#"{"string_conversion_action": "warn"}"#, "one of contracts 2.9 and 2.14"),
+        ] {
+            let error = told(json).check().unwrap_err().to_string();
+            assert!(error.contains(expect), "{error}");
+        }
+    }
+}

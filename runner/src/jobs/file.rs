@@ -1,0 +1,245 @@
+//! What a job's file says, and what that means.
+
+use modbox_python_json::{Dict, Value, decode};
+
+use crate::contract::Release;
+use crate::jobs::Done;
+use crate::sandbox::invocation::LimitKind;
+
+/// What `async_wrapper` says of a job that took too long.
+const TIMEOUT: &str = "Timeout exceeded";
+
+/// A job, as its file has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobFile {
+    /// Its name.
+    pub id: String,
+    /// What is in the file; `None` when it is not JSON, as while it is being written.
+    pub content: Option<Dict>,
+}
+
+/// How far a job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It has not finished.
+    Running,
+    /// It finished, and its module did what it was asked to.
+    Succeeded,
+    /// It finished, and its module failed or gave no result.
+    Failed,
+    /// Its time was over.
+    TimedOut,
+    /// It did not finish, and nothing looks after it any more.
+    Lost,
+}
+
+impl State {
+    /// Returns the word that listings use.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed out",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+impl JobFile {
+    /// Returns how far the job is. `is_alive` says of a process whether it looks after a job of that name.
+    pub fn state(&self, is_alive: impl FnOnce(u32, &str) -> bool) -> State {
+        let truthy = |key: &str| self.content.as_ref().is_some_and(|file| file.get(key).is_some_and(Value::is_truthy));
+        let started = self.content.as_ref().is_none_or(|file| file.contains_key("started"));
+        if started && !truthy("finished") {
+            return match own_process(&self.id) {
+                Some((name, process)) if !is_alive(process, name) => State::Lost,
+                _ => State::Running,
+            };
+        }
+        let said = |key: &str| self.content.as_ref().and_then(|file| file.get(key));
+        let timed_out = said("child_pid").is_some() && said("msg").and_then(Value::as_str) == Some(TIMEOUT);
+        match (truthy("failed"), timed_out) {
+            (true, true) => State::TimedOut,
+            (true, false) => State::Failed,
+            (false, _) => State::Succeeded,
+        }
+    }
+
+    /// Returns what is said of the job, as `async_status` says it (ansible-core 2.19); `path` is the file's.
+    #[must_use]
+    pub fn to_status(&self, state: State, path: &str) -> Dict {
+        let mut status = self.content.clone().unwrap_or_default();
+        let mut put = |key: &str, value: Value| drop(status.insert(key.to_owned(), value));
+        match state {
+            State::Running => {
+                put("results_file", path.into());
+                put("ansible_job_id", self.id.as_str().into());
+                put("started", true.into());
+                put("finished", false.into());
+            }
+            State::Lost => {
+                put("failed", true.into());
+                put("msg", "the job ended without a result: the process that looked after it is gone".into());
+                put("ansible_job_id", self.id.as_str().into());
+                put("started", true.into());
+                put("finished", true.into());
+            }
+            State::Succeeded | State::Failed | State::TimedOut => {
+                put("finished", true.into());
+                put("ansible_job_id", self.id.as_str().into());
+            }
+        }
+        status
+    }
+}
+
+/// Returns a name for a job, but for the process that ends it. Ansible's own never have a zero in front.
+#[must_use]
+pub fn new_name(release: Release) -> String {
+    let mut random = [0; 8];
+    // Without random bytes the process's number still tells jobs apart.
+    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    let number = u64::from_le_bytes(random) % 100_000_000_000;
+    let letter = if release >= Release::V2_14 { "j" } else { "" };
+    format!("{letter}0{number:011}")
+}
+
+/// Returns the name and the process in the id of a job that was started here.
+fn own_process(id: &str) -> Option<(&str, u32)> {
+    let (name, process) = id.rsplit_once('.')?;
+    let digits = name.strip_prefix('j').unwrap_or(name);
+    (digits.len() == 12 && digits.starts_with('0')).then_some((name, process.parse().ok()?))
+}
+
+/// Returns what a job's file says before there is a result.
+#[must_use]
+pub fn started(id: &str, release: Release) -> Dict {
+    let flag = |is: bool| if release >= Release::V2_19 { Value::from(is) } else { i64::from(is).into() };
+    let entries = [("started", flag(true)), ("finished", flag(false)), ("ansible_job_id", id.into())];
+    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// Returns what whoever started a job is told.
+#[must_use]
+pub fn reply(id: &str, path: &str, release: Release) -> Dict {
+    let failed = if release >= Release::V2_19 { Value::from(false) } else { 0.into() };
+    let mut reply = Dict::from_iter([("failed".to_owned(), failed)]);
+    reply.extend(started(id, release));
+    reply.insert("results_file".to_owned(), path.into());
+    // Ansible's controller adds this to what `async_wrapper` says.
+    reply.insert("changed".to_owned(), true.into());
+    reply
+}
+
+/// Returns what a job's file says of a run that is over, `process` being the one that did it.
+#[must_use]
+pub fn finished(id: &str, process: u32, done: Done) -> Dict {
+    let Done { result, parsed, stderr, limit, command, kept_files } = done;
+    let mut result = match decode(&result) {
+        Ok(Value::Dict(result)) => result,
+        // The run made it of a dict.
+        _ => Dict::new(),
+    };
+    let mut file = if limit.as_deref() == Some(LimitKind::Wall.as_str()) {
+        let entries = [("msg", Value::from(TIMEOUT)), ("failed", true.into()), ("child_pid", process.into())];
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    } else if parsed {
+        if !stderr.is_empty() {
+            result.insert("stderr".to_owned(), stderr.into());
+        }
+        result
+    } else {
+        let taken = |result: &mut Dict, key: &str| result.shift_remove(key).unwrap_or_else(|| "".into());
+        let entries = [
+            ("failed", Value::from(true)),
+            ("cmd", command.into()),
+            ("data", taken(&mut result, "module_stdout")),
+            ("stderr", taken(&mut result, "module_stderr")),
+            ("msg", taken(&mut result, "msg")),
+            ("ansible_job_id", id.into()),
+        ];
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    };
+    if let Some(path) = kept_files {
+        file.insert("kept_files".to_owned(), path.into());
+    }
+    // Whoever reads the file takes one with this key for unfinished.
+    file.shift_remove("started");
+    file
+}
+
+#[cfg(test)]
+mod tests {
+    use modbox_python_json::encode;
+
+    use super::*;
+
+    fn file(id: &str, content: &str) -> JobFile {
+        let content = match decode(content) {
+            Ok(Value::Dict(dict)) => Some(dict),
+            _ => None,
+        };
+        JobFile { id: id.to_owned(), content }
+    }
+
+    #[test]
+    fn states_are_told_apart() {
+        let id = format!("{}.7", new_name(Release::V2_19));
+        let started = r#"{"started": 1, "finished": 0, "ansible_job_id": "x"}"#;
+        for (id, content, alive, expect) in [
+            (id.as_str(), started, true, State::Running),
+            (&id, started, false, State::Lost),
+            (&id, "{", true, State::Running),
+            ("j123.7", started, false, State::Running),
+            (&id, r#"{"changed": true}"#, false, State::Succeeded),
+            (&id, r#"{"failed": true, "msg": "Timeout exceeded"}"#, false, State::Failed),
+            (&id, r#"{"failed": true, "msg": "Timeout exceeded", "child_pid": 3}"#, false, State::TimedOut),
+        ] {
+            let asked = |process: u32, name: &str| {
+                assert!(process == 7 && id.starts_with(name));
+                alive
+            };
+            assert_eq!(file(id, content).state(asked), expect, "{id} {content}");
+        }
+    }
+
+    #[test]
+    fn names_follow_the_release() {
+        for (release, length) in [(Release::V2_9, 12), (Release::V2_14, 13), (Release::V2_19, 13)] {
+            let name = new_name(release);
+            assert_eq!((name.len(), name.starts_with('j')), (length, length == 13), "{name}");
+            assert_eq!(own_process(&format!("{name}.12")), Some((name.as_str(), 12)));
+        }
+        assert_eq!(own_process("j123456789012.5"), None);
+    }
+
+    #[test]
+    fn files_are_those_of_the_release() {
+        let text = |dict| encode(&Value::Dict(dict));
+        assert_eq!(
+            text(started("j1.2", Release::V2_19)),
+            r#"{"started": true, "finished": false, "ansible_job_id": "j1.2"}"#
+        );
+        assert_eq!(text(started("1.2", Release::V2_9)), r#"{"started": 1, "finished": 0, "ansible_job_id": "1.2"}"#);
+        let done = |result: &str, parsed, limit: Option<&str>| Done {
+            result: result.to_owned(),
+            parsed,
+            stderr: "e".to_owned(),
+            limit: limit.map(str::to_owned),
+            command: "/m".to_owned(),
+            kept_files: None,
+        };
+        for (done, expect) in [
+            (done(r#"{"a": NaN, "started": 1}"#, true, None), r#"{"a": NaN, "stderr": "e"}"#),
+            (done("{}", false, Some("wall")), r#"{"msg": "Timeout exceeded", "failed": true, "child_pid": 9}"#),
+            (
+                done(r#"{"failed": true, "msg": "m", "module_stdout": "o", "module_stderr": "e"}"#, false, None),
+                r#"{"failed": true, "cmd": "/m", "data": "o", "stderr": "e", "msg": "m", "ansible_job_id": "j1.2"}"#,
+            ),
+        ] {
+            assert_eq!(text(finished("j1.2", 9, done)), expect);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The folder with the files of jobs, one for each.
+//!
+//! Everything goes through the opened folder and bare names, so that no id leads out of it. A file is replaced in one
+//! step: whoever reads it sees the old one or the new one.
+
+use std::fs::DirBuilder;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use modbox_python_json::{Dict, Value, decode, encode};
+
+use crate::jobs::JobFile;
+use crate::jobs::supervise;
+
+/// Longer than any result that a run with default limits can leave; each of two streams is kept up to 4 MiB.
+const MAX_FILE: u64 = 64 << 20;
+
+/// More jobs than anybody looks through.
+const MAX_LISTED: usize = 10_000;
+
+/// What the name of a file that is being written ends with (ansible-core's `async_wrapper`).
+const UNFINISHED: &str = ".tmp";
+
+/// The folder of jobs.
+#[derive(Debug)]
+pub struct JobFolder {
+    path: PathBuf,
+    dir: Dir,
+}
+
+/// What can go wrong with a job's file.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// A word that is no job's id.
+    #[error("`{0}` is no id of a job: those are names without a slash, such as `j012345678901.4711`")]
+    Id(String),
+    /// Nothing of that name.
+    #[error("there is no job `{id}` in `{}`; `modbox jobs` lists those that there are", folder.display())]
+    Unknown {
+        /// What was asked for.
+        id: String,
+        /// Where.
+        folder: PathBuf,
+    },
+    /// No folder.
+    #[error("failed to open the folder of jobs `{}`, where `--async-dir` or `ANSIBLE_ASYNC_DIR` says", path.display())]
+    Folder {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A file that cannot be read, written or removed.
+    #[error("failed to {verb} the job's file `{}`", path.display())]
+    File {
+        /// What was tried.
+        verb: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl JobFolder {
+    /// Opens the folder, and makes it, for its owner alone, when there is none.
+    ///
+    /// # Errors
+    ///
+    /// A folder that can be neither opened nor made.
+    pub fn open_or_make(path: &Path) -> Result<Self, JobError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(|source| JobError::Folder { path: path.to_owned(), source })?;
+        Self::open(path)
+    }
+
+    /// Opens the folder.
+    ///
+    /// # Errors
+    ///
+    /// A folder that cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, JobError> {
+        let dir = Dir::open_ambient_dir(path, cap_std::ambient_authority());
+        let dir = dir.map_err(|source| JobError::Folder { path: path.to_owned(), source })?;
+        Ok(Self { path: path.to_owned(), dir })
+    }
+
+    /// Returns where a job's file is.
+    #[must_use]
+    pub fn path_of(&self, id: &str) -> PathBuf {
+        self.path.join(id)
+    }
+
+    /// Reads a job's file.
+    ///
+    /// # Errors
+    ///
+    /// No such job, and a file that is not regular, too long, or cannot be read.
+    pub fn read(&self, id: &str) -> Result<JobFile, JobError> {
+        let mut options = OpenOptions::new();
+        // Without O_NONBLOCK, opening a FIFO would wait for a writer.
+        options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        let file = self.dir.open_with(checked(id)?, &options).map_err(self.failed("open", id))?;
+        let failed = || self.failed("read", id);
+        if !file.metadata().map_err(failed())?.is_file() {
+            return Err(failed()(io::Error::other("it is not a regular file")));
+        }
+        let mut bytes = Vec::new();
+        file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(failed())?;
+        if bytes.len() as u64 > MAX_FILE {
+            return Err(failed()(io::Error::new(io::ErrorKind::FileTooLarge, "it is too long for a job's")));
+        }
+        let content = match decode(&String::from_utf8_lossy(&bytes)) {
+            Ok(Value::Dict(content)) => Some(content),
+            _ => None,
+        };
+        Ok(JobFile { id: id.to_owned(), content })
+    }
+
+    /// Writes a job's file, in place of the one that there is.
+    ///
+    /// # Errors
+    ///
+    /// A full disk, and a folder that is gone.
+    pub fn write(&self, id: &str, content: Dict) -> Result<(), JobError> {
+        let failed = || self.failed("write", id);
+        let unfinished = format!("{}{UNFINISHED}", checked(id)?);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let mut file = self.dir.open_with(&unfinished, &options).map_err(failed())?;
+        let written = file.write_all(encode(&Value::Dict(content)).as_bytes());
+        let placed = written.and_then(|()| self.dir.rename(&unfinished, &self.dir, id));
+        placed.map_err(|error| {
+            // A half of a file is no use to anybody; that it cannot be removed is not the news.
+            let _ = self.dir.remove_file(&unfinished);
+            failed()(error)
+        })
+    }
+
+    /// Returns whether a job has a file.
+    #[must_use]
+    pub fn has(&self, id: &str) -> bool {
+        checked(id).is_ok_and(|id| self.dir.symlink_metadata(id).is_ok())
+    }
+
+    /// Removes a job's file.
+    ///
+    /// # Errors
+    ///
+    /// No such job, and a folder that does not let it go.
+    pub fn remove(&self, id: &str) -> Result<(), JobError> {
+        self.dir.remove_file(checked(id)?).map_err(self.failed("remove", id))
+    }
+
+    /// Returns the ids of all jobs and when their files were last written, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// A folder that cannot be listed.
+    pub fn list(&self) -> Result<Vec<(String, SystemTime)>, JobError> {
+        let failed = |source| JobError::Folder { path: self.path.clone(), source };
+        let mut jobs = Vec::new();
+        for entry in self.dir.entries().map_err(failed)?.take(MAX_LISTED) {
+            let entry = entry.map_err(failed)?;
+            let Ok(metadata) = entry.metadata() else { continue };
+            let name = entry.file_name().into_string().unwrap_or_default();
+            if metadata.is_file() && is_id(&name) {
+                let written = metadata.modified().map_or(SystemTime::UNIX_EPOCH, cap_std::time::SystemTime::into_std);
+                jobs.push((name, written));
+            }
+        }
+        jobs.sort_by(|(one, written), (other, later)| later.cmp(written).then_with(|| one.cmp(other)));
+        Ok(jobs)
+    }
+
+    fn failed(&self, verb: &'static str, id: &str) -> impl FnOnce(io::Error) -> JobError {
+        let (path, id, folder) = (self.path_of(id), id.to_owned(), self.path.clone());
+        move |source| match source.kind() {
+            io::ErrorKind::NotFound if verb != "write" => JobError::Unknown { id, folder },
+            _ => JobError::File { verb, path, source },
+        }
+    }
+}
+
+/// An id as Ansible and we make them: a number, perhaps a letter in front, and the number of a process.
+fn is_id(name: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = name.strip_prefix('j').unwrap_or(name).split_once('.');
+    parts.is_some_and(|(number, process)| digits(number) && digits(process))
+}
+
+/// Anything that is a bare name may be asked for, as it may with `async_status`.
+fn checked(id: &str) -> Result<&str, JobError> {
+    let is_bare = !id.is_empty() && !id.contains(['/', '\0']) && id != "." && id != "..";
+    if is_bare { Ok(id) } else { Err(JobError::Id(id.to_owned())) }
+}
+
+/// Returns whether a process looks after the job of that name.
+#[must_use]
+pub fn is_alive(process: u32, name: &str) -> bool {
+    let Ok(proc) = Dir::open_ambient_dir("/proc", cap_std::ambient_authority()) else { return true };
+    let mut line = Vec::new();
+    let read = proc.open(format!("{process}/cmdline")).and_then(|file| file.take(4096).read_to_end(&mut line));
+    let mut words = line.split(|byte| *byte == 0).skip(1);
+    read.is_ok() && words.next() == Some(supervise::WORD.as_bytes()) && words.next() == Some(name.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_private_replaced_and_removed() {
+        use std::os::unix::fs::PermissionsExt;
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("a/jobs");
+        let folder = JobFolder::open_or_make(&path).unwrap();
+        for number in [1, 2] {
+            folder.write("j1.2", Dict::from_iter([("n".to_owned(), number.into())])).unwrap();
+            assert_eq!(folder.read("j1.2").unwrap().content.unwrap()["n"], number.into());
+        }
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(&path.join("j1.2"))), (0o700, 0o600));
+        std::fs::write(path.join("notes.txt"), "").unwrap();
+        std::fs::write(path.join("j3.4.tmp"), "").unwrap();
+        assert_eq!(folder.list().unwrap().into_iter().map(|(id, _)| id).collect::<Vec<_>>(), ["j1.2"]);
+        folder.remove("j1.2").unwrap();
+        assert!(!folder.has("j1.2"));
+        assert!(matches!(folder.remove("j1.2"), Err(JobError::Unknown { .. })));
+    }
+
+    #[test]
+    fn no_id_leads_out_of_the_folder() {
+        let tmp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(tmp.path().join("jobs")).unwrap();
+        std::fs::write(tmp.path().join("secret"), "{}").unwrap();
+        std::os::unix::fs::symlink("../secret", tmp.path().join("jobs/link")).unwrap();
+        let folder = JobFolder::open(&tmp.path().join("jobs")).unwrap();
+        for id in ["../secret", "/etc/passwd", "", ".", "..", "a/b"] {
+            assert!(matches!(folder.read(id), Err(JobError::Id(_))), "{id}");
+            assert!(matches!(folder.remove(id), Err(JobError::Id(_))), "{id}");
+        }
+        assert!(folder.read("link").is_err());
+        let fifo = tmp.path().join("jobs/fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+        assert!(matches!(folder.read("fifo"), Err(JobError::File { .. })));
+    }
+}
