@@ -71,6 +71,13 @@ def unpack(path):
     return zipfile.ZipFile(io.BytesIO(base64.b64decode(data)))
 
 
+def same(theirs, ours):
+    """Whether two files do the same: they are the same, or both stand in for the same module under the same name."""
+    stand_in = re.compile(rb"^import (ansible[\w.]+)\b.*^sys\.modules\['([\w.]+)'\] = ", re.MULTILINE | re.DOTALL)
+    found = [stand_in.search(text) for text in (theirs, ours)]
+    return theirs == ours or all(found) and found[0].groups() == found[1].groups()
+
+
 if init_plugin_loader is not None:
     init_plugin_loader()
 for line in sys.stdin:
@@ -85,5 +92,5 @@ for line in sys.stdin:
     if question['assembled']:
         ours = unpack(question['assembled'])
         answer['ours'] = sorted(ours.namelist())
-        answer['same'] = [name for name in files if name in answer['ours'] and theirs.read(name) == ours.read(name)]
+        answer['same'] = [name for name in files if name in answer['ours'] and same(theirs.read(name), ours.read(name))]
     print(json.dumps(answer))

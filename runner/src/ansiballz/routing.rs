@@ -79,9 +79,9 @@ impl Routing {
 
 /// `NAMESPACE.COLLECTION.REST` is short for the dotted name that Python knows.
 fn target_name(target: &str) -> Option<DottedName> {
-    let is_name = |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_name = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
     let parts: Vec<&str> = target.split('.').collect();
-    if !parts.iter().all(|part| is_name(&part)) {
+    if !parts.iter().all(|part| is_name(part)) {
         return None;
     }
     match parts.as_slice() {

@@ -184,7 +184,7 @@ fn says_why_a_module_cannot_be_started() {
         (
             Kind::Python,
             b"",
-            "python modules are not supported yet: a script that reads a JSON file itself runs with `--kind want_json`",
+            "module (hello) was not put together with what it imports",
         ),
         (
             Kind::Powershell,

@@ -38,7 +38,7 @@ pub(crate) fn run(context: &Context, args: &AssembleArgs) -> Result<ExitStatus, 
 
 /// Writes the whole file or nothing.
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().set_permissions(fs::Permissions::from_mode(MODE))?;
