@@ -181,11 +181,7 @@ fn says_why_a_module_cannot_be_started() {
             b"#!/bin/sh 'a",
             "module (hello) has an interpreter line that cannot be read: No closing quotation: /bin/sh 'a",
         ),
-        (
-            Kind::Python,
-            b"",
-            "module (hello) was not put together with what it imports",
-        ),
+        (Kind::Python, b"", "module (hello) was not put together with what it imports"),
         (
             Kind::Powershell,
             b"",
