@@ -6,7 +6,7 @@
 
 use std::process::Command;
 
-use crate::support::{Modbox, TestDir, fixture, oracle};
+use crate::support::{TestDir, fixture, oracle};
 
 /// As many as take a few seconds.
 const PAIRS: u64 = 5000;
