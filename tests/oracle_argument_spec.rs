@@ -12,6 +12,7 @@ use crate::support::{TestDir, fixture, oracle};
 const PAIRS: u64 = 5000;
 
 #[test]
+#[expect(clippy::print_stdout, reason = "how many were compared, and with which seed, is the result")]
 fn arguments_are_validated_as_ansible_core_does() {
     let number = |name: &str, default: u64| match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")),

@@ -7,6 +7,7 @@ use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -197,13 +198,14 @@ fn broken(error: &str, number: u64) -> Value {
 /// What options are filled from that are not given, and what paths expand to.
 struct Surroundings {
     variables: Vec<(OsString, OsString)>,
-    passwd: OnceCell<String>,
+    /// The password file, once it was needed; read once for all questions.
+    passwd: Rc<OnceCell<String>>,
 }
 
 impl Surroundings {
     fn of_process(context: &Context) -> Self {
         let environment::Environment { variables, .. } = &context.environment;
-        Self { variables: variables.clone(), passwd: OnceCell::new() }
+        Self { variables: variables.clone(), passwd: Rc::default() }
     }
 }
 
@@ -227,7 +229,10 @@ impl modbox_argument_spec::Environment for Surroundings {
         let uid = rustix::process::getuid().as_raw().to_string();
         passwd.lines().find_map(|line| {
             let fields: Vec<&str> = line.split(':').collect();
-            let wanted = user.map_or(fields.get(2) == Some(&uid.as_str()), |user| fields.first() == Some(&user));
+            let wanted = match user {
+                Some(user) => fields.first() == Some(&user),
+                None => fields.get(2) == Some(&uid.as_str()),
+            };
             wanted.then(|| fields.get(5).map(|home| (*home).to_owned()))?
         })
     }
