@@ -3,8 +3,19 @@
 //!
 //! One pure crate, because both sides need it: the SDK validates inside the module, the runner reads the
 //! same spec to show a module's manual and to learn which options designate host paths. The rules, their
-//! order and their messages are those of ansible-core 2.19's `ArgumentSpecValidator`, which
-//! `tests/argument_spec_oracle.py` compares with this crate.
+//! order and their messages are those of ansible-core 2.19's `ArgumentSpecValidator`, with which
+//! `tests/oracle/argument_spec/compare.py` compares this crate. What differs on purpose, each with its reason:
+//!
+//! - Where ansible-core crashes (a number for a dict with options, `int` of infinity), there is an ordinary error.
+//! - The words of a bool's message come in one order; in Python it is random. So is whose options the error about
+//!   unknown arguments lists when there are some at several levels; here it is the first level.
+//! - Lone surrogates are kept in values. In messages, in secrets and in keys they are U+FFFD: Rust's text cannot hold them.
+//! - A dict written as a Python literal may hold what JSON can carry. Sets, bytes, complex numbers and `...` are refused,
+//!   tuples are lists, keys are text.
+//! - Integers have at most 4300 digits, as many as Python itself reads.
+//! - Secrets that were found before collecting them failed are kept.
+//! - A spec whose names mean two things is refused by [`ArgumentSpec::parse`]. Taken as ansible-core takes it, values are shared
+//!   between such names at their own level; in Python, to any depth.
 //!
 //! It does no I/O and reads no environment: variables for `$HOME/x` come in as a value.
 //!

@@ -253,13 +253,12 @@ impl ArgumentSpec {
     /// stands for the last of them.
     #[must_use]
     pub fn aliases(&self) -> IndexMap<&str, &str> {
-        let of = |(name, option)| aliases_of(name, option);
-        self.options.iter().flat_map(of).collect()
+        let mut aliases = IndexMap::new();
+        for (name, option) in &self.options {
+            aliases.extend(option.aliases.iter().map(|alias| (alias.as_str(), name.as_str())));
+        }
+        aliases
     }
-}
-
-fn aliases_of<'a>(name: &'a String, option: &'a OptionSpec) -> impl Iterator<Item = (&'a str, &'a str)> {
-    option.aliases.iter().map(|alias| (alias.as_str(), name.as_str()))
 }
 
 impl OptionSpec {

@@ -5,12 +5,13 @@
 
 use std::collections::BinaryHeap;
 
+use indexmap::IndexSet;
 use modbox_python_json::{Dict, Value};
 
 use crate::constraints;
 use crate::environment::Environment;
 use crate::no_log;
-use crate::shared::Shared;
+use crate::shared::Sharing;
 use crate::spec::{ArgumentSpec, Flaw};
 use crate::sub_spec;
 use crate::validate::{Deprecation, ErrorKind, Validated, ValidationError};
@@ -26,7 +27,7 @@ pub(crate) struct Run<'a> {
     /// The options around this level, and which item of a list it is.
     pub(crate) path: Vec<(&'a str, Option<usize>)>,
     /// Unknown arguments, each with the options around it.
-    unsupported: Vec<Vec<String>>,
+    unsupported: IndexSet<Vec<String>>,
     /// What the options of the first level with unknown arguments are.
     supported: Option<String>,
 }
@@ -40,7 +41,7 @@ enum Aliases {
 
 impl<'a> Run<'a> {
     pub(crate) fn new(environment: &'a dyn Environment) -> Self {
-        let (path, unsupported) = (Vec::new(), Vec::new());
+        let (path, unsupported) = (Vec::new(), IndexSet::new());
         Self { environment, result: Validated::default(), path, unsupported, supported: None }
     }
 
@@ -55,8 +56,8 @@ impl<'a> Run<'a> {
     /// All steps for one level of options.
     pub(crate) fn level(&mut self, spec: &'a ArgumentSpec, parameters: &mut Dict) {
         self.fallbacks(spec, parameters);
-        let mut shared = Vec::new();
-        let aliases = self.aliases(spec, parameters, &mut shared);
+        let mut sharing = Sharing::default();
+        let aliases = self.aliases(spec, parameters, &mut sharing);
         parameters.reserve(spec.options.len().saturating_sub(parameters.len()));
         let (mut at, all_known) = positions(spec, parameters);
         if let Err(message) = no_log::collect(spec, parameters, &mut self.result.no_log_values) {
@@ -66,17 +67,16 @@ impl<'a> Run<'a> {
             self.removals(spec, parameters, "");
         }
         if !all_known {
-            self.note_unsupported(spec, parameters, aliases);
+            self.note_unsupported(spec, parameters, aliases, &mut sharing);
         }
         self.errors(constraints::mutually_exclusive(&spec.constraints, parameters));
         self.defaults(spec, parameters, &mut at, false);
         self.errors(constraints::required(spec, &at));
-        values::types(self, spec, parameters, &at, &mut shared);
+        values::types(self, spec, parameters, &at, &mut sharing);
         values::choices(self, spec, parameters, &at);
         self.errors(constraints::between_options(&spec.constraints, parameters));
         self.defaults(spec, parameters, &mut at, true);
-        sub_spec::validate(self, spec, parameters, &at);
-        shared.iter().for_each(|shared| shared.copy_back(parameters));
+        sub_spec::validate(self, spec, parameters, &at, &sharing);
     }
 
     pub(crate) fn error(&mut self, kind: ErrorKind, message: impl Into<String>) {
@@ -127,8 +127,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn aliases(&mut self, spec: &'a ArgumentSpec, parameters: &mut Dict, shared: &mut Vec<Shared<'a>>) -> Aliases {
-        for (index, (name, option)) in spec.options.iter().enumerate() {
+    fn aliases(&mut self, spec: &'a ArgumentSpec, parameters: &mut Dict, sharing: &mut Sharing<'a>) -> Aliases {
+        for (name, option) in &spec.options {
             for alias in option.deprecated_aliases.iter().filter(|alias| parameters.contains_key(&alias.name)) {
                 let path = format!("{}{}", self.prefix(), alias.name);
                 let message = format!("Alias '{path}' is deprecated. See the module docs for more information");
@@ -146,7 +146,7 @@ impl<'a> Run<'a> {
             }
             for alias in &option.aliases {
                 let Some(value) = parameters.get(alias).cloned() else { continue };
-                Shared::note(shared, index, name, alias, option, &value);
+                sharing.join(name, alias, &value);
                 if parameters.insert(name.clone(), value).is_some() {
                     let prefix = self.prefix();
                     let warning = format!("Both option {prefix}{name} and its alias {prefix}{alias} are set.");
@@ -175,11 +175,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn note_unsupported(&mut self, spec: &ArgumentSpec, parameters: &Dict, aliases: Aliases) {
+    fn note_unsupported(
+        &mut self,
+        spec: &'a ArgumentSpec,
+        parameters: &mut Dict,
+        aliases: Aliases,
+        sharing: &mut Sharing<'a>,
+    ) {
         let known =
             |name: &str| spec.options.contains_key(name) || (matches!(aliases, Aliases::Known) && spec.has_alias(name));
-        let mut unknown = parameters.keys().filter(|name| !known(name)).peekable();
-        if unknown.peek().is_none() {
+        let unknown: Vec<String> = parameters.keys().filter(|name| !known(name)).cloned().collect();
+        if unknown.is_empty() {
             return;
         }
         if let Aliases::Broken(kind, message) = &aliases
@@ -191,11 +197,12 @@ impl<'a> Run<'a> {
         }
         let around: Vec<String> = self.path.iter().map(|(name, _)| (*name).to_owned()).collect();
         for name in unknown {
-            let path = [around.as_slice(), std::slice::from_ref(name)].concat();
+            // To tell what is known, Ansible looks at the aliases once more, which copies them once more: an alias of an alias
+            // comes one step further.
+            copy_aliases(spec, parameters, sharing);
+            let path = [around.as_slice(), &[name]].concat();
             // Every item of a list may have the same one.
-            if !self.unsupported.contains(&path) {
-                self.unsupported.push(path);
-            }
+            self.unsupported.insert(path);
         }
         self.supported.get_or_insert_with(|| supported_list(spec));
     }
@@ -223,6 +230,16 @@ impl<'a> Run<'a> {
                 no_log::add_default(&default, &mut self.result.no_log_values);
             }
             *at = Some(parameters.insert_full(name.clone(), default).0);
+        }
+    }
+}
+
+fn copy_aliases<'a>(spec: &'a ArgumentSpec, parameters: &mut Dict, sharing: &mut Sharing<'a>) {
+    for (name, option) in &spec.options {
+        for alias in option.aliases.iter().filter(|alias| spec.options.contains_key(*alias)) {
+            let Some(value) = parameters.get(alias).cloned() else { continue };
+            sharing.join(name, alias, &value);
+            parameters.insert(name.clone(), value);
         }
     }
 }

@@ -2,12 +2,19 @@
 
 use modbox_python_json::{Dict, Value};
 
+use crate::shared::Sharing;
 use crate::spec::{ArgumentSpec, OptionSpec, OptionType};
 use crate::steps::{Positions, Run};
 use crate::validate::ErrorKind;
 
 /// Validates the dicts in the options that hold them.
-pub(crate) fn validate<'a>(run: &mut Run<'a>, spec: &'a ArgumentSpec, parameters: &mut Dict, at: &Positions) {
+pub(crate) fn validate<'a>(
+    run: &mut Run<'a>,
+    spec: &'a ArgumentSpec,
+    parameters: &mut Dict,
+    at: &Positions,
+    sharing: &Sharing<'a>,
+) {
     for ((name, option), at) in spec.options.iter().zip(at) {
         let Some(sub_spec) = option.sub_spec.as_deref().filter(|_| option.holds_dicts()) else { continue };
         let Some((_, value)) = at.and_then(|at| parameters.get_index_mut(at)) else { continue };
@@ -20,6 +27,7 @@ pub(crate) fn validate<'a>(run: &mut Run<'a>, spec: &'a ArgumentSpec, parameters
         run.path.push((name, None));
         validate_value(run, name, option, sub_spec, value);
         run.path.pop();
+        sharing.spread(name, parameters);
     }
 }
 

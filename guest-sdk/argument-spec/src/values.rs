@@ -4,7 +4,7 @@ use modbox_python_json::{Dict, Value, str};
 
 use crate::convert::{choice_meant_by_bool, convert};
 use crate::equality::is_in;
-use crate::shared::Shared;
+use crate::shared::Sharing;
 use crate::spec::{ArgumentSpec, Flaw, OptionSpec, OptionType};
 use crate::steps::{Positions, Run};
 use crate::validate::ErrorKind;
@@ -15,20 +15,22 @@ pub(crate) fn types<'a>(
     spec: &'a ArgumentSpec,
     parameters: &mut Dict,
     at: &Positions,
-    shared: &mut [Shared<'a>],
+    sharing: &mut Sharing<'a>,
 ) {
-    for (index, ((name, option), at)) in spec.options.iter().zip(at).enumerate() {
+    for ((name, option), at) in spec.options.iter().zip(at) {
         let Some((_, value)) = at.and_then(|at| parameters.get_index_mut(at)) else { continue };
         if *value == Value::Null && !option.required && option.default_value().is_none() {
             continue;
         }
         let found = value.type_name();
+        let was_container = matches!(value, Value::List(_) | Value::Dict(_));
         let converted = convert(value, option.option_type, run.environment).and_then(|()| match option.elements {
-            Some(wanted) => {
-                elements(run, name, option, wanted, value, shared.iter_mut().find(|one| one.option == index))
-            }
+            Some(wanted) => elements(run, name, option, wanted, value, sharing),
             None => Ok(()),
         });
+        if was_container && !matches!(value, Value::List(_) | Value::Dict(_)) {
+            sharing.leave(name);
+        }
         if let Err(why) = converted {
             // The stray full stop is Ansible's.
             let (wanted, place) = (option.option_type.name(), run.found_in_quoted("."));
@@ -46,7 +48,7 @@ fn elements(
     option: &OptionSpec,
     wanted: OptionType,
     value: &mut Value,
-    shared: Option<&mut Shared<'_>>,
+    sharing: &mut Sharing<'_>,
 ) -> Result<(), String> {
     let items = match value {
         Value::List(items) => items,
@@ -59,14 +61,16 @@ fn elements(
             );
             run.error(ErrorKind::ArgumentType, message);
             *other = Value::List(iterated(other)?);
+            sharing.leave(name);
             let Value::List(items) = other else { unreachable!("it was just made one") };
             items
         }
     };
-    if let Some(shared) = shared {
+    if sharing.has(name) {
         let dicts = items.iter().enumerate().filter(|(_, item)| matches!(item, Value::Dict(_))).map(|(old, _)| old);
-        // Dicts always stay, so the first dict of the old list is the first that was one in the new list.
-        shared.items = Some(dicts.map(|old| (old, kept_before(items, old, wanted, run))).collect());
+        let fits = wanted == OptionType::Dict || wanted == OptionType::Raw;
+        let pairs = dicts.filter(|_| fits).map(|old| (old, kept_before(items, old, wanted, run))).collect();
+        sharing.keep_items(name, pairs);
     }
     let mut misfits = Vec::new();
     items.retain_mut(|item| {

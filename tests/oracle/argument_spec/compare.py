@@ -17,7 +17,10 @@ What is compared: everything in an answer, in its order. The exceptions, each as
 6. a dict written as a Python literal that holds what JSON cannot carry: modbox refuses sets, bytes, complex numbers and `...`; a
    tuple is a list to it, and keys are text; a lone surrogate in a key is U+FFFD; and an int of more than 4300 digits, which
    Python makes but does not print, is none;
-7. a secret that is a number, not text, in Python's set: there it is lost beside an equal number of another type.
+7. a name that means two things, an alias of two options or of an option and the name of another (modbox refuses such a spec when it
+   checks it): in Python their values are one object down to its depths, here at the level of the names; no more than one
+   question in 500 may differ for that;
+8. a secret that is a number, not text, in Python's set: there it is lost beside an equal number of another type.
 """
 
 import argparse
@@ -54,6 +57,15 @@ def with_functions(spec):
         if isinstance(option.get("options"), dict):
             with_functions(option["options"])
     return spec
+
+
+def ambiguous(spec):
+    """Whether a name means two things at any level."""
+    names = list(spec)
+    for option in spec.values():
+        names += set(option["aliases"]) if isinstance(option.get("aliases"), (list, dict)) else []
+    inner = [option["options"] for option in spec.values() if isinstance(option.get("options"), dict)]
+    return len(names) != len(set(names)) or any(ambiguous(options) for options in inner)
 
 
 def watched_dict(value):
@@ -151,7 +163,7 @@ def answers(program, questions):
 
 
 def compare(title, program, questions, show):
-    counts = {"compared": 0, "different": 0, "crashed": 0, "no JSON": 0, "with errors": 0}
+    counts = {"compared": 0, "different": 0, "crashed": 0, "no JSON": 0, "with errors": 0, "excepted": 0}
     started = time.monotonic()
     chunk = []
 
@@ -167,7 +179,7 @@ def compare(title, program, questions, show):
     finish()
     spent = time.monotonic() - started
     print(f"{title}: {', '.join(f'{count} {what}' for what, count in counts.items())} ({spent:.0f} s)", flush=True)
-    return counts["different"]
+    return counts["different"] + (counts["excepted"] > 3 + counts["compared"] // 500)
 
 
 def one(question, answer, counts, show):
@@ -185,7 +197,9 @@ def one(question, answer, counts, show):
         counts["compared"] += 1
         counts["with errors"] += bool(expected["errors"])
         found = {"answer": (expected, answer)} if "error" in answer else difference(expected, answer)
-    if found:
+    if found and ambiguous(question["spec"]):
+        counts["excepted"] += 1
+    elif found:
         counts["different"] += 1
         if counts["different"] <= show:
             print("question", json.dumps(question))

@@ -30,9 +30,11 @@ def pairs(seed, count):
 
 def random_spec(rng, depth):
     count = rng.choice([0, 1, 1, 2, 2, 3, 4, 5, 6])
-    # Aliases are used once in a level: what one means that stands for two options depends on shared objects.
     free = [f"{name}_{suffix}" for name in NAMES for suffix in ("al", "other", "z")]
     rng.shuffle(free)
+    if rng.random() < 0.1:
+        # Names that mean two things.
+        free = [rng.choice([*NAMES[:6], *free[:4]]) for _ in range(30)]
     return {name: random_option(rng, depth, free) for name in rng.sample(NAMES, count)}
 
 

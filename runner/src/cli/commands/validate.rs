@@ -6,12 +6,14 @@
 use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::Context as _;
+use clap::Args;
 use modbox_argument_spec::{ArgumentSpec, ErrorKind, Metadata, Question, Secrets, Validated};
 
-use crate::cli::args::ValidateArgs;
+use crate::cli::args::LookupArgs;
 use crate::cli::commands::run::{self, ArgumentSource};
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::{Context, environment, output, settings};
@@ -26,6 +28,38 @@ const MAX_SPEC: u64 = modbox_argument_spec::MAX_METADATA_BYTES as u64;
 
 /// More users than any machine has in its file; those of a directory service are not in it.
 const MAX_PASSWD: u64 = 16 << 20;
+
+/// The command line.
+#[derive(Debug, Args)]
+#[command(after_help = VALIDATE_HELP, override_usage = VALIDATE_USAGE)]
+pub(crate) struct ValidateArgs {
+    /// A module file, a guest crate's directory, or a name; then arguments as strings.
+    #[arg(value_name = "MODULE] [KEY=VALUE")]
+    pub(crate) pairs: Vec<OsString>,
+    /// Arguments with types: JSON or YAML, `@FILE`, or `-` for stdin. Repeatable; later wins.
+    #[arg(short, long = "args", value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    pub(crate) args: Vec<OsString>,
+    /// Check against the options in this JSON or YAML file, not against a module's; there is no MODULE then.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) spec: Option<PathBuf>,
+    /// Answer questions: one JSON object a line in, one out.
+    #[arg(long, conflicts_with_all = ["pairs", "args", "spec", "module_path"])]
+    pub(crate) jsonl: bool,
+    #[command(flatten)]
+    pub(crate) lookup: LookupArgs,
+}
+
+const VALIDATE_USAGE: &str = "modbox validate [OPTIONS] <MODULE> [KEY=VALUE]...
+       modbox validate [OPTIONS] --spec <FILE> [KEY=VALUE]...
+       modbox validate --jsonl";
+
+const VALIDATE_HELP: &str = "\
+A spec file holds options as Ansible's `argument_spec` does, or is a `module.json`. A question of --jsonl is {\"spec\": {…}, \
+\"kw\": {\"required_if\": […], …}, \"params\": {…}, \"env\": {…}}; its spec is taken as ansible-core takes it, and `env` \
+replaces the environment. The answer has `validated`, `errors` (each with `type` and `msg`), `unsupported`, `no_log_values`, \
+`aliases`, `deprecations`, `warnings`, and `spec_error` for a spec that contradicts itself; or it is {\"error\": …, \"line\": N}.
+
+Exit status: 0 the arguments fit, or all questions are answered · 1 they do not fit · 2 usage · 3 module not found or read.";
 
 /// Validates, and prints what is wrong.
 pub(crate) fn run(context: &Context, args: &ValidateArgs, order: &[ArgumentSource]) -> Result<ExitStatus, Failure> {
@@ -164,13 +198,14 @@ fn broken(error: &str, number: u64) -> Value {
 /// What options are filled from that are not given, and what paths expand to.
 struct Surroundings {
     variables: Vec<(OsString, OsString)>,
-    passwd: OnceCell<String>,
+    /// The password file, once it was needed; read once for all questions.
+    passwd: Rc<OnceCell<String>>,
 }
 
 impl Surroundings {
     fn of_process(context: &Context) -> Self {
         let environment::Environment { variables, .. } = &context.environment;
-        Self { variables: variables.clone(), passwd: OnceCell::new() }
+        Self { variables: variables.clone(), passwd: Rc::default() }
     }
 }
 
@@ -194,7 +229,10 @@ impl modbox_argument_spec::Environment for Surroundings {
         let uid = rustix::process::getuid().as_raw().to_string();
         passwd.lines().find_map(|line| {
             let fields: Vec<&str> = line.split(':').collect();
-            let wanted = user.map_or(fields.get(2) == Some(&uid.as_str()), |user| fields.first() == Some(&user));
+            let wanted = match user {
+                Some(user) => fields.first() == Some(&user),
+                None => fields.get(2) == Some(&uid.as_str()),
+            };
             wanted.then(|| fields.get(5).map(|home| (*home).to_owned()))?
         })
     }
