@@ -7,10 +7,12 @@ pub mod audit;
 mod config;
 mod confine;
 mod designation;
+mod documentation;
 mod error;
 pub mod locate;
 mod metadata;
 mod module;
+mod native;
 mod prepare;
 mod report;
 mod request;
@@ -36,10 +38,10 @@ pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{Compared, compare};
 use crate::contract::{Dict, ModuleResult};
 use crate::kinds::Kind;
-use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
-use crate::sandbox::kernel::Reached;
+use crate::sandbox::invocation::{Invocation, Outcome, Program, WasmFormat, WasmProgram};
+use crate::sandbox::kernel::{self, Reached};
 use crate::sandbox::limits::Limits;
-use crate::sandbox::native::{self, NativeContext};
+use crate::sandbox::native::{Confine, NativeContext, NativeError, THIS_BINARY};
 use crate::sandbox::policy::{Access, Policy, Shape};
 use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::scratch::{ScratchError, ScratchRoot, Use};
@@ -144,12 +146,16 @@ impl Runner {
         let invocation = &prepared.invocation;
         let ran = match &invocation.program {
             Program::Wasm(program) => self.run_wasm(module, program, invocation, request, &run_dir, report),
-            Program::Native(_) => self.run_native(invocation, request, &run_dir),
+            Program::Native(_) => self.run_native(invocation, request, &run_dir, report),
         };
         // A guest's thread that was left behind makes nothing any more.
         run_dir.close();
         let outcome = ran?;
         verdict::reach(report, &outcome, &prepared, request);
+        if !kind.is_wasm() && !request.policy.allows_everything() {
+            native::missing_paths(report, &outcome, &request.arguments, request.policy);
+            native::missing_variables(report, &outcome, &self.config.environment, request.policy);
+        }
         Ok(())
     }
 
@@ -159,21 +165,20 @@ impl Runner {
         if request.policy.allows_everything() {
             return None;
         }
-        if !kind.is_wasm() {
-            let subject = module.path().display().to_string();
-            let allow = "--allow-all".to_owned();
-            return Some(Settled {
+        let not_kept = if kind.is_wasm() { Vec::new() } else { native::not_kept(request.policy) };
+        // Bytes that cannot be read are for the engine to complain about.
+        let Some(metadata) = documentation::described(module, request.policy, &request.arguments) else {
+            return (!not_kept.is_empty()).then(|| Settled {
                 policy: request.policy.clone(),
                 arguments: request.arguments.clone(),
-                denials: vec![Denial { capability: "native", subject, operation: "argument", allow }],
+                denials: not_kept,
                 notes: Vec::new(),
             });
-        }
-        // Bytes that cannot be read are for the engine to complain about.
-        let metadata = module.metadata()?;
+        };
         let caller = Caller { directory: &self.config.directory, environment: &self.config.environment };
-        let mut settled = designation::settle(metadata, request.policy, &request.arguments, &caller);
-        requests::check(metadata, &mut settled);
+        let mut settled = designation::settle(&metadata, request.policy, &request.arguments, &caller);
+        requests::check(&metadata, &mut settled);
+        settled.denials.extend(not_kept);
         Some(settled)
     }
 
@@ -182,14 +187,35 @@ impl Runner {
         invocation: &Invocation,
         request: &RunRequest<'_>,
         run_dir: &RunDir,
+        report: &mut Report,
     ) -> Result<Outcome, RunError> {
-        let context = NativeContext {
-            launcher: PathBuf::from(native::THIS_BINARY),
-            directory: self.config.directory.clone(),
-            environment: self.config.environment.clone(),
-            cleanup: self.config.cleanup.clone(),
+        let policy = request.policy;
+        let least = policy.least_confinement().map_or(kernel::DEFAULT_LEAST, |least| least.level);
+        let confine = (!policy.allows_everything()).then(|| Confine {
+            policy: policy.clone(),
+            least,
+            kept: request.keep_files,
+            readable: Vec::new(),
+        });
+        let environment = match &confine {
+            Some(_) => native::environment(policy),
+            None => self.config.environment.clone(),
         };
-        Ok(native::run(&context, invocation, &run_dir.path()?, request.limits)?)
+        let context = NativeContext {
+            launcher: PathBuf::from(THIS_BINARY),
+            directory: self.config.directory.clone(),
+            environment,
+            cleanup: self.config.cleanup.clone(),
+            confine,
+        };
+        match crate::sandbox::native::run(&context, invocation, &run_dir.path()?, request.limits) {
+            Ok(outcome) => {
+                report.notes.extend_from_slice(&outcome.notes);
+                Ok(outcome)
+            }
+            Err(NativeError::Unconfined(reached)) => Err(confine::native_shortfall(reached, least, policy)),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn run_wasm(
@@ -281,13 +307,12 @@ pub fn settled_policy(
     directory: &Path,
     environment: &[(OsString, OsString)],
 ) -> Policy {
-    match module.metadata() {
-        Some(metadata) if !policy.allows_everything() && !args.is_empty() => {
-            let caller = Caller { directory, environment };
-            designation::settle(metadata, policy, &Arguments::Complete(args.clone()), &caller).policy
-        }
-        _ => policy.clone(),
+    if policy.allows_everything() || args.is_empty() {
+        return policy.clone();
     }
+    let arguments = Arguments::Complete(args.clone());
+    let Some(metadata) = documentation::described(module, policy, &arguments) else { return policy.clone() };
+    designation::settle(&metadata, policy, &arguments, &Caller { directory, environment }).policy
 }
 
 /// What the directory of a run is for. Beside a name that is granted for writing there may be temporaries, which are

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::kinds::detect::{self, DetectError, Detection};
 use crate::kinds::{self, Kind};
+use crate::run::documentation;
 use crate::run::locate::ModuleFile;
 use crate::run::metadata::WasmInfo;
 use crate::sandbox::invocation::WasmFormat;
@@ -23,6 +24,7 @@ pub struct Module {
     digest: String,
     detection: Result<Detection, DetectError>,
     metadata: OnceLock<Option<Metadata>>,
+    documentation: OnceLock<Option<Metadata>>,
     pub(super) loaded: OnceLock<LoadedModule>,
 }
 
@@ -38,7 +40,15 @@ impl Module {
         if detection.as_ref().is_ok_and(|found| found.kind.is_wasm()) && bytes.starts_with(b"#!") {
             bytes = kinds::skip_shebang(&bytes).into();
         }
-        Self { path, bytes, digest, detection, metadata: OnceLock::new(), loaded: OnceLock::new() }
+        Self {
+            path,
+            bytes,
+            digest,
+            detection,
+            metadata: OnceLock::new(),
+            documentation: OnceLock::new(),
+            loaded: OnceLock::new(),
+        }
     }
 
     /// Returns the file, as it was named.
@@ -75,6 +85,13 @@ impl Module {
             Kind::Core => Some(WasmFormat::Core),
             _ => None,
         }
+    }
+
+    /// Returns what the documentation of a native module says of its options, if it can be read.
+    pub(super) fn documentation(&self) -> Option<&Metadata> {
+        let native = self.detection.as_ref().is_ok_and(|found| !found.kind.is_wasm());
+        let read = || documentation::read(&self.path, &self.bytes).filter(|_| native);
+        self.documentation.get_or_init(read).as_ref()
     }
 
     /// Returns what a wasm module says of itself, if it says something that can be read.
