@@ -226,7 +226,15 @@ pub fn run(
         undo.disarm();
     }
     // 6. What it used.
+    let unheard = attended.reply.is_none();
     let mut outcome = outcome(attended, status, limits)?;
+    if let Some(confine) = cx.confine.as_ref().filter(|_| unheard) {
+        // No module begins with less.
+        outcome.confinement.level = confine.least;
+        outcome.notes.push(
+            "the launcher did not answer, so it is only known what the module was confined by at least".to_owned(),
+        );
+    }
     outcome.usage.wall_us = run_us;
     if cx.confine.is_none() {
         let contents = files::count(&dir);

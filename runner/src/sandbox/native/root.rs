@@ -325,8 +325,7 @@ fn place(root: &OwnedFd, at: &Path, directory: bool) -> io::Result<OwnedFd> {
 
 /// Opens a file of the base that is small; `None` for whatever else there is.
 fn small_file(path: &Path) -> Option<OwnedFd> {
-    let metadata = path.metadata().ok().filter(|metadata| metadata.is_file() && metadata.len() <= SMALL)?;
-    drop(metadata);
+    path.metadata().ok().filter(|metadata| metadata.is_file() && metadata.len() <= SMALL)?;
     rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty()).ok()
 }
 
