@@ -136,14 +136,15 @@ fn workers_are_confined_to_what_their_jobs_are_granted() {
 }
 
 #[test]
-fn native_modules_run_where_they_are_allowed_to() {
+fn native_modules_are_confined_unless_they_are_trusted() {
     let dir = TestDir::new();
     let module = dir.write_executable("native", "#!/bin/sh\n# WANT_JSON\necho '{\"changed\": true}'\n");
     let job = json!({"id": 1, "module": module});
-    let denied = batch(&dir, std::slice::from_ref(&job)).run().exits_with(1);
-    assert_eq!(reports(&denied)["1"]["status"], "denied");
-    let allowed = batch(&dir, &[job]).arg("--allow-all").run().exits_with(0);
-    assert_eq!(reports(&allowed)["1"]["status"], "changed");
+    for (switches, level) in [(&[][..], 3), (&["--allow-all"], 0)] {
+        let ran = batch(&dir, std::slice::from_ref(&job)).args(switches).run().exits_with(0);
+        let report = reports(&ran)["1"].clone();
+        assert_eq!((&report["status"], &report["confinement"]["level"]), (&json!("changed"), &json!(level)), "{ran}");
+    }
     dir.assert_nothing_left();
 }
 

@@ -251,7 +251,10 @@ fn a_granted_port_is_the_only_one() {
         use std::net::ToSocketAddrs as _;
         assert!(("localhost", 80).to_socket_addrs().unwrap().next().is_some());
     });
-    let all = Plan { net: NetPlan { connect: Ports::All, bind: Ports::All, udp: true }, ..walls.plan.clone() };
+    let all = Plan {
+        net: NetPlan { connect: Ports::All, bind: Ports::All, udp: true, ..NetPlan::default() },
+        ..walls.plan.clone()
+    };
     confined(&all, || {
         TcpStream::connect(("127.0.0.1", port(&other))).unwrap();
         TcpListener::bind("127.0.0.1:0").unwrap();

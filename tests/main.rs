@@ -35,6 +35,13 @@ mod kernel_calls;
 
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;
+// What a confined native module reaches, by whichever language; that it ends; and single files that it writes.
+mod native_grants;
+mod native_limits;
+mod native_names;
+// What arguments name is granted to it; and what happens on kernels that give less.
+mod native_designation;
+mod native_ladder;
 // Building guest crates and making projects, with real cargo.
 mod authoring;
 

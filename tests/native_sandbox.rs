@@ -37,6 +37,7 @@ impl Room {
             directory: tmp.path().to_owned(),
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             cleanup: Cleanup::default(),
+            confine: None,
         };
         let marker = format!("modbox-test-{}-{}-", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         Self {

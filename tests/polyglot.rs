@@ -88,11 +88,13 @@ fn awkward_values_arrive_as_they_are() {
 }
 
 #[test]
-fn native_kinds_start_only_when_everything_is_allowed() {
+fn every_kind_runs_confined() {
     let dir = TestDir::new();
     for (kind, module) in modules() {
-        let ran = Modbox::run_module(&dir, &module).report().args(["name=world", "n=3"]).run();
-        assert_eq!(ran.status.code(), Some(if is_wasm(kind) { 0 } else { 4 }), "{ran}");
-        assert_eq!(ran.json()["result"].get("greeting").is_some(), is_wasm(kind), "{ran}");
+        let run = Modbox::run_module(&dir, &module).report().args(["name=world", "n=3"]);
+        let ran = run.args(["--interpreter", "python=/usr/bin/python3"]).run();
+        let report = ran.exits_with(0).json();
+        assert_eq!(report["confinement"]["level"], if is_wasm(kind) { 2 } else { 3 }, "{report:#}");
+        assert!(report["result"].get("greeting").is_some(), "{report:#}");
     }
 }

@@ -13,7 +13,7 @@ use crate::cli::late::Late;
 use crate::cli::python::{AssembleArgs, PythonArgs};
 use crate::cli::told::ToldArgs;
 use crate::kinds::Kind;
-use crate::sandbox::policy::{Designated, parse_count, parse_duration, parse_level, parse_size};
+use crate::sandbox::policy::{Access, Designated, parse_count, parse_duration, parse_level, parse_size};
 
 /// Runs automation modules that nobody has to trust.
 #[derive(Debug, Parser)]
@@ -229,13 +229,16 @@ pub(crate) struct GrantArgs {
     /// What naming a path in an argument grants, at most [default: write].
     #[arg(long, value_name = "none|read|write", value_parser = str::parse::<Designated>)]
     pub(crate) designated: Option<Designated>,
-    /// Let the module reach a host: a name, `*.NAME`, an address or a block of them. Repeatable.
+    /// Take what an option of this name holds for a path, and grant it, when you name it. Repeatable.
+    #[arg(long, value_name = "OPTION:read|write", value_parser = parse_designate)]
+    pub(crate) designate: Vec<(String, Access)>,
+    /// Let the module reach a host: `*`, a name, `*.NAME`, an address or a block of them. Repeatable.
     #[arg(long, value_name = "[udp:]HOST[:PORT]")]
     pub(crate) allow_net: Vec<String>,
     /// Let the module listen at an address of this machine. Repeatable.
     #[arg(long, value_name = "[udp:]ADDRESS:PORT")]
     pub(crate) allow_listen: Vec<String>,
-    /// Grant everything that you can reach: for a module that you trust as yourself.
+    /// Grant everything that you can reach, and confine nothing: for a module that you trust as yourself.
     #[arg(long)]
     pub(crate) allow_all: bool,
     /// Run with no less of the kernel's confinement than this, from 0 to 3 [default: 2].
@@ -381,6 +384,14 @@ pub(crate) enum CacheCommand {
     },
     /// Remove them all.
     Clear,
+}
+
+fn parse_designate(text: &str) -> Result<(String, Access), String> {
+    match text.rsplit_once(':') {
+        Some((option, "read")) if !option.is_empty() => Ok((option.to_owned(), Access::Read)),
+        Some((option, "write")) if !option.is_empty() => Ok((option.to_owned(), Access::Write)),
+        _ => Err("not OPTION:read or OPTION:write, such as `dest:write`".to_owned()),
+    }
 }
 
 fn parse_kind(word: &str) -> Result<Kind, String> {

@@ -65,6 +65,8 @@ pub struct PythonSource {
     pub text: Arc<[u8]>,
     /// The interpreter; without one, any python that is new enough.
     pub interpreter: Option<String>,
+    /// Whether the module's own first line says so, and not whoever runs it.
+    pub own_choice: bool,
     /// Arguments of the interpreter.
     pub arguments: Vec<String>,
 }
@@ -108,6 +110,7 @@ impl PythonSource {
         Ok(Self {
             text: with_common(bytes),
             interpreter: Some(program).filter(|_| !is_any || chosen),
+            own_choice: !chosen,
             arguments: words.collect(),
         })
     }

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use crate::run::{RunError, RunRequest, RunnerConfig};
 use crate::sandbox::invocation::Denial;
 use crate::sandbox::kernel::{self, OwnPaths, Plan, Reached};
+use crate::sandbox::policy::Policy;
 use crate::sandbox::run_dir::RunDir;
 
 /// What a process must see to so that it can be confined, which is for good: it runs no second module that is granted
@@ -138,6 +139,34 @@ fn confine_process<'c>(
     }
     stopped.start()?;
     Ok((reached, Stopped(None)))
+}
+
+/// Says why a native module did not start: where namespaces are not to be had, there is no level below 2 for it, since
+/// nothing would keep it from anybody's files.
+pub(super) fn native_shortfall(reached: Reached, least: u8, policy: &Policy) -> RunError {
+    let level = reached.level;
+    let missing = reached.missing.join("; ");
+    let source = policy.least_confinement().map(|asked| asked.source.as_str());
+    let apart = level > 0 && reached.layers.iter().any(|layer| layer.starts_with("namespace"));
+    let (remedy, allow) = match source {
+        Some(source) if apart && level < least => {
+            (format!("{source} asks for more"), format!("--min-confinement {level}"))
+        }
+        None if apart => {
+            let allow = format!("--min-confinement {level}");
+            (format!("accept it with `{allow}`, or in a policy file"), allow)
+        }
+        _ => ("if you trust it as yourself, run it with `--allow-all`".to_owned(), "--allow-all".to_owned()),
+    };
+    let message = format!(
+        "the kernel confines the native module less than level {least} ({}): {missing}. What is left is level {level} \
+         ({}); {remedy}",
+        kernel::describe(least),
+        kernel::describe(level),
+    );
+    let (capability, subject, operation) = ("confinement", format!("level {level}"), "start");
+    let denial = Denial { capability, subject, operation, allow };
+    RunError::Unconfined(Box::new(Shortfall { reached, denial, message }))
 }
 
 fn shortfall(reached: Reached, least: u8, source: Option<&str>) -> Shortfall {

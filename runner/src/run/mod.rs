@@ -7,12 +7,14 @@ pub mod audit;
 mod config;
 mod confine;
 mod designation;
+mod documentation;
 mod error;
 mod known;
 pub mod locate;
 mod metadata;
 mod module;
 mod powershell;
+mod native;
 mod prepare;
 mod python;
 mod report;
@@ -43,10 +45,10 @@ pub use self::requests::{Compared, compare};
 use crate::contract::{Dict, ModuleResult};
 use crate::kinds::detect::DetectError;
 use crate::kinds::{Kind, PythonSource};
-use crate::sandbox::invocation::{Denial, Invocation, Outcome, Program, WasmFormat, WasmProgram};
-use crate::sandbox::kernel::Reached;
+use crate::sandbox::invocation::{Invocation, Outcome, Program, WasmFormat, WasmProgram};
+use crate::sandbox::kernel::{self, Reached};
 use crate::sandbox::limits::Limits;
-use crate::sandbox::native::{self, NativeContext};
+use crate::sandbox::native::{Confine, NativeContext, NativeError, THIS_BINARY};
 use crate::sandbox::policy::{Access, Policy, Shape};
 use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::scratch::{ScratchError, ScratchRoot, Use};
@@ -157,12 +159,16 @@ impl Runner {
         let invocation = &prepared.invocation;
         let ran = match &invocation.program {
             Program::Wasm(program) => self.run_wasm(module, program, invocation, request, &run_dir, report),
-            Program::Native(_) => self.run_native(invocation, request, &run_dir),
+            Program::Native(_) => self.run_native(invocation, request, &run_dir, report),
         };
         // A guest's thread that was left behind makes nothing any more.
         run_dir.close();
         let outcome = ran?;
         verdict::reach(report, &outcome, &prepared, request);
+        if !kind.is_wasm() && !request.policy.allows_everything() {
+            native::missing_paths(report, &outcome, &request.arguments, request.policy);
+            native::missing_variables(report, &outcome, &self.config.environment, request.policy);
+        }
         Ok(())
     }
 
@@ -172,21 +178,20 @@ impl Runner {
         if request.policy.allows_everything() {
             return None;
         }
-        if !kind.is_wasm() {
-            let subject = module.path().display().to_string();
-            let allow = "--allow-all".to_owned();
-            return Some(Settled {
+        let not_kept = if kind.is_wasm() { Vec::new() } else { native::not_kept(request.policy) };
+        // Bytes that cannot be read are for the engine to complain about.
+        let Some(metadata) = documentation::described(module, request.policy, &request.arguments) else {
+            return (!not_kept.is_empty()).then(|| Settled {
                 policy: request.policy.clone(),
                 arguments: request.arguments.clone(),
-                denials: vec![Denial { capability: "native", subject, operation: "argument", allow }],
+                denials: not_kept,
                 notes: Vec::new(),
             });
-        }
-        // Bytes that cannot be read are for the engine to complain about.
-        let metadata = module.metadata()?;
+        };
         let caller = Caller { directory: &self.config.directory, environment: &self.config.environment };
-        let mut settled = designation::settle(metadata, request.policy, &request.arguments, &caller);
-        requests::check(metadata, &mut settled);
+        let mut settled = designation::settle(&metadata, request.policy, &request.arguments, &caller);
+        requests::check(&metadata, &mut settled);
+        settled.denials.extend(not_kept);
         Some(settled)
     }
 
@@ -195,16 +200,39 @@ impl Runner {
         invocation: &Invocation,
         request: &RunRequest<'_>,
         run_dir: &RunDir,
+        report: &mut Report,
     ) -> Result<Outcome, RunError> {
-        Ok(native::run(&self.native_context(), invocation, &run_dir.path()?, request.limits)?)
+        let policy = request.policy;
+        let context = self.native_context(policy, request.keep_files, &invocation.runtime_paths);
+        let least = context.confine.as_ref().map_or(0, |confine| confine.least);
+        match crate::sandbox::native::run(&context, invocation, &run_dir.path()?, request.limits) {
+            Ok(outcome) => {
+                report.notes.extend_from_slice(&outcome.notes);
+                Ok(outcome)
+            }
+            Err(NativeError::Unconfined(reached)) => Err(confine::native_shortfall(reached, least, policy)),
+            Err(error) => Err(error.into()),
+        }
     }
 
-    fn native_context(&self) -> NativeContext {
+    /// What a native process runs with: confined to the policy, unless that grants everything, and able to read `own`.
+    fn native_context(&self, policy: &Policy, kept: bool, own: &[PathBuf]) -> NativeContext {
+        let confine = (!policy.allows_everything()).then(|| Confine {
+            policy: policy.clone(),
+            least: policy.least_confinement().map_or(kernel::DEFAULT_LEAST, |least| least.level),
+            kept,
+            readable: native::outside_the_base(own),
+        });
+        let environment = match &confine {
+            Some(_) => native::environment(policy),
+            None => self.config.environment.clone(),
+        };
         NativeContext {
-            launcher: PathBuf::from(native::THIS_BINARY),
+            launcher: PathBuf::from(THIS_BINARY),
             directory: self.config.directory.clone(),
-            environment: self.config.environment.clone(),
+            environment,
             cleanup: self.config.cleanup.clone(),
+            confine,
         }
     }
 
@@ -227,7 +255,7 @@ impl Runner {
         let source = PythonSource::read(name, module.bytes()?, interpreters)?;
         let run_dir = RunDir::new(&self.scratch, Use::Run);
         let tmpdir = || Ok(run_dir.path()?);
-        let context = self.native_context();
+        let context = self.native_context(&Policy::default(), false, &[]);
         let assembler = Assembler::new(&self.config.python, &context, &tmpdir);
         Ok(assembler.portable(Subject { name, path: module.path(), source: &source })?)
     }
@@ -240,7 +268,7 @@ impl Runner {
     ) -> Result<python::Ready, RunError> {
         let source = PythonSource::read(request.name, module.bytes()?, request.interpreters)?;
         let tmpdir = || Ok(run_dir.path()?);
-        let context = self.native_context();
+        let context = self.native_context(request.policy, request.keep_files, &[]);
         let assembler = Assembler::new(&self.config.python, &context, &tmpdir);
         let subject = Subject { name: request.name, path: module.path(), source: &source };
         Ok(assembler.start(subject, request.keep_files)?)
@@ -358,13 +386,12 @@ pub fn settled_policy(
     directory: &Path,
     environment: &[(OsString, OsString)],
 ) -> Policy {
-    match module.metadata() {
-        Some(metadata) if !policy.allows_everything() && !args.is_empty() => {
-            let caller = Caller { directory, environment };
-            designation::settle(metadata, policy, &Arguments::Complete(args.clone()), &caller).policy
-        }
-        _ => policy.clone(),
+    if policy.allows_everything() || args.is_empty() {
+        return policy.clone();
     }
+    let arguments = Arguments::Complete(args.clone());
+    let Some(metadata) = documentation::described(module, policy, &arguments) else { return policy.clone() };
+    designation::settle(&metadata, policy, &arguments, &Caller { directory, environment }).policy
 }
 
 /// What the directory of a run is for. Beside a name that is granted for writing there may be temporaries, which are

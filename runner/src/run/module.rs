@@ -13,6 +13,8 @@ use crate::kinds::detect::{self, DetectError, Detection};
 use crate::kinds::{self, Kind};
 use crate::run::known::{self, Known};
 use crate::run::locate::{self, LocateError, ModuleFile};
+use crate::run::documentation;
+use crate::run::locate::ModuleFile;
 use crate::run::metadata::WasmInfo;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::WasmFormat;
@@ -30,6 +32,7 @@ pub struct Module {
     digest: String,
     detection: Result<Detection, DetectError>,
     metadata: OnceLock<Option<Metadata>>,
+    documentation: OnceLock<Option<Metadata>>,
     pub(super) loaded: OnceLock<LoadedModule>,
     /// What is wrong with it, so that no engine will load it.
     pub(super) unloadable: OnceLock<Arc<WasmError>>,
@@ -178,6 +181,13 @@ impl Module {
             Kind::Core => Some(WasmFormat::Core),
             _ => None,
         }
+    }
+
+    /// Returns what the documentation of a native module says of its options, if it can be read.
+    pub(super) fn documentation(&self) -> Option<&Metadata> {
+        let native = self.detection.as_ref().is_ok_and(|found| !found.kind.is_wasm());
+        let read = || documentation::read(&self.path, &self.bytes).filter(|_| native);
+        self.documentation.get_or_init(read).as_ref()
     }
 
     /// Returns what a wasm module says of itself, if it says something that can be read.

@@ -4,6 +4,7 @@
 use crate::contract::result::ResultLines;
 use crate::contract::{ModuleResult, RawOutput};
 use crate::kinds::Prepared;
+use crate::run::native;
 use crate::run::report::{Report, Status};
 use crate::run::{RunError, RunRequest};
 use crate::sandbox;
@@ -135,9 +136,9 @@ pub(super) fn limit_message(hit: LimitHit) -> String {
 /// Says what was denied and how to allow it.
 pub(super) fn denied(denials: &[Denial]) -> String {
     let one = |denial: &Denial| match denial.capability {
-        "native" => format!(
-            "`{}` would run as a native process, and nothing confines those yet; if you trust it as yourself, allow it \
-             with `{}`",
+        capability if denial.operation == native::GRANT => format!(
+            "{capability} `{}` cannot be granted to a native module, since the kernel keeps one to the ports of connections, \
+             and neither to hosts nor to the ports of datagrams; `{}` grants what it can keep to",
             denial.subject, denial.allow
         ),
         capability if denial.operation == "request" => format!(

@@ -84,6 +84,8 @@ pub struct Outcome {
     pub denials: Vec<Denial>,
     /// What confined it.
     pub confinement: Confinement,
+    /// What an operator should know of the run that is no failure.
+    pub notes: Vec<String>,
 }
 
 /// What confined a run.

@@ -16,6 +16,7 @@ use crate::sandbox::policy::{Access, EnvGrant, LimitName, LimitOverrides, Rules}
 /// A grant that is wrong or names what is not there.
 pub(super) fn rules(environment: &Environment, args: &GrantArgs, limits: &LimitArgs) -> anyhow::Result<Rules> {
     let mut rules = Rules { designated: args.designated, limits: overrides(limits), ..Rules::default() };
+    rules.designates.clone_from(&args.designate);
     rules.min_confinement = args.min_confinement;
     rules.audit = args.audit.iter().map(|path| environment.cwd.join(path)).collect();
     for (switch, access, paths) in

@@ -1,16 +1,44 @@
 //! Has an interpreter run a script of ours, in the sandbox that modules run in and under limits.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::contract::quoting;
+use crate::run::native::outside_the_base;
 use crate::run::python::error::PythonError;
 use crate::sandbox::invocation::{Exit, Invocation, NativeProgram, Program};
 use crate::sandbox::limits::Limits;
-use crate::sandbox::native::{self, NativeContext};
+use crate::sandbox::native::{self, Confine, NativeContext};
+use crate::sandbox::policy::{Access, PathGrant, Policy, PolicyError, Shape};
 
 /// Far more than any interpreter needs to say what it is, or to compile a few hundred files.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the interpreter may reach meanwhile. Where modules are confined it is, too: the one that a module names need not be
+/// what it looks like.
+pub(super) struct Reach<'a> {
+    /// Read.
+    pub(super) reads: &'a [PathBuf],
+    /// Written.
+    pub(super) writes: Option<&'a Path>,
+}
+
+impl Reach<'_> {
+    fn confine(&self, confine: &Confine) -> Result<Confine, PolicyError> {
+        let mut policy = Policy::default();
+        if let Some(path) = self.writes {
+            policy.allow_path(PathGrant {
+                host: path.to_owned(),
+                shape: Shape::Directory,
+                guest: path.display().to_string(),
+                access: Access::Write,
+                source: "modbox itself".to_owned(),
+            })?;
+        }
+        let readable = outside_the_base(self.reads);
+        Ok(Confine { policy, least: confine.least, kept: false, readable })
+    }
+}
 
 /// Runs a script, which it is given on its standard input, and returns what it printed; a text that says what went wrong
 /// when the interpreter is none, or failed.
@@ -19,6 +47,7 @@ pub(super) fn ask(
     tmpdir: &Path,
     words: &[&str],
     script: &str,
+    reach: &Reach<'_>,
 ) -> Result<Result<Vec<u8>, String>, PythonError> {
     let command = format!("exec {}", quoting::join(words.iter().copied()));
     let invocation = Invocation {
@@ -28,7 +57,8 @@ pub(super) fn ask(
         runtime_paths: Vec::new(),
     };
     let limits = Limits { timeout: PATIENCE, ..Limits::default() };
-    let ran = native::run(cx, &invocation, tmpdir, &limits);
+    let confine = cx.confine.as_ref().map(|confine| reach.confine(confine)).transpose()?;
+    let ran = native::run(&NativeContext { confine, ..cx.clone() }, &invocation, tmpdir, &limits);
     let interpreter = || words.first().map(|word| (*word).to_owned()).unwrap_or_default();
     let outcome = ran.map_err(|source| PythonError::Ask { interpreter: interpreter(), source })?;
     if let Some(limit) = outcome.limit {

@@ -31,6 +31,15 @@ pub enum PythonError {
         folders(.0)
     )]
     NoCore(Vec<PathBuf>),
+    /// The module names an interpreter that is neither the system's nor granted.
+    #[error(
+        "the module names `{0}` as its interpreter, and nothing grants that; allow it with `--allow-read {0}`, or name \
+         another with `--interpreter PATH`"
+    )]
+    NotGranted(String),
+    /// A place that cannot be granted to an interpreter that is asked something.
+    #[error("failed to confine an interpreter")]
+    Confine(#[from] crate::sandbox::policy::PolicyError),
     /// A file that cannot be read.
     #[error("failed to read `{path}`")]
     Read {

@@ -27,7 +27,8 @@ use self::interpreter::Interpreter;
 use self::part::{Part, SCRIPT, TreeError};
 use crate::kinds::{PythonForm, PythonSource, PythonStart};
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::native::NativeContext;
+use crate::sandbox::native::{NativeContext, base};
+use crate::sandbox::policy::{Access, normalize};
 
 /// Compiled files that are not compared with their source are there since Python 3.7.
 const LEAST_FOR_TREES: [u32; 2] = [3, 7];
@@ -159,6 +160,9 @@ impl<'a> Assembler<'a> {
     /// The interpreter, and the ansible-core that goes with it.
     fn choose(&self, subject: Subject<'_>) -> Result<(Interpreter, Install), PythonError> {
         if let Some(program) = &subject.source.interpreter {
+            if subject.source.own_choice && !self.may_choose(program) {
+                return Err(PythonError::NotGranted(program.clone()));
+            }
             let wrong = |reason| PythonError::Interpreter { interpreter: program.clone(), reason };
             let interpreter = self.probe(program)?.map_err(wrong)?;
             let install = self.install(subject, Some(&interpreter))?.ok_or_else(|| self.no_core(Some(&interpreter)))?;
@@ -186,6 +190,19 @@ impl<'a> Assembler<'a> {
             Some(interpreter) => self.no_core(Some(&interpreter)),
             None => PythonError::NoInterpreter(tried),
         })
+    }
+
+    /// Whether a module may name this interpreter: one that it could start by itself, or that of a folder in which programs
+    /// are looked up. What is started says what the module may read.
+    fn may_choose(&self, program: &str) -> bool {
+        let Some(confine) = &self.cx.confine else { return true };
+        let path = Path::new(program);
+        if !path.is_absolute() {
+            return !program.contains('/');
+        }
+        let path = normalize(path);
+        let listed = path.parent().is_some_and(|folder| self.config.search_path.iter().any(|one| one == folder));
+        listed || base::paths().any(|base| path.starts_with(base)) || confine.policy.covers(&path, Access::Read)
     }
 
     fn probe(&self, program: &str) -> Result<Result<Interpreter, String>, PythonError> {

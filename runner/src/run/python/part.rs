@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::ansiballz::{self, COMPILE_SCRIPT, DottedName, Payload, START_MODULE};
-use crate::run::python::ask::ask;
+use crate::run::python::ask::{Reach, ask};
 use crate::run::python::cache::{Cache, Shelf, Tree};
 use crate::run::python::disk::{Disk, Roots};
 use crate::run::python::install::Install;
@@ -94,7 +94,8 @@ impl<'a> Part<'a> {
             lay_out(payload, staging, path)?;
             let (staging, path) = (staging.display().to_string(), path.display().to_string());
             let words = [interpreter.program.as_str(), "-I", "-S", "-", &staging, &path];
-            let compiled = ask(assembler.cx, &(assembler.tmpdir)()?, &words, COMPILE_SCRIPT)?;
+            let reach = Reach { reads: &interpreter.runtime_paths(), writes: Some(Path::new(&staging)) };
+            let compiled = ask(assembler.cx, &(assembler.tmpdir)()?, &words, COMPILE_SCRIPT, &reach)?;
             compiled.map(drop).map_err(|reason| TreeError::Cache(io::Error::other(reason)))
         })
     }

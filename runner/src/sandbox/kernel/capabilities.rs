@@ -1,7 +1,12 @@
-//! Capabilities: of what root may do, a guest's process keeps what opens the files that root may open, and nothing else.
+//! Capabilities: of what root may do, a confined process keeps what opens the files that root may open, and nothing else.
+//!
+//! Whoever is not root keeps none: what a user namespace gives its first process is for making the room, not for the
+//! module in it.
 
+use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use crate::sandbox::kernel::calls::Profile;
 use crate::sandbox::kernel::plan::Plan;
 
 /// Reading, writing, removing and replacing files of others: a grant gives the rights of who runs modbox.
@@ -16,6 +21,13 @@ pub(super) fn reduce(plan: &Plan) -> rustix::io::Result<()> {
     if plan.net.any() {
         kept |= CapabilitySet::NET_BIND_SERVICE;
     }
+    if plan.profile != Profile::Guest {
+        if !rustix::process::geteuid().is_root() {
+            kept = CapabilitySet::empty();
+        }
+        // A guest starts no program; a module does, and programs of root begin with all that is in this set.
+        bound(kept)?;
+    }
     let present = rustix::thread::capabilities(None)?;
     rustix::thread::set_capabilities(
         None,
@@ -25,4 +37,17 @@ pub(super) fn reduce(plan: &Plan) -> rustix::io::Result<()> {
             inheritable: CapabilitySet::empty(),
         },
     )
+}
+
+/// Leaves no others to any program that is started. Whoever may not change that has none to begin with, and with
+/// `no_new_privs` gets none.
+fn bound(kept: CapabilitySet) -> rustix::io::Result<()> {
+    for capability in CapabilitySet::all().difference(kept).iter() {
+        match rustix::thread::remove_capability_from_bounding_set(capability) {
+            // The first is a capability that this kernel does not know.
+            Ok(()) | Err(Errno::INVAL | Errno::PERM) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
 }

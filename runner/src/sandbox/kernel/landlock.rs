@@ -127,7 +127,7 @@ fn build(plan: &Plan, abi: u32, opened: Vec<(OwnedFd, Rights)>) -> Result<Rulese
     Ok(created)
 }
 
-/// The kernel's rights for ours. None of them are for running, making devices or using them.
+/// The kernel's rights for ours. None of them are for making devices.
 fn access(rights: Rights) -> BitFlags<AccessFs> {
     match rights {
         Rights::ReadDirectory => make_bitflags!(AccessFs::{ReadFile | ReadDir}),
@@ -138,6 +138,13 @@ fn access(rights: Rights) -> BitFlags<AccessFs> {
         Rights::WriteFile => make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate}),
         Rights::Names => access(Rights::WriteDirectory) & !make_bitflags!(AccessFs::{MakeSym}),
         Rights::RemoveDirectories => AccessFs::RemoveDir.into(),
+        Rights::RunDirectory => access(Rights::ReadDirectory) | AccessFs::Execute,
+        Rights::OwnDirectory => {
+            access(Rights::WriteDirectory) | make_bitflags!(AccessFs::{Execute | MakeSock | MakeFifo})
+        }
+        Rights::RunFile => make_bitflags!(AccessFs::{ReadFile | Execute}),
+        Rights::OwnFile => access(Rights::WriteFile) | AccessFs::Execute,
+        Rights::Device => make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate | IoctlDev}),
     }
 }
 
@@ -162,9 +169,9 @@ fn open(rule: &PathRule) -> Result<Option<OwnedFd>, KernelError> {
     let changed = |expected| KernelError::Changed { path: rule.path.clone(), expected };
     match (rule.rights, file_type) {
         // A link that leads nowhere is a name like one that is not there: what it may lead to later is not granted.
-        (Rights::ReadFile | Rights::WriteFile, FileType::Symlink) if rule.absent == Absent::Nothing => Ok(None),
-        (Rights::ReadFile | Rights::WriteFile, FileType::Directory | FileType::Symlink) => Err(changed("a file")),
-        (Rights::ReadFile | Rights::WriteFile, _) | (_, FileType::Directory) => Ok(Some(descriptor)),
+        (rights, FileType::Symlink) if rights.are_of_a_file() && rule.absent == Absent::Nothing => Ok(None),
+        (rights, FileType::Directory | FileType::Symlink) if rights.are_of_a_file() => Err(changed("a file")),
+        (rights, kind) if rights.are_of_a_file() || kind == FileType::Directory => Ok(Some(descriptor)),
         _ => Err(changed("a directory")),
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A [`Plan`] is data: the same grants again, for Landlock; the system calls that a profile refuses, for seccomp; the
 //! limits of the process. [`confine_process`] applies it to the process that calls it, for good, and says which level
-//! was [`Reached`]. Wasm guests are confined so now, in the process that runs them; native modules will be, in theirs.
+//! was [`Reached`]. Wasm guests are confined so in the process that runs them, native modules in the one that
+//! starts them.
 //!
 //! What it does not do. Landlock does not see `stat`, so what exists, with its size, owner and times, can be asked
 //! about; changing owners, modes and attributes is refused by seccomp instead, changing times is not. Datagrams pass
@@ -18,6 +19,7 @@ mod resolver;
 mod rlimits;
 mod seccomp;
 mod system;
+mod table;
 
 use std::io;
 use std::path::PathBuf;

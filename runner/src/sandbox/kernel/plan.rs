@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::sandbox::kernel::calls::Profile;
 use crate::sandbox::kernel::rlimits::ProcessLimits;
 use crate::sandbox::limits::Limits;
@@ -34,7 +36,7 @@ pub struct PathRule {
     pub absent: Absent,
 }
 
-/// What may be done with a path. Executing is never among it, nor are devices, sockets and FIFOs to be made.
+/// What may be done with a path. Devices are never made; executing, sockets and FIFOs are for native modules alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rights {
     /// A directory: list and read.
@@ -51,6 +53,23 @@ pub enum Rights {
     Names,
     /// The directory around it: remove directories that are empty.
     RemoveDirectories,
+    /// A directory: list and read, and run what lies in it.
+    RunDirectory,
+    /// A directory: all of that, and all that changes what lies in it, FIFOs and sockets included.
+    OwnDirectory,
+    /// A file: read and run.
+    RunFile,
+    /// A file: that, and write and truncate.
+    OwnFile,
+    /// A device: read, write and its requests.
+    Device,
+}
+
+impl Rights {
+    /// Whether they are for something that is no directory.
+    pub(super) fn are_of_a_file(self) -> bool {
+        matches!(self, Self::ReadFile | Self::WriteFile | Self::RunFile | Self::OwnFile | Self::Device)
+    }
 }
 
 /// Whether a path may lead through symbolic links.
@@ -72,7 +91,7 @@ pub enum Absent {
 }
 
 /// What is reachable in the network. Without anything, there are no sockets.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetPlan {
     /// TCP ports to connect to.
     pub connect: Ports,
@@ -80,10 +99,14 @@ pub struct NetPlan {
     pub bind: Ports,
     /// Whether there are datagrams. The kernel does not know their ports.
     pub udp: bool,
+    /// Whether there are sockets between the processes of this machine. A native module's business alone.
+    pub unix: bool,
+    /// Whether the process is alone in a network of its own: sockets lead nowhere, so that it may make them.
+    pub isolated: bool,
 }
 
 /// A set of ports.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ports {
     /// None.
     #[default]
@@ -103,6 +126,28 @@ impl NetPlan {
 
     /// Takes the ports of a policy; its hosts are for the layer above. Names are looked up by this process, too.
     fn of(policy: &Policy) -> Self {
+        let mut plan = Self::ports_of(policy);
+        if !policy.net().is_empty() {
+            plan.connect.add(net::Ports { first: DNS, last: DNS });
+            // A client's own port may be one of the system's choice.
+            plan.bind.add(net::Ports { first: 0, last: 0 });
+            plan.udp = true;
+        }
+        plan
+    }
+
+    /// Takes the ports of a policy for a native module. Names are looked up by way of TCP, so that no datagrams are
+    /// needed for that.
+    pub(in crate::sandbox) fn for_native(policy: &Policy) -> Self {
+        let mut plan = Self::ports_of(policy);
+        if !policy.net().is_empty() {
+            plan.connect.add(net::Ports { first: DNS, last: DNS });
+            plan.bind.add(net::Ports { first: 0, last: 0 });
+        }
+        plan
+    }
+
+    fn ports_of(policy: &Policy) -> Self {
         let mut plan = Self::default();
         for rule in policy.net().iter().map(|grant| &grant.rule) {
             match rule.transport() {
@@ -115,12 +160,6 @@ impl NetPlan {
                 Transport::Tcp => plan.bind.add(rule.ports()),
                 Transport::Udp => plan.udp = true,
             }
-        }
-        if !policy.net().is_empty() {
-            plan.connect.add(net::Ports { first: DNS, last: DNS });
-            // A client's own port may be one of the system's choice.
-            plan.bind.add(net::Ports { first: 0, last: 0 });
-            plan.udp = true;
         }
         plan
     }

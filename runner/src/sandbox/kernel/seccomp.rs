@@ -35,6 +35,9 @@ const X32: u32 = 0x4000_0000;
 /// The bits of a socket's type that are the type.
 const SOCKET_TYPE: u64 = 0xf;
 
+/// `SOCK_DGRAM`.
+const DATAGRAM: u64 = 2;
+
 /// `SOCK_RAW`.
 const RAW: u64 = 3;
 
@@ -211,16 +214,25 @@ fn conditions(refused: Refused, profile: Profile, net: &NetPlan, pid: u32) -> Op
         Refused::WithoutNetwork => return None,
         Refused::OtherSockets { family, kind } => {
             let mut families = Vec::new();
-            if net.any() {
+            if net.any() || net.isolated {
                 families.extend([libc::AF_INET, libc::AF_INET6]);
             }
-            if profile == Profile::Native {
+            if net.unix {
                 families.push(libc::AF_UNIX);
             }
             let raw = (kind, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(SOCKET_TYPE), RAW);
             let others: Conditions = families.iter().map(|other| is_not(family, other.cast_unsigned())).collect();
             // A rule without conditions would be none.
-            if others.is_empty() { Vec::new() } else { vec![others, vec![raw]] }
+            if others.is_empty() {
+                return Some(Vec::new());
+            }
+            let mut rules = vec![others, vec![raw]];
+            if profile != Profile::Guest && net.any() && !net.udp {
+                // No rule of the kernel knows the ports of datagrams, so a grant of TCP is none of them.
+                let datagrams = (kind, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(SOCKET_TYPE), DATAGRAM);
+                rules.push(vec![is_not(family, libc::AF_UNIX.cast_unsigned()), datagrams]);
+            }
+            rules
         }
         Refused::SetId { mode, flags: None } => SET_ID.map(|bit| vec![has(mode, bit)]).to_vec(),
         Refused::SetId { mode, flags: Some(flags) } => {
@@ -282,7 +294,8 @@ mod tests {
     }
 
     fn filter(profile: Profile, connect: Ports) -> impl Fn(i64, [u64; 4]) -> u32 {
-        let program = compile(profile, &NetPlan { connect, ..NetPlan::default() }).unwrap();
+        let (udp, unix) = (connect == Ports::All, profile == Profile::Native);
+        let program = compile(profile, &NetPlan { connect, udp, unix, ..NetPlan::default() }).unwrap();
         assert!((200..800).contains(&program.len()), "{} instructions", program.len());
         move |number, arguments| answer(&program, AUDIT_ARCH, number, arguments)
     }

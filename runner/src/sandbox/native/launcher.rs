@@ -1,51 +1,49 @@
-//! The process between modbox and a native module: prepares the room, starts the shell in it, watches
-//! it, and leaves nothing of it behind.
+//! The process between modbox and a native module: prepares the room, has the module started in it, watches it, and
+//! leaves nothing of it behind.
 //!
 //! It is modbox itself, started again with [`WORD`]. A process of its own is needed because a subreaper
 //! adopts every orphan below it, which must not be the host with its other runs; because the module has
 //! to be killed even when the host is killed first; and because work between fork and exec is not safe
-//! in a host with threads. It has one thread, opens no file but `/proc`, and trusts the host alone.
+//! in a host with threads. It has one thread and trusts the host alone.
 
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitCode};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, Resource, Rlimit, WaitOptions};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
 
-use crate::sandbox::native::protocol::{self, End, Reply, Spec, Step, WatchedLimit};
-use crate::sandbox::native::tree::{self, Proc};
-use crate::sandbox::native::{stdin, system};
+use crate::sandbox::native::commit::Stage;
+use crate::sandbox::native::link::{self, Failure, Ready, Word};
+use crate::sandbox::native::namespaces::Namespaces;
+use crate::sandbox::native::observe::Observer;
+use crate::sandbox::native::protocol::{self, End, InForce, Reply, Spec, Step};
+use crate::sandbox::native::room::Room;
+use crate::sandbox::native::tree::Proc;
+use crate::sandbox::native::watch::{Tree, Watched};
+use crate::sandbox::native::{init, stdin, system};
 
 /// The first argument that makes modbox a launcher. Not for people: without the host's socket as its
 /// standard input it fails at once.
 pub const WORD: &str = "__native-launcher";
 
-/// How often the tree is looked at: often enough that a fork bomb stays small, seldom enough that a long
-/// run costs a few thousandths of a processor.
-const WATCH_INTERVAL: Duration = Duration::from_millis(50);
-
-/// On a machine with very many processes a look takes long; at most one part in this many of the time
-/// is spent looking.
-const WATCH_SHARE: u32 = 20;
-
-/// How long the launcher goes on killing. Whatever then is still there cannot be killed.
-const KILL_PATIENCE: Duration = Duration::from_secs(5);
-
 /// RLIMIT_DATA is not set lower, as it binds the launcher too while it starts the shell.
 const MIN_DATA_LIMIT: u64 = 32 << 20;
+
+/// Landlock and seccomp.
+const RULES: u8 = 2;
+
+/// And namespaces.
+const NAMESPACES: u8 = 3;
 
 /// Is the launcher. Returns when the module and everything that it started are gone.
 #[must_use]
 pub fn main() -> ExitCode {
     let Ok(control) = io::stdin().as_fd().try_clone_to_owned().map(File::from) else { return ExitCode::FAILURE };
     let Ok(spec) = protocol::receive::<Spec>(&control) else { return ExitCode::FAILURE };
-    let reply = launch(&control, &spec)
-        .unwrap_or_else(|Failed { step, error }| Reply::Failed { step, errno: error.raw_os_error().unwrap_or(0) });
+    let reply = launch(&control, &spec).unwrap_or_else(Reply::Failed);
     match protocol::send(&control, &reply) {
         Ok(()) => ExitCode::SUCCESS,
         // The host is gone; there is nobody left to tell.
@@ -53,17 +51,12 @@ pub fn main() -> ExitCode {
     }
 }
 
-struct Failed {
-    step: Step,
-    error: io::Error,
-}
-
-fn at<E: Into<io::Error>>(step: Step) -> impl FnOnce(E) -> Failed {
-    move |error| Failed { step, error: error.into() }
+fn at<E: Into<io::Error>>(step: Step) -> impl FnOnce(E) -> Failure {
+    move |error| Failure::new(step, &error.into())
 }
 
 /// Takes the steps that the documentation of [`crate::sandbox::native`] lists.
-fn launch(control: &File, spec: &Spec) -> Result<Reply, Failed> {
+fn launch(control: &File, spec: &Spec) -> Result<Reply, Failure> {
     let own = rustix::process::getpid();
     // 1. Without /proc the tree could be neither watched nor killed, so nothing is started.
     let proc = Proc::open().map_err(at(Step::Proc))?;
@@ -73,33 +66,43 @@ fn launch(control: &File, spec: &Spec) -> Result<Reply, Failed> {
     rustix::process::set_child_subreaper(Some(own)).map_err(at(Step::Subreaper))?;
     // 4. The three standard streams are all that a module inherits.
     system::close_on_exec_from(3).map_err(at(Step::Descriptors))?;
-    // 5. Entered here and not by the spawn, whose error could not be told from a missing shell.
-    std::env::set_current_dir(&spec.directory).map_err(at(Step::Directory))?;
     // What the module reads came with its instructions.
-    let stdin = match spec.has_stdin {
-        true => Stdio::from(stdin::receive(control).map_err(at(Step::Stdin))?),
-        false => Stdio::null(),
-    };
-    // 6. Before the first child, so that none is missed.
+    let input = if spec.has_stdin { Some(stdin::receive(control).map_err(at(Step::Stdin))?) } else { None };
+    let input = input.as_ref();
+    // 5. Before the first child, so that none is missed.
     let ended = ended_children().map_err(at(Step::ChildSignal))?;
-    // 7. What the kernel counts for each process.
-    let raised = lower_limits(spec).map_err(at(Step::Limits))?;
-    // 8. The module.
-    let shell = start_shell(spec, stdin).map_err(at(Step::Shell))?;
-    // The launcher itself may run longer than the module computes. Failing is harmless: it would be
-    // killed by the same limit, seconds of processor time later, and the host notices.
-    let _ = rustix::process::setrlimit(Resource::Cpu, raised);
-    // 9. A bomb takes the processor from everybody, so also from whoever is to end it. Only root may go
-    // first; for others ending one takes seconds.
+    // 6. The module, in its room or, when it is trusted with everything, where everybody is.
+    let (first, watched, in_force) = match &spec.room {
+        Some(room) => match confined(spec, room, input)? {
+            Started::Room(started) => *started,
+            Started::Short(in_force) => return Ok(Reply::Short(in_force)),
+        },
+        None => (unconfined(spec, input)?, Watched::default(), InForce::default()),
+    };
+    // 7. A bomb takes the processor from everybody, so also from whoever is to end it. Only root may go
+    // first; for others ending one takes longer.
     let _ = system::run_before_others();
 
-    let mut tree = Tree { own, shell, proc, ended, exited: None };
-    // 10. Until it ends, is ended by a limit, or the host says so or is gone.
+    let mut tree = Tree::new(own, first, proc, ended, watched);
+    // 8. Until it ends, is ended by a limit, or the host says so or is gone.
     let end = tree.watch(control, spec);
-    // 11. Nothing stays.
+    // 9. Nothing stays.
     let survivors = tree.kill();
+    // 10. What it has made of single names goes where it belongs, when it has come to its own end.
+    let mut watched = tree.into_watched();
+    let whole = survivors == 0 && matches!(end, End::Exited(_));
+    let uncommitted = if whole { watched.commit(spec) } else { Vec::new() };
     let usage = system::children_usage();
-    Ok(Reply::Ended { end, cpu_us: usage.cpu_us, memory_bytes: usage.memory_bytes, survivors })
+    Ok(Reply::Ended {
+        end,
+        cpu_us: usage.cpu_us,
+        memory_bytes: usage.memory_bytes,
+        disk: watched.used(),
+        survivors,
+        in_force,
+        uncommitted,
+        refused: watched.refused(),
+    })
 }
 
 /// Returns a stream that becomes readable when a child ends.
@@ -108,6 +111,18 @@ fn ended_children() -> io::Result<UnixStream> {
     reader.set_nonblocking(true)?;
     signal_hook::low_level::pipe::register(signal_hook::consts::SIGCHLD, writer)?;
     Ok(reader)
+}
+
+/// Starts the shell where this process is.
+fn unconfined(spec: &Spec, input: Option<&OwnedFd>) -> Result<Pid, Failure> {
+    // Entered here and not by the spawn, whose error could not be told from a missing shell.
+    std::env::set_current_dir(&spec.directory).map_err(at(Step::Directory))?;
+    let raised = lower_limits(spec).map_err(at(Step::Limits))?;
+    let shell = start_shell(spec, input).map_err(at(Step::Shell))?;
+    // The launcher itself may run longer than the module computes. Failing is harmless: it would be
+    // killed by the same limit, seconds of processor time later, and the host notices.
+    let _ = rustix::process::setrlimit(Resource::Cpu, raised);
+    Ok(shell)
 }
 
 /// Sets the limits that children inherit. Returns the processor limit to go back to.
@@ -132,113 +147,138 @@ fn lower_limits(spec: &Spec) -> rustix::io::Result<Rlimit> {
     Ok(old)
 }
 
-fn start_shell(spec: &Spec, stdin: Stdio) -> io::Result<Pid> {
-    #[expect(clippy::disallowed_methods, reason = "the one place that starts a native module")]
+fn start_shell(spec: &Spec, input: Option<&OwnedFd>) -> io::Result<Pid> {
+    #[expect(clippy::disallowed_methods, reason = "the one place that starts a native module that is not confined")]
     let child = Command::new("/bin/sh")
         .arg("-c")
         .arg(&spec.command)
         .env_clear()
         .envs(spec.environment.iter().map(|(name, value)| (name, value)))
-        .stdin(stdin)
+        .stdin(stdin::of(input)?)
         // A group apart from the launcher's, to be killed in one step.
         .process_group(0)
         .spawn()?;
     Ok(Pid::from_child(&child))
 }
 
-/// The tree of processes below the launcher.
-struct Tree {
-    own: Pid,
-    shell: Pid,
-    proc: Proc,
-    /// Readable when a child has ended.
-    ended: UnixStream,
-    /// How the shell ended, once it has.
-    exited: Option<i32>,
+/// What came of confining.
+enum Started {
+    /// The module runs.
+    Room(Box<(Pid, Watched, InForce)>),
+    /// It would be confined less than is accepted, and did not start.
+    Short(InForce),
 }
 
-impl Tree {
-    fn watch(&mut self, control: &File, spec: &Spec) -> End {
-        let mut next = Instant::now() + WATCH_INTERVAL;
-        loop {
-            self.reap();
-            if let Some(code) = self.exited {
-                return End::Exited(code);
-            }
-            let now = Instant::now();
-            if now >= next {
-                if let Some(limit) = self.passed_limit(spec) {
-                    return End::Limit(limit);
-                }
-                next = Instant::now() + WATCH_INTERVAL.max(now.elapsed() * WATCH_SHARE);
-            }
-            if self.wait(Some(control), next.saturating_duration_since(Instant::now())) {
-                return End::Requested;
-            }
+/// Has the module started in the best room that the kernel gives.
+fn confined(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result<Started, Failure> {
+    let mut missing = Vec::new();
+    for way in Namespaces::ways(room.net.isolated) {
+        match enter(spec, room, way, input) {
+            Ok(entered) => return begin(room, entered, missing),
+            Err(failure) if failure.step.is_of_namespaces() => missing.push(format!("namespaces: {failure}")),
+            Err(failure) => return Err(failure),
         }
     }
+    let root = rustix::process::geteuid().is_root();
+    if root {
+        missing.push(
+            "root is not confined by rules of the kernel alone, which know no owners and modes; run modbox as another user"
+                .to_owned(),
+        );
+        return Ok(Started::Short(InForce { missing, ..InForce::default() }));
+    }
+    let entered = enter(spec, room, Namespaces::NONE, input)?;
+    begin(room, entered, missing)
+}
 
-    /// Waits for an ended child, the host or the time. Returns whether it was the host, who says only
-    /// one thing, by a byte or by its end.
-    fn wait(&mut self, control: Option<&File>, timeout: Duration) -> bool {
-        let mut descriptors = vec![PollFd::new(&self.ended, PollFlags::IN)];
-        descriptors.extend(control.map(|control| PollFd::new(control, PollFlags::IN)));
-        let timeout = Timespec::try_from(timeout).ok();
-        if rustix::event::poll(&mut descriptors, timeout.as_ref()).is_err() {
-            // Interrupted by the very signal that it waits for.
-            return false;
-        }
-        let asked = descriptors.get(1).is_some_and(|control| !control.revents().is_empty());
-        if !descriptors[0].revents().is_empty() {
-            // Only says "look", however many bytes it has become.
-            let _ = Read::read(&mut &self.ended, &mut [0; 64]);
-        }
-        asked
-    }
+/// A room in which the module waits to begin.
+struct Entered {
+    first: Pid,
+    link: UnixStream,
+    ready: Ready,
+    descriptors: Vec<OwnedFd>,
+    namespaces: Namespaces,
+}
 
-    /// Collects every child that has ended. Returns whether there is any other.
-    fn reap(&mut self) -> bool {
-        loop {
-            match rustix::process::wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if pid == self.shell => {
-                    let signal = status.terminating_signal().map(|signal| 128 + signal);
-                    self.exited = status.exit_status().or(signal);
-                }
-                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
-                Ok(None) => return true,
-                Err(_) => return false,
+fn enter(
+    spec: &Spec,
+    room: &Room,
+    namespaces: Namespaces,
+    input: Option<&OwnedFd>,
+) -> Result<Entered, Failure> {
+    let (link, theirs) = UnixStream::pair().map_err(at(Step::Namespaces))?;
+    let Some(first) = namespaces.child().map_err(at(Step::Namespaces))? else {
+        drop(link);
+        init::main(spec, room, namespaces, &theirs, input)
+    };
+    drop(theirs);
+    let hear = || -> Result<(Ready, Vec<OwnedFd>), Failure> {
+        namespaces.map_identities(first).map_err(at(Step::Identities))?;
+        link::go(&link).map_err(at(Step::Parent))?;
+        match protocol::receive(&link).map_err(at(Step::Parent))? {
+            Word::Failed(failure) => Err(failure),
+            Word::Ready(ready) => {
+                let count = usize::from(ready.private) + ready.stages.len() + usize::from(ready.listens);
+                let descriptors: io::Result<Vec<OwnedFd>> =
+                    (0..count).map(|_| link::receive_descriptor(&link)).collect();
+                Ok((ready, descriptors.map_err(at(Step::Parent))?))
             }
         }
+    };
+    match hear() {
+        Ok((ready, descriptors)) => Ok(Entered { first, link, ready, descriptors, namespaces }),
+        Err(failure) => {
+            end(first);
+            Err(failure)
+        }
     }
+}
 
-    fn passed_limit(&self, spec: &Spec) -> Option<WatchedLimit> {
-        // A look that fails is made again; the kernel's own limits hold meanwhile.
-        let processes = self.proc.descendants(self.own).ok()?;
-        let threads: u64 = processes.iter().map(|process| process.threads).sum();
-        if threads > spec.max_processes {
-            return Some(WatchedLimit::Processes);
-        }
-        let living: u64 = processes.iter().map(|process| process.cpu_us).sum();
-        if living.saturating_add(system::children_usage().cpu_us) > spec.cpu_time_us {
-            return Some(WatchedLimit::Cpu);
-        }
-        let memory: u64 = processes.iter().map(|process| self.proc.memory_bytes(process)).sum();
-        (memory > spec.max_memory).then_some(WatchedLimit::Memory)
+/// Lets the module begin, if what confines it is accepted.
+fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Started, Failure> {
+    let Entered { first, link, mut ready, descriptors, namespaces } = entered;
+    let mut layers = namespaces.layers();
+    layers.append(&mut ready.layers);
+    missing.append(&mut ready.missing);
+    let level = if namespaces.any && ready.level == RULES { NAMESPACES } else { ready.level };
+    let notes = std::mem::take(&mut ready.notes);
+    let in_force = InForce { level, layers, missing, notes };
+    // In everybody's file system rules are all there is.
+    let open = !namespaces.any && ready.level < RULES;
+    if level < room.least || open {
+        end(first);
+        return Ok(Started::Short(in_force));
     }
+    let begin = || -> Result<Watched, Failure> {
+        let mut descriptors = descriptors.into_iter();
+        let private = if ready.private { descriptors.next() } else { None };
+        let mut stages = Vec::new();
+        for names in ready.stages {
+            let subject = names.directory.clone();
+            let directory =
+                descriptors.next().ok_or_else(|| at(Step::Parent)(io::Error::other("a descriptor is missing")))?;
+            let stage = Stage::new(names, directory);
+            stages.push(stage.map_err(Failure::with(Step::Grant, subject.as_ref()))?);
+        }
+        let observer = if ready.listens {
+            descriptors.next().map(|listener| Observer::new(listener, room, namespaces.any))
+        } else {
+            None
+        };
+        link::go(&link).map_err(at(Step::Parent))?;
+        Watched::new(private, stages, observer, link).map_err(at(Step::Private))
+    };
+    match begin() {
+        Ok(watched) => Ok(Started::Room(Box::new((first, watched, in_force)))),
+        Err(failure) => {
+            end(first);
+            Err(failure)
+        }
+    }
+}
 
-    /// Kills every descendant, stopped ones too, and returns how many could not be killed.
-    ///
-    /// It is over when the kernel says that there is no child left: all orphans of the tree become
-    /// children of this process, so no child means no descendant.
-    fn kill(&mut self) -> u64 {
-        let end = Instant::now() + KILL_PATIENCE;
-        while self.reap() {
-            let killed = tree::kill(|| self.proc.descendants(self.own), self.own).unwrap_or_default();
-            if Instant::now() >= end {
-                return killed.iter().filter(|process| !process.zombie).count() as u64;
-            }
-            self.wait(None, tree::KILL_ROUND);
-        }
-        0
-    }
+/// Ends the first process of a room in which nothing runs yet.
+fn end(first: Pid) {
+    let _ = rustix::process::kill_process(first, Signal::KILL);
+    let _ = rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(first), WaitOptions::empty()));
 }

@@ -1,36 +1,63 @@
 //! Runs native modules: a command for the shell, in a tree of processes that is watched and wholly
 //! killed.
 //!
-//! Not confined yet: a module may do whatever the user may. What is held is what it uses and that
-//! nothing of it stays. The steps, numbered where the code takes them:
+//! A module is confined to a room: namespaces, in which there is nothing but what was granted and a runtime
+//! [`base`], and the walls of the [`kernel`](crate::sandbox::kernel) around it. Only a module that is trusted with
+//! everything has none. The steps, numbered where the code takes them:
 //!
 //! host ([`run`])
 //! 1. write the module's files into its temporary directory;
 //! 2. start the launcher, with a socket as its input and two pipes as its output;
 //! 3. register how to undo that, should a signal end modbox;
-//! 4. send the launcher what to start, and its standard input, if it is to have one;
+//! 4. send the launcher what to start, and what it may reach;
 //! 5. empty the pipes until it replies or the time is over;
 //! 6. count what was used.
 //!
 //! launcher ([`launcher`])
-//! 1. open `/proc`; 2. start a session; 3. become a subreaper; 4. hide inherited descriptors; 5. enter
-//!    the working directory; 6. listen for ended children; 7. set resource limits; 8. start the shell;
-//!    9. go before all others, if root; 10. watch the tree; 11. kill what is left of it.
+//! 1. open `/proc`; 2. start a session; 3. become a subreaper; 4. hide inherited descriptors; 5. listen for ended
+//!    children; 6. make a process in new namespaces (user, mount, pid, net, ipc, uts), map its users, wait until it has
+//!    made its room, and let it begin if what is in force is accepted; 7. go before all others, if root; 8. watch the
+//!    tree, and take reports of calls; 9. kill what is left of it; 10. take single names back to where they belong.
+//!
+//! the first process of the room (`init`)
+//! 1. die with the launcher; 2. wait for its users; 3. start a session; 4. make the file system (mounts private, what is
+//!    granted and the base copied, read-only where it is, a `/proc` with its own limit of processes, a file system in
+//!    memory for `/tmp`, `/dev` and the module's files, all of it mounted in a new root, the old one gone); 5. enter the
+//!    working directory; 6. `no_new_privs`, capabilities, limits, Landlock, seccomp; 7. have calls reported; 8. say what is
+//!    in force; 9. start the shell; 10. wait for it, and end, with all that is in the namespace.
+//!
+//! Where the kernel gives no namespaces, the first process does 1, 2 and 5 to 10: level 2. That is for ordinary users
+//! alone, since rules of the kernel know neither modes nor owners, which are then refused by seccomp; sockets with a path
+//! are, too.
 //!
 //! Each process watches the other. The launcher kills the tree when the host is gone, even by SIGKILL;
-//! the host does so when the launcher is gone or does not answer. Two things are left to a PID namespace
-//! with a limit of its own: a module that kills the launcher *and* left a process in another session
+//! the host does so when the launcher is gone or does not answer. A module in a room can signal neither. Two things are
+//! left to one that is not: a module that kills the launcher *and* left a process in another session
 //! leaves that process; and under a user who is not root, who has no right to go first, a bomb of more busy
 //! processes than the launcher gets to stop ends late and may leave some behind.
 
 mod attend;
+pub mod base;
+mod commit;
+mod denials;
 mod files;
+mod init;
 mod launch;
 pub mod launcher;
+mod link;
+mod mounts;
+mod namespaces;
+mod observe;
+mod own;
 mod protocol;
+mod reports;
+mod room;
+mod root;
+mod stage;
 mod stdin;
 mod system;
 mod tree;
+mod watch;
 
 use std::ffi::OsString;
 use std::io;
@@ -40,13 +67,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{Confinement, Exit, Invocation, LimitKind, Outcome, Program, Timing, Usage};
+use crate::sandbox::invocation::{Confinement, Exit, Invocation, LimitHit, LimitKind, Outcome, Program, Timing, Usage};
+use crate::sandbox::kernel::Reached;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::attend::Attended;
 use crate::sandbox::native::launch::Launch;
-use crate::sandbox::native::protocol::{End, Reply, Spec};
+use crate::sandbox::native::link::Failure;
+use crate::sandbox::native::protocol::{End, InForce, Reply, Spec, WatchedLimit};
+use crate::sandbox::native::room::Room;
 
 pub use crate::sandbox::native::protocol::Step;
+pub use crate::sandbox::native::room::Confine;
 
 /// This very binary, also when its file has been replaced meanwhile.
 pub const THIS_BINARY: &str = "/proc/self/exe";
@@ -68,8 +99,11 @@ pub struct NativeContext {
     pub launcher: PathBuf,
     /// Where the module starts.
     pub directory: PathBuf,
-    /// The module's whole environment; nothing is inherited beside it.
+    /// The module's whole environment; nothing is inherited beside it. One that is confined has a few more variables,
+    /// unless they are among these.
     pub environment: Vec<(OsString, OsString)>,
+    /// What the module is confined to; without it, it can do everything that this user can.
+    pub confine: Option<Confine>,
     /// Where to register what must not outlive modbox.
     pub cleanup: Cleanup,
 }
@@ -117,10 +151,12 @@ pub enum NativeError {
     #[error("failed to instruct the launcher")]
     Instruct(#[source] io::Error),
     /// A step of the launcher failed, so the module did not start.
-    #[error("failed to {step} for the module")]
+    #[error("failed to {step} for the module{}", named(subject))]
     Launch {
         /// Which one.
         step: Step,
+        /// On what.
+        subject: String,
         /// Why.
         source: io::Error,
     },
@@ -145,9 +181,16 @@ pub enum NativeError {
         /// How many.
         count: u64,
     },
+    /// The kernel gives less than is accepted, so the module did not start.
+    #[error("failed to confine the module enough: it would be level {}", .0.level)]
+    Unconfined(Reached),
     /// Someone undid the run, because modbox is about to end.
     #[error("failed to finish the run: modbox was told to end")]
     Undone,
+}
+
+fn named(subject: &str) -> String {
+    if subject.is_empty() { String::new() } else { format!(", `{subject}`") }
 }
 
 fn ended(status: Option<ExitStatus>) -> String {
@@ -172,7 +215,7 @@ pub fn run(
     // 1. The module's files.
     let dir = files::open(tmpdir)?;
     files::lay_out(&dir, &invocation.files)?;
-    let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, &program.command, limits) };
+    let spec = spec(cx, &program.command, tmpdir, limits);
     let started = Instant::now();
     // 2. The launcher.
     let (launch, pipes) = Launch::start(cx)?;
@@ -194,69 +237,117 @@ pub fn run(
         undo.disarm();
     }
     // 6. What it used.
-    let contents = files::count(&dir);
+    let unheard = attended.reply.is_none();
     let mut outcome = outcome(attended, status, limits)?;
-    outcome.usage = Usage { wall_us: run_us, disk_bytes: contents.bytes, files: contents.files, ..outcome.usage };
+    if let Some(confine) = cx.confine.as_ref().filter(|_| unheard) {
+        // No module begins with less.
+        outcome.confinement.level = confine.least;
+        outcome.notes.push(
+            "the launcher did not answer, so it is only known what the module was confined by at least".to_owned(),
+        );
+    }
+    outcome.usage.wall_us = run_us;
+    if cx.confine.is_none() {
+        let contents = files::count(&dir);
+        outcome.usage = Usage { disk_bytes: contents.bytes, files: contents.files, ..outcome.usage };
+    }
     outcome.timing.run_us = run_us;
     tracing::debug!(exit = ?outcome.exit, run_us, "the module ended");
     Ok(outcome)
 }
 
-fn spec(cx: &NativeContext, command: &str, limits: &Limits) -> Spec {
+fn spec(cx: &NativeContext, command: &str, tmpdir: &Path, limits: &Limits) -> Spec {
+    let mut environment = cx.environment.clone();
+    let room = cx.confine.as_ref().map(|confine| Room::new(confine, tmpdir.to_owned(), limits));
+    if room.is_some() {
+        let given: Vec<OsString> = environment.iter().map(|(name, _)| name.clone()).collect();
+        let more = room::ENVIRONMENT.iter().filter(|(name, _)| !given.iter().any(|given| given == *name));
+        environment.extend(more.map(|(name, value)| (name.into(), value.into())));
+    }
     Spec {
         command: command.to_owned(),
         directory: cx.directory.clone().into_os_string(),
-        environment: cx.environment.clone(),
+        environment,
         cpu_time_us: micros(limits.cpu_time),
         max_memory: limits.max_memory,
         max_processes: limits.max_processes,
         has_stdin: false,
+        room,
     }
+}
+
+impl From<InForce> for Reached {
+    fn from(in_force: InForce) -> Self {
+        Self { level: in_force.level, layers: in_force.layers, missing: in_force.missing }
+    }
+}
+
+fn launch_error(Failure { step, errno, subject }: Failure) -> NativeError {
+    NativeError::Launch { step, subject, source: io::Error::from_raw_os_error(errno) }
 }
 
 fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> Result<Outcome, NativeError> {
     let Attended { reply, timed_out, stdout, stderr } = attended;
     let wall = limits.hit(LimitKind::Wall);
-    let (exit, ended_by) = match &reply {
-        Some(Reply::Failed { step, errno }) => {
-            return Err(NativeError::Launch { step: *step, source: io::Error::from_raw_os_error(*errno) });
+    let mut outcome = Outcome {
+        exit: Exit::Killed,
+        stdout,
+        stderr,
+        limit: None,
+        usage: Usage::default(),
+        timing: Timing::default(),
+        denials: Vec::new(),
+        confinement: Confinement::default(),
+        notes: Vec::new(),
+    };
+    match reply {
+        Some(Reply::Failed(failure)) => return Err(launch_error(failure)),
+        Some(Reply::Short(in_force)) => return Err(NativeError::Unconfined(in_force.into())),
+        Some(Reply::Ended { survivors: count @ 1.., .. }) => return Err(NativeError::Survivors { count }),
+        Some(Reply::Ended { end, cpu_us, memory_bytes, disk, in_force, uncommitted, refused, .. }) => {
+            match end {
+                // The module may end at the very moment in which its time does; then it did end.
+                End::Exited(code) => outcome.exit = Exit::Code(code),
+                End::Limit(limit) => outcome.limit = Some(watched_hit(limit, limits)),
+                End::Requested if !timed_out => return Err(NativeError::Undone),
+                End::Requested => outcome.limit = Some(wall),
+                End::NotStarted(failure) => return Err(launch_error(failure)),
+            }
+            outcome.usage = Usage { cpu_us, memory_bytes, ..Usage::default() };
+            if let Some(disk) = disk {
+                (outcome.usage.disk_bytes, outcome.usage.files) = (disk.bytes, disk.files);
+            }
+            outcome.confinement.level = in_force.level;
+            outcome.confinement.layers.clone_from(&in_force.layers);
+            outcome.notes.clone_from(&in_force.notes);
+            outcome.notes.extend(Reached::from(in_force).notes());
+            outcome.notes.extend(uncommitted.iter().map(denials::uncommitted));
+            outcome.denials = denials::denials(refused);
         }
-        Some(Reply::Ended { survivors: count @ 1.., .. }) => return Err(NativeError::Survivors { count: *count }),
-        // The module may end at the very moment in which its time does; then it did end.
-        Some(Reply::Ended { end: End::Exited(code), .. }) => (Exit::Code(*code), None),
-        Some(Reply::Ended { end: End::Limit(limit), .. }) => (Exit::Killed, Some(limits.hit((*limit).into()))),
-        Some(Reply::Ended { end: End::Requested, .. }) if !timed_out => return Err(NativeError::Undone),
-        Some(Reply::Ended { end: End::Requested, .. }) => (Exit::Killed, Some(wall)),
-        None if timed_out => (Exit::Killed, Some(wall)),
+        None if timed_out => outcome.limit = Some(wall),
         // A signal can only have come from the module, or from a system out of memory: the module's
         // end, either way. An exit status can only be the launcher's own failure.
         None => match status.filter(|status| status.code().is_none()).and_then(launch::shell_code) {
-            Some(code) => (Exit::Code(code), None),
+            Some(code) => outcome.exit = Exit::Code(code),
             None => return Err(NativeError::Vanished { status }),
         },
-    };
+    }
     let cut = || {
-        let streams = [(&stdout, LimitKind::Stdout), (&stderr, LimitKind::Stderr)];
+        let streams = [(&outcome.stdout, LimitKind::Stdout), (&outcome.stderr, LimitKind::Stderr)];
         streams.into_iter().find(|(stream, _)| stream.is_truncated()).map(|(_, kind)| limits.hit(kind))
     };
-    let limit = ended_by.or_else(cut);
-    let (cpu_us, memory_bytes) = match reply {
-        Some(Reply::Ended { cpu_us, memory_bytes, .. }) => (cpu_us, memory_bytes),
-        _ => (0, 0),
-    };
-    Ok(Outcome {
-        exit,
-        stdout,
-        stderr,
-        limit,
-        usage: Usage { cpu_us, memory_bytes, ..Usage::default() },
-        timing: Timing::default(),
-        denials: Vec::new(),
-        confinement: Confinement {
-            level: 0,
-            layers: ["process-group", "subreaper", "rlimits"].map(str::to_owned).to_vec(),
-        },
-    })
+    outcome.limit = outcome.limit.or_else(cut);
+    outcome.confinement.layers.extend(["process-group", "subreaper"].map(str::to_owned));
+    if outcome.confinement.level == 0 {
+        outcome.confinement.layers.push("rlimits".to_owned());
+    }
+    Ok(outcome)
+}
+
+/// What a passed limit is to the report.
+fn watched_hit(limit: WatchedLimit, limits: &Limits) -> LimitHit {
+    let hit = limits.hit(limit.into());
+    if limit == WatchedLimit::Tmp { LimitHit { allowed: limits.max_tmp, ..hit } } else { hit }
 }
 
 fn micros(duration: Duration) -> u64 {

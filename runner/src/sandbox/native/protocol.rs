@@ -8,11 +8,15 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::sandbox::invocation::LimitKind;
+use crate::sandbox::native::link::Failure;
+use crate::sandbox::native::room::Room;
 
 /// Bounds a message. Linux gives a program at most 6 MB of arguments and environment; as JSON numbers
 /// they grow to four times that.
@@ -36,6 +40,8 @@ pub(super) struct Spec {
     pub(super) max_processes: u64,
     /// A descriptor follows, to be the command's standard input; otherwise that is empty.
     pub(super) has_stdin: bool,
+    /// What it is confined to; without it, to nothing.
+    pub(super) room: Option<Room>,
 }
 
 /// What the launcher has to say.
@@ -49,20 +55,71 @@ pub(super) enum Reply {
         cpu_us: u64,
         /// Peak resident set of its largest process.
         memory_bytes: u64,
+        /// What it left in files of its own, and wrote to others; unknown when it was not confined.
+        disk: Option<DiskUse>,
         /// Processes that were still there after all attempts to kill them: in uninterruptible sleep.
         survivors: u64,
+        /// What confined it.
+        in_force: InForce,
+        /// Single names that could not be taken back to where they belong, and why.
+        uncommitted: Vec<(PathBuf, String)>,
+        /// What it tried and was refused.
+        refused: Vec<RefusedUse>,
     },
     /// The shell was not started.
-    Failed {
-        /// What did not work.
-        step: Step,
-        /// The system's error number.
-        errno: i32,
-    },
+    Failed(Failure),
+    /// It was not started, since the kernel gives less than is accepted.
+    Short(InForce),
+}
+
+/// What confines a module.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct InForce {
+    pub(super) level: u8,
+    pub(super) layers: Vec<String>,
+    pub(super) missing: Vec<String>,
+    pub(super) notes: Vec<String>,
+}
+
+/// What lies on disks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DiskUse {
+    pub(super) bytes: u64,
+    pub(super) files: u64,
+}
+
+/// What a module tried and was refused.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum RefusedUse {
+    /// To read a path, by this call.
+    Read(String, Call),
+    /// To change, make or remove it.
+    Write(String, Call),
+    /// To reach an address.
+    Connect(Transport, SocketAddr),
+    /// To listen, or to choose a port of its own.
+    Bind(Transport, SocketAddr),
+}
+
+/// Which call it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum Call {
+    Open,
+    Execute,
+    Change,
+    Connect,
+    Stray,
+}
+
+/// How an address is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum Transport {
+    Tcp,
+    Udp,
 }
 
 /// Why a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum End {
     /// The shell exited, with this status, or 128 plus the signal that killed it.
     Exited(i32),
@@ -70,6 +127,8 @@ pub(super) enum End {
     Limit(WatchedLimit),
     /// The host asked, or is gone.
     Requested,
+    /// The room's first process could not start the shell.
+    NotStarted(Failure),
 }
 
 /// The limits that the launcher watches.
@@ -81,6 +140,12 @@ pub(super) enum WatchedLimit {
     Memory,
     /// Processes and threads.
     Processes,
+    /// Bytes written to disks.
+    Disk,
+    /// Bytes in files of the room's own.
+    Tmp,
+    /// Those files.
+    Files,
 }
 
 impl From<WatchedLimit> for LimitKind {
@@ -89,6 +154,8 @@ impl From<WatchedLimit> for LimitKind {
             WatchedLimit::Cpu => Self::Cpu,
             WatchedLimit::Memory => Self::Memory,
             WatchedLimit::Processes => Self::Processes,
+            WatchedLimit::Disk | WatchedLimit::Tmp => Self::Disk,
+            WatchedLimit::Files => Self::Files,
         }
     }
 }
@@ -112,8 +179,38 @@ pub enum Step {
     ChildSignal,
     /// Resource limits.
     Limits,
+    /// A process in namespaces of its own.
+    Namespaces,
+    /// Its users and groups.
+    Identities,
+    /// Ending with the launcher, and speaking with it.
+    Parent,
+    /// Mounting at all.
+    Mounts,
+    /// The room's own `/proc`.
+    ProcMount,
+    /// The room's own file system.
+    Private,
+    /// The module's files in it.
+    Files,
+    /// Showing what was granted.
+    Grant,
+    /// Making it the root.
+    Root,
+    /// Landlock, seccomp and limits.
+    Confine,
     /// Starting `/bin/sh`.
     Shell,
+}
+
+impl Step {
+    /// Whether a kernel without namespaces, or one that does not give them to this user, fails here.
+    pub(super) fn is_of_namespaces(self) -> bool {
+        matches!(
+            self,
+            Self::Namespaces | Self::Identities | Self::Mounts | Self::ProcMount | Self::Private | Self::Root
+        )
+    }
 }
 
 impl fmt::Display for Step {
@@ -127,6 +224,16 @@ impl fmt::Display for Step {
             Self::Stdin => "take over the standard input",
             Self::ChildSignal => "listen for ended children",
             Self::Limits => "set resource limits",
+            Self::Namespaces => "make namespaces",
+            Self::Identities => "map users and groups",
+            Self::Parent => "speak with the launcher",
+            Self::Mounts => "mount in a namespace",
+            Self::ProcMount => "mount `/proc`",
+            Self::Private => "make a file system of its own",
+            Self::Files => "lay out the module's files",
+            Self::Grant => "show what is granted",
+            Self::Root => "change the root",
+            Self::Confine => "confine itself",
             Self::Shell => "start `/bin/sh`",
         })
     }
@@ -185,6 +292,7 @@ mod tests {
             max_memory: 2,
             max_processes: 3,
             has_stdin: false,
+            room: None,
         }
     }
 

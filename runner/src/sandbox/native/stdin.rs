@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Seek, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::process::Stdio;
 
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::net::{
@@ -47,6 +48,18 @@ pub(super) fn receive(socket: impl AsFd) -> io::Result<OwnedFd> {
         _ => None,
     };
     control.drain().find_map(rights).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// Returns what a process is given as its standard input: what came, or an empty one.
+///
+/// # Errors
+///
+/// Too many open files.
+pub(super) fn of(input: Option<&OwnedFd>) -> io::Result<Stdio> {
+    Ok(match input {
+        Some(input) => input.try_clone()?.into(),
+        None => Stdio::null(),
+    })
 }
 
 /// A file in memory with these bytes, to be read from its beginning.

@@ -1,10 +1,12 @@
-//! The three system calls that no safe wrapper offers.
+//! The system calls that no safe wrapper offers, but for those of mounting and of reports.
 //!
 //! Kept in one small file so that all unsafe code of native runs is read in one sitting. Nothing here
 //! decides anything.
 
 use std::io;
 use std::mem::MaybeUninit;
+
+use rustix::process::Pid;
 
 /// What all ended and reaped descendants of this process used together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,4 +81,39 @@ pub(super) fn run_before_others() -> io::Result<()> {
         )
     };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Makes a child of this process, in new namespaces where `flags` say so. Returns `None` in the child.
+///
+/// Only for a process with one thread: the child is then a whole copy of it, in which everything works.
+///
+/// # Errors
+///
+/// What the kernel says: not permitted, or too many.
+#[expect(unsafe_code, reason = "no library makes a child in namespaces without executing a program")]
+pub(super) fn fork(flags: libc::c_int) -> io::Result<Option<Pid>> {
+    let flags = libc::c_long::from(flags | libc::SIGCHLD);
+    let zero = std::ptr::null::<()>();
+    // SAFETY: without a stack of its own and without sharing memory, clone is fork: the child goes on here with a copy of
+    // everything. The launcher has one thread, so that no lock of the C library or of the allocator is held by another.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, zero, zero, zero, zero) };
+    match i32::try_from(pid) {
+        Ok(0) => Ok(None),
+        Ok(pid) if pid > 0 => Ok(Pid::from_raw(pid)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Ends this process at once: a child that is a copy must not go back into what its parent was doing.
+#[expect(unsafe_code, reason = "std's exit runs what was registered by the parent")]
+pub(super) fn exit(code: i32) -> ! {
+    // SAFETY: _exit takes an integer and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// Lets signals do in this process what they do by themselves, whatever its parent had set.
+#[expect(unsafe_code, reason = "no safe wrapper sets a signal to its default")]
+pub(super) fn default_child_signal() {
+    // SAFETY: this installs no handler, so no code of ours runs in a signal's context.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }

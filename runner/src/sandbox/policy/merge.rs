@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::net::{ListenGrant, NetGrant};
-use crate::sandbox::policy::{Designated, EnvGrant, LimitName, LimitOverrides, PathGrant, Policy, PolicyError};
+use crate::sandbox::policy::{Access, Designated, EnvGrant, LimitName, LimitOverrides, PathGrant, Policy, PolicyError};
 
 /// What somebody is named who said nothing.
 pub const DEFAULT_SOURCE: &str = "default";
@@ -40,6 +40,8 @@ pub struct Rules {
     pub everything: Option<String>,
     /// How far naming a path grants it.
     pub designated: Option<Designated>,
+    /// Options that it says name paths.
+    pub designates: Vec<(String, Access)>,
     /// The limits that it sets.
     pub limits: LimitOverrides,
     /// The least level of confinement that it accepts.
@@ -84,6 +86,9 @@ pub fn merge(sources: &[Rules]) -> Result<Effective, PolicyError> {
                 .require_confinement(level, if rules.source.is_empty() { "--min-confinement" } else { &rules.source });
         }
     }
+    for (option, access) in sources.iter().flat_map(|rules| &rules.designates) {
+        policy.designate_option(option, *access);
+    }
     let (designated, designated_by) = designated(sources);
     policy.set_designated(designated);
     let mut limits = Limits::default();
@@ -118,7 +123,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sandbox::policy::{Access, Shape};
+    use crate::sandbox::policy::Shape;
 
     fn path(path: &str, access: Access) -> PathGrant {
         let (host, guest) = (path.into(), path.to_owned());

@@ -107,6 +107,7 @@ pub struct Policy {
     listen: Vec<ListenGrant>,
     everything: Option<String>,
     designated: Designated,
+    designates: Vec<(String, Access)>,
     least_confinement: Option<LeastConfinement>,
     audit: Vec<PathBuf>,
 }
@@ -236,6 +237,18 @@ impl Policy {
     /// Sets how far naming a path in an argument grants it.
     pub fn set_designated(&mut self, designated: Designated) {
         self.designated = designated;
+    }
+
+    /// Says that an option names paths, and what naming one grants at most; the last word on an option counts.
+    pub fn designate_option(&mut self, option: &str, access: Access) {
+        self.designates.retain(|(other, _)| other != option);
+        self.designates.push((option.to_owned(), access));
+    }
+
+    /// Returns the options that an operator says name paths.
+    #[must_use]
+    pub fn designates(&self) -> &[(String, Access)] {
+        &self.designates
     }
 
     /// Names a file that gets a line of every run. Restrictions add up, as grants do: each file that is named gets it.

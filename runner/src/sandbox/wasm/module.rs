@@ -110,6 +110,6 @@ impl LoadedModule {
         let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
         let denials = ledger.denials().into_iter().chain(network.denials()).collect();
         let (exit, usage) = (ended.exit, ended.usage);
-        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement })
+        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement, notes: Vec::new() })
     }
 }

@@ -11,6 +11,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::settings::Settings;
 use crate::cli::{Context, output};
 use crate::run::{digest, locate};
+use crate::sandbox::native::base;
 use crate::sandbox::policy::{Effective, LimitName};
 
 /// Prints the policy in force, for every module or for one.
@@ -75,6 +76,7 @@ impl Shown<'_> {
             ("module", module.into()),
             ("designated", designated),
             ("grants", effective.policy.grants().iter().map(grant).collect::<Vec<_>>().into()),
+            ("native_base", base::paths().collect::<Vec<_>>().into()),
             ("limits", Value::Dict(limits)),
             ("modules", self.others.iter().map(String::as_str).collect::<Vec<_>>().into()),
         ]
@@ -99,6 +101,8 @@ impl Shown<'_> {
         for grant in grants {
             let _ = writeln!(text, "  {} {} ({})", grant.capability, grant.subject, grant.source);
         }
+        let base: Vec<&str> = base::paths().collect();
+        let _ = writeln!(text, "native modules also read, of what is there:\n  {}", base.join(" "));
         text += "limits:\n";
         for (name, value, by) in self.limits() {
             let _ = writeln!(text, "  {}: {} ({by})", name.key(), name.show(value));

@@ -32,6 +32,18 @@ impl ListenRule {
         self.ports
     }
 
+    /// Returns whether it tells no address of this machine from another, as a kernel that knows ports alone does.
+    #[must_use]
+    pub fn is_every_address(&self) -> bool {
+        self.address.is_unspecified()
+    }
+
+    /// Returns the least rule about the same ports that tells no address from another.
+    #[must_use]
+    pub fn for_every_address(&self) -> Self {
+        Self { address: std::net::Ipv4Addr::UNSPECIFIED.into(), ..self.clone() }
+    }
+
     /// Returns whether a socket may be bound to an address.
     #[must_use]
     pub fn allows_bind(&self, transport: Transport, address: SocketAddr) -> bool {

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! rule   = [ "tcp:" | "udp:" ] host [ ":" port [ "-" port ] ] { "+" word }
-//! host   = name | "*." name | IPv4 | IPv4 "/" bits | "[" IPv6 "]" | "[" IPv6 "/" bits "]"
-//! word   = "loopback" | "link-local" | "private" | "metadata" | "multicast"
+//! host   = "*" | name | "*." name | IPv4 | IPv4 "/" bits | "[" IPv6 "]" | "[" IPv6 "/" bits "]"
+//! word   = "loopback" | "link-local" | "private" | "metadata" | "multicast" | "any"
 //! listen = [ "tcp:" | "udp:" ] ( IPv4 | "[" IPv6 "]" ) ":" port [ "-" port ]
 //! ```
 //!
-//! Without `udp:` a rule is about TCP; without a port it is about all. `*.` stands for one label or more. A name,
+//! Without `udp:` a rule is about TCP; without a port it is about all. `*` stands for every host, `*.` for one label or
+//! more, and `+any` for all words together. A name,
 //! a wildcard and a block of addresses never reach a special address (see [`Special`]) unless the rule carries its word:
 //! whoever answers for a name chooses its addresses. A literal address or a block that lies wholly in one special range
 //! has said so already. Only metadata services must always be named by their word.
@@ -30,6 +31,7 @@ pub use self::listen::ListenRule;
 pub use self::name::Name;
 pub use self::parse::NetRuleError;
 pub use self::special::Special;
+use self::special::WORDS;
 
 /// TCP or UDP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,6 +82,8 @@ impl fmt::Display for Ports {
 /// The hosts of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hosts {
+    /// Every name and every address.
+    All,
     /// One name.
     Name(Name),
     /// Every name below this one.
@@ -124,6 +128,7 @@ impl NetRule {
         match &self.hosts {
             Hosts::Name(own) => own == name,
             Hosts::Below(parent) => name.is_below(parent),
+            Hosts::All => true,
             Hosts::Block(_) => false,
         }
     }
@@ -132,7 +137,24 @@ impl NetRule {
     #[must_use]
     pub fn holds(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        matches!(self.hosts, Hosts::Block(block) if block.contains(&address)) && self.admits(address)
+        let inside = match &self.hosts {
+            Hosts::All => true,
+            Hosts::Block(block) => block.contains(&address),
+            Hosts::Name(_) | Hosts::Below(_) => false,
+        };
+        inside && self.admits(address)
+    }
+
+    /// Returns whether it tells no host from another, as a kernel that knows ports alone does.
+    #[must_use]
+    pub fn is_every_host(&self) -> bool {
+        self.hosts == Hosts::All && WORDS.iter().all(|word| self.words.contains(word))
+    }
+
+    /// Returns the least rule about the same ports that tells no host from another.
+    #[must_use]
+    pub fn for_every_host(&self) -> Self {
+        Self { hosts: Hosts::All, words: WORDS.into(), ..self.clone() }
     }
 
     /// Returns whether it allows a connection to a literal address.
@@ -147,7 +169,7 @@ impl NetRule {
     pub fn admits(&self, address: IpAddr) -> bool {
         let said = |special| match &self.hosts {
             Hosts::Block(block) => special != Special::Metadata && Special::around(*block) == Some(special),
-            Hosts::Name(_) | Hosts::Below(_) => false,
+            Hosts::All | Hosts::Name(_) | Hosts::Below(_) => false,
         };
         match Special::of(address.to_canonical()) {
             None => true,
@@ -169,12 +191,16 @@ impl fmt::Display for NetRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.transport.prefix())?;
         match &self.hosts {
+            Hosts::All => f.write_str("*")?,
             Hosts::Name(name) => write!(f, "{name}")?,
             Hosts::Below(name) => write!(f, "*.{name}")?,
             Hosts::Block(block) => write_block(f, *block)?,
         }
         if self.ports != Ports::ALL {
             write!(f, "{}", self.ports)?;
+        }
+        if WORDS.iter().all(|word| self.words.contains(word)) {
+            return f.write_str("+any");
         }
         self.words.iter().try_for_each(|word| write!(f, "+{word}"))
     }

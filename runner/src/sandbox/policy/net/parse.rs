@@ -9,6 +9,9 @@ use ipnet::IpNet;
 use super::special::WORDS;
 use super::{Hosts, Name, NetRule, Ports, Special, Transport};
 
+/// All words together.
+const ANY: &str = "any";
+
 /// Why a text is no rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{rule}` is no network rule: {cause}")]
@@ -35,7 +38,8 @@ fn parse(text: &str) -> Result<NetRule, String> {
     let (transport, rest) = transport(text);
     let mut parts = rest.split('+');
     let place = parts.next().unwrap_or_default();
-    let words = parts.map(word).collect::<Result<BTreeSet<_>, _>>()?;
+    let words: Vec<Vec<Special>> = parts.map(word).collect::<Result<_, _>>()?;
+    let words: BTreeSet<Special> = words.into_iter().flatten().collect();
     let (host, ports) = split_port(place)?;
     let ports = ports.map_or(Ok(Ports::ALL), |text| self::ports(text, 1))?;
     let rule = NetRule { transport, hosts: hosts(host)?, ports, words };
@@ -51,10 +55,13 @@ pub(super) fn transport(text: &str) -> (Transport, &str) {
     }
 }
 
-fn word(text: &str) -> Result<Special, String> {
-    WORDS.into_iter().find(|word| word.as_str() == text).ok_or_else(|| {
+fn word(text: &str) -> Result<Vec<Special>, String> {
+    if text == ANY {
+        return Ok(WORDS.to_vec());
+    }
+    WORDS.into_iter().find(|word| word.as_str() == text).map(|word| vec![word]).ok_or_else(|| {
         let words = WORDS.map(|word| format!("`+{word}`")).join(", ");
-        format!("`+{text}` is no word; there are {words}")
+        format!("`+{text}` is no word; there are {words}, and `+{ANY}` for all of them")
     })
 }
 
@@ -98,6 +105,9 @@ pub(super) fn address(host: &str) -> Option<IpAddr> {
 }
 
 fn hosts(host: &str) -> Result<Hosts, String> {
+    if host == "*" {
+        return Ok(Hosts::All);
+    }
     if let Some(address) = address(host) {
         return Ok(Hosts::Block(address.to_canonical().into()));
     }

@@ -1,0 +1,184 @@
+//! What a native module is run with: its rights, its variables, and what the kernel cannot keep it to.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::contract::quoting;
+use crate::run::{Arguments, Report, Status};
+use crate::sandbox::invocation::{Denial, Outcome};
+use crate::sandbox::native::base;
+use crate::sandbox::policy::net::Transport;
+use crate::sandbox::policy::{Access, Policy, normalize};
+
+/// Shorter names of variables stand in every text.
+const MIN_NAME: usize = 3;
+
+/// More than anybody reads.
+const MAX_DENIALS: usize = 16;
+
+/// Lines of complaints that are looked at.
+const MAX_LINES: usize = 1000;
+
+/// What the C library says of what is refused.
+const COMPLAINTS: [&str; 6] = [
+    "No such file or directory",
+    "Permission denied",
+    "Operation not permitted",
+    "Read-only file system",
+    "not found",
+    "Errno",
+];
+
+/// The operation of a denial that is about a grant itself.
+pub(super) const GRANT: &str = "grant";
+
+/// Returns the variables that are granted.
+pub(super) fn environment(policy: &Policy) -> Vec<(OsString, OsString)> {
+    policy.env().iter().map(|grant| (grant.name.clone().into(), grant.value.clone().into())).collect()
+}
+
+/// Returns what a module needs of its own beside the base that all have, without what lies in something else of it.
+pub(super) fn outside_the_base(own: &[PathBuf]) -> Vec<PathBuf> {
+    let within = |path: &Path, others: &[PathBuf]| others.iter().any(|other| path != other && path.starts_with(other));
+    let needed = own.iter().filter(|path| !within(path, own) && !base::paths().any(|base| path.starts_with(base)));
+    needed.cloned().collect()
+}
+
+/// Returns the grants of the network that the kernel cannot keep a process to: it knows the ports of connections, and
+/// neither hosts nor the ports of datagrams. Each names what it can keep to instead.
+pub(super) fn not_kept(policy: &Policy) -> Vec<Denial> {
+    let denial = |capability, subject: String, allow: String| {
+        let allow = format!("--allow-{capability} {}", quoting::quote(&allow));
+        Denial { capability, subject, operation: GRANT, allow }
+    };
+    let all = |transport: Transport, rule: String| match transport {
+        Transport::Tcp => rule,
+        Transport::Udp => "udp:*+any".to_owned(),
+    };
+    let net = policy.net().iter().map(|grant| &grant.rule);
+    let net = net.filter_map(|rule| {
+        let kept = all(rule.transport(), rule.for_every_host().to_string());
+        (rule.to_string() != kept).then(|| denial("net", rule.to_string(), kept))
+    });
+    let listen = policy.listen().iter().map(|grant| &grant.rule);
+    let listen = listen.filter_map(|rule| {
+        let kept = match rule.transport() {
+            Transport::Tcp => rule.is_every_address(),
+            Transport::Udp => rule.is_every_address() && rule.ports().first <= 1 && rule.ports().last == u16::MAX,
+        };
+        let instead = match rule.transport() {
+            Transport::Tcp => rule.for_every_address().to_string(),
+            Transport::Udp => "udp:0.0.0.0:0-65535".to_owned(),
+        };
+        (!kept).then(|| denial("listen", rule.to_string(), instead))
+    });
+    net.chain(listen).take(MAX_DENIALS).collect()
+}
+
+/// Finds paths that a failing module was given or complains about, that are there, and that it was not shown. Most are
+/// seen where the kernel is asked; this is for those that are not reported from there.
+pub(super) fn missing_paths(report: &mut Report, outcome: &Outcome, arguments: &Arguments, policy: &Policy) {
+    if !matches!(report.status, Status::Failed | Status::Crashed) {
+        return;
+    }
+    let (Arguments::Task { args, .. } | Arguments::Complete(args)) = arguments;
+    let given = args.iter().filter_map(|(_, value)| value.as_str()).map(str::to_owned);
+    let said = [&outcome.stdout.bytes, &outcome.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let complaints =
+        said.iter().flat_map(|text| text.lines()).filter(|line| COMPLAINTS.iter().any(|it| line.contains(it)));
+    let ends = |c: char| c.is_whitespace() || "'\"`:,;()[]{}<>\\".contains(c);
+    let words = complaints.take(MAX_LINES).flat_map(|line| line.split(ends)).map(str::to_owned);
+    for path in given.chain(words).filter(|path| path.len() > 1 && path.starts_with('/')) {
+        let plain = normalize(Path::new(&path));
+        let covered = policy.covers(&plain, Access::Read) || base::paths().any(|base| plain.starts_with(base));
+        let own = ["/proc", "/dev", "/tmp"].iter().any(|own| plain == Path::new(own));
+        if covered || own || plain.symlink_metadata().is_err() || report.denials.len() >= MAX_DENIALS {
+            continue;
+        }
+        let Ok(subject) = plain.into_os_string().into_string() else { continue };
+        if report.denials.iter().all(|denial| denial.subject != subject) {
+            let allow = format!("--allow-read {}", quoting::quote(&subject));
+            report.denials.push(Denial { capability: "read", subject, operation: "open", allow });
+        }
+    }
+}
+
+/// Finds variables that the module speaks of when it fails, that whoever asked for the run has, and that it was not
+/// shown. Reading a variable is no call of the kernel's, so that what the module says is all there is to go by.
+pub(super) fn missing_variables(
+    report: &mut Report,
+    outcome: &Outcome,
+    environment: &[(OsString, OsString)],
+    policy: &Policy,
+) {
+    if !matches!(report.status, Status::Failed | Status::Crashed) {
+        return;
+    }
+    let said = [&outcome.stdout.bytes, &outcome.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let granted = |name: &str| policy.env().iter().any(|grant| grant.name == name);
+    for name in environment.iter().filter_map(|(name, _)| name.to_str()) {
+        let told = name.len() >= MIN_NAME && said.iter().any(|text| speaks_of(text, name));
+        if told && !granted(name) && report.denials.len() < MAX_DENIALS {
+            let allow = format!("--allow-env {}", quoting::quote(name));
+            report.denials.push(Denial { capability: "env", subject: name.to_owned(), operation: "read", allow });
+        }
+    }
+}
+
+/// Whether a text has a name as a word of its own, and not as the name of something in a path.
+fn speaks_of(text: &str, name: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_' || c == '/';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(part) && !after.is_some_and(part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::policy::net::{ListenGrant, NetGrant};
+
+    #[test]
+    fn what_the_kernel_cannot_keep_is_named_with_what_it_can() {
+        let mut policy = Policy::default();
+        let source = String::new();
+        for rule in ["*:443+any", "udp:*+any", "example.org:443", "*:80", "udp:10.0.0.1:53"] {
+            policy.allow_net(NetGrant { rule: rule.parse().unwrap(), source: source.clone() });
+        }
+        for rule in ["0.0.0.0:80", "127.0.0.1:8080", "udp:[::]:1-65535", "udp:0.0.0.0:53"] {
+            policy.allow_listen(ListenGrant { rule: rule.parse().unwrap(), source: source.clone() });
+        }
+        let shown: Vec<(String, String)> = not_kept(&policy).into_iter().map(|it| (it.subject, it.allow)).collect();
+        let expect = [
+            ("example.org:443", "--allow-net '*:443+any'"),
+            ("*:80", "--allow-net '*:80+any'"),
+            ("udp:10.0.0.1:53", "--allow-net 'udp:*+any'"),
+            ("127.0.0.1:8080", "--allow-listen 0.0.0.0:8080"),
+            ("udp:0.0.0.0:53", "--allow-listen udp:0.0.0.0:0-65535"),
+        ];
+        assert_eq!(shown, expect.map(|(subject, allow)| (subject.to_owned(), allow.to_owned())));
+        // Each is a rule that can be kept.
+        let mut kept = Policy::default();
+        for (_, allow) in &shown {
+            let (switch, rule) = allow.split_once(' ').unwrap();
+            let rule = rule.trim_matches('\'');
+            match switch {
+                "--allow-net" => kept.allow_net(NetGrant { rule: rule.parse().unwrap(), source: source.clone() }),
+                _ => kept.allow_listen(ListenGrant { rule: rule.parse().unwrap(), source: source.clone() }),
+            }
+        }
+        assert!(not_kept(&kept).is_empty(), "{:?}", not_kept(&kept));
+    }
+
+    #[test]
+    fn a_variable_is_a_word() {
+        for text in ["KeyError: 'STAGE'", "STAGE: parameter not set", "no STAGE"] {
+            assert!(speaks_of(text, "STAGE"), "{text}");
+        }
+        for text in ["STAGES", "A_STAGE", "/STAGE/x", "stage", ""] {
+            assert!(!speaks_of(text, "STAGE"), "{text}");
+        }
+    }
+}

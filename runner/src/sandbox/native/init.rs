@@ -1,0 +1,216 @@
+//! The first process of a room: makes the room from within, shuts itself in, starts the module, and ends when that does.
+//!
+//! In namespaces it is process 1: nothing in the room can signal it, and with it the kernel ends all that is left there.
+//! It is a copy of the launcher, which stays outside and watches. What it does is the second list of steps of
+//! [`native`](crate::sandbox::native).
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+use crate::sandbox::kernel::{self, Absent, Links, NetPlan, PathRule, Plan, ProcessLimits, Profile, Rights};
+use crate::sandbox::native::link::{self, Failure, Ready, Word};
+use crate::sandbox::native::namespaces::Namespaces;
+use crate::sandbox::native::protocol::{self, Spec, Step};
+use crate::sandbox::native::room::Room;
+use crate::sandbox::native::{base, observe, root, stdin, system};
+use crate::sandbox::policy::{Access, Shape};
+
+/// RLIMIT_DATA is not set lower, as it binds this process too while it starts the shell.
+const MIN_MEMORY: u64 = 32 << 20;
+
+/// Descriptors for whoever starts programs: pipes of a shell, the script that it reads.
+const MIN_DESCRIPTORS: u64 = 16;
+
+/// How this process ends when the module has not started.
+const NOT_STARTED: i32 = 127;
+
+/// Is the first process, to its end.
+pub(super) fn main(
+    spec: &Spec,
+    room: &Room,
+    namespaces: Namespaces,
+    link: &UnixStream,
+    input: Option<&OwnedFd>,
+) -> ! {
+    let code = match prepare(spec, room, namespaces, link).and_then(|()| run(spec, home(room, namespaces), input)) {
+        Ok(code) => code,
+        Err(failure) => {
+            let _ = protocol::send(link, &Word::Failed(failure));
+            NOT_STARTED
+        }
+    };
+    system::exit(code)
+}
+
+/// Makes the room, and waits until the module may begin.
+fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) -> Result<(), Failure> {
+    let at = |step| move |error: io::Error| Failure::new(step, &error);
+    system::default_child_signal();
+    // 1. With the launcher this process ends, and with it the room.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| at(Step::Parent)(e.into()))?;
+    // 2. Who it is in here is written by the launcher; one that is gone by now says nothing.
+    link::wait(link).map_err(at(Step::Parent))?;
+    let mut ready = Ready::default();
+    let mut stages = Vec::new();
+    let mut private = None;
+    let rules = if namespaces.any {
+        // 3. Nobody else's session, so that nobody else's share of the processor either.
+        rustix::process::setsid().map_err(|errno| at(Step::Session)(errno.into()))?;
+        // 4. The file system.
+        let root = root::enter(room)?;
+        (stages, private, ready.notes) = (root.stages, Some(root.private), root.notes);
+        root.rules
+    } else {
+        ready.notes = not_kept(room);
+        rules_on_host(room)
+    };
+    // 5. Where the module starts: where the caller stands, if the module can see that.
+    let start = if room.grant_at(Path::new(&spec.directory)).is_some() {
+        Path::new(&spec.directory)
+    } else {
+        home(room, namespaces)
+    };
+    std::env::set_current_dir(start).map_err(Failure::with(Step::Directory, start))?;
+    // 6. The walls of the kernel, for good.
+    let plan = plan(room, namespaces, rules);
+    let reached = kernel::confine_thread(&plan).map_err(|error| {
+        let subject = crate::sandbox::chain(&error);
+        Failure { step: Step::Confine, errno: 0, subject }
+    })?;
+    (ready.level, ready.layers, ready.missing) = (reached.level, reached.layers, reached.missing);
+    // 7. Calls that name something are reported to the launcher, who looks whether they name what is not granted.
+    let listener = observe::listen();
+    if let Err(error) = &listener {
+        ready.notes.push(format!("what the module is refused is not seen: {error}"));
+    }
+    ready.listens = listener.is_ok();
+    ready.private = private.is_some();
+    ready.stages = stages.iter().map(|(names, _)| names.clone()).collect();
+    // 8. The launcher is told what is in force, and decides.
+    let tell = || -> io::Result<()> {
+        protocol::send(link, &Word::Ready(ready))?;
+        let directories = stages.iter().map(|(_, directory)| directory);
+        for descriptor in private.iter().chain(directories).chain(listener.as_ref().ok()) {
+            link::send_descriptor(link, descriptor)?;
+        }
+        link::wait(link)
+    };
+    tell().map_err(at(Step::Parent))
+}
+
+/// Starts the module and waits for its end, and for that of every orphan meanwhile.
+fn run(spec: &Spec, home: &Path, input: Option<&OwnedFd>) -> Result<i32, Failure> {
+    // 9. The module.
+    let shell = start_shell(spec, home, input).map_err(|error| Failure::new(Step::Shell, &error))?;
+    // 10. The rest ends with this process.
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == shell => {
+                let signal = status.terminating_signal().map(|signal| 128 + signal);
+                return Ok(status.exit_status().or(signal).unwrap_or(NOT_STARTED));
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(Failure::new(Step::Shell, &errno.into())),
+        }
+    }
+}
+
+fn start_shell(spec: &Spec, home: &Path, input: Option<&OwnedFd>) -> io::Result<Pid> {
+    // What a room gives without a grant names its `/tmp`, which is elsewhere when there is no room.
+    let moved = |name: &OsString, value: &OsString| (name == "HOME" || name == "TMPDIR") && value == "/tmp";
+    let variables = spec.environment.iter().map(|(name, value)| match moved(name, value) {
+        true => (name.as_os_str(), home.as_os_str()),
+        false => (name.as_os_str(), value.as_os_str()),
+    });
+    #[expect(clippy::disallowed_methods, reason = "the one place that starts a confined native module")]
+    let child = Command::new("/bin/sh")
+        .arg("-c")
+        .arg(&spec.command)
+        .env_clear()
+        .envs(variables)
+        .stdin(stdin::of(input)?)
+        .process_group(0)
+        .spawn()?;
+    Ok(Pid::from_child(&child))
+}
+
+fn home(room: &Room, namespaces: Namespaces) -> &Path {
+    if namespaces.any { Path::new("/tmp") } else { &room.tmpdir }
+}
+
+fn plan(room: &Room, namespaces: Namespaces, paths: Vec<PathRule>) -> Plan {
+    let limits = &room.limits;
+    let net = if namespaces.any {
+        room.net.clone()
+    } else {
+        // There is no network of its own, and no rule of the kernel for sockets with a path.
+        NetPlan { isolated: false, unix: false, ..room.net.clone() }
+    };
+    Plan {
+        profile: if namespaces.any { Profile::Native } else { Profile::NativeOnHost },
+        paths,
+        net,
+        limits: Some(ProcessLimits {
+            memory: limits.max_memory.max(MIN_MEMORY),
+            // Of each process; of all together the launcher keeps count.
+            cpu_time: Some(limits.cpu_time.saturating_add(Duration::from_secs(1))),
+            descriptors: limits.max_descriptors.max(MIN_DESCRIPTORS),
+            file_size: None,
+        }),
+    }
+}
+
+/// What may be reached where the machine's own file system is all there is.
+fn rules_on_host(room: &Room) -> Vec<PathRule> {
+    let rule = |path: &Path, rights, links, absent| PathRule { path: path.to_owned(), rights, links, absent };
+    let mut rules = vec![rule(&room.tmpdir, Rights::OwnDirectory, Links::Follow, Absent::Error)];
+    for path in base::paths().map(Path::new).chain([Path::new("/proc")]) {
+        let rights = if path.is_dir() { Rights::RunDirectory } else { Rights::RunFile };
+        if path.exists() {
+            rules.push(rule(path, rights, Links::Follow, Absent::Nothing));
+        }
+    }
+    for device in base::DEVICES {
+        rules.push(rule(Path::new(device), Rights::Device, Links::Follow, Absent::Nothing));
+    }
+    for grant in &room.grants {
+        let (rights, absent) = match (grant.shape, grant.access) {
+            (Shape::Directory, Access::Read) => (Rights::RunDirectory, Absent::Error),
+            (Shape::Directory, Access::Write) => (Rights::OwnDirectory, Absent::Error),
+            (Shape::Name, Access::Read) => (Rights::RunFile, Absent::Nothing),
+            (Shape::Name, Access::Write) => (Rights::OwnFile, Absent::Nothing),
+        };
+        rules.push(rule(&grant.host, rights, Links::Refuse, absent));
+    }
+    rules
+}
+
+/// What such a room does not keep to, or does not have.
+fn not_kept(room: &Room) -> Vec<String> {
+    let mut notes = vec![
+        "without namespaces the module can ask which files and processes there are, and its `/tmp` is not there: its own \
+         directory is in TMPDIR"
+            .to_owned(),
+    ];
+    for grant in &room.grants {
+        if grant.shape == Shape::Name && grant.access == Access::Write {
+            let guest = &grant.guest;
+            notes.push(format!(
+                "without namespaces `{guest}` is written in place, if it is there, and cannot be replaced"
+            ));
+        }
+        if Path::new(&grant.guest) != grant.host {
+            let (host, guest) = (grant.host.display(), &grant.guest);
+            notes.push(format!("without namespaces `{host}` cannot be shown at `{guest}`; it is where it is"));
+        }
+    }
+    notes
+}

@@ -1,0 +1,121 @@
+//! What the launcher and the first process of a room say to each other: where the room stands, with the descriptors that
+//! the launcher needs of it, and that the module may begin.
+
+use std::fmt;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::sandbox::native::protocol::Step;
+
+/// What the first process says when it has made the room, or could not.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Word {
+    /// It waits to begin. The descriptors follow.
+    Ready(Ready),
+    /// It is about to end.
+    Failed(Failure),
+}
+
+/// A step that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Failure {
+    pub(super) step: Step,
+    pub(super) errno: i32,
+    /// On what, if on something in particular.
+    pub(super) subject: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "failed to {}", self.step)?;
+        if !self.subject.is_empty() {
+            write!(f, ", `{}`", self.subject)?;
+        }
+        match self.errno {
+            0 => Ok(()),
+            errno => write!(f, ": {}", io::Error::from_raw_os_error(errno)),
+        }
+    }
+}
+
+impl Failure {
+    pub(super) fn new(step: Step, error: &io::Error) -> Self {
+        Self { step, errno: error.raw_os_error().unwrap_or(0), subject: String::new() }
+    }
+
+    /// A failure with something in particular.
+    pub(super) fn with(step: Step, subject: &std::path::Path) -> impl FnOnce(io::Error) -> Self {
+        let subject = subject.display().to_string();
+        move |error| Self { subject, ..Self::new(step, &error) }
+    }
+}
+
+/// A room that is ready.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Ready {
+    /// The level that confining the process came to, without namespaces.
+    pub(super) level: u8,
+    pub(super) layers: Vec<String>,
+    pub(super) missing: Vec<String>,
+    /// What the room does not have although it was asked for.
+    pub(super) notes: Vec<String>,
+    /// The directories that single names are written in, and are taken from at the end; each is a descriptor.
+    pub(super) stages: Vec<StageNames>,
+    /// A descriptor on which calls are reported comes last.
+    pub(super) listens: bool,
+    /// One of the room's own file system comes before all others.
+    pub(super) private: bool,
+}
+
+/// What is granted in one directory by its name alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StageNames {
+    /// Where the module sees it.
+    pub(super) directory: String,
+    /// Whether other names in it are nobody's business.
+    pub(super) private: bool,
+    /// Each name, and where it belongs.
+    pub(super) names: Vec<(String, std::path::PathBuf)>,
+}
+
+/// Hands a descriptor over.
+pub(super) fn send_descriptor(link: &UnixStream, descriptor: impl AsFd) -> io::Result<()> {
+    let fds = [descriptor.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !control.push(SendAncillaryMessage::ScmRights(&fds)) {
+        return Err(io::Error::other("no room for a descriptor"));
+    }
+    rustix::net::sendmsg(link, &[IoSlice::new(b"d")], &mut control, SendFlags::empty())?;
+    Ok(())
+}
+
+/// Takes a descriptor.
+pub(super) fn receive_descriptor(link: &UnixStream) -> io::Result<OwnedFd> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    rustix::net::recvmsg(link, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let fds = control.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(fds) => Some(fds),
+        _ => None,
+    });
+    fds.flatten().next().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}
+
+/// Lets the other end go on.
+pub(super) fn go(mut link: &UnixStream) -> io::Result<()> {
+    link.write_all(b"g")
+}
+
+/// Waits until the other end says so.
+pub(super) fn wait(mut link: &UnixStream) -> io::Result<()> {
+    link.read_exact(&mut [0])
+}

@@ -1,0 +1,86 @@
+//! Reports of the kernel on system calls, as they are made: the calls of the library that none has.
+//!
+//! A filter has the kernel hold a call until somebody who has its other end says to go on. It is used to watch and never
+//! to decide: every answer is "go on", so that what the kernel refuses it refuses all the same.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Waits in a way that only death ends, once a report was taken: else programs with many signals never get on. Since
+/// Linux 5.19.
+const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
+
+/// Has the kernel switch to whoever waits, at once. Since Linux 6.6.
+const SYNC_WAKE_UP: u64 = 1;
+const SET_FLAGS: libc::Ioctl = 0x4008_2104;
+
+/// One call that waits for an answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Report {
+    pub(super) id: u64,
+    /// The thread that makes it.
+    pub(super) thread: u32,
+    pub(super) number: i64,
+    pub(super) arguments: [u64; 6],
+}
+
+/// Installs a filter that reports, and returns its other end.
+#[expect(unsafe_code, reason = "no library installs a filter that reports")]
+pub(super) fn install(program: &[libc::sock_filter]) -> io::Result<OwnedFd> {
+    let length = u16::try_from(program.len()).map_err(io::Error::other)?;
+    let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
+    let install = |flags: libc::c_ulong| {
+        let flags = flags | libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+        // SAFETY: seccomp reads one `sock_fprog`, which points to as many instructions as it says; both live as long as
+        // the call, and nothing is written to them.
+        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, std::ptr::from_ref(&program)) }
+    };
+    let mut fd = install(WAIT_KILLABLE);
+    if fd < 0 {
+        fd = install(0);
+    }
+    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: the kernel has just made this descriptor for the caller, and nobody else knows of it.
+    let listener = unsafe { OwnedFd::from_raw_fd(fd) };
+    // Kernels that cannot do without it.
+    // SAFETY: this request takes an integer.
+    let _ = unsafe { libc::ioctl(fd, SET_FLAGS, SYNC_WAKE_UP) };
+    Ok(listener)
+}
+
+/// Takes a report that is waiting.
+#[expect(unsafe_code, reason = "no library reads reports")]
+pub(super) fn take(listener: BorrowedFd<'_>) -> io::Result<Report> {
+    let mut report = std::mem::MaybeUninit::<libc::seccomp_notif>::zeroed();
+    // SAFETY: the request writes one `seccomp_notif`, which must be zeroed before; all its fields are integers.
+    let report = unsafe {
+        if libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, report.as_mut_ptr()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        report.assume_init()
+    };
+    let data = report.data;
+    Ok(Report { id: report.id, thread: report.pid, number: i64::from(data.nr), arguments: data.args })
+}
+
+/// Has the call go on.
+#[expect(unsafe_code, reason = "no library answers reports")]
+pub(super) fn go_on(listener: BorrowedFd<'_>, report: &Report) {
+    let flags = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap_or_default();
+    let mut answer = libc::seccomp_notif_resp { id: report.id, val: 0, error: 0, flags };
+    // SAFETY: the request reads one `seccomp_notif_resp`. It fails only when the thread is gone.
+    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, std::ptr::from_mut(&mut answer)) };
+}
+
+/// Reads memory of another process, as far as it goes. Returns how much was read.
+#[expect(unsafe_code, reason = "no library reads the memory of another process")]
+pub(super) fn read_memory(thread: u32, address: u64, into: &mut [u8]) -> usize {
+    let Ok(pid) = i32::try_from(thread) else { return 0 };
+    let Ok(address) = usize::try_from(address) else { return 0 };
+    let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let remote = libc::iovec { iov_base: std::ptr::without_provenance_mut(address), iov_len: into.len() };
+    // SAFETY: process_vm_readv writes at most `into.len()` bytes to `into`; the remote address is only looked up in the
+    // other process.
+    let read = unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
+    usize::try_from(read).unwrap_or(0)
+}

@@ -1,0 +1,93 @@
+//! Single names that are granted for writing, as the module sees them: copies in a directory of the room's own.
+//!
+//! A file can be shown by itself, but then it can neither be made, nor removed, nor replaced by another one, and replacing
+//! is how careful programs write, Ansible's `atomic_move` among them. Its directory cannot be shown for that, since no
+//! rule of the kernel knows names. So the module gets a directory of its own that holds a copy of what is granted and
+//! nothing else, may do there what it likes, and what it has made of the name is taken back when it has ended by itself:
+//! see [`commit`](super::commit).
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps, Uid};
+use rustix::io::Errno;
+
+/// The bits of a mode that a file is given; set-id bits are none of them.
+pub(super) const MODE: u32 = 0o1777;
+
+/// Whether what is at a path can be copied: a file within the limit, or nothing yet.
+pub(super) fn fits(host: &Path, limit: u64) -> io::Result<bool> {
+    match host.symlink_metadata() {
+        Ok(metadata) => Ok(metadata.is_file() && metadata.len() <= limit),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+/// Copies a file of the machine, if there is one, under a name into a directory of the room's own.
+pub(super) fn copy_in(host: &Path, directory: &OwnedFd, name: &str) -> io::Result<()> {
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let from = match rustix::fs::openat2(rustix::fs::CWD, host, flags, Mode::empty(), resolve) {
+        Ok(from) => from,
+        Err(Errno::NOENT) => return Ok(()),
+        Err(errno) => return Err(errno.into()),
+    };
+    copy(&from, directory, name)
+}
+
+/// Copies the files of a directory, and nothing that is none, into one of the room's own.
+pub(super) fn copy_flat(from: &OwnedFd, private: &OwnedFd, name: &str) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let to = rustix::fs::openat(private, name, flags, Mode::empty())?;
+    for entry in rustix::fs::Dir::read_from(from)? {
+        let entry = entry?;
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        if let (Ok(name), FileType::RegularFile) = (entry.file_name().to_str(), entry.file_type()) {
+            copy(&rustix::fs::openat(from, name, flags, Mode::empty())?, &to, name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies an opened file under a name into a directory.
+pub(super) fn copy(from: &OwnedFd, directory: &OwnedFd, name: impl rustix::path::Arg) -> io::Result<()> {
+    let stat = rustix::fs::fstat(from)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let to = rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?;
+    let mut reader = File::from(from.try_clone()?);
+    let mut writer = File::from(to);
+    io::copy(&mut reader, &mut writer)?;
+    describe(&writer, &stat)
+}
+
+/// Gives a file the owner, mode and times of another, as far as this user may.
+pub(super) fn describe(file: &File, stat: &Stat) -> io::Result<()> {
+    own(file, stat);
+    rustix::fs::fchmod(file, Mode::from_raw_mode(stat.st_mode & MODE))?;
+    let time =
+        |seconds: i64, nanoseconds: u64| Timespec { tv_sec: seconds, tv_nsec: i64::try_from(nanoseconds).unwrap_or(0) };
+    let times = Timestamps {
+        last_access: time(stat.st_atime, stat.st_atime_nsec),
+        last_modification: time(stat.st_mtime, stat.st_mtime_nsec),
+    };
+    Ok(rustix::fs::futimens(file, &times)?)
+}
+
+/// Gives a file the owner and the group of another. Who may not give files away keeps them, as everywhere.
+pub(super) fn own(file: &File, stat: &Stat) {
+    let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+    let _ = rustix::fs::fchown(file, None, Some(gid));
+    let _ = rustix::fs::fchown(file, Some(uid), None);
+}
+
+/// Returns what is under a name, no link followed; `None` when that is nothing.
+pub(super) fn look(directory: &OwnedFd, name: &str) -> io::Result<Option<Stat>> {
+    match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}

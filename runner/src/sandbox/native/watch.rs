@@ -1,0 +1,256 @@
+//! Watches a tree of processes until it ends, a limit is passed, or the host says so; and ends what is left of it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, Signal, WaitOptions};
+
+use crate::sandbox::native::commit::Stage;
+use crate::sandbox::native::link::Word;
+use crate::sandbox::native::observe::Observer;
+use crate::sandbox::native::protocol::{self, DiskUse, End, RefusedUse, Spec, WatchedLimit};
+use crate::sandbox::native::system;
+use crate::sandbox::native::tree::{self, Proc};
+
+/// How often the tree is looked at: often enough that a fork bomb stays small, seldom enough that a long
+/// run costs a few thousandths of a processor.
+const WATCH_INTERVAL: Duration = Duration::from_millis(50);
+
+/// On a machine with very many processes a look takes long; at most one part in this many of the time
+/// is spent looking.
+const WATCH_SHARE: u32 = 20;
+
+/// How long the launcher goes on killing. Whatever then is still there cannot be killed.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a room has beside its processes.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    /// Its own file system, and what lay in it at the beginning.
+    private: Option<(OwnedFd, DiskUse)>,
+    /// What this process had written before.
+    written: u64,
+    stages: Vec<Stage>,
+    observer: Option<Observer>,
+    /// From its first process, which says no more but when it fails.
+    link: Option<UnixStream>,
+}
+
+impl Watched {
+    pub(super) fn new(
+        private: Option<OwnedFd>,
+        stages: Vec<Stage>,
+        observer: Option<Observer>,
+        link: UnixStream,
+    ) -> io::Result<Self> {
+        let private = match private {
+            Some(private) => {
+                let used = in_use(&private)?;
+                Some((private, used))
+            }
+            None => None,
+        };
+        Ok(Self { private, written: tree::written("self"), stages, observer, link: Some(link) })
+    }
+
+    /// What lies in the room's own file system that was not there at the beginning.
+    fn private(&self) -> DiskUse {
+        let Some((private, before)) = &self.private else { return DiskUse::default() };
+        let now = in_use(private).unwrap_or(*before);
+        DiskUse { bytes: now.bytes.saturating_sub(before.bytes), files: now.files.saturating_sub(before.files) }
+    }
+
+    /// What the module has used, once it is gone.
+    pub(super) fn used(&self) -> Option<DiskUse> {
+        self.link.as_ref()?;
+        let private = self.private();
+        let written = tree::written("self").saturating_sub(self.written);
+        Some(DiskUse { bytes: private.bytes.saturating_add(written), files: private.files })
+    }
+
+    /// Takes single names back to where they belong. Returns what was in the way.
+    pub(super) fn commit(&mut self, spec: &Spec) -> Vec<(PathBuf, String)> {
+        let limit = spec.room.as_ref().map_or(0, |room| room.limits.max_disk);
+        let mut failed = Vec::new();
+        for stage in &self.stages {
+            failed.extend(stage.commit(limit).into_iter().map(|(path, error)| (path, error.to_string())));
+            if let Some(observer) = &mut self.observer {
+                stage.strays().into_iter().for_each(|stray| observer.stray(stray));
+            }
+        }
+        failed
+    }
+
+    /// Returns what the module tried and was refused.
+    pub(super) fn refused(&mut self) -> Vec<RefusedUse> {
+        self.observer.take().map(Observer::refused).unwrap_or_default()
+    }
+}
+
+fn in_use(private: &OwnedFd) -> io::Result<DiskUse> {
+    let stat = rustix::fs::fstatvfs(private)?;
+    let blocks = stat.f_blocks.saturating_sub(stat.f_bfree);
+    Ok(DiskUse { bytes: blocks.saturating_mul(stat.f_frsize), files: stat.f_files.saturating_sub(stat.f_ffree) })
+}
+
+/// The tree of processes below the launcher.
+pub(super) struct Tree {
+    own: Pid,
+    /// The shell, or the first process of a room.
+    first: Pid,
+    proc: Proc,
+    /// Readable when a child has ended.
+    ended: UnixStream,
+    /// How the first process ended, once it has.
+    exited: Option<i32>,
+    watched: Watched,
+}
+
+/// What woke the watch.
+#[derive(Debug, Default)]
+struct Woken {
+    asked: bool,
+    reported: bool,
+}
+
+impl Tree {
+    pub(super) fn new(own: Pid, first: Pid, proc: Proc, ended: UnixStream, watched: Watched) -> Self {
+        Self { own, first, proc, ended, exited: None, watched }
+    }
+
+    pub(super) fn into_watched(self) -> Watched {
+        self.watched
+    }
+
+    pub(super) fn watch(&mut self, control: &File, spec: &Spec) -> End {
+        let mut next = Instant::now() + WATCH_INTERVAL;
+        loop {
+            self.reap();
+            if let Some(code) = self.exited {
+                return self.own_end(code);
+            }
+            let now = Instant::now();
+            if now >= next {
+                if let Some(limit) = self.passed_limit(spec) {
+                    return End::Limit(limit);
+                }
+                next = Instant::now() + WATCH_INTERVAL.max(now.elapsed() * WATCH_SHARE);
+            }
+            let woken = self.wait(Some(control), next.saturating_duration_since(Instant::now()));
+            if woken.asked {
+                return End::Requested;
+            }
+            if woken.reported
+                && let Some(observer) = &mut self.watched.observer
+            {
+                observer.answer();
+            }
+        }
+    }
+
+    /// An end that the first process came to by itself. It may have had something to say.
+    fn own_end(&self, code: i32) -> End {
+        let Some(link) = &self.watched.link else { return End::Exited(code) };
+        let _ = link.set_nonblocking(true);
+        match protocol::receive(link) {
+            Ok(Word::Failed(failure)) => End::NotStarted(failure),
+            // It is gone, and said nothing.
+            _ => End::Exited(code),
+        }
+    }
+
+    /// Waits for an ended child, the host, a report or the time. The host says only one thing, by a byte or by its end.
+    fn wait(&mut self, control: Option<&File>, timeout: Duration) -> Woken {
+        let observer = self.watched.observer.as_ref().map(Observer::listener);
+        let mut descriptors = vec![PollFd::new(&self.ended, PollFlags::IN)];
+        descriptors.extend(control.map(|control| PollFd::new(control, PollFlags::IN)));
+        descriptors.extend(observer.map(|listener| PollFd::from_borrowed_fd(listener, PollFlags::IN)));
+        let timeout = Timespec::try_from(timeout).ok();
+        if rustix::event::poll(&mut descriptors, timeout.as_ref()).is_err() {
+            // Interrupted by the very signal that it waits for.
+            return Woken::default();
+        }
+        let at = |index: usize| descriptors.get(index).is_some_and(|polled| !polled.revents().is_empty());
+        let asked = control.is_some() && at(1);
+        let reported =
+            observer.is_some() && descriptors.last().is_some_and(|polled| polled.revents().contains(PollFlags::IN));
+        if at(0) {
+            // Only says "look", however many bytes it has become.
+            let _ = io::Read::read(&mut &self.ended, &mut [0; 64]);
+        }
+        Woken { asked, reported }
+    }
+
+    /// Collects every child that has ended. Returns whether there is any other.
+    fn reap(&mut self) -> bool {
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.first => {
+                    let signal = status.terminating_signal().map(|signal| 128 + signal);
+                    self.exited = status.exit_status().or(signal);
+                }
+                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    fn passed_limit(&self, spec: &Spec) -> Option<WatchedLimit> {
+        if let Some(limits) = spec.room.as_ref().map(|room| &room.limits) {
+            let private = self.watched.private();
+            if private.bytes > limits.max_tmp {
+                return Some(WatchedLimit::Tmp);
+            }
+            if private.files > limits.max_files {
+                return Some(WatchedLimit::Files);
+            }
+        }
+        // A look that fails is made again; the kernel's own limits hold meanwhile.
+        let processes = self.proc.descendants(self.own).ok()?;
+        let threads: u64 = processes.iter().map(|process| process.threads).sum();
+        // The first process of a room is none of the module's.
+        if threads > spec.max_processes.saturating_add(u64::from(spec.room.is_some())) {
+            return Some(WatchedLimit::Processes);
+        }
+        let living: u64 = processes.iter().map(|process| process.cpu_us).sum();
+        if living.saturating_add(system::children_usage().cpu_us) > spec.cpu_time_us {
+            return Some(WatchedLimit::Cpu);
+        }
+        if let Some(room) = &spec.room {
+            let written: u64 = processes.iter().map(|process| tree::written(&process.pid.to_string())).sum();
+            if written > room.limits.max_disk {
+                return Some(WatchedLimit::Disk);
+            }
+        }
+        let memory: u64 = processes.iter().map(|process| self.proc.memory_bytes(process)).sum();
+        (memory > spec.max_memory).then_some(WatchedLimit::Memory)
+    }
+
+    /// Kills every descendant, stopped ones too, and returns how many could not be killed.
+    ///
+    /// It is over when the kernel says that there is no child left: all orphans of the tree become
+    /// children of this process, so no child means no descendant. The first process of a room goes first: with it the
+    /// kernel ends all that is in its namespace, in one step.
+    pub(super) fn kill(&mut self) -> u64 {
+        let end = Instant::now() + KILL_PATIENCE;
+        if self.exited.is_none() && self.watched.link.is_some() {
+            let _ = rustix::process::kill_process(self.first, Signal::KILL);
+            // It is worth a moment to let the kernel do it: looking for each process takes longer.
+            self.wait(None, tree::KILL_ROUND);
+        }
+        while self.reap() {
+            let killed = tree::kill(|| self.proc.descendants(self.own), self.own).unwrap_or_default();
+            if Instant::now() >= end {
+                return killed.iter().filter(|process| !process.zombie).count() as u64;
+            }
+            self.wait(None, tree::KILL_ROUND);
+        }
+        0
+    }
+}

@@ -1,0 +1,189 @@
+//! What native modules are confined by where the kernel gives less, and that it is never less than is accepted.
+
+#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+use serde_json::{Value, json};
+
+const USER: u32 = 12345;
+
+struct Place {
+    dir: tempfile::TempDir,
+    user: Option<u32>,
+}
+
+impl Place {
+    fn new(user: Option<u32>) -> Self {
+        let user = user.filter(|_| rustix::process::geteuid().is_root());
+        let dir = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o755)).tempdir().unwrap();
+        let place = Self { dir, user };
+        for own in ["home", "tmp", "data", "other"] {
+            fs::create_dir(place.at(own)).unwrap();
+            std::os::unix::fs::chown(place.at(own), user, user).unwrap();
+        }
+        for file in ["data/file", "other/file"] {
+            fs::write(place.at(file), "content").unwrap();
+            std::os::unix::fs::chown(place.at(file), user, user).unwrap();
+        }
+        fs::copy(env!("CARGO_BIN_EXE_modbox"), place.at("modbox")).unwrap();
+        place
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Runs a script on a kernel that refuses these calls, and returns the report.
+    fn without(&self, calls: &[(i64, i32)], script: &str, switches: &[&str]) -> Value {
+        let module = self.at("module");
+        fs::write(&module, format!("#!/bin/sh\n# WANT_JSON\ncd {}\n{script}\n", self.at("data").display())).unwrap();
+        let mut command = Command::new(self.at("modbox"));
+        command.env_clear().env("HOME", self.at("home")).env("TMPDIR", self.at("tmp")).current_dir(self.at("home"));
+        command.env("PATH", "/usr/bin:/bin").arg("run").arg(&module).args(["--output", "report"]).args(switches);
+        if !switches.contains(&"--timeout") {
+            command.args(["--timeout", "20s"]);
+        }
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
+        let output = behind(calls, || command.output().unwrap());
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+    }
+}
+
+/// Does something on a kernel that answers calls with an error.
+fn behind<T: Send>(calls: &[(i64, i32)], run: impl FnOnce() -> T + Send) -> T {
+    let programs: Vec<BpfProgram> = calls
+        .iter()
+        .map(|(call, errno)| {
+            let action = SeccompAction::Errno(errno.cast_unsigned());
+            let rules = BTreeMap::from([(*call, Vec::new())]);
+            let architecture = std::env::consts::ARCH.try_into().unwrap();
+            SeccompFilter::new(rules, SeccompAction::Allow, action, architecture).unwrap().try_into().unwrap()
+        })
+        .collect();
+    let refused = || {
+        programs.iter().for_each(|program| seccompiler::apply_filter(program).unwrap());
+        run()
+    };
+    thread::scope(|scope| scope.spawn(refused).join().unwrap())
+}
+
+/// As in a container: there are namespaces, and nothing can be mounted in them.
+const NO_MOUNTS: &[(i64, i32)] = &[(libc::SYS_mount, libc::EPERM)];
+const NO_LANDLOCK: &[(i64, i32)] = &[(libc::SYS_landlock_create_ruleset, libc::ENOSYS)];
+const NEITHER: &[(i64, i32)] = &[NO_MOUNTS[0], NO_LANDLOCK[0]];
+
+const DONE: &str = "echo '{\"changed\": true}'";
+
+#[test]
+fn an_ordinary_user_gets_the_walls_of_the_kernel_without_namespaces() {
+    let place = Place::new(Some(USER));
+    if rustix::process::geteuid().is_root() && place.user.is_none() {
+        return;
+    }
+    let data = place.at("data").display().to_string();
+    let report =
+        place.without(NO_MOUNTS, &format!("cat file >&2 && echo new > made && {DONE}"), &["--allow-write", &data]);
+    assert_eq!((&report["status"], &report["confinement"]["level"]), (&json!("changed"), &json!(2)), "{report:#}");
+    let layers = report["confinement"]["layers"].to_string();
+    assert!(layers.contains("landlock") && layers.contains("seccomp") && !layers.contains("namespace"), "{report:#}");
+    assert!(report["notes"].to_string().contains("mount in a namespace"), "{report:#}");
+    assert!(place.at("data/made").exists());
+    // What the rules keep, and what they do not know.
+    let other = place.at("other/file").display().to_string();
+    for refused in [
+        format!("cat {other}"),
+        format!("echo x > {other}"),
+        "chmod 600 file".to_owned(),
+        "touch -d yesterday file".to_owned(),
+        format!("chmod 600 {other}"),
+        "python3 -c 'import socket; socket.socket(socket.AF_UNIX)'".to_owned(),
+        "python3 -c 'import socket; socket.socket()'".to_owned(),
+        "kill -9 $PPID; sleep 0.2; kill -0 1".to_owned(),
+    ] {
+        let script = format!("{refused} || exit 3; {DONE}");
+        let report = place.without(NO_MOUNTS, &script, &["--allow-write", &data]);
+        assert_ne!(report["status"], "changed", "{refused}: {report:#}");
+    }
+    let report = place.without(NO_MOUNTS, &format!("cat {other} || exit 3"), &[]);
+    let denials = report["denials"].as_array().unwrap();
+    assert!(denials.iter().any(|denial| denial["allow"] == format!("--allow-read {other}")), "{report:#}");
+    assert_eq!(fs::read(other).unwrap(), b"content");
+}
+
+#[test]
+fn a_daemon_is_gone_without_namespaces_too() {
+    let place = Place::new(Some(USER));
+    let data = place.at("data").display().to_string();
+    if rustix::process::geteuid().is_root() && place.user.is_none() {
+        return;
+    }
+    let daemon = "setsid sh -c '(trap \"\" TERM; sh -c \"echo \\$\\$ > there; sleep 600\") & exit' & \
+                  while [ ! -s there ]; do sleep 0.01; done";
+    for (script, switches) in [(format!("{daemon}; {DONE}"), "20s"), (format!("{daemon}; sleep 600"), "1500ms")] {
+        let report = place.without(NO_MOUNTS, &script, &["--allow-write", &data, "--timeout", switches]);
+        assert_eq!(report["confinement"]["level"], 2, "{report:#}");
+        let pid = fs::read_to_string(place.at("data/there")).unwrap();
+        let status = fs::read_to_string(format!("/proc/{}/status", pid.trim())).unwrap_or_default();
+        assert!(status.is_empty() || status.contains("State:\tZ"), "{status}");
+        fs::remove_file(place.at("data/there")).unwrap();
+    }
+}
+
+#[test]
+fn root_is_never_confined_by_rules_alone() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let place = Place::new(None);
+    for switches in [&[][..], &["--min-confinement", "0"]] {
+        let report = place.without(NO_MOUNTS, &format!("touch made; {DONE}"), switches);
+        assert_eq!(report["status"], "denied", "{report:#}");
+        let message = report["result"]["msg"].as_str().unwrap();
+        assert!(
+            message.contains("run modbox as another user") && message.contains("mount in a namespace"),
+            "{message}"
+        );
+        assert!(!place.at("data/made").exists());
+    }
+    let report = place.without(NO_MOUNTS, DONE, &["--allow-all"]);
+    assert_eq!((&report["status"], &report["confinement"]["level"]), (&json!("changed"), &json!(0)), "{report:#}");
+}
+
+#[test]
+fn root_keeps_its_rights_where_it_is_let() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let place = Place::new(None);
+    let data = place.at("data").display().to_string();
+    let script = format!("chown {USER} file && chmod 600 file && cat file >&2 && {DONE}");
+    let report = place.without(&[], &script, &["--min-confinement", "3", "--allow-write", &data]);
+    assert_eq!((&report["status"], &report["confinement"]["level"]), (&json!("changed"), &json!(3)), "{report:#}");
+    assert_eq!(fs::metadata(place.at("data/file")).unwrap().uid(), USER);
+}
+
+#[test]
+fn without_landlock_namespaces_are_all_there_is_and_have_to_be_accepted() {
+    for user in [None, Some(USER)] {
+        let place = Place::new(user);
+        let report = place.without(NO_LANDLOCK, DONE, &[]);
+        assert_eq!(report["status"], "denied", "{report:#}");
+        assert_eq!(report["denials"][0]["allow"], "--min-confinement 1", "{report:#}");
+        let report = place.without(NO_LANDLOCK, &format!("cat /etc/shadow; {DONE}"), &["--min-confinement", "1"]);
+        assert_eq!((&report["status"], &report["confinement"]["level"]), (&json!("changed"), &json!(1)), "{report:#}");
+        // With neither there is nothing that keeps a module from anything.
+        let report = place.without(NEITHER, &format!("touch made; {DONE}"), &["--min-confinement", "0"]);
+        assert_eq!((&report["status"], &report["denials"][0]["allow"]), (&json!("denied"), &json!("--allow-all")));
+        assert!(!place.at("data/made").exists());
+    }
+}

@@ -1,0 +1,168 @@
+//! Single files that are granted to native modules for writing: made, replaced, removed, as careful programs do it, and
+//! nothing beside them.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::{Modbox, TestDir};
+
+struct Case {
+    dir: TestDir,
+}
+
+impl Case {
+    fn new() -> Self {
+        let dir = TestDir::new();
+        dir.write("etc/motd", "old\n");
+        dir.write("etc/secret", "secret\n");
+        Self { dir }
+    }
+
+    fn motd(&self) -> PathBuf {
+        self.dir.join("etc/motd")
+    }
+
+    /// Runs a script that is granted `etc/motd`, in which `$f` is the file and `$d` its directory.
+    #[track_caller]
+    fn run(&self, script: &str, switches: &[&str]) -> Value {
+        let module = format!("#!/bin/sh\n# WANT_JSON\nf='{}'; d=${{f%/*}}\n{script}\n", self.motd().display());
+        let module = self.dir.write("module", module);
+        let report = Modbox::run_module(&self.dir, module).args(["--allow-write", "etc/motd"]).args(switches);
+        let report = report.report().run().json();
+        self.dir.assert_nothing_left();
+        report
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.dir.join("etc")).unwrap().flatten();
+        let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+const DONE: &str = "echo '{\"changed\": true}'";
+
+#[test]
+fn a_file_is_written_replaced_and_removed() {
+    let case = Case::new();
+    fs::set_permissions(case.motd(), fs::Permissions::from_mode(0o640)).unwrap();
+    for (script, expect) in [
+        ("echo more >> $f", Some("old\nmore\n")),
+        ("echo new > $f", Some("new\n")),
+        ("echo replaced > $d/.tmp1 && chmod 600 $d/.tmp1 && mv $d/.tmp1 $f", Some("replaced\n")),
+        ("rm $f", None),
+        ("[ ! -e $f ] && echo made > $f", Some("made\n")),
+    ] {
+        let report = case.run(&format!("set -e; {script}; {DONE}"), &[]);
+        assert_eq!((&report["status"], &report["denials"]), (&json!("changed"), &json!([])), "{script}: {report:#}");
+        assert_eq!(fs::read_to_string(case.motd()).ok().as_deref(), expect, "{script}");
+        let mode = expect.map(|_| case.motd().metadata().unwrap().permissions().mode() & 0o777);
+        match script {
+            "rm $f" => {}
+            _ if script.contains("chmod 600") => assert_eq!(mode, Some(0o600)),
+            _ if script.contains("made") => assert_eq!(mode, Some(0o644)),
+            _ => assert_eq!(mode, Some(0o640)),
+        }
+        assert!(case.names().iter().all(|name| ["motd", "secret"].contains(&name.as_str())), "{:?}", case.names());
+    }
+}
+
+#[test]
+fn a_file_that_is_left_alone_is_left_alone() {
+    let case = Case::new();
+    let before = case.motd().metadata().unwrap();
+    let report = case.run(&format!("cat $f >&2; {DONE}"), &[]);
+    assert_eq!(report["status"], "changed", "{report:#}");
+    let after = case.motd().metadata().unwrap();
+    assert_eq!((before.ino(), before.ctime_nsec()), (after.ino(), after.ctime_nsec()));
+}
+
+#[test]
+fn what_lies_beside_it_is_not_there() {
+    let case = Case::new();
+    let report = case.run("ls $d; cat $d/secret; exit 1", &[]);
+    let said = format!("{}{}", report["result"]["module_stdout"], report["result"]["module_stderr"]);
+    assert!(said.contains("motd") && !said.contains("secret\\n\"") && said.contains("No such file"), "{report:#}");
+    let allow = format!("--allow-read {}", case.dir.join("etc/secret").display());
+    assert!(report["denials"].as_array().unwrap().iter().any(|denial| denial["allow"] == *allow), "{report:#}");
+}
+
+#[test]
+fn what_is_made_beside_it_is_not_kept_and_said() {
+    let case = Case::new();
+    let report = case.run(&format!("echo x > $d/other; {DONE}"), &[]);
+    assert_eq!(case.names(), ["motd", "secret"]);
+    let allow = format!("--allow-write {}", case.dir.join("etc/other").display());
+    assert!(report["denials"].as_array().unwrap().iter().any(|denial| denial["allow"] == *allow), "{report:#}");
+}
+
+#[test]
+fn what_is_no_file_is_not_taken() {
+    let case = Case::new();
+    for script in ["rm $f; ln -s /etc/passwd $f", "rm $f; mkdir $f", "rm $f; mkfifo $f"] {
+        let report = case.run(&format!("{script}; {DONE}"), &[]);
+        assert_eq!(fs::read(case.motd()).unwrap(), b"old\n", "{script}");
+        assert!(report["notes"].to_string().contains("something else than a file"), "{report:#}");
+    }
+    let report = case.run(&format!("chmod 4755 $f && echo set; chmod 755 $f; {DONE}"), &[]);
+    assert!(!report["result"]["msg"].to_string().contains("set"), "{report:#}");
+    assert_eq!(case.motd().metadata().unwrap().permissions().mode() & 0o7777, 0o755);
+}
+
+#[test]
+fn a_run_that_a_limit_ends_changes_nothing() {
+    let case = Case::new();
+    let report = case.run("echo half > $f; sleep 600", &["--timeout", "500ms"]);
+    assert_eq!(report["limit"]["kind"], "wall", "{report:#}");
+    assert_eq!(fs::read(case.motd()).unwrap(), b"old\n");
+}
+
+#[test]
+fn what_somebody_else_changes_meanwhile_is_not_overwritten() {
+    let case = Case::new();
+    let (started, go) = (case.dir.join("signal/started"), case.dir.join("signal/go"));
+    case.dir.mkdir("signal");
+    let signal = case.dir.join("signal").display().to_string();
+    let script = format!(
+        "echo mine > $f; : > {}; while [ ! -e {} ]; do sleep 0.01; done; {DONE}",
+        started.display(),
+        go.display()
+    );
+    let report = std::thread::scope(|scope| {
+        let run = scope.spawn(|| case.run(&script, &["--allow-write", &signal]));
+        assert!(crate::support::wait_for(std::time::Duration::from_secs(20), || started.exists()));
+        fs::write(case.motd(), "theirs\n").unwrap();
+        fs::write(&go, "").unwrap();
+        run.join().unwrap()
+    });
+    assert_eq!(fs::read(case.motd()).unwrap(), b"theirs\n");
+    assert!(report["notes"].to_string().contains("somebody else has changed it"), "{report:#}");
+}
+
+#[test]
+fn inside_what_is_granted_for_reading_it_is_written_in_place() {
+    let case = Case::new();
+    let etc = case.dir.join("etc").display().to_string();
+    let before = case.motd().metadata().unwrap().ino();
+    let report = case.run(&format!("cat $d/secret >&2; echo new > $f; mv $f $d/x; {DONE}"), &["--allow-read", &etc]);
+    assert_eq!(report["status"], "changed", "{report:#}");
+    assert_eq!(
+        (fs::read(case.motd()).unwrap(), case.names()),
+        (b"new\n".to_vec(), vec!["motd".into(), "secret".into()])
+    );
+    assert_eq!(case.motd().metadata().unwrap().ino(), before);
+}
+
+#[test]
+fn a_name_in_the_systems_tmp_is_granted_alike() {
+    let case = Case::new();
+    let file = tempfile::Builder::new().prefix("modbox-test-").tempfile_in("/tmp").unwrap();
+    let path = file.path().display().to_string();
+    let report = case.run(&format!("echo new > '{path}'; ls /tmp >&2; {DONE}"), &["--allow-write", &path]);
+    assert_eq!(report["status"], "changed", "{report:#}");
+    assert_eq!(fs::read(file.path()).unwrap(), b"new\n");
+}
