@@ -65,7 +65,7 @@ fn run(tmp: &Path, command: &str, confined: bool) -> Duration {
         confine: confined.then_some(confine),
     };
     let program = Program::Native(NativeProgram { command: command.to_owned() });
-    let invocation = Invocation { program, files: Vec::new(), stdin: Vec::new() };
+    let invocation = Invocation { program, files: Vec::new(), stdin: Vec::new(), runtime_paths: Vec::new() };
     let started = Instant::now();
     let outcome = native::run(&context, &invocation, tmp, &limits).expect("the module runs");
     let elapsed = started.elapsed();

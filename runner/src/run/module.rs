@@ -11,10 +11,9 @@ use sha2::{Digest, Sha256};
 
 use crate::kinds::detect::{self, DetectError, Detection};
 use crate::kinds::{self, Kind};
+use crate::run::documentation;
 use crate::run::known::{self, Known};
 use crate::run::locate::{self, LocateError, ModuleFile};
-use crate::run::documentation;
-use crate::run::locate::ModuleFile;
 use crate::run::metadata::WasmInfo;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::WasmFormat;
@@ -59,6 +58,7 @@ impl Module {
             digest,
             detection,
             metadata: OnceLock::new(),
+            documentation: OnceLock::new(),
             loaded: OnceLock::new(),
             unloadable: OnceLock::new(),
         }
@@ -105,6 +105,7 @@ impl Module {
             digest,
             detection: Ok(detection),
             metadata: metadata.into(),
+            documentation: OnceLock::new(),
             loaded: OnceLock::new(),
             unloadable: OnceLock::new(),
         }
@@ -185,8 +186,10 @@ impl Module {
 
     /// Returns what the documentation of a native module says of its options, if it can be read.
     pub(super) fn documentation(&self) -> Option<&Metadata> {
-        let native = self.detection.as_ref().is_ok_and(|found| !found.kind.is_wasm());
-        let read = || documentation::read(&self.path, &self.bytes).filter(|_| native);
+        if self.format().is_some() || self.detection.is_err() {
+            return None;
+        }
+        let read = || documentation::read(&self.path, self.bytes().ok()?);
         self.documentation.get_or_init(read).as_ref()
     }
 

@@ -33,13 +33,7 @@ const MIN_DESCRIPTORS: u64 = 16;
 const NOT_STARTED: i32 = 127;
 
 /// Is the first process, to its end.
-pub(super) fn main(
-    spec: &Spec,
-    room: &Room,
-    namespaces: Namespaces,
-    link: &UnixStream,
-    input: Option<&OwnedFd>,
-) -> ! {
+pub(super) fn main(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream, input: Option<&OwnedFd>) -> ! {
     let code = match prepare(spec, room, namespaces, link).and_then(|()| run(spec, home(room, namespaces), input)) {
         Ok(code) => code,
         Err(failure) => {

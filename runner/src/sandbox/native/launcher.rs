@@ -200,12 +200,7 @@ struct Entered {
     namespaces: Namespaces,
 }
 
-fn enter(
-    spec: &Spec,
-    room: &Room,
-    namespaces: Namespaces,
-    input: Option<&OwnedFd>,
-) -> Result<Entered, Failure> {
+fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedFd>) -> Result<Entered, Failure> {
     let (link, theirs) = UnixStream::pair().map_err(at(Step::Namespaces))?;
     let Some(first) = namespaces.child().map_err(at(Step::Namespaces))? else {
         drop(link);
