@@ -17,8 +17,7 @@ const SPEC: &str = r#"{"name": "x", "argument_spec": {
     "dest": {"type": "path", "access": "write"},
     "all": {"type": "list", "elements": "path", "access": "read"},
     "items": {"type": "list", "elements": "dict", "options": {"log": {"type": "path", "access": "write"}}},
-    "plain": {"type": "path"},
-    "_ansible_tmpdir": {"type": "path", "access": "write"}}}"#;
+    "plain": {"type": "path"}}}"#;
 
 struct Case {
     dir: tempfile::TempDir,
@@ -116,6 +115,8 @@ fn exactly_what_is_named_is_granted() {
 #[test]
 fn what_ansible_adds_designates_nothing() {
     Case::new().check(r#"{"_ansible_tmpdir": "%/dir"}"#, &[], r#"{"_ansible_tmpdir": "%/dir"}"#);
+    let reserved = r#"{"name": "x", "argument_spec": {"_ansible_tmpdir": {"type": "path", "access": "write"}}}"#;
+    assert!(Metadata::from_json(reserved).is_err(), "no spec can change that");
 }
 
 #[test]
