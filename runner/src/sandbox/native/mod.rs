@@ -215,7 +215,7 @@ pub fn run(
     // 1. The module's files.
     let dir = files::open(tmpdir)?;
     files::lay_out(&dir, &invocation.files)?;
-    let spec = spec(cx, &program.command, tmpdir, limits);
+    let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, &program.command, tmpdir, limits) };
     let started = Instant::now();
     // 2. The launcher.
     let (launch, pipes) = Launch::start(cx)?;
