@@ -178,7 +178,8 @@ fn whatever_becomes_of_a_run_is_audited() {
     let broken = dir.write("broken.wasm", b"\0asm\x01\0\0\0junk");
     let trap = core_module(&dir, "trap.wasm", r#"(func (export "_start") unreachable)"#);
     for (module, more, status, exit) in [
-        (native.clone(), "n=1", "denied", 4),
+        // No kernel knows hosts.
+        (native.clone(), "--allow-net=example.org:443", "denied", 4),
         (guest("spin"), "--timeout=300ms", "limit", 5),
         (trap, "n=1", "crashed", 6),
         (broken, "n=1", "failed", 3),

@@ -77,9 +77,9 @@ fn failures_have_a_file_too() {
     assert_eq!((&done["failed"], &done["data"], &done["stderr"]), (&json!(true), &json!("out\n"), &json!("err\n")));
     assert_eq!(done["ansible_job_id"], id);
     // Denied, in the background.
-    let id = start(&dir, dir.join("module"), &["--async", "30s"]);
+    let id = start(&dir, dir.join("module"), &["--async", "30s", "--allow-net", "example.org:443"]);
     let denied = finished(&dir, &id).exits_with(1).json();
-    assert!(denied["msg"].as_str().unwrap().contains("--allow-all"), "{denied}");
+    assert!(denied["msg"].as_str().unwrap().contains("--allow-net"), "{denied}");
     // What is wrong at once is said at once.
     Modbox::run_module(&dir, dir.join("nothing")).args(["--async", "5s"]).run().exits_with(3);
     Modbox::run_module(&dir, dir.join("module")).args(["--async", "soon"]).run().exits_with(2);

@@ -155,9 +155,12 @@ fn without_powershell_the_remedy_is_named() {
         .arg(ansible())
         .run()
         .exits_with(0);
-    // Without a grant nothing of it runs.
+    // Without a grant it runs, and reaches nothing.
     fs::remove_file(dir.join("payload")).unwrap();
-    Modbox::run_module(&dir, &module).args(["--interpreter", &stand_in]).run().exits_with(4);
+    let confined =
+        Modbox::run_module(&dir, &module).args(["--interpreter", &stand_in, "--module-utils"]).arg(ansible());
+    let report = confined.report().run().json();
+    assert!(report["confinement"]["level"].as_u64().unwrap() >= 2, "{report}");
     assert!(!dir.join("payload").exists());
     dir.assert_nothing_left();
 }

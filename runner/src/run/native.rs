@@ -40,8 +40,27 @@ pub(super) fn environment(policy: &Policy) -> Vec<(OsString, OsString)> {
 /// Returns what a module needs of its own beside the base that all have, without what lies in something else of it.
 pub(super) fn outside_the_base(own: &[PathBuf]) -> Vec<PathBuf> {
     let within = |path: &Path, others: &[PathBuf]| others.iter().any(|other| path != other && path.starts_with(other));
-    let needed = own.iter().filter(|path| !within(path, own) && !base::paths().any(|base| path.starts_with(base)));
+    let own: Vec<PathBuf> = own.iter().filter(|path| !is_wide(path)).cloned().collect();
+    let needed = own.iter().filter(|path| !within(path, &own) && !base::paths().any(|base| path.starts_with(base)));
     needed.cloned().collect()
+}
+
+/// Returns what a program needs to be there, as far as can be told from where it is: itself, and the folder that it is
+/// installed in.
+pub(super) fn installation(program: &Path) -> Vec<PathBuf> {
+    let Some(real) = program.canonicalize().ok().filter(|_| program.is_absolute()) else { return Vec::new() };
+    let folders = [program, &real].map(|program| {
+        let folder = program.parent()?;
+        Some(if folder.ends_with("bin") { folder.parent()? } else { folder }.to_owned())
+    });
+    let folders: Vec<PathBuf> = folders.into_iter().flatten().filter(|folder| !is_wide(folder)).collect();
+    [program.to_owned(), real].into_iter().chain(folders).collect()
+}
+
+/// Whether a folder holds much more than one program: all of the system, or what a user has.
+fn is_wide(folder: &Path) -> bool {
+    let parent = folder.parent();
+    folder == Path::new("/root") || parent.is_none_or(|parent| parent == Path::new("/") || parent == Path::new("/home"))
 }
 
 /// Returns the grants of the network that the kernel cannot keep a process to: it knows the ports of connections, and
@@ -139,6 +158,28 @@ fn speaks_of(text: &str, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::sandbox::policy::net::{ListenGrant, NetGrant};
+
+    #[test]
+    fn an_interpreter_brings_its_own_folder_and_no_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for folder in ["opt/lang/bin", "venv/bin", "tools"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        let (real, link, plain) = (root.join("opt/lang/bin/lang"), root.join("venv/bin/lang"), root.join("tools/tool"));
+        for program in [&real, &plain] {
+            std::fs::write(program, "").unwrap();
+        }
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let brings = |program: &Path| outside_the_base(&installation(program));
+        assert_eq!(brings(&real), [root.join("opt/lang")]);
+        assert_eq!(brings(&link), [root.join("venv"), root.join("opt/lang")]);
+        assert_eq!(brings(&plain), [root.join("tools")]);
+        assert!(brings(Path::new("/usr/bin/env")).is_empty() && brings(Path::new("lang")).is_empty());
+        for wide in ["/", "/home", "/home/user", "/root", "/opt"] {
+            assert!(outside_the_base(&[wide.into()]).is_empty(), "{wide}");
+        }
+    }
 
     #[test]
     fn what_the_kernel_cannot_keep_is_named_with_what_it_can() {

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::contract::args::encode_file;
+use crate::kinds::powershell::PowershellSource;
 use crate::kinds::{self, Kind, Prepared, PythonStart};
+use crate::run::native;
 use crate::run::powershell::InstalledPowershell;
 use crate::run::{Arguments, Module, RunError, RunRequest, RunnerConfig};
 
@@ -71,6 +73,9 @@ pub(super) fn prepare(
             powershell: &powershell,
         },
     )?;
+    let chosen = powershell.interpreter().filter(|_| kind == Kind::Powershell);
+    let programs = request.interpreters.values().cloned().chain(chosen);
+    prepared.invocation.runtime_paths.extend(programs.flat_map(|program| native::installation(Path::new(&program))));
     if request.stdin_args && kind.is_wasm() {
         prepared.invocation.stdin = encode_file(&args);
     }

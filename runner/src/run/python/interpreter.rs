@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::ansiballz::PROBE_SCRIPT;
+use crate::run::native::installation;
 use crate::run::python::ask::{Reach, ask};
 use crate::run::python::cache::{Cache, Shelf};
 use crate::run::python::error::PythonError;
@@ -104,7 +105,7 @@ pub(super) fn probe(
         return Ok(Ok(interpreter(known.facts)));
     }
     tracing::debug!(program, "asking an interpreter what it is");
-    let reach = Reach { reads: &around(&path), writes: None };
+    let reach = Reach { reads: &installation(&path), writes: None };
     let printed = match ask(cx, &tmpdir()?, &[program.as_str(), "-"], PROBE_SCRIPT, &reach)? {
         Ok(printed) => printed,
         Err(reason) => return Ok(Err(reason)),
@@ -118,15 +119,6 @@ pub(super) fn probe(
         cache.put(Shelf::Interpreters, &identity, &Known { facts: facts.clone(), stamps });
     }
     Ok(Ok(interpreter(facts)))
-}
-
-/// What an interpreter needs to start: itself, and the folder that it is installed below. A folder of the system or of a
-/// user as a whole is none.
-fn around(program: &Path) -> Vec<PathBuf> {
-    let real = program.canonicalize().ok();
-    let programs = || [Some(program.to_owned()), real.clone()].into_iter().flatten();
-    let folders = programs().filter_map(|program| Some(program.parent()?.parent()?.to_owned()));
-    programs().chain(folders.filter(|folder| folder.components().count() > 3)).collect()
 }
 
 /// A digest of the program and of the variables that tell it where to look.
