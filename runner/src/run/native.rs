@@ -40,7 +40,9 @@ pub(super) fn environment(policy: &Policy) -> Vec<(OsString, OsString)> {
 /// Returns what a module needs of its own beside the base that all have, without what lies in something else of it.
 pub(super) fn outside_the_base(own: &[PathBuf]) -> Vec<PathBuf> {
     let within = |path: &Path, others: &[PathBuf]| others.iter().any(|other| path != other && path.starts_with(other));
-    let own: Vec<PathBuf> = own.iter().filter(|path| !is_wide(path)).cloned().collect();
+    let mut own: Vec<PathBuf> = own.iter().filter(|path| !is_wide(path)).cloned().collect();
+    own.sort();
+    own.dedup();
     let needed = own.iter().filter(|path| !within(path, &own) && !base::paths().any(|base| path.starts_with(base)));
     needed.cloned().collect()
 }
@@ -173,7 +175,7 @@ mod tests {
         std::os::unix::fs::symlink(&real, &link).unwrap();
         let brings = |program: &Path| outside_the_base(&installation(program));
         assert_eq!(brings(&real), [root.join("opt/lang")]);
-        assert_eq!(brings(&link), [root.join("venv"), root.join("opt/lang")]);
+        assert_eq!(brings(&link), [root.join("opt/lang"), root.join("venv")]);
         assert_eq!(brings(&plain), [root.join("tools")]);
         assert!(brings(Path::new("/usr/bin/env")).is_empty() && brings(Path::new("lang")).is_empty());
         for wide in ["/", "/home", "/home/user", "/root", "/opt"] {
