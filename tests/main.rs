@@ -22,6 +22,8 @@ mod wasm_guard;
 mod wasm_guard_hostile;
 mod wasm_guard_limits;
 mod wasm_guard_runs;
+// Modes and owners of files.
+mod wasm_attributes;
 // A guest reaches the hosts and ports that were granted, by sockets and by HTTP, and no others.
 mod wasm_http;
 mod wasm_network;

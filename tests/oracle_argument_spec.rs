@@ -6,12 +6,13 @@
 
 use std::process::Command;
 
-use crate::support::{Modbox, TestDir, fixture, oracle};
+use crate::support::{TestDir, fixture, oracle};
 
 /// As many as take a few seconds.
 const PAIRS: u64 = 5000;
 
 #[test]
+#[expect(clippy::print_stdout, reason = "how many were compared, and with which seed, is the result")]
 fn arguments_are_validated_as_ansible_core_does() {
     let number = |name: &str, default: u64| match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")),

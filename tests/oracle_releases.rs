@@ -109,6 +109,7 @@ fn prepare(release: Release, kind: Kind, module: &[u8], args: &Dict, vars: &Dict
         tmpdir: "/t",
         interpreters: &interpreters.collect(),
         default_python: None,
+        python: None,
         release,
         pipelining: false,
         powershell: &NoPowershell,

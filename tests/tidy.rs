@@ -31,7 +31,7 @@ const STREAMS: [(&str, &str); 1] = [(
 )];
 
 /// Which layer may name what of the crate. The first line whose folder fits counts.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("contract", &["contract"]),
     ("ansiballz", &["ansiballz", "contract"]),
     ("kinds", &["kinds", "ansiballz", "contract", "sandbox::invocation"]),
