@@ -56,6 +56,8 @@ mod polyglot;
 mod oracle_contract;
 // ansible-core's validator, asked about its modules' specs and about generated ones.
 mod oracle_argument_spec;
+// Modes as the SDK reads them.
+mod oracle_modes;
 // What ansible-core registers for an output, key by key.
 mod oracle_results;
 // The contracts of three releases: what modules are told, what is written into them, what their output becomes.
