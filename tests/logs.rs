@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, small_module};
+use crate::support::{Modbox, Ran, TestDir, guest, small_module};
 
 fn run(dir: &TestDir, switches: &[&str]) -> Ran {
     let module = small_module(dir, "small.wasm");
@@ -34,6 +34,23 @@ fn events_are_json_when_asked() {
     let ended = events.iter().find(|event| event["message"] == "ended").unwrap_or_else(|| panic!("{ran}"));
     assert_eq!((&ended["level"], &ended["status"]), (&json!("INFO"), &json!("ok")));
     assert_eq!(ended["span"]["name"], "run");
+}
+
+#[test]
+fn what_a_module_logs_is_shown_to_those_who_ask() {
+    let dir = TestDir::new();
+    let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let said = r#"{"modbox_log": {"level": "info", "msg": "half way"}}"#;
+    let args = json!({"stdout": hex("{}"), "stderr": hex(&format!("plain\n{said}\n"))});
+    let run = |switches: &[&str]| {
+        Modbox::run_module(&dir, guest("output")).json_args(&args).args(switches).run().exits_with(0)
+    };
+    assert!(!run(&[]).stderr_text().contains("half way"));
+    for switches in [&["--log", "info"][..], &["-v"]] {
+        let text = run(switches).stderr_text();
+        assert!(text.contains("half way") && !text.contains("modbox_log"), "{text}");
+    }
+    assert!(!run(&["--log", "warn"]).stderr_text().contains("half way"));
 }
 
 #[test]

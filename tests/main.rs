@@ -22,6 +22,8 @@ mod wasm_guard;
 mod wasm_guard_hostile;
 mod wasm_guard_limits;
 mod wasm_guard_runs;
+// Modes and owners of files.
+mod wasm_attributes;
 // A guest reaches the hosts and ports that were granted, by sockets and by HTTP, and no others.
 mod wasm_http;
 mod wasm_network;
@@ -61,6 +63,8 @@ mod polyglot;
 mod oracle_contract;
 // ansible-core's validator, asked about its modules' specs and about generated ones.
 mod oracle_argument_spec;
+// Modes as the SDK reads them.
+mod oracle_modes;
 // What ansible-core registers for an output, key by key.
 mod oracle_results;
 // The contracts of three releases: what modules are told, what is written into them, what their output becomes.

@@ -52,7 +52,7 @@ fn stat_does_what_ansibles_does() {
 
 #[test]
 fn copy_does_what_ansibles_does() {
-    check("copy", 12);
+    check("copy", 24);
 }
 
 #[test]

@@ -153,6 +153,18 @@ COPY = [
     copy(),
     copy(content="x", src="y"),
     copy({"f": "old\n"}, content="hi\n", backup=True),
+    copy(content="hi\n", mode="0600"),
+    copy({"f": "old\n"}, content="hi\n", mode="0751"),
+    copy({"f": "hi\n"}, content="hi\n", mode="u=rwx,g=u-w,o="),
+    copy({"f": "hi\n"}, content="hi\n", mode="a+X,go-r"),
+    copy({"f": "hi\n"}, content="hi\n", mode=0o640),
+    copy({"f": "hi\n"}, content="hi\n", mode="0644"),
+    copy({"f": "hi\n"}, content="hi\n", mode="rw"),
+    copy({"f": "hi\n"}, content="hi\n", mode="ua=r"),
+    copy({"f": "hi\n"}, content="hi\n", owner=str(os.getuid()), group=str(os.getgid())),
+    copy({"f": "hi\n"}, content="hi\n", owner="no-such-user"),
+    copy({"f": "hi\n"}, content="hi\n", group="no-such-group"),
+    copy({"f": "old\n"}, content="hi\n", mode="0600", force=False),
 ]
 
 PING = [
@@ -165,8 +177,10 @@ PING = [
 PROMISED = {
     "ping": ["ping"],
     "lineinfile": ["found"],
-    "copy": ["checksum"],
-    "stat": ["exists", "path", "isreg", "isdir", "islnk", "size", "mtime", "checksum", "lnk_target"],
+    "copy": ["checksum", "uid", "gid", "owner", "group", "mode", "state", "size"],
+    "stat": ["exists", "path", "isreg", "isdir", "islnk", "size", "mtime", "checksum", "lnk_target",
+        "mode", "uid", "gid", "pw_name", "gr_name", "nlink", "wusr", "rusr", "xusr", "wgrp", "rgrp", "xgrp", "woth", "roth", "xoth",
+        "isuid", "isgid"],
 }
 # Those that are action plugins, too, so that only a playbook runs them.
 PLAYED = {"copy"}
@@ -209,7 +223,7 @@ def on_disk(root):
         name = re.sub(r"\.\d+\.\d{4}-\d\d-\d\d@\d\d:\d\d:\d\d~$", ".BACKUP~", name)
         if os.path.isfile(path):
             with open(path, "rb") as file:
-                found[name] = file.read()
+                found[name] = file.read(), oct(os.stat(path).st_mode)
         else:
             found[name] = "folder" if os.path.isdir(path) else "other"
     return found
@@ -368,8 +382,8 @@ def differences(module, seen):
     for run in ("check", "first", "second"):
         ansible, modbox = seen["ansible", run], seen["modbox", run]
         for key in sorted((set(ansible) | set(modbox)) - IGNORED):
-            # Action plugins know no checksum before it has copied, nor where nothing is to be done.
-            unknown = module in PLAYED and key == "checksum" and ansible.get(key) is None
+            # Action plugins know nothing of the file before they have copied, nor where nothing is to be done.
+            unknown = module in PLAYED and key in {"checksum", *PROMISED.get(module, ())} and ansible.get(key) is None
             if ansible.get(key) != modbox.get(key) and not unknown:
                 different.append((run, key, ansible.get(key), modbox.get(key)))
     return different

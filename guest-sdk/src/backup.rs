@@ -13,12 +13,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 ///
 /// What the file system says.
 pub fn backup(path: &Path) -> io::Result<PathBuf> {
+    let copy = name(path)?;
+    fs::copy(path, &copy)?;
+    Ok(copy)
+}
+
+/// The name of a copy that is made now.
+pub(crate) fn name(path: &Path) -> io::Result<PathBuf> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut name = OsString::from(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
     name.push(format!(".{}.{}~", process_number(), timestamp(since)));
-    let copy = path.with_file_name(name);
-    fs::copy(path, &copy)?;
-    Ok(copy)
+    Ok(path.with_file_name(name))
 }
 
 #[cfg(not(target_family = "wasm"))]

@@ -67,7 +67,7 @@ pub fn write_atomic(path: &Path, contents: &[u8]) -> io::Result<()> {
     if cfg!(not(unix)) && fs::metadata(path).is_ok() {
         return write_in_place(path, contents);
     }
-    let (temporary, mut file) = match create_beside(path) {
+    let (temporary, mut file) = match create_beside(path, ".modbox_tmp") {
         Ok(created) => created,
         Err(error) if may_not_create(&error) => return write_in_place(path, contents),
         Err(error) => return Err(error),
@@ -114,10 +114,11 @@ fn may_not_create(error: &io::Error) -> bool {
     matches!(error.kind(), PermissionDenied | CrossesDevices | ReadOnlyFilesystem | ResourceBusy | Unsupported)
 }
 
-fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
+/// Makes a new file beside another one.
+pub(crate) fn create_beside(path: &Path, prefix: &str) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     for attempt in 0..NAME_ATTEMPTS {
-        let mut temporary = OsString::from(format!(".modbox_tmp{:016x}", RandomState::new().hash_one(attempt)));
+        let mut temporary = OsString::from(format!("{prefix}{:016x}", RandomState::new().hash_one(attempt)));
         temporary.push(name);
         let temporary = path.with_file_name(temporary);
         match OpenOptions::new().write(true).create_new(true).open(&temporary) {

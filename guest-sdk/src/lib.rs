@@ -43,12 +43,18 @@
 #[doc = include_str!("../README.md")]
 mod readme {}
 
+// What derives `Args` names this crate.
+extern crate self as modbox_sdk;
+
 mod backup;
 mod call;
 mod entry;
+pub mod files;
 pub mod fs;
 mod internal_args;
+mod log;
 mod module;
+mod platform;
 mod result;
 pub mod text_file;
 pub mod typed;
@@ -87,6 +93,9 @@ pub use typed::Args;
 /// # fn main() {}
 /// ```
 ///
+/// `file_args = true`, after `check_mode`, adds Ansible's options for the attributes of files,
+/// [`FileArgs`](crate::files::FileArgs), for [`Module::set_fs_attributes_if_different`].
+///
 /// Only `args` and `run` have to be there; the order is this one, with `name = "…"` after `run` for a module that is not called
 /// as its program is. What it does is the struct's doc comment.
 ///
@@ -110,6 +119,7 @@ macro_rules! module {
         run = $run:path
         $(, name = $name:literal)?
         $(, check_mode = $check_mode:literal)?
+        $(, file_args = $file_args:literal)?
         $(, returns = [$($key:ident: $type:ident $(if $when:literal)? = $doc:literal),* $(,)?])?
         $(, requests = [$($capability:ident $subject:literal = $reason:literal),* $(,)?])?
         $(, examples = [$($example:literal),* $(,)?])?
@@ -131,6 +141,10 @@ macro_rules! module {
                 $(__Piece::Text(if $check_mode { ", \"supports_check_mode\": true" } else { "" }),)?
                 __Piece::Text(", \"argument_spec\": {"),
                 __Piece::Of(<$args as $crate::Args>::OPTIONS),
+                $(
+                    __Piece::Text(if $file_args { ", " } else { "" }),
+                    __Piece::Of(if $file_args { <$crate::files::FileArgs as $crate::Args>::OPTIONS } else { &[] }),
+                )?
                 __Piece::Text("}"),
                 __Piece::Text(<$args as $crate::Args>::RULES),
                 $(

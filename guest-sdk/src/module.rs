@@ -98,16 +98,30 @@ impl Module {
 
     /// Completes a result with what was collected here, and takes the secrets out.
     pub(crate) fn complete(&self, mut entries: Dict) -> Dict {
+        crate::files::add_file_facts(&mut entries);
         let invocation = Value::from([("module_args", self.parameters.clone())]);
         entries.entry("invocation".to_owned()).or_insert(invocation);
-        if !self.warnings.is_empty() {
-            entries.insert("warnings".to_owned(), self.warnings.clone().into());
-        }
-        if !self.deprecations.is_empty() {
-            let deprecations = self.deprecations.iter().map(Deprecation::to_value).collect();
-            entries.insert("deprecations".to_owned(), Value::List(deprecations));
-        }
+        merge(&mut entries, "warnings", self.warnings.iter().map(|warning| warning.as_str().into()).collect());
+        merge(&mut entries, "deprecations", self.deprecations.iter().map(Deprecation::to_value).collect());
         self.secrets.mask_dict(entries)
+    }
+}
+
+/// Puts what was collected before what a result has under the same key, each once, as ansible-core does with the warnings of
+/// `exit_json`.
+fn merge(entries: &mut Dict, key: &str, mut all: Vec<Value>) {
+    let more = match entries.shift_remove(key) {
+        Some(Value::List(more)) => more,
+        Some(Value::Null) | None => Vec::new(),
+        Some(one) => vec![one],
+    };
+    for one in more {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    if !all.is_empty() {
+        entries.insert(key.to_owned(), Value::List(all));
     }
 }
 

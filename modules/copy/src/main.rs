@@ -1,11 +1,11 @@
 //! `copy`: puts contents into a file.
 //!
-//! Parameters: `content` or `src`, `dest`, `force`, `backup`, `checksum`.
-//! Returns: `dest`, `checksum`, `size`, `md5sum` and `backup_file` when there are any.
+//! Parameters: `content` or `src`, `dest`, `force`, `backup`, `checksum`; `mode`, `owner`, `group`.
+//! Returns: `dest`, `checksum`, `size`, `md5sum` and `backup_file` when there are any; owner, group and mode of `dest`.
 //! Capabilities: write access to `dest`, read access to `src`; `backup` needs the folder of `dest`.
 //!
 //! Ansible's `copy` brings files from the controller; there is no controller here, so `src` is a file of
-//! the host. Modes and owners are left alone.
+//! the host.
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ modbox_sdk::module! {
     args = CopyArgs,
     run = run,
     check_mode = true,
+    file_args = true,
     returns = [
         dest: str = "The file that was written.",
         checksum: str = "The SHA-1 of the contents.",
@@ -40,7 +41,7 @@ const MAX_DIFF_BYTES: usize = 104_448;
 
 /// Puts contents, or the contents of another file of the same host, into a file.
 ///
-/// Modes and owners are not set: WASI has none. A replaced file keeps those it has.
+/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
 #[derive(Args)]
 struct CopyArgs {
     /// What the file shall hold. A dict or list is written as JSON. Excludes src.
@@ -81,8 +82,12 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
     } else {
         None
     };
-    if old.as_ref().is_some_and(|old| !args.force || *old == contents) {
+    if old.is_some() && !args.force {
         return Ok(result(false));
+    }
+    let wanted = module.load_file_common_arguments(Some(&dest))?.unwrap_or_default();
+    if old.as_ref() == Some(&contents) {
+        return Ok(result(module.set_fs_attributes_if_different(&wanted, false, None)?));
     }
     let diff = module.diff_wanted().then(|| diff(&args, &dest, old.as_deref(), &contents));
     let mut exit = result(true).with("md5sum", hex::<Md5>(&contents));
@@ -91,14 +96,15 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
             let parent = dest.parent().unwrap_or(&dest).display();
             return Err(Failure::new(format!("Destination directory {parent} does not exist")).with("checksum", sum));
         }
-        if args.backup && old.is_some() {
-            let copy = modbox_sdk::fs::backup(&dest)
-                .map_err(|error| Failure::new(format!("failed to back up `{}`: {error}", dest.display())))?;
+        if args.backup
+            && let Some(copy) = module.backup_local(&dest)?
+        {
             exit = exit.with("backup_file", path_value(&copy));
         }
         let target = modbox_sdk::fs::follow_links(&dest).map_err(cannot_write(&dest))?;
         modbox_sdk::fs::write_atomic(&target, &contents).map_err(cannot_write(&dest))?;
     }
+    module.set_fs_attributes_if_different(&wanted, true, None)?;
     Ok(diff.into_iter().fold(exit, Exit::diff))
 }
 

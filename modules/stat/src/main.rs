@@ -2,12 +2,13 @@
 //!
 //! Parameters: `path`, `follow`, `get_checksum`, `checksum_algorithm`; `get_mime` and `get_attributes` are
 //! taken for compatibility.
-//! Returns: `stat`, a dict with `exists` and, if it does, what the platform tells. WASI has neither modes
-//! nor owners; a build for a Unix host adds them.
+//! Returns: `stat`, a dict with `exists` and, if it does, what the platform tells. Modes and owners are those that
+//! `modbox:host/files` tells; a build for a Unix host adds more.
 //! Capabilities: read access to `path`.
 
 #![forbid(unsafe_code)]
 
+mod attributes;
 mod checksum;
 #[cfg(unix)]
 mod unix;
@@ -25,7 +26,8 @@ modbox_sdk::module! {
     check_mode = true,
     returns = [
         stat: dict = "exists; and if so path, isreg, isdir, islnk, size, mtime, atime, lnk_target of links, checksum of \
-            regular files. Built for a Unix host also mode, uid, gid and all else that stat(2) says.",
+            regular files; mode, uid, gid, pw_name, gr_name, inode, dev, nlink and a flag for each permission. Built for a \
+            Unix host also all else that stat(2) says.",
     ],
     examples = ["modbox run stat path=/etc/motd", "modbox run stat path=/etc/motd checksum_algorithm=sha256"],
 }
@@ -78,6 +80,9 @@ fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, F
     ]);
     let times = [("mtime", metadata.modified()), ("atime", metadata.accessed())];
     stat.extend(times.into_iter().filter_map(|(key, time)| Some(entry(key, seconds(time.ok()?)))));
+    let attributes = modbox_sdk::files::stat(path, args.follow)
+        .map_err(|error| Failure::new(format!("failed to look at `{}`: {error}", args.path)))?;
+    stat.extend(attributes::describe(&attributes));
     #[cfg(unix)]
     stat.extend(unix::describe(metadata));
     if metadata.is_symlink() {

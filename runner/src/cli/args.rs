@@ -223,6 +223,9 @@ pub(crate) struct GrantArgs {
     /// Let the module read, change, make and remove a file or a directory. Repeatable.
     #[arg(long, value_name = "PATH[::GUEST]")]
     pub(crate) allow_write: Vec<OsString>,
+    /// Let the module give files that it may write to a user, a group or both; names or numbers. Repeatable.
+    #[arg(long, value_name = "[USER][:GROUP]")]
+    pub(crate) allow_own: Vec<String>,
     /// Show the module an environment variable. Repeatable.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) allow_env: Vec<OsString>,

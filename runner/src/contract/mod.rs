@@ -16,6 +16,7 @@
 //! | `warnings` | the warnings and deprecations of a result |
 //! | `typed` | objects that carry `__ansible_type`, as Python modules print them |
 //! | `result` | from raw output to a validated result, or to a well-formed failure |
+//! | `log_lines` | what a module says of its work, on standard error |
 //! | `older` | the same by the rules of releases before 2.19 |
 //!
 //! Nothing that a module prints is trusted. [`RawOutput`] is an allegation: bytes under a bound that the
@@ -28,6 +29,7 @@
 
 pub mod args;
 pub mod internal_args;
+pub mod log_lines;
 mod missing;
 mod older;
 pub mod quoting;

@@ -68,6 +68,7 @@ fn is_granted(request: &Request, policy: &Policy) -> bool {
         "read" => path(Access::Read),
         "write" => path(Access::Write),
         "env" => policy.env().iter().any(|grant| grant.name == request.subject),
+        "own" => policy.own().iter().any(|grant| grant.written == request.subject),
         // Granted by the same rule; a wider one that holds it is for a person to see.
         "net" => policy.net().iter().any(|grant| grant.rule.to_string() == request.subject),
         "listen" => policy.listen().iter().any(|grant| grant.rule.to_string() == request.subject),
@@ -78,7 +79,7 @@ fn is_granted(request: &Request, policy: &Policy) -> bool {
 /// The switch for a capability. What has no switch of its own is there for a module that is trusted with everything.
 fn switch(request: &Request) -> String {
     match request.capability.as_str() {
-        capability @ ("read" | "write" | "env" | "net" | "listen") => {
+        capability @ ("read" | "write" | "own" | "env" | "net" | "listen") => {
             format!("--allow-{capability} {}", quoting::quote(&request.subject))
         }
         _ => "--allow-all".to_owned(),
@@ -87,7 +88,7 @@ fn switch(request: &Request) -> String {
 
 /// The capabilities that a denial can name.
 fn word(capability: &str) -> &'static str {
-    let known = ["read", "write", "env", "net", "listen", "run"];
+    let known = ["read", "write", "own", "env", "net", "listen", "run"];
     known.into_iter().find(|word| *word == capability).unwrap_or("unknown")
 }
 

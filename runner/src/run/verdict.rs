@@ -1,6 +1,7 @@
 //! From an outcome to a verdict: the module's result where it gave one, a failed result that says what
 //! happened where it did not.
 
+use crate::contract::log_lines::{self, LogLevel, LogLine};
 use crate::contract::result::ResultLines;
 use crate::contract::{ModuleResult, RawOutput};
 use crate::kinds::Prepared;
@@ -31,7 +32,15 @@ pub(super) fn reach(report: &mut Report, outcome: &Outcome, prepared: &Prepared,
     }
     report.usage = outcome.usage;
     report.written = (outcome.stdout.total, outcome.stderr.total);
-    report.stderr = String::from_utf8_lossy(&outcome.stderr.bytes).into_owned();
+    let (lines, rest) = log_lines::take(&outcome.stderr.bytes);
+    report.stderr = String::from_utf8_lossy(&rest).into_owned();
+    for LogLine { level, message } in lines {
+        match level {
+            LogLevel::Info => tracing::info!(message, "the module says"),
+            LogLevel::Debug => tracing::debug!(message, "the module says"),
+        }
+        report.notes.push(format!("the module says: {message}"));
+    }
     report.timing = outcome.timing;
     let raw = RawOutput {
         stdout: &outcome.stdout.bytes,

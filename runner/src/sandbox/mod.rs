@@ -1,10 +1,11 @@
 //! How a module is confined. The only layer that turns untrusted bytes into a running thing.
 //!
-//! `policy`, `limits` and `invocation` are data; `scratch`, `run_dir` and `cleanup` own what a run leaves on
+//! `policy`, `limits` and `invocation` are data; `accounts` knows names of users; `scratch`, `run_dir` and `cleanup` own what a run leaves on
 //! the disk; `wasm` and `native` run. What counts as an escape: a guest that reads, writes or learns of a
 //! host file outside its grants, outlives its run, or makes the host exceed a declared limit. What does
 //! not: using up what was granted.
 
+pub mod accounts;
 pub mod cleanup;
 pub mod invocation;
 pub mod kernel;

@@ -93,6 +93,12 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
             }
         }
     }
+    for written in &rules.allow.own {
+        match grants::own(&written.value, source) {
+            Ok(grant) => resolved.own.push(grant),
+            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
+        }
+    }
     for written in &rules.allow.env {
         match grants::env(environment, written.value.as_ref(), source) {
             Ok(grant) => resolved.env.extend(grant),

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::cli::environment::Environment;
+use crate::sandbox::accounts::Accounts;
 use crate::sandbox::policy::net::{ListenGrant, NetGrant};
-use crate::sandbox::policy::{Access, EnvGrant, PathGrant, PolicyError, Shape, is_own, normalize};
+use crate::sandbox::policy::{Access, EnvGrant, OwnGrant, PathGrant, PolicyError, Shape, is_own, normalize};
 
 /// Resolves `PATH` or `PATH::GUEST`.
 pub(super) fn path(environment: &Environment, spec: &OsStr, access: Access, source: &str) -> anyhow::Result<PathGrant> {
@@ -70,6 +71,13 @@ pub(super) fn env(environment: &Environment, spec: &OsStr, source: &str) -> anyh
         bail!("not NAME or NAME=VALUE");
     }
     Ok(value.map(|value| EnvGrant { name: name.to_owned(), value, source: source.to_owned() }))
+}
+
+/// Reads to whom the module may give files.
+pub(super) fn own(rule: &str, source: &str) -> anyhow::Result<OwnGrant> {
+    let accounts = Accounts::host();
+    let (user_id, group_id) = (|name: &str| accounts.users().id(name), |name: &str| accounts.groups().id(name));
+    OwnGrant::parse(rule, source, user_id, group_id).map_err(anyhow::Error::msg)
 }
 
 /// Reads what may be reached on the network.

@@ -27,6 +27,10 @@ pub(super) fn rules(environment: &Environment, args: &GrantArgs, limits: &LimitA
             rules.paths.push(grant);
         }
     }
+    for rule in &args.allow_own {
+        let switch = "--allow-own";
+        rules.own.push(grants::own(rule, switch).with_context(|| in_switch(switch, rule.as_ref()))?);
+    }
     for variable in &args.allow_env {
         let switch = "--allow-env";
         let grant = grants::env(environment, variable, switch).with_context(|| in_switch(switch, variable))?;

@@ -3,7 +3,8 @@
 //! Calls that take a path are Landlock's business and are not here, but for what Landlock does not know: owners, modes,
 //! attributes. `openat2` has its mode in memory, where a filter cannot see it. The engine opens every file of a guest
 //! with it, so guests keep it: WASI has no modes, and the engine asks for none. `utimensat` stays, too: WASI sets
-//! times. `fchmod` and `fchown` stay for what replaces a granted file, which keeps its mode and owner: they need an open
+//! times. `fchmod` and `fchown` stay for what replaces a granted file, which keeps its mode and owner, and for
+//! `modbox:host/files`: they need an open
 //! file, and what may be opened Landlock does know.
 
 use crate::sandbox::kernel::calls::{Call, Profile, Refusal, Refused, Whom};

@@ -5,6 +5,7 @@
 //! allow:
 //!   read: [/usr/share/zoneinfo]
 //!   write: [/srv/app]
+//!   own: ["www-data:www-data"]
 //!   env: [LANG, STAGE=test]
 //!   net: ["api.example.org:443", "10.0.0.0/8:5432"]
 //!   listen: ["127.0.0.1:8080"]
@@ -59,6 +60,8 @@ pub struct Allow {
     pub read: Vec<Placed<String>>,
     /// `PATH` or `PATH::GUEST`, for writing.
     pub write: Vec<Placed<String>>,
+    /// `USER`, `USER:GROUP` or `:GROUP`.
+    pub own: Vec<Placed<String>>,
     /// `NAME` or `NAME=VALUE`.
     pub env: Vec<Placed<String>>,
     /// Network rules, see [`crate::sandbox::policy::net`].
@@ -205,10 +208,11 @@ impl Reader {
             match key.value.as_str() {
                 "read" => allow.read = self.texts(node),
                 "write" => allow.write = self.texts(node),
+                "own" => allow.own = self.texts(node),
                 "env" => allow.env = self.texts(node),
                 "net" => allow.net = self.texts(node),
                 "listen" => allow.listen = self.texts(node),
-                _ => self.unknown(&key, "read, write, env, net, listen"),
+                _ => self.unknown(&key, "read, write, own, env, net, listen"),
             }
         }
         allow
@@ -340,7 +344,7 @@ mod tests {
         for (text, expect) in [
             (
                 "allow:\n  reed: [/x]\n",
-                "unknown key `reed`, expected one of read, write, env, net, listen at line 2, column 3",
+                "unknown key `reed`, expected one of read, write, own, env, net, listen at line 2, column 3",
             ),
             ("allow:\n  read: /x\n", "expected a list, such as `[…]`, not a scalar at line 2, column 9"),
             ("allow: {env: [[x]]}\n", "expected text, not a list at line 1, column 15"),

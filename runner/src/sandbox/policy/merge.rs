@@ -18,7 +18,9 @@ use std::path::PathBuf;
 
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::net::{ListenGrant, NetGrant};
-use crate::sandbox::policy::{Access, Designated, EnvGrant, LimitName, LimitOverrides, PathGrant, Policy, PolicyError};
+use crate::sandbox::policy::{
+    Access, Designated, EnvGrant, LimitName, LimitOverrides, OwnGrant, PathGrant, Policy, PolicyError,
+};
 
 /// What somebody is named who said nothing.
 pub const DEFAULT_SOURCE: &str = "default";
@@ -32,6 +34,8 @@ pub struct Rules {
     pub paths: Vec<PathGrant>,
     /// Environment variables.
     pub env: Vec<EnvGrant>,
+    /// To whom files may be given.
+    pub own: Vec<OwnGrant>,
     /// What may be reached on the network.
     pub net: Vec<NetGrant>,
     /// Where the module may listen.
@@ -77,6 +81,7 @@ pub fn merge(sources: &[Rules]) -> Result<Effective, PolicyError> {
     for grant in sources.iter().flat_map(|rules| &rules.env) {
         policy.allow_env(grant.clone());
     }
+    sources.iter().flat_map(|rules| &rules.own).for_each(|grant| policy.allow_own(grant.clone()));
     sources.iter().flat_map(|rules| &rules.net).for_each(|grant| policy.allow_net(grant.clone()));
     sources.iter().flat_map(|rules| &rules.listen).for_each(|grant| policy.allow_listen(grant.clone()));
     sources.iter().flat_map(|rules| &rules.audit).for_each(|path| policy.add_audit(path.clone()));

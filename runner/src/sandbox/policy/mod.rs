@@ -7,10 +7,12 @@ mod designated;
 mod error;
 mod file;
 mod limit;
+mod listed;
 mod merge;
 mod module_key;
 pub mod net;
 mod node;
+mod own;
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -21,10 +23,12 @@ pub use self::designated::Designated;
 pub use self::error::PolicyError;
 pub use self::file::{Allow, FileRules, Mistake, PolicyFile, PolicyFileError};
 pub use self::limit::{LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_level, parse_size};
+pub use self::listed::Grant;
 pub use self::merge::{DEFAULT_SOURCE, Effective, Rules, merge};
 pub use self::module_key::ModuleKey;
 use self::net::{ListenGrant, NetGrant};
 pub use self::node::{Place, Placed};
+pub use self::own::{OwnGrant, Owners};
 
 /// What may be done with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -81,17 +85,6 @@ pub struct EnvGrant {
     pub source: String,
 }
 
-/// One line of a report's `grants`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
-    /// `read`, `write`, `env`, `net`, `listen` or `all`.
-    pub capability: &'static str,
-    /// The path or name; `*` for everything.
-    pub subject: String,
-    /// Who granted it.
-    pub source: String,
-}
-
 /// Directories that a guest has anyway; a grant may lie inside or around them, not in their place.
 pub const RESERVED: [&str; 2] = ["/args", "/tmp"];
 
@@ -103,6 +96,7 @@ const OWN_ARGS: &str = "/args/args.json";
 pub struct Policy {
     paths: Vec<PathGrant>,
     env: Vec<EnvGrant>,
+    own: Vec<OwnGrant>,
     net: Vec<NetGrant>,
     listen: Vec<ListenGrant>,
     everything: Option<String>,
@@ -309,26 +303,6 @@ impl Policy {
         };
         let granted = self.paths.iter().filter(around).map(|grant| (grant.guest.len(), Decides::Grant(grant)));
         own.chain(granted).max_by_key(|(length, _)| *length).map_or(Decides::Nothing, |(_, decides)| decides)
-    }
-
-    /// Lists the grants for a report.
-    #[must_use]
-    pub fn grants(&self) -> Vec<Grant> {
-        if let Some(source) = &self.everything {
-            return vec![Grant { capability: "all", subject: "*".to_owned(), source: source.clone() }];
-        }
-        let path = |grant: &PathGrant| {
-            let host = grant.host.display().to_string();
-            let subject = if host == grant.guest { host } else { format!("{host}::{}", grant.guest) };
-            Grant { capability: grant.access.as_str(), subject, source: grant.source.clone() }
-        };
-        let env =
-            |grant: &EnvGrant| Grant { capability: "env", subject: grant.name.clone(), source: grant.source.clone() };
-        let line = |capability, subject: String, source: &String| Grant { capability, subject, source: source.clone() };
-        let net = |grant: &NetGrant| line("net", grant.rule.to_string(), &grant.source);
-        let listen = |grant: &ListenGrant| line("listen", grant.rule.to_string(), &grant.source);
-        let places = self.paths.iter().map(path).chain(self.env.iter().map(env));
-        places.chain(self.net.iter().map(net)).chain(self.listen.iter().map(listen)).collect()
     }
 }
 

@@ -38,6 +38,7 @@ type Link = fn(&mut Linker<State>) -> wasmtime::Result<()>;
 
 /// Every interface, by its name without a version.
 const INTERFACES: &[(&str, Link)] = &[
+    ("modbox:host/files", files::add_attributes),
     ("wasi:cli/environment", |linker| cli::environment::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/exit", |linker| cli::exit::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/stdin", |linker| cli::stdin::add_to_linker::<_, WasiCli>(linker, State::cli)),

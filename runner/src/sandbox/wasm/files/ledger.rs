@@ -130,11 +130,22 @@ impl Ledger {
         usage.descriptors = self.most_open.load(Ordering::Relaxed);
     }
 
-    /// Records a denial. `switch` makes the switch that would allow it, and is asked only when there is room.
+    /// Records a denial of reading or writing; see [`Ledger::deny_as`].
     pub(super) fn deny(&self, access: Access, subject: &str, operation: &'static str, switch: impl FnOnce() -> String) {
+        self.deny_as(access.as_str(), subject, operation, switch);
+    }
+
+    /// Records a denial. `switch` makes the switch that would allow it, and is asked only when there is room.
+    pub(super) fn deny_as(
+        &self,
+        capability: &'static str,
+        subject: &str,
+        operation: &'static str,
+        switch: impl FnOnce() -> String,
+    ) {
         let mut denials = self.denials.lock().unwrap_or_else(PoisonError::into_inner);
         // Known by what the guest said: a guest that tries the same again and again costs nothing more.
-        let key = Denial { capability: access.as_str(), subject: subject.to_owned(), operation, allow: String::new() };
+        let key = Denial { capability, subject: subject.to_owned(), operation, allow: String::new() };
         if denials.seen.contains(&key) {
             return;
         }

@@ -7,6 +7,7 @@
 //!   `grants`, `names`);
 //! - arguments from memory and a `/tmp` that is made when it is first used;
 //! - quotas of bytes, files and descriptors, and a record of every denial (`ledger`);
+//! - modes and owners, which WASI does not have (`attributes`);
 //! - files that cannot block: only regular files and directories are opened (`open`), and streams work on the guest's
 //!   own thread (`streams`, `listing`).
 //!
@@ -21,9 +22,10 @@
 //!    is gone when the run is over unless it was renamed to a granted name.
 //! 5. Nothing is moved or linked between a granted name and anything but a temporary or another granted name.
 //!
-//! What it does not do: it sets no modes or owners for guests, and it does not see what other processes do in a
+//! What it does not do: it does not see what other processes do in a
 //! granted directory, but for refusing what they make of it.
 
+mod attributes;
 mod descriptors;
 mod grants;
 mod host;
@@ -50,19 +52,22 @@ use wasmtime::component::{HasData, Linker, ResourceTable};
 use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::filesystem;
 
+pub(super) use self::attributes::add_attributes;
 use self::grants::Grants;
 pub(super) use self::ledger::Ledger;
 use self::records::Records;
 pub(super) use self::temporaries::Temporaries;
 use crate::sandbox::invocation::InputFile;
 use crate::sandbox::limits::Limits;
-use crate::sandbox::policy::Policy;
+use crate::sandbox::policy::{Owners, Policy};
 use crate::sandbox::run_dir::RunDir;
 
 /// The guard of one run.
 pub(super) struct FileGuard {
     grants: Grants,
     records: Records,
+    /// To whom files may be given.
+    owners: Owners,
     temporaries: Arc<Temporaries>,
     ledger: Arc<Ledger>,
     run_dir: Arc<RunDir>,
@@ -92,6 +97,7 @@ impl FileGuard {
         Ok(Self {
             grants,
             records: Records::default(),
+            owners: policy.owners(),
             temporaries: Arc::new(Temporaries::new(Arc::clone(&run_dir))),
             ledger: Arc::new(Ledger::new(limits)),
             run_dir,

@@ -39,6 +39,10 @@ pub(super) struct Temporary {
     pub(super) host_name: String,
     /// The mode of a new file, as this process makes them.
     new_mode: Mode,
+    /// The mode that the guest gave it.
+    mode: Option<Mode>,
+    /// Whether the guest gave it an owner.
+    owned: bool,
     /// Removes it, and the note of it.
     _undo: Arc<UndoGuard>,
 }
@@ -79,7 +83,16 @@ impl Temporaries {
         let new_mode = Mode::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode & 0o777);
         rustix::fs::fchmod(&fd, Mode::RUSR | Mode::WUSR)?;
         let parent = Arc::clone(parent);
-        let file = Temporary { dir, name: name.to_owned(), parent, host_name, new_mode, _undo: Arc::new(undo) };
+        let file = Temporary {
+            dir,
+            name: name.to_owned(),
+            parent,
+            host_name,
+            new_mode,
+            mode: None,
+            owned: false,
+            _undo: Arc::new(undo),
+        };
         let mut state = self.lock();
         if state.closed {
             return Err(std::io::Error::other("the run is over"));
@@ -110,6 +123,20 @@ impl Temporaries {
         }
     }
 
+    /// Notes the mode that one is to have when it has its name.
+    pub(super) fn set_mode(&self, file: &Temporary, mode: Mode) {
+        self.change(file, |file| file.mode = Some(mode));
+    }
+
+    /// Notes that one has the owner that it is to have.
+    pub(super) fn set_owned(&self, file: &Temporary) {
+        self.change(file, |file| file.owned = true);
+    }
+
+    fn change(&self, file: &Temporary, change: impl FnOnce(&mut Temporary)) {
+        self.lock().files.iter_mut().find(|other| other.host_name == file.host_name).map(change);
+    }
+
     /// Removes them all; from now on none is made.
     pub(in crate::sandbox::wasm) fn close(&self) {
         let files = {
@@ -122,18 +149,25 @@ impl Temporaries {
 }
 
 impl Temporary {
-    /// Moves it to a granted name, with the owner and mode of what was there.
+    /// The mode that it will have.
+    pub(super) fn mode(&self) -> Mode {
+        self.mode.unwrap_or(self.new_mode)
+    }
+
+    /// Moves it to a granted name, with the owner and mode of what was there, unless the guest gave it others.
     pub(super) fn replace(&self, parent: &OwnedFd, name: &OsStr, replaced: Option<&Stat>) -> rustix::io::Result<()> {
         // Opened for writing and changed as an open file: by their paths the kernel lets no owner or mode be changed.
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&*self.parent, self.host_name.as_str(), flags, Mode::empty())?;
-        let mut mode = self.new_mode;
+        let mut mode = self.mode();
         if let Some(stat) = replaced {
             // Only root can give a file away; who cannot replaces it by one of their own, as any editor does.
             let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-            let _ = rustix::fs::fchown(&fd, Some(owner), Some(group));
+            if !self.owned {
+                let _ = rustix::fs::fchown(&fd, Some(owner), Some(group));
+            }
             // No set-id bits: the bytes are the guest's.
-            mode = Mode::from_raw_mode(stat.st_mode & 0o777);
+            mode = self.mode.unwrap_or(Mode::from_raw_mode(stat.st_mode & 0o777));
         }
         let _ = rustix::fs::fchmod(&fd, mode);
         rustix::fs::renameat(&*self.parent, self.host_name.as_str(), parent, name)

@@ -1,0 +1,178 @@
+//! Modes and owners, by path. A path is taken to the directory of the host that it lies in, among those that the guest was
+//! started with, and from there by the rest.
+
+use std::cell::OnceCell;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use wasip2::filesystem::preopens::get_directories;
+use wasip2::filesystem::types::{Descriptor, DescriptorType, ErrorCode, PathFlags};
+
+use crate::bindings::modbox::host::files as host;
+
+/// What there is at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attributes {
+    /// What it is.
+    pub kind: Kind,
+    /// The permissions, with the set-user-id, set-group-id and sticky bits.
+    pub mode: u32,
+    /// The number of the owner.
+    pub uid: u32,
+    /// The number of the group.
+    pub gid: u32,
+    /// The owner's name, if there is one.
+    pub user: Option<String>,
+    /// The group's name, if there is one.
+    pub group: Option<String>,
+    /// How many names it has.
+    pub links: u64,
+    /// Its number on its device.
+    pub inode: u64,
+    /// The number of the device that it is on.
+    pub device: u64,
+    /// Its length.
+    pub size: u64,
+    /// How many blocks of 512 bytes it takes.
+    pub blocks: u64,
+    /// How much is best read and written at once.
+    pub block_size: u64,
+    /// The number of the device that it is.
+    pub device_type: u64,
+    /// What a link says.
+    pub target: Option<Vec<u8>>,
+}
+
+/// What there can be at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+    /// A device of blocks.
+    BlockDevice,
+    /// A device of characters.
+    CharacterDevice,
+    /// A named pipe.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// Something else.
+    Unknown,
+}
+
+/// Looks at a path; with `follow`, at what a link leads to.
+///
+/// # Errors
+///
+/// What the host says.
+pub fn stat(path: &Path, follow: bool) -> io::Result<Attributes> {
+    let found = at(path, |base, rest| host::stat(base, flags(follow), rest))?;
+    Ok(Attributes {
+        kind: kind(found.kind),
+        mode: found.mode,
+        uid: found.uid,
+        gid: found.gid,
+        user: found.user,
+        group: found.group,
+        links: found.links,
+        inode: found.inode,
+        device: found.device,
+        size: found.size,
+        blocks: found.blocks,
+        block_size: found.block_size,
+        device_type: found.device_type,
+        target: found.target,
+    })
+}
+
+/// Sets the permissions of what a path leads to, but for the set-user-id, set-group-id and sticky bits.
+///
+/// # Errors
+///
+/// What the host says; a path that may not be written.
+pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    at(path, |base, rest| host::set_mode(base, flags(true), rest, mode))
+}
+
+/// Sets the owner and the group of what is at a path.
+///
+/// # Errors
+///
+/// What the host says; a path that may not be written, an owner or group that is not granted.
+pub fn set_owner(path: &Path, follow: bool, uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
+    at(path, |base, rest| host::set_owner(base, flags(follow), rest, uid, gid))
+}
+
+/// Returns the permissions that new files are not given.
+#[must_use]
+pub fn umask() -> u32 {
+    host::umask()
+}
+
+/// Returns the number of a user.
+#[must_use]
+pub fn user_id(name: &str) -> Option<u32> {
+    host::user_id(name)
+}
+
+/// Returns the number of a group.
+#[must_use]
+pub fn group_id(name: &str) -> Option<u32> {
+    host::group_id(name)
+}
+
+thread_local! {
+    /// The directories that the guest was started with.
+    static DIRECTORIES: OnceCell<Vec<(Descriptor, PathBuf)>> = const { OnceCell::new() };
+}
+
+/// Calls the host with the innermost directory around a path.
+fn at<T>(path: &Path, call: impl FnOnce(&Descriptor, &str) -> Result<T, ErrorCode>) -> io::Result<T> {
+    let path = if path.is_absolute() { path.to_owned() } else { std::env::current_dir()?.join(path) };
+    DIRECTORIES.with(|directories| {
+        let directories =
+            directories.get_or_init(|| get_directories().into_iter().map(|(fd, path)| (fd, path.into())).collect());
+        let around = directories.iter().filter_map(|(fd, dir)| Some((fd, path.strip_prefix(dir).ok()?, dir)));
+        let Some((fd, rest, _)) = around.max_by_key(|(_, _, dir)| dir.components().count()) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let rest = rest.to_str().ok_or(io::ErrorKind::InvalidInput)?;
+        call(fd, if rest.is_empty() { "." } else { rest }).map_err(error)
+    })
+}
+
+fn flags(follow: bool) -> PathFlags {
+    if follow { PathFlags::SYMLINK_FOLLOW } else { PathFlags::empty() }
+}
+
+fn kind(kind: DescriptorType) -> Kind {
+    match kind {
+        DescriptorType::RegularFile => Kind::File,
+        DescriptorType::Directory => Kind::Directory,
+        DescriptorType::SymbolicLink => Kind::Link,
+        DescriptorType::BlockDevice => Kind::BlockDevice,
+        DescriptorType::CharacterDevice => Kind::CharacterDevice,
+        DescriptorType::Fifo => Kind::Fifo,
+        DescriptorType::Socket => Kind::Socket,
+        DescriptorType::Unknown => Kind::Unknown,
+    }
+}
+
+fn error(code: ErrorCode) -> io::Error {
+    use io::ErrorKind;
+    let kind = match code {
+        ErrorCode::Access | ErrorCode::NotPermitted => ErrorKind::PermissionDenied,
+        ErrorCode::NoEntry => ErrorKind::NotFound,
+        ErrorCode::NotDirectory => ErrorKind::NotADirectory,
+        ErrorCode::IsDirectory => ErrorKind::IsADirectory,
+        ErrorCode::ReadOnly => ErrorKind::ReadOnlyFilesystem,
+        ErrorCode::Invalid => ErrorKind::InvalidInput,
+        ErrorCode::Unsupported => ErrorKind::Unsupported,
+        _ => ErrorKind::Other,
+    };
+    io::Error::new(kind, code.message())
+}

@@ -1,0 +1,221 @@
+//! The options that Ansible adds to modules that make files (`add_file_common_args`), and what they ask for.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use modbox_python_json::{Dict, Value};
+
+use crate::files::mode::{Now, WrongMode, resolve};
+use crate::platform::{self, Attributes};
+use crate::result::Failure;
+use crate::{Args, Module};
+
+/// The bits above the permissions.
+const SPECIAL: u32 = 0o7000;
+
+/// Ansible's options for the attributes of files. `module! { …, file_args = true }` adds them to those of the module's own.
+#[derive(Args, Debug, Clone, PartialEq, Default)]
+pub struct FileArgs {
+    /// The permissions: octal, as text with a leading zero, or symbolic, such as u=rw,go=r.
+    #[arg(type = "raw")]
+    pub mode: Option<Value>,
+    /// The user who shall own it, by name or number.
+    pub owner: Option<String>,
+    /// The group that shall own it, by name or number.
+    pub group: Option<String>,
+    /// The user part of its SELinux context; not supported.
+    pub seuser: Option<String>,
+    /// The role part of its SELinux context; not supported.
+    pub serole: Option<String>,
+    /// The level part of its SELinux context; not supported.
+    pub selevel: Option<String>,
+    /// The type part of its SELinux context; not supported.
+    pub setype: Option<String>,
+    /// The flags that chattr sets; not supported.
+    #[arg(alias = "attr")]
+    pub attributes: Option<String>,
+    /// Write in place where a file cannot be replaced.
+    #[arg(default = false, env("ANSIBLE_UNSAFE_WRITES"))]
+    pub unsafe_writes: bool,
+}
+
+/// What the attributes of a file shall be.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FileAttributes {
+    /// The file.
+    pub path: PathBuf,
+    /// Its permissions, as an option says them.
+    pub mode: Option<Value>,
+    /// Its owner, by name or number.
+    pub owner: Option<String>,
+    /// Its group, by name or number.
+    pub group: Option<String>,
+    /// What is asked for that no sandboxed module can set, by the option's name.
+    pub unsupported: Option<&'static str>,
+}
+
+/// What attributes were and are, as a result's `diff` shows them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AttributesDiff {
+    /// Before.
+    pub before: Dict,
+    /// After.
+    pub after: Dict,
+}
+
+impl AttributesDiff {
+    /// Notes one attribute that changes.
+    pub fn note(&mut self, key: &str, before: impl Into<Value>, after: impl Into<Value>) {
+        self.before.insert(key.to_owned(), before.into());
+        self.after.insert(key.to_owned(), after.into());
+    }
+
+    /// Returns the value of a result's `diff`.
+    #[must_use]
+    pub fn into_value(self) -> Value {
+        Value::from([("before", self.before), ("after", self.after)])
+    }
+}
+
+impl Module {
+    /// Returns what the arguments ask for, of a file or, without one, of the argument `path` or `dest`; nothing when there is
+    /// neither. With the argument `follow`, a link stands for what it leads to.
+    ///
+    /// # Errors
+    ///
+    /// Links that lead in circles.
+    pub fn load_file_common_arguments(&self, path: Option<&Path>) -> Result<Option<FileAttributes>, Failure> {
+        let text = |name: &str| self.parameters.get(name).and_then(Value::as_str).map(str::to_owned);
+        let Some(mut path) = path.map(Path::to_owned).or_else(|| text("path").or_else(|| text("dest")).map(Into::into))
+        else {
+            return Ok(None);
+        };
+        if self.parameters.get("follow") == Some(&Value::Bool(true)) {
+            path = crate::fs::follow_links(&path)?;
+        }
+        let unsupported = ["seuser", "serole", "selevel", "setype", "attributes"];
+        Ok(Some(FileAttributes {
+            path,
+            mode: self.parameters.get("mode").filter(|mode| **mode != Value::Null).cloned(),
+            owner: text("owner"),
+            group: text("group"),
+            unsupported: unsupported.into_iter().find(|name| text(name).is_some_and(|text| !text.is_empty())),
+        }))
+    }
+
+    /// Makes the attributes of a file what they shall be, and returns whether something changed: `changed`, or `true`. In
+    /// check mode nothing is changed, and a file that is not there would be.
+    ///
+    /// # Errors
+    ///
+    /// Attributes that there are not, or that may not be set here, in Ansible's words where it has some.
+    pub fn set_fs_attributes_if_different(
+        &self,
+        wanted: &FileAttributes,
+        mut changed: bool,
+        mut diff: Option<&mut AttributesDiff>,
+    ) -> Result<bool, Failure> {
+        if let Some(name) = wanted.unsupported {
+            return Err(failure(
+                wanted,
+                format!("the option `{name}` is not supported: no sandboxed module can set it"),
+            ));
+        }
+        if wanted.owner.is_none() && wanted.group.is_none() && wanted.mode.is_none() {
+            return Ok(changed);
+        }
+        let found = match platform::stat(&wanted.path, false) {
+            Err(error) if self.check_mode() && error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            found => found
+                .map_err(|error| failure(wanted, format!("failed to look at `{}`: {error}", wanted.path.display())))?,
+        };
+        changed |= self.set_owner(wanted, &found, diff.as_deref_mut())?;
+        changed |= self.set_group(wanted, &found, diff.as_deref_mut())?;
+        changed |= self.set_mode(wanted, &found, diff)?;
+        Ok(changed)
+    }
+
+    fn set_owner(
+        &self,
+        wanted: &FileAttributes,
+        found: &Attributes,
+        diff: Option<&mut AttributesDiff>,
+    ) -> Result<bool, Failure> {
+        let Some(owner) = &wanted.owner else { return Ok(false) };
+        let uid = owner.trim().parse().ok().or_else(|| platform::user_id(owner));
+        let uid: u32 = uid.ok_or_else(|| failure(wanted, format!("chown failed: failed to look up user {owner}")))?;
+        if uid == found.uid {
+            return Ok(false);
+        }
+        diff.into_iter().for_each(|diff| diff.note("owner", found.uid, uid));
+        if !self.check_mode() {
+            let set = platform::set_owner(&wanted.path, false, Some(uid), None);
+            set.map_err(|error| failure(wanted, "chown failed").with("details", error.to_string()))?;
+        }
+        Ok(true)
+    }
+
+    fn set_group(
+        &self,
+        wanted: &FileAttributes,
+        found: &Attributes,
+        diff: Option<&mut AttributesDiff>,
+    ) -> Result<bool, Failure> {
+        let Some(group) = &wanted.group else { return Ok(false) };
+        let gid = group.trim().parse().ok().or_else(|| platform::group_id(group));
+        let gid: u32 = gid.ok_or_else(|| failure(wanted, format!("chgrp failed: failed to look up group {group}")))?;
+        if gid == found.gid {
+            return Ok(false);
+        }
+        diff.into_iter().for_each(|diff| diff.note("group", found.gid, gid));
+        if !self.check_mode() {
+            let set = platform::set_owner(&wanted.path, false, None, Some(gid));
+            set.map_err(|error| failure(wanted, "chgrp failed").with("details", error.to_string()))?;
+        }
+        Ok(true)
+    }
+
+    fn set_mode(
+        &self,
+        wanted: &FileAttributes,
+        found: &Attributes,
+        diff: Option<&mut AttributesDiff>,
+    ) -> Result<bool, Failure> {
+        let Some(option) = &wanted.mode else { return Ok(false) };
+        let now = Now { mode: found.mode, directory: found.directory, umask: platform::umask() };
+        let mode = resolve(option, now).map_err(|wrong| match wrong {
+            WrongMode::Form(details) => {
+                failure(wanted, "mode must be in octal or symbolic form").with("details", details)
+            }
+            WrongMode::Bits(details) => {
+                failure(wanted, "Invalid mode supplied, only permission info is allowed").with("details", details)
+            }
+        })?;
+        if mode == found.mode {
+            return Ok(false);
+        }
+        diff.into_iter().for_each(|diff| diff.note("mode", octal(found.mode), octal(mode)));
+        // A link has no mode of its own.
+        let link = found.target.is_some();
+        if self.check_mode() || link {
+            return Ok(self.check_mode());
+        }
+        if cfg!(not(unix)) && mode & SPECIAL != 0 {
+            let why = "set-user-id, set-group-id and sticky bits are not for a sandboxed module to set";
+            return Err(failure(wanted, "chmod failed").with("details", why));
+        }
+        let set = platform::set_mode(&wanted.path, mode);
+        set.map_err(|error| failure(wanted, "chmod failed").with("details", error.to_string()))?;
+        Ok(true)
+    }
+}
+
+/// A mode as Ansible writes it.
+pub(super) fn octal(mode: u32) -> String {
+    format!("0{mode:03o}")
+}
+
+fn failure(wanted: &FileAttributes, message: impl Into<String>) -> Failure {
+    let path = Value::from_os_bytes(wanted.path.as_os_str().as_encoded_bytes());
+    Failure::new(message.into()).with("path", path)
+}

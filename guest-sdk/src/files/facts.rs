@@ -1,0 +1,35 @@
+//! What a result says of the file that it is about, as ansible-core 2.19's `add_path_info` does: of `path`, or of `dest` when there is no `path`.
+
+use std::path::Path;
+
+use modbox_python_json::{Dict, Value};
+
+use crate::files::attributes::octal;
+use crate::platform;
+
+/// Adds owner, group, mode, state and size of the file that a result names, if it is there and can be looked at.
+pub(crate) fn add_file_facts(entries: &mut Dict) {
+    let path = entries.get("path").or_else(|| entries.get("dest")).and_then(Value::as_str);
+    let Some(path) = path.filter(|_| platform::AVAILABLE).map(Path::new) else { return };
+    // A link that leads to nothing has no facts, either.
+    let Ok(target) = platform::stat(path, true) else { return };
+    let Ok(found) = platform::stat(path, false) else { return };
+    let state = match &found {
+        found if found.target.is_some() => "link",
+        found if found.directory => "directory",
+        _ if target.links > 1 => "hard",
+        _ => "file",
+    };
+    let name = |name: &Option<String>, id: u32| name.clone().unwrap_or_else(|| id.to_string());
+    for (key, value) in [
+        ("uid", Value::from(found.uid)),
+        ("gid", Value::from(found.gid)),
+        ("owner", name(&found.user, found.uid).into()),
+        ("group", name(&found.group, found.gid).into()),
+        ("mode", octal(found.mode).into()),
+        ("state", state.into()),
+        ("size", found.size.into()),
+    ] {
+        entries.insert(key.to_owned(), value);
+    }
+}

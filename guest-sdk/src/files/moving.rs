@@ -1,0 +1,119 @@
+//! Files replaced as a whole, and kept beside themselves (`atomic_move`, `backup_local` of ansible-core 2.19).
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Module;
+use crate::files::attributes::octal;
+use crate::platform;
+use crate::result::Failure;
+
+/// The permissions of a new file, before the umask.
+const NEW: u32 = 0o666;
+
+impl Module {
+    /// Moves a file to a name, so that others see the old file or the new one. With `keep_dest_attrs` it takes over mode and owner of
+    /// the file that had the name; a new file gets those that new files get. Where renaming is not possible, it is copied
+    /// beside the name first; and with `unsafe_writes`, where even that is not, the file is overwritten. So it is
+    /// in a component without `host-files`, where nothing could give it the old file's mode.
+    ///
+    /// # Errors
+    ///
+    /// What the file system says. What was made beside the name is gone then.
+    pub fn atomic_move(
+        &self,
+        src: &Path,
+        dest: &Path,
+        unsafe_writes: bool,
+        keep_dest_attrs: bool,
+    ) -> Result<(), Failure> {
+        let failed = |error: io::Error| {
+            Failure::new(format!("Could not replace file: {} to {}: {error}", src.display(), dest.display()))
+        };
+        let there = fs::symlink_metadata(dest).is_ok();
+        if there && keep_dest_attrs && !platform::AVAILABLE {
+            return overwrite(src, dest).and_then(|()| fs::remove_file(src)).map_err(failed);
+        }
+        let old = if keep_dest_attrs { platform::stat(dest, true).ok() } else { None };
+        let dress = |path: &Path| match (&old, there) {
+            (Some(old), _) => {
+                // Only root gives files away; the mode is the owner's to set.
+                let _ = platform::set_owner(path, true, Some(old.uid), Some(old.gid));
+                let _ = platform::set_mode(path, old.mode);
+            }
+            (None, false) if platform::AVAILABLE => {
+                let _ = platform::set_mode(path, NEW & !platform::umask());
+            }
+            _ => {}
+        };
+        dress(src);
+        match fs::rename(src, dest) {
+            Ok(()) => return Ok(()),
+            Err(error) if !is_worth_a_copy(&error) => return Err(failed(error)),
+            Err(_) => {}
+        }
+        match copy_beside(src, dest, dress) {
+            Err(_) if unsafe_writes => overwrite(src, dest).map_err(failed)?,
+            copied => copied.map_err(failed)?,
+        }
+        // What is left of it is in the folder for temporary files.
+        let _ = fs::remove_file(src);
+        Ok(())
+    }
+
+    /// Copies a file beside itself, under the name that Ansible gives backups, and returns that name; nothing when
+    /// there is no file. In check mode it only says what the name would be.
+    ///
+    /// # Errors
+    ///
+    /// What the file system says.
+    pub fn backup_local(&self, path: &Path) -> Result<Option<PathBuf>, Failure> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        if self.check_mode() {
+            return Ok(Some(crate::backup::name(path)?));
+        }
+        let failed = |error: io::Error| Failure::new(format!("Could not make backup of {}: {error}", path.display()));
+        let copy = crate::fs::backup(path).map_err(failed)?;
+        if let (true, Ok(old)) = (cfg!(not(unix)), platform::stat(path, true)) {
+            platform::set_mode(&copy, old.mode & 0o777).map_err(|error| {
+                // A copy that anybody reads is worse than none.
+                let _ = fs::remove_file(&copy);
+                Failure::new(format!("Could not set mode {} of {}: {error}", octal(old.mode), copy.display()))
+            })?;
+            let _ = platform::set_owner(&copy, true, Some(old.uid), Some(old.gid));
+        }
+        Ok(Some(copy))
+    }
+}
+
+/// What a copy may help against: other file systems, other owners, files that run or are mounted.
+fn is_worth_a_copy(error: &io::Error) -> bool {
+    use io::ErrorKind::{CrossesDevices, ExecutableFileBusy, PermissionDenied, ResourceBusy};
+    matches!(error.kind(), PermissionDenied | CrossesDevices | ExecutableFileBusy | ResourceBusy)
+}
+
+fn copy_beside(src: &Path, dest: &Path, dress: impl Fn(&Path)) -> io::Result<()> {
+    let (temporary, mut file) = crate::fs::create_beside(dest, ".ansible_tmp")?;
+    let copied = File::open(src)
+        .and_then(|mut src| io::copy(&mut src, &mut file))
+        .and_then(|_| file.sync_all())
+        .and_then(|()| {
+            dress(&temporary);
+            fs::rename(&temporary, dest)
+        });
+    if copied.is_err() {
+        // The first error tells more than a failed clean-up.
+        let _ = fs::remove_file(&temporary);
+    }
+    copied
+}
+
+fn overwrite(src: &Path, dest: &Path) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(dest)?;
+    let length = io::copy(&mut File::open(src)?, &mut file)?;
+    file.set_len(length)?;
+    file.sync_all()
+}

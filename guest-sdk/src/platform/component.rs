@@ -1,0 +1,28 @@
+//! A component on a host that has `modbox:host/files`, as modbox has.
+
+use std::io;
+use std::path::Path;
+
+use modbox_host::files;
+pub(crate) use modbox_host::files::{group_id, set_mode, set_owner, umask, user_id};
+
+use crate::platform::Attributes;
+
+pub(crate) const AVAILABLE: bool = true;
+
+pub(crate) fn stat(path: &Path, follow: bool) -> io::Result<Attributes> {
+    let found = files::stat(path, follow)?;
+    Ok(Attributes {
+        mode: found.mode,
+        uid: found.uid,
+        gid: found.gid,
+        user: found.user,
+        group: found.group,
+        links: found.links,
+        inode: found.inode,
+        device: found.device,
+        size: found.size,
+        directory: found.kind == files::Kind::Directory,
+        target: found.target,
+    })
+}

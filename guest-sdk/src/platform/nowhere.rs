@@ -1,0 +1,37 @@
+//! A component for any host: WASI 0.2 has no modes and owners.
+
+use std::io;
+use std::path::Path;
+
+use crate::platform::Attributes;
+
+pub(crate) const AVAILABLE: bool = false;
+
+fn unsupported<T>() -> io::Result<T> {
+    let why = "WASI has no modes and owners, and this module was built without the feature `host-files` of modbox-sdk";
+    Err(io::Error::new(io::ErrorKind::Unsupported, why))
+}
+
+pub(crate) fn stat(_path: &Path, _follow: bool) -> io::Result<Attributes> {
+    unsupported()
+}
+
+pub(crate) fn set_mode(_path: &Path, _mode: u32) -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn set_owner(_path: &Path, _follow: bool, _uid: Option<u32>, _gid: Option<u32>) -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn user_id(_name: &str) -> Option<u32> {
+    None
+}
+
+pub(crate) fn group_id(_name: &str) -> Option<u32> {
+    None
+}
+
+pub(crate) fn umask() -> u32 {
+    0o022
+}

@@ -1,0 +1,69 @@
+//! A build for a Unix host, which Ansible runs as a binary module.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown};
+use std::path::Path;
+
+use crate::platform::Attributes;
+
+pub(crate) const AVAILABLE: bool = true;
+
+/// Longer than any list of users.
+const MAX_LIST: u64 = 4 << 20;
+
+pub(crate) fn stat(path: &Path, follow: bool) -> io::Result<Attributes> {
+    let found = if follow { fs::metadata(path)? } else { fs::symlink_metadata(path)? };
+    Ok(Attributes {
+        mode: found.mode() & 0o7777,
+        uid: found.uid(),
+        gid: found.gid(),
+        user: name_in("/etc/passwd", found.uid()),
+        group: name_in("/etc/group", found.gid()),
+        links: found.nlink(),
+        inode: found.ino(),
+        device: found.dev(),
+        size: found.size(),
+        directory: found.is_dir(),
+        target: if found.is_symlink() { Some(fs::read_link(path)?.into_os_string().into_vec()) } else { None },
+    })
+}
+
+pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+pub(crate) fn set_owner(path: &Path, follow: bool, uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
+    if follow { chown(path, uid, gid) } else { lchown(path, uid, gid) }
+}
+
+pub(crate) fn user_id(name: &str) -> Option<u32> {
+    entries("/etc/passwd").into_iter().find(|(other, _)| other == name).map(|(_, id)| id)
+}
+
+pub(crate) fn group_id(name: &str) -> Option<u32> {
+    entries("/etc/group").into_iter().find(|(other, _)| other == name).map(|(_, id)| id)
+}
+
+/// What new files are not given. The kernel tells it without changing it.
+pub(crate) fn umask() -> u32 {
+    let status = crate::fs::read(Path::new("/proc/self/status"), 1 << 16).unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
+    let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    umask.and_then(|umask| u32::from_str_radix(umask.trim(), 8).ok()).unwrap_or(0o022)
+}
+
+fn name_in(list: &str, id: u32) -> Option<String> {
+    entries(list).into_iter().find(|(_, other)| *other == id).map(|(name, _)| name)
+}
+
+/// The users or groups of passwd(5) and group(5).
+fn entries(list: &str) -> Vec<(String, u32)> {
+    let text = crate::fs::read(Path::new(list), MAX_LIST).unwrap_or_default();
+    let entry = |line: &str| {
+        let mut fields = line.split(':');
+        Some((fields.next()?.to_owned(), fields.nth(1)?.parse().ok()?))
+    };
+    String::from_utf8_lossy(&text).lines().filter_map(entry).collect()
+}

@@ -1,0 +1,79 @@
+//! What a module says of its work: lines on standard error that are JSON objects of one known key, as the guest SDK writes them.
+//! All other lines are left as they are. It is an allegation like all that a module prints.
+
+use modbox_python_json::{Dict, Value, decode};
+
+/// What a line begins with, so that others are not read at all.
+const START: &[u8] = b"{\"modbox_log\":";
+
+/// More lines than this are left where they are: a log is read by people.
+const MAX_LINES: usize = 256;
+
+/// How much a line tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    /// What the module did.
+    Info,
+    /// What somebody wants to know who looks for a mistake.
+    Debug,
+}
+
+/// One thing that a module said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    /// How much it tells.
+    pub level: LogLevel,
+    /// What it said.
+    pub message: String,
+}
+
+/// Takes the lines of a log out of what a module wrote to standard error, and returns them with the rest.
+#[must_use]
+pub fn take(stderr: &[u8]) -> (Vec<LogLine>, Vec<u8>) {
+    let (mut lines, mut rest) = (Vec::new(), Vec::with_capacity(stderr.len()));
+    for line in stderr.split_inclusive(|byte| *byte == b'\n') {
+        match read(line).filter(|_| lines.len() < MAX_LINES) {
+            Some(read) => lines.push(read),
+            None => rest.extend_from_slice(line),
+        }
+    }
+    (lines, rest)
+}
+
+fn read(line: &[u8]) -> Option<LogLine> {
+    if !line.starts_with(START) {
+        return None;
+    }
+    let line = decode(str::from_utf8(line).ok()?).ok()?;
+    let said: &Dict = line.as_dict().filter(|line| line.len() == 1)?.get("modbox_log")?.as_dict()?;
+    let text = |key: &str| said.get(key).and_then(Value::as_str);
+    let level = match text("level")? {
+        "info" => LogLevel::Info,
+        "debug" => LogLevel::Debug,
+        _ => return None,
+    };
+    Some(LogLine { level, message: text("msg")?.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_the_lines_of_a_log_and_leaves_the_others() {
+        let stderr = b"before\n{\"modbox_log\": {\"level\": \"info\", \"msg\": \"a\\nb\"}}\n{\"modbox_log\": 1}\n\
+            {\"modbox_log\": {\"level\": \"debug\", \"msg\": \"c\"}}\n{\"modbox_log\": {\"level\": \"loud\", \"msg\": \"\"}}\n\xff";
+        let (lines, rest) = take(stderr);
+        let line = |level, message: &str| LogLine { level, message: message.to_owned() };
+        assert_eq!(lines, [line(LogLevel::Info, "a\nb"), line(LogLevel::Debug, "c")]);
+        let expect = b"before\n{\"modbox_log\": 1}\n{\"modbox_log\": {\"level\": \"loud\", \"msg\": \"\"}}\n\xff";
+        assert_eq!(rest, expect);
+    }
+
+    #[test]
+    fn a_flood_is_left_where_it_is() {
+        let one = b"{\"modbox_log\": {\"level\": \"info\", \"msg\": \"\"}}\n";
+        let (lines, rest) = take(&one.repeat(MAX_LINES + 3));
+        assert_eq!((lines.len(), rest.len()), (MAX_LINES, 3 * one.len()));
+    }
+}

@@ -1,0 +1,102 @@
+//! The users and groups of this machine, by the lists that every Unix has, `/etc/passwd` and `/etc/group`.
+//!
+//! They are read once and as a whole: a process that is confined to run a guest cannot open them any more. What only a directory
+//! service knows is not in them; such users and groups go by their numbers.
+
+use std::fs::File;
+use std::io::Read;
+use std::sync::OnceLock;
+
+/// Longer than any list that a person keeps.
+const MAX_LIST: u64 = 4 << 20;
+
+/// Users and groups.
+#[derive(Debug, Default)]
+pub struct Accounts {
+    users: List,
+    groups: List,
+}
+
+/// Names with their numbers.
+#[derive(Debug, Default)]
+pub struct List(Vec<(String, u32)>);
+
+static HOST: OnceLock<Accounts> = OnceLock::new();
+
+impl Accounts {
+    /// Returns those of this machine. A list that cannot be read is empty.
+    pub fn host() -> &'static Self {
+        HOST.get_or_init(|| Self { users: List::read("/etc/passwd"), groups: List::read("/etc/group") })
+    }
+
+    /// Returns the users.
+    #[must_use]
+    pub fn users(&self) -> &List {
+        &self.users
+    }
+
+    /// Returns the groups.
+    #[must_use]
+    pub fn groups(&self) -> &List {
+        &self.groups
+    }
+}
+
+impl List {
+    fn read(path: &str) -> Self {
+        let mut bytes = Vec::new();
+        match File::open(path).and_then(|file| file.take(MAX_LIST).read_to_end(&mut bytes)) {
+            Ok(_) => Self::parse(&String::from_utf8_lossy(&bytes)),
+            Err(error) => {
+                tracing::debug!(path, %error, "names of users and groups are not known");
+                Self::default()
+            }
+        }
+    }
+
+    /// Reads `NAME:PASSWORD:NUMBER:…` on each line; others are left out (passwd(5), group(5)).
+    fn parse(text: &str) -> Self {
+        let entry = |line: &str| {
+            let mut fields = line.split(':');
+            let name = fields.next().filter(|name| !name.is_empty() && !name.starts_with(['#', '+', '-']))?;
+            Some((name.to_owned(), fields.nth(1)?.parse().ok()?))
+        };
+        Self(text.lines().filter_map(entry).collect())
+    }
+
+    /// Returns the number behind a name.
+    #[must_use]
+    pub fn id(&self, name: &str) -> Option<u32> {
+        self.0.iter().find(|(other, _)| other == name).map(|(_, id)| *id)
+    }
+
+    /// Returns the first name of a number.
+    #[must_use]
+    pub fn name(&self, id: u32) -> Option<&str> {
+        self.0.iter().find(|(_, other)| *other == id).map(|(name, _)| name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_lines_that_are_entries() {
+        let list = List::parse(
+            "root:x:0:0:root:/root:/bin/sh\n# no:x:7:\n+nis:x:8:\n\nbad\ndata:x:many:\ntoor:x:0:\nwww:*:33:",
+        );
+        assert_eq!((list.id("root"), list.id("www"), list.id("toor")), (Some(0), Some(33), Some(0)));
+        assert_eq!(
+            (list.id("# no"), list.id("+nis"), list.id("data"), list.id("bad"), list.id("")),
+            (None, None, None, None, None)
+        );
+        assert_eq!((list.name(0), list.name(33), list.name(1)), (Some("root"), Some("www"), None));
+    }
+
+    #[test]
+    fn this_machine_has_a_root() {
+        assert_eq!(Accounts::host().users().name(0), Some("root"));
+        assert_eq!(Accounts::host().groups().id("root"), Some(0));
+    }
+}

@@ -1,0 +1,141 @@
+//! To whom a module may give files: users and groups, by number.
+
+use serde::{Deserialize, Serialize};
+
+use crate::sandbox::policy::Policy;
+
+/// A user, a group or both that files may be given to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnGrant {
+    /// The user.
+    pub user: Option<u32>,
+    /// The group.
+    pub group: Option<u32>,
+    /// As it was written.
+    pub written: String,
+    /// Who granted it.
+    pub source: String,
+}
+
+impl OwnGrant {
+    /// Reads `USER`, `USER:GROUP` or `:GROUP`, as `chown` does; numbers stand for themselves.
+    ///
+    /// # Errors
+    ///
+    /// Text that is neither, and names that nobody knows.
+    pub fn parse(
+        text: &str,
+        source: &str,
+        user_id: impl FnOnce(&str) -> Option<u32>,
+        group_id: impl FnOnce(&str) -> Option<u32>,
+    ) -> Result<Self, String> {
+        let (user, group) = text.split_once(':').unwrap_or((text, ""));
+        if user.is_empty() && group.is_empty() {
+            return Err("not USER, USER:GROUP or :GROUP".to_owned());
+        }
+        let user = id(user, "user", user_id)?;
+        let group = id(group, "group", group_id)?;
+        Ok(Self { user, group, written: text.to_owned(), source: source.to_owned() })
+    }
+}
+
+impl Policy {
+    /// Lets the module give files to a user or a group.
+    pub fn allow_own(&mut self, grant: OwnGrant) {
+        let same = |other: &OwnGrant| (other.user, other.group) == (grant.user, grant.group);
+        if !self.own.iter().any(same) {
+            self.own.push(grant);
+        }
+    }
+
+    /// Returns to whom files may be given, as granted.
+    #[must_use]
+    pub fn own(&self) -> &[OwnGrant] {
+        &self.own
+    }
+
+    /// Returns to whom files may be given.
+    #[must_use]
+    pub fn owners(&self) -> Owners {
+        if self.allows_everything() { Owners::Everybody } else { Owners::Some(self.own.clone()) }
+    }
+}
+
+fn id(text: &str, what: &str, look_up: impl FnOnce(&str) -> Option<u32>) -> Result<Option<u32>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    match text.parse().ok().or_else(|| look_up(text)) {
+        // To the kernel it means "leave it".
+        Some(u32::MAX) => Err(format!("{what} {text} is no {what}")),
+        Some(id) => Ok(Some(id)),
+        None => Err(format!("there is no {what} `{text}` on this machine; a number needs none")),
+    }
+}
+
+/// Everybody that files may be given to.
+#[derive(Debug, Clone)]
+pub enum Owners {
+    /// Whom the caller may give them to.
+    Everybody,
+    /// These.
+    Some(Vec<OwnGrant>),
+}
+
+impl Owners {
+    /// Returns whether a file may be given to a user and a group, as far as either is to change.
+    #[must_use]
+    pub fn cover(&self, uid: Option<u32>, gid: Option<u32>) -> bool {
+        let Self::Some(grants) = self else { return true };
+        let user = uid.is_none_or(|uid| grants.iter().any(|grant| grant.user == Some(uid)));
+        user && gid.is_none_or(|gid| grants.iter().any(|grant| grant.group == Some(gid)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<OwnGrant, String> {
+        OwnGrant::parse(text, "test", |name| (name == "www").then_some(33), |name| (name == "adm").then_some(4))
+    }
+
+    #[test]
+    fn reads_what_chown_reads() {
+        for (text, user, group) in [
+            ("www", Some(33), None),
+            ("www:adm", Some(33), Some(4)),
+            (":adm", None, Some(4)),
+            ("1000:0", Some(1000), Some(0)),
+            ("1000:", Some(1000), None),
+        ] {
+            let grant = parse(text).unwrap();
+            assert_eq!((grant.user, grant.group, grant.written.as_str()), (user, group, text));
+        }
+        for (text, expect) in [
+            ("", "not USER, USER:GROUP or :GROUP"),
+            (":", "not USER, USER:GROUP or :GROUP"),
+            ("nobody", "there is no user `nobody` on this machine; a number needs none"),
+            ("www:nobody", "there is no group `nobody` on this machine; a number needs none"),
+            ("4294967295", "user 4294967295 is no user"),
+        ] {
+            assert_eq!(parse(text).unwrap_err(), expect);
+        }
+    }
+
+    #[test]
+    fn each_that_changes_has_to_be_granted() {
+        let owners = Owners::Some(vec![parse("www").unwrap(), parse(":adm").unwrap()]);
+        for (uid, gid, expect) in [
+            (None, None, true),
+            (Some(33), None, true),
+            (Some(33), Some(4), true),
+            (Some(0), None, false),
+            (Some(33), Some(0), false),
+            (None, Some(33), false),
+        ] {
+            assert_eq!(owners.cover(uid, gid), expect, "{uid:?} {gid:?}");
+        }
+        assert!(Owners::Everybody.cover(Some(0), Some(0)));
+    }
+}
