@@ -54,6 +54,16 @@ fn lineinfile_does_what_ansibles_does() {
 }
 
 #[test]
+fn blockinfile_does_what_ansibles_does() {
+    check("blockinfile", 65);
+}
+
+#[test]
+fn replace_does_what_ansibles_does() {
+    check("replace", 69);
+}
+
+#[test]
 fn a_file_that_is_changed_keeps_its_mode_and_its_links() {
     let dir = TestDir::new();
     let data = dir.mkdir("data");

@@ -5,7 +5,7 @@
     python3 tests/modules_oracle.py VENV/bin target/debug
     python3 tests/modules_oracle.py VENV/bin target/wasm32-wasip2/modbox --suffix .wasm --runner 'modbox'
 
-Each scenario runs on two equal folders, once per side, in check mode, for real, and for real again. What
+The scenarios are here and, where they are many, in `oracle/modules/NAME.py`. Each runs on two equal folders, once per side, in check mode, for real, and for real again. What
 must agree: the bytes on disk, `changed`, `failed`, `msg`, `diff` and the keys that the module promises.
 With `--runner CMD` a module is executed as `CMD MODULE ARGSFILE`, otherwise as `MODULE ARGSFILE`.
 
@@ -18,6 +18,7 @@ Differences are printed; the exit status is 1 if there is one.
 
 import argparse
 import functools
+import importlib
 import json
 import os
 import re
@@ -167,10 +168,14 @@ PROMISED = {
     "copy": ["checksum"],
     "stat": ["exists", "path", "isreg", "isdir", "islnk", "size", "mtime", "checksum", "lnk_target"],
 }
+# The Python modules of those that are in a collection.
+NAMES = {}
 # Messages in which ansible-core names options that modbox's modules do not have.
 SUPPORTED_LIST = re.compile(r"Supported parameters include: .*", re.S)
 # Python lists a set, whose order changes from run to run.
 BOOLEANS = re.compile(r"(?<=Valid booleans include: ).*", re.S)
+# Bytes that are no UTF-8: Python's lone surrogates, and what a Rust text has instead.
+NO_TEXT = re.compile("[\udc80-\udcff]")
 # What ansible-core's action plugin says in its own words; modbox's module says what its argument spec says.
 ACTION_MESSAGES = {"src and content are mutually exclusive": "parameters are mutually exclusive: content|src"}
 
@@ -178,8 +183,11 @@ ACTION_MESSAGES = {"src and content are mutually exclusive": "parameters are mut
 def prepare(root, scenario):
     shutil.rmtree(root, ignore_errors=True)
     os.makedirs(root)
-    for name, contents in scenario["files"].items():
-        with open(os.path.join(root, name), "w", newline="") as file:
+    contents_of = {name: contents.encode() for name, contents in scenario.get("files", {}).items()}
+    contents_of.update({name: bytes.fromhex(digits) for name, digits in scenario.get("bytes", {}).items()})
+    for name, contents in contents_of.items():
+        os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
+        with open(os.path.join(root, name), "wb") as file:
             file.write(contents)
         os.utime(os.path.join(root, name), (1_700_000_000, 1_700_000_000.25))
     for name in scenario.get("folders", ()):
@@ -217,8 +225,8 @@ def run_ansible(options, module, arguments, scratch, check_mode):
     internal["_ansible_tmpdir"] = scratch  # or it makes one, and the forked process does not remove it
     with open(path, "w") as file:
         json.dump({"ANSIBLE_MODULE_ARGS": {**arguments, **internal}}, file)
-    server = server_of(options.ansible)
-    server.stdin.write(json.dumps([module, path]) + "\n")
+    server = server_of(options.ansible, options.collections)
+    server.stdin.write(json.dumps([NAMES.get(module, f"ansible.modules.{module}"), path]) + "\n")
     server.stdin.flush()
     return last_object(json.loads(server.stdout.readline()))
 
@@ -236,7 +244,7 @@ for line in sys.stdin:
             sys.stdin = open(os.devnull)
             sys.argv = [module, path]
             try:
-                runpy.run_module("ansible.modules." + module, run_name="__main__")
+                runpy.run_module(module, run_name="__main__")
             finally:
                 sys.stdout.flush()
                 os._exit(0)
@@ -247,9 +255,10 @@ for line in sys.stdin:
 
 
 @functools.cache
-def server_of(ansible):
+def server_of(ansible, collections):
     command = [os.path.join(ansible, "python"), "-c", SERVER]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    environment = {**os.environ, "PYTHONPATH": collections or ""}
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
 
 def play(options, scratch, module, all_arguments, check_mode):
@@ -316,8 +325,9 @@ def content_diff(diff):
     """The difference of the contents; ansible-core adds one of the file's attributes."""
     diffs = [diff] if isinstance(diff, dict) else diff or []
     for item in diffs:
-        if "before" in item and "after" in item and item.get("before_header", "").endswith("(content)"):
-            return [item["before"], item["after"], item["before_header"], item["after_header"]]
+        if isinstance(item.get("before"), str) and isinstance(item.get("after"), str):
+            texts = [NO_TEXT.sub("\ufffd", item[key]) for key in ("before", "after")]
+            return [*texts, item.get("before_header"), item.get("after_header")]
     return None
 
 
@@ -365,9 +375,16 @@ def main():
     parser.add_argument("--runner", default="", help="a command that gets MODULE and ARGSFILE")
     parser.add_argument("--suffix", default="", help="how the modules' file names end, such as .wasm")
     parser.add_argument("--work", help="where to make the folders of the scenarios, for a runner that has to be allowed there")
+    parser.add_argument("--collections", help="where `ansible_collections` lies, for modules that are in one")
     parser.add_argument("--only", help="only the scenarios of this module")
     options = parser.parse_args()
     modules = {"ping": PING, "stat": STAT, "lineinfile": LINEINFILE, "copy": COPY}
+    if options.only not in modules:
+        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
+        cases = importlib.import_module(f"modules.{options.only}")
+        modules[options.only] = cases.SCENARIOS
+        PROMISED[options.only] = cases.PROMISED
+        NAMES[options.only] = getattr(cases, "MODULE", f"ansible.modules.{options.only}")
     count = different = 0
     with tempfile.TemporaryDirectory(prefix="modbox-oracle-", dir=options.work) as scratch:
         for module, scenarios in modules.items():

@@ -50,6 +50,7 @@ pub mod fs;
 mod internal_args;
 mod module;
 mod result;
+pub mod text_file;
 pub mod typed;
 
 pub use call::{Finished, ProcessEnvironment, call, call_typed};

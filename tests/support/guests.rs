@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::support::install::{Prepared, locked, tool};
@@ -25,16 +25,16 @@ pub(crate) fn guest(name: &str) -> PathBuf {
 
 /// Returns the component of one of modbox's own modules, built as a user would.
 pub(crate) fn module(name: &str) -> PathBuf {
-    static BUILT: LazyLock<BTreeMap<String, PathBuf>> = LazyLock::new(|| {
-        let dir = TestDir::new();
-        let built = |name: &str| {
-            let modbox = Modbox::new(&dir).with_toolchain().arg("build").arg(repository().join("modules").join(name));
-            let component = modbox.patience(BUILD).run().exits_with(0).stdout_text();
-            (name.to_owned(), PathBuf::from(component.trim_end()))
-        };
-        ["copy", "lineinfile", "ping", "stat"].map(built).into()
-    });
-    BUILT.get(name).unwrap_or_else(|| panic!("there is no module `{name}`")).clone()
+    static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(component) = built.get(name) {
+        return component.clone();
+    }
+    let dir = TestDir::new();
+    let build = Modbox::new(&dir).with_toolchain().arg("build").arg(repository().join("modules").join(name));
+    let component = PathBuf::from(build.patience(BUILD).run().exits_with(0).stdout_text().trim_end());
+    built.insert(name.to_owned(), component.clone());
+    component
 }
 
 fn build_guests() -> Prepared {

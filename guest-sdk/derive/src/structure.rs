@@ -160,7 +160,9 @@ fn checks(option: &field::Option) -> TokenStream {
             const _: () = ::core::assert!(::modbox_sdk::typed::is_one_of(#type_name, &[#(#kinds),*]), #message);
         });
         if let Some(text) = &default.string {
-            let message = format!("field `{name}`: the default `{text}` is none of the choices");
+            // `assert!` takes braces for places to fill in.
+            let shown = text.replace('{', "{{").replace('}', "}}");
+            let message = format!("field `{name}`: the default `{shown}` is none of the choices");
             checks.extend(quote_spanned! { of.span() =>
                 const _: () = ::core::assert!(::modbox_sdk::typed::allows(<#of as ::modbox_sdk::typed::OptionValue>::CHOICES, #text), #message);
             });

@@ -3,10 +3,8 @@
 //! A line ends with a newline that belongs to it; the last one may lack it. A carriage return before the
 //! newline counts as part of the ending when lines are compared, and is lost when a line is replaced.
 
+use modbox_python_re::{Match, Pattern, Template};
 use modbox_sdk::Failure;
-
-use crate::pattern::{Match, Pattern};
-use crate::template;
 
 /// How the line to replace or remove is found.
 pub(crate) enum Finder<'a> {
@@ -32,7 +30,7 @@ pub(crate) struct Edit<'a> {
     pub(crate) line: &'a [u8],
     pub(crate) finder: Finder<'a>,
     /// The line as a template, to be filled from the finder's match.
-    pub(crate) template: Option<&'a str>,
+    pub(crate) template: Option<Template>,
     pub(crate) place: Place,
     /// The first match counts, not the last.
     pub(crate) first_match: bool,
@@ -72,7 +70,7 @@ impl Edit<'_> {
     pub(crate) fn present(&self, contents: &[u8]) -> Result<(Vec<u8>, Option<&'static str>), Failure> {
         let mut lines: Lines<'_> = contents.split_inclusive(|byte| *byte == b'\n').collect();
         if let Some((index, matched)) = self.found(&lines)? {
-            let replacement = self.replacement(matched.as_ref())?;
+            let replacement = self.replacement(matched.as_ref());
             if lines[index] == replacement {
                 return Ok((contents.to_vec(), None));
             }
@@ -100,15 +98,15 @@ impl Edit<'_> {
         Ok(found.or_else(exact))
     }
 
-    fn replacement(&self, matched: Option<&Match>) -> Result<Vec<u8>, Failure> {
-        let mut line = match (self.template, matched) {
-            (Some(template), Some(matched)) => template::expand(template, matched)?,
+    fn replacement(&self, matched: Option<&Match>) -> Vec<u8> {
+        let mut line = match (&self.template, matched) {
+            (Some(template), Some(matched)) => template.expand(matched),
             _ => self.line.to_vec(),
         };
         if !line.ends_with(b"\n") {
             line.push(b'\n');
         }
-        Ok(line)
+        line
     }
 
     fn insert(&self, lines: &Lines<'_>) -> Result<(Vec<u8>, Option<&'static str>), Failure> {
@@ -157,12 +155,18 @@ fn contains(line: &[u8], text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use modbox_python_re::{Flags, Subject};
+
     use super::*;
+
+    fn pattern(pattern: &str) -> Pattern {
+        Pattern::new(pattern, Subject::Bytes, Flags::default()).unwrap()
+    }
 
     #[track_caller]
     fn check(contents: &str, line: &str, regexp: Option<&str>, place: Place, expect: (&str, Option<&str>)) {
         let finder = match regexp {
-            Some(regexp) => Finder::Pattern(Pattern::new(regexp).unwrap()),
+            Some(regexp) => Finder::Pattern(pattern(regexp)),
             None => Finder::Line(line.as_bytes()),
         };
         let edit = Edit { line: line.as_bytes(), finder, template: None, place, first_match: false };
@@ -179,7 +183,6 @@ mod tests {
 
     #[test]
     fn inserts_where_told() {
-        let pattern = |pattern| Pattern::new(pattern).unwrap();
         check("a\nb\n", "c", None, Place::End, ("a\nb\nc\n", Some(ADDED)));
         check("a\nb", "c", None, Place::End, ("a\nb\nc\n", Some(ADDED)));
         check("a\nb\n", "c", None, Place::Beginning, ("c\na\nb\n", Some(ADDED)));

@@ -5,23 +5,19 @@
 //! Returns: `msg`, `backup`, `found` when lines are removed.
 //! Capabilities: write access to `path`; `backup` needs its folder, and so does `create` in a new one.
 //!
-//! What becomes of the lines is decided in `edit.rs`, without files; `pattern.rs` reads Python's regular
-//! expressions.
+//! What becomes of the lines is decided in `edit.rs`, without files.
 
 #![forbid(unsafe_code)]
 
-mod class;
 mod edit;
-mod pattern;
-mod template;
-mod translate;
 
 use std::path::Path;
 
-use modbox_sdk::{Args, Choice, Diff, Exit, Failure, Module, Value};
+use modbox_python_re::{Flags, Pattern, Subject, Template};
+use modbox_sdk::text_file::{content_diff, contents, store};
+use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
 use crate::edit::{Edit, Finder, Place};
-use crate::pattern::Pattern;
 
 modbox_sdk::module! {
     args = LineArgs,
@@ -37,9 +33,6 @@ modbox_sdk::module! {
         "modbox run lineinfile path=/etc/hosts state=absent regexp='\\sexample\\.org$'",
     ],
 }
-
-/// How long a file may be: it is held in memory whole.
-const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Makes sure that a line is in a text file, or is not.
 ///
@@ -126,19 +119,18 @@ fn present(args: &LineArgs, path: &Path, module: &Module) -> Result<Exit, Failur
     if !exists && !args.create {
         return Err(Failure::new(format!("Destination {} does not exist !", args.path)).with("rc", 257));
     }
-    let edit = Edit {
-        line: line.as_bytes(),
-        finder: finder(args, line)?,
-        template: args.backrefs.then_some(line),
-        place: place(args)?,
-        first_match: args.firstmatch,
+    let finder = finder(args, line)?;
+    let template = match &finder {
+        Finder::Pattern(pattern) if args.backrefs => Some(template(line, pattern)?),
+        _ => None,
     };
-    let before = if exists { read(path)? } else { Vec::new() };
+    let edit = Edit { line: line.as_bytes(), finder, template, place: place(args)?, first_match: args.firstmatch };
+    let before = if exists { contents(path)? } else { Vec::new() };
     let (after, message) = edit.present(&before)?;
     let changed = message.is_some();
-    let backup = if changed { store(args, path, exists, &after, module)? } else { String::new() };
-    let exit = Exit::new(changed).msg(message.unwrap_or_default()).with("backup", backup);
-    Ok(exit.diff(diff(args, &before, &after)))
+    let backup = if changed { store(module, path, &after, args.backup)? } else { None };
+    let exit = Exit::new(changed).msg(message.unwrap_or_default()).with("backup", backup.unwrap_or_default());
+    Ok(exit.diff(content_diff(&args.path, &before, &after)))
 }
 
 fn absent(args: &LineArgs, path: &Path, module: &Module) -> Result<Exit, Failure> {
@@ -150,59 +142,36 @@ fn absent(args: &LineArgs, path: &Path, module: &Module) -> Result<Exit, Failure
         return Ok(Exit::unchanged().msg("file not present"));
     }
     let finder = finder(args, line.unwrap_or_default())?;
-    let before = read(path)?;
+    let before = contents(path)?;
     let (after, found) = edit::absent(&before, &finder)?;
-    let backup = if found > 0 { store(args, path, true, &after, module)? } else { String::new() };
+    let backup = if found > 0 { store(module, path, &after, args.backup)? } else { None };
     let message = if found > 0 { format!("{found} line(s) removed") } else { String::new() };
     let exit = Exit::new(found > 0).with("found", i64::try_from(found).unwrap_or(i64::MAX)).msg(message);
-    Ok(exit.with("backup", backup).diff(diff(args, &before, &after)))
+    Ok(exit.with("backup", backup.unwrap_or_default()).diff(content_diff(&args.path, &before, &after)))
 }
 
 fn finder<'a>(args: &'a LineArgs, line: &'a str) -> Result<Finder<'a>, Failure> {
     Ok(match (&args.regexp, &args.search_string) {
-        (Some(regexp), _) => Finder::Pattern(Pattern::new(regexp)?),
+        (Some(regexp), _) => Finder::Pattern(pattern(regexp)?),
         (None, Some(text)) => Finder::Text(text.as_bytes()),
         (None, None) => Finder::Line(line.as_bytes()),
     })
+}
+
+fn pattern(pattern: &str) -> Result<Pattern, Failure> {
+    Pattern::new(pattern, Subject::Bytes, Flags::default())
+        .map_err(|why| Failure::new(format!("failed to read the regular expression `{pattern}`: {why}")))
+}
+
+fn template(line: &str, pattern: &Pattern) -> Result<Template, Failure> {
+    Template::new(line, pattern).map_err(|why| Failure::new(format!("failed to fill the line: {why}")))
 }
 
 fn place(args: &LineArgs) -> Result<Place, Failure> {
     Ok(match (args.insertafter.as_deref(), args.insertbefore.as_deref()) {
         (Some("BOF"), _) | (_, Some("BOF")) => Place::Beginning,
         (Some("EOF") | None, None) | (_, Some("EOF")) => Place::End,
-        (Some(pattern), _) => Place::After(Pattern::new(pattern)?),
-        (None, Some(pattern)) => Place::Before(Pattern::new(pattern)?),
+        (Some(pattern), _) => Place::After(self::pattern(pattern)?),
+        (None, Some(pattern)) => Place::Before(self::pattern(pattern)?),
     })
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    modbox_sdk::fs::read(path, MAX_FILE_BYTES)
-        .map_err(|error| Failure::new(format!("failed to read `{}`: {error}", path.display())))
-}
-
-/// Writes the file, unless in check mode, and returns where the old one is kept.
-fn store(args: &LineArgs, path: &Path, exists: bool, after: &[u8], module: &Module) -> Result<String, Failure> {
-    if module.check_mode() {
-        return Ok(String::new());
-    }
-    let mut kept = String::new();
-    if args.backup && exists {
-        let copy = modbox_sdk::fs::backup(path)
-            .map_err(|error| Failure::new(format!("failed to back up `{}`: {error}", args.path)))?;
-        kept = copy.display().to_string();
-    }
-    if let Some(folder) = path.parent().filter(|folder| !exists && !folder.as_os_str().is_empty() && !folder.exists()) {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::new(format!("Error creating {} ({error})", folder.display())))?;
-    }
-    let cannot = |error| Failure::new(format!("failed to write `{}`: {error}", args.path));
-    let target = modbox_sdk::fs::follow_links(path).map_err(cannot)?;
-    modbox_sdk::fs::write_atomic(&target, after).map_err(cannot)?;
-    Ok(kept)
-}
-
-fn diff(args: &LineArgs, before: &[u8], after: &[u8]) -> Diff {
-    let header = format!("{} (content)", args.path);
-    let text = |bytes: &[u8]| modbox_sdk::json::str(&Value::from_os_bytes(bytes));
-    Diff::new(text(before), text(after)).headers(header.clone(), header)
 }

@@ -1,0 +1,17 @@
+//! Python's regular expressions, as modules of Ansible are given them: patterns on bytes and on text, `search`, `sub`,
+//! `split`'s parts, and the templates of `Match.expand`.
+//!
+//! Patterns are rewritten for the `fancy-regex` engine, which has look-around and back-references, without its Unicode tables: every
+//! class becomes the ranges that Python means. Not here: `(?L)`, `\N{…}`, and back-references that ignore case.
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod class;
+mod pattern;
+mod replace;
+mod template;
+mod translate;
+
+pub use pattern::{Error, Flags, Match, Pattern, Subject};
+pub use template::Template;

@@ -1,0 +1,385 @@
+//! From Python's pattern syntax to the engine's; on bytes, characters stand for them.
+//!
+//! Everything that the two could read differently is spelled out: literals and classes become classes of
+//! characters, anchors become look-around, names become numbers. What is wrong with a pattern is said in
+//! Python's words where that is easy; the rest the engine refuses.
+
+use std::fmt::Write as _;
+
+use crate::class::{CharSet, Subject};
+use crate::pattern::Flags;
+
+/// A pattern for the engine, and the numbers of the named groups.
+pub(crate) struct Translated {
+    pub(crate) text: String,
+    pub(crate) names: Vec<(String, usize)>,
+    pub(crate) groups: usize,
+    /// The flags that hold for the whole pattern.
+    pub(crate) flags: Flags,
+}
+
+/// Translates a pattern.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(crate) fn translate(pattern: &str, subject: Subject, flags: Flags) -> Result<Translated, String> {
+    let pattern: Vec<char> = match subject {
+        Subject::Bytes => pattern.bytes().map(char::from).collect(),
+        Subject::Text => pattern.chars().collect(),
+    };
+    let mut translator = Translator {
+        pattern: &pattern,
+        subject,
+        at: 0,
+        out: String::new(),
+        groups: 0,
+        names: Vec::new(),
+        flags,
+        global: flags,
+        open: Vec::new(),
+    };
+    while translator.at < pattern.len() {
+        translator.item()?;
+    }
+    if !translator.open.is_empty() {
+        return Err("missing ), unterminated subpattern".to_owned());
+    }
+    let Translator { out, names, groups, global, .. } = translator;
+    Ok(Translated { text: out, names, groups, flags: global })
+}
+
+struct Translator<'a> {
+    pattern: &'a [char],
+    subject: Subject,
+    at: usize,
+    out: String,
+    groups: usize,
+    names: Vec<(String, usize)>,
+    flags: Flags,
+    global: Flags,
+    /// The flags to go back to at each `)`.
+    open: Vec<Flags>,
+}
+
+impl Translator<'_> {
+    fn peek(&self) -> Option<char> {
+        self.pattern.get(self.at).copied()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.at += 1;
+        Some(c)
+    }
+
+    fn take(&mut self, text: &str) -> bool {
+        let found = text.chars().enumerate().all(|(index, c)| self.pattern.get(self.at + index) == Some(&c));
+        if found {
+            self.at += text.len(); // All that is asked for is ASCII.
+        }
+        found
+    }
+
+    fn error<T>(&self, why: &str) -> Result<T, String> {
+        Err(format!("{why} at position {}", self.at))
+    }
+
+    fn item(&mut self) -> Result<(), String> {
+        let Some(c) = self.next() else { return Ok(()) };
+        match c {
+            '(' => return self.group(),
+            ')' => match self.open.pop() {
+                Some(flags) => {
+                    self.flags = flags;
+                    self.out.push(')');
+                }
+                None => return self.error("unbalanced parenthesis"),
+            },
+            '|' => self.out.push('|'),
+            '*' | '+' | '?' => self.quantifier(&c.to_string()),
+            '{' => return self.counted(),
+            '[' => return self.class(),
+            '.' => {
+                let without = (!self.flags.dot_all).then_some('\n');
+                CharSet::all_but(self.subject, without).write(&mut self.out);
+            }
+            '^' => self.out.push_str(if self.flags.multi_line { "(?m:^)" } else { r"\A" }),
+            '$' => self.out.push_str(if self.flags.multi_line { "(?m:$)" } else { r"(?=\n?\z)" }),
+            '\\' => return self.escape(),
+            '#' if self.flags.verbose => while self.next().is_some_and(|c| c != '\n') {},
+            ' ' | '\t'..='\r' if self.flags.verbose => {}
+            _ => self.literal(c),
+        }
+        Ok(())
+    }
+
+    fn literal(&mut self, c: char) {
+        if self.flags.ignore_case {
+            let mut set = CharSet::default();
+            set.add(c);
+            set.ignoring_case(self.subject).write(&mut self.out);
+        } else {
+            write!(self.out, "\\x{{{:x}}}", u32::from(c)).expect("a String takes every write");
+        }
+    }
+
+    fn set_of_escape(&self, escape: char) -> Option<CharSet> {
+        CharSet::of_escape(self.subject, self.flags.ascii, escape)
+    }
+
+    fn quantifier(&mut self, text: &str) {
+        self.out.push_str(text);
+        if let Some(mode @ ('?' | '+')) = self.peek() {
+            self.at += 1;
+            self.out.push(mode);
+        }
+    }
+
+    /// `{2}`, `{2,}`, `{,2}`, `{2,3}`; anything else is a brace.
+    fn counted(&mut self) -> Result<(), String> {
+        let rest = &self.pattern[self.at..];
+        let end = rest.iter().position(|c| *c == '}');
+        let inside: String = end.map_or_else(String::new, |end| rest[..end].iter().collect());
+        let (low, high) = inside.split_once(',').map_or((inside.as_str(), None), |(low, high)| (low, Some(high)));
+        let is_number = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
+        if !is_number(low) || !high.is_none_or(is_number) || (low.is_empty() && high.is_none()) {
+            self.literal('{');
+            return Ok(());
+        }
+        let low = if low.is_empty() { "0" } else { low };
+        let text = high.map_or_else(|| format!("{{{low}}}"), |high| format!("{{{low},{high}}}"));
+        let reversed = high.and_then(|high| Some(high.parse::<u32>().ok()? < low.parse::<u32>().ok()?));
+        if reversed == Some(true) {
+            return self.error("min repeat greater than max repeat");
+        }
+        self.at += inside.len() + 1; // Digits and commas.
+        self.quantifier(&text);
+        Ok(())
+    }
+
+    fn group(&mut self) -> Result<(), String> {
+        let outer = self.flags;
+        if !self.take("?") {
+            self.groups += 1;
+            self.out.push('(');
+        } else if self.take("#") {
+            while self.next().ok_or("missing ), unterminated comment")? != ')' {}
+            return Ok(());
+        } else if self.take("P<") {
+            let name = self.name('>')?;
+            self.groups += 1;
+            self.names.push((name, self.groups));
+            self.out.push('(');
+        } else if self.take("P=") {
+            let name = self.name(')')?;
+            return self.back_reference(&name);
+        } else if let Some(kind) = [":", "=", "!", "<=", "<!", ">"].into_iter().find(|kind| self.take(kind)) {
+            write!(self.out, "(?{kind}").expect("a String takes every write");
+        } else if self.take("(") {
+            let name = self.name(')')?;
+            let number = self.group_number(&name)?;
+            write!(self.out, "(?({number})").expect("a String takes every write");
+        } else {
+            return self.flag_group();
+        }
+        self.open.push(outer);
+        Ok(())
+    }
+
+    /// `(?i)`, which holds for the whole pattern, or `(?i-s:…)`.
+    fn flag_group(&mut self) -> Result<(), String> {
+        let start = self.at - 2;
+        let outer = self.flags;
+        let mut on = true;
+        loop {
+            let flag = match self.next() {
+                Some('-') => {
+                    on = false;
+                    continue;
+                }
+                Some(':') => break,
+                Some(')') if start == 0 => {
+                    self.global = self.flags;
+                    return Ok(());
+                }
+                Some(')') => return self.error("global flags not at the start of the expression"),
+                Some('i') => &mut self.flags.ignore_case,
+                Some('m') => &mut self.flags.multi_line,
+                Some('s') => &mut self.flags.dot_all,
+                Some('x') => &mut self.flags.verbose,
+                Some('a') => &mut self.flags.ascii,
+                Some('u') if self.subject == Subject::Text => continue,
+                _ => return self.error("unknown extension or flag"),
+            };
+            *flag = on;
+        }
+        self.out.push_str("(?:");
+        self.open.push(outer);
+        Ok(())
+    }
+
+    fn name(&mut self, end: char) -> Result<String, String> {
+        let length = self.pattern[self.at..].iter().position(|c| *c == end);
+        let Some(length) = length else { return self.error("missing end of group name") };
+        let name: String = self.pattern[self.at..self.at + length].iter().collect();
+        let letter = |c: char| {
+            c == '_' || if self.subject == Subject::Text { c.is_alphanumeric() } else { c.is_ascii_alphanumeric() }
+        };
+        let fine = !name.is_empty() && name.chars().all(letter);
+        if !fine || (end == '>' && name.starts_with(|c: char| c.is_ascii_digit())) {
+            return self.error(&format!("bad character in group name '{name}'"));
+        }
+        self.at += length + 1;
+        Ok(name)
+    }
+
+    fn group_number(&self, name: &str) -> Result<usize, String> {
+        let number = match name.parse() {
+            Ok(number) => Some(number),
+            Err(_) => self.names.iter().find(|(known, _)| known == name).map(|(_, number)| *number),
+        };
+        match number {
+            Some(number) if (1..=self.groups).contains(&number) => Ok(number),
+            Some(number) => self.error(&format!("invalid group reference {number}")),
+            None => self.error(&format!("unknown group name '{name}'")),
+        }
+    }
+
+    fn back_reference(&mut self, name: &str) -> Result<(), String> {
+        let number = self.group_number(name)?;
+        write!(self.out, "(?:\\{number})").expect("a String takes every write");
+        Ok(())
+    }
+
+    fn escape(&mut self) -> Result<(), String> {
+        let Some(escape) = self.next() else { return self.error("bad escape (end of pattern)") };
+        if let Some(set) = self.set_of_escape(escape) {
+            set.write(&mut self.out);
+            return Ok(());
+        }
+        match escape {
+            'A' => self.out.push_str(r"\A"),
+            'Z' => self.out.push_str(r"\z"),
+            'b' | 'B' => self.word_boundary(escape == 'b'),
+            '1'..='9' => {
+                let start = self.at - 1;
+                let octal = self.pattern[start..].iter().take(3).take_while(|c| matches!(c, '0'..='7')).count();
+                if octal == 3 {
+                    self.at = start;
+                    let c = self.octal()?;
+                    self.literal(c);
+                    return Ok(());
+                }
+                self.at += usize::from(self.peek().is_some_and(|c| c.is_ascii_digit()));
+                let name: String = self.pattern[start..self.at].iter().collect();
+                return self.back_reference(&name);
+            }
+            _ => {
+                let c = self.escaped(escape)?;
+                self.literal(c);
+            }
+        }
+        Ok(())
+    }
+
+    fn word_boundary(&mut self, wanted: bool) {
+        let mut word = String::new();
+        self.set_of_escape('w').expect("a known escape").write(&mut word);
+        let text = if wanted {
+            format!("(?:(?<={word})(?!{word})|(?<!{word})(?={word}))")
+        } else {
+            format!("(?:(?<={word})(?={word})|(?<!{word})(?!{word}))")
+        };
+        self.out.push_str(&text);
+    }
+
+    fn octal(&mut self) -> Result<char, String> {
+        let digits = self.digits(8, 3);
+        match u32::from_str_radix(&digits, 8).ok().filter(|number| *number <= 0o377).and_then(char::from_u32) {
+            Some(c) => Ok(c),
+            None => self.error(&format!("octal escape value \\{digits} outside of range 0-0o377")),
+        }
+    }
+
+    /// Takes the digits that are there, but no more than some.
+    fn digits(&mut self, radix: u32, most: usize) -> String {
+        let rest = &self.pattern[self.at..];
+        let digits: String = rest.iter().take(most).take_while(|c| c.is_digit(radix)).collect();
+        self.at += digits.len();
+        digits
+    }
+
+    /// The character that an escape stands for, inside a class and outside.
+    fn escaped(&mut self, escape: char) -> Result<char, String> {
+        Ok(match escape {
+            'a' => '\x07',
+            'f' => '\x0c',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'v' => '\x0b',
+            '0'..='7' => {
+                self.at -= 1;
+                self.octal()?
+            }
+            'x' => self.numbered(escape, 2)?,
+            'u' if self.subject == Subject::Text => self.numbered(escape, 4)?,
+            'U' if self.subject == Subject::Text => self.numbered(escape, 8)?,
+            _ if escape.is_ascii_alphanumeric() => return self.error(&format!("bad escape \\{escape}")),
+            _ => escape,
+        })
+    }
+
+    fn numbered(&mut self, escape: char, length: usize) -> Result<char, String> {
+        let digits = self.digits(16, length);
+        if digits.len() < length {
+            return self.error(&format!("incomplete escape \\{escape}{digits}"));
+        }
+        match u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32) {
+            Some(c) => Ok(c),
+            None => self.error(&format!("bad escape \\{escape}{digits}")),
+        }
+    }
+
+    fn class(&mut self) -> Result<(), String> {
+        let inverted = self.take("^");
+        let mut set = CharSet::default();
+        let mut first = true;
+        loop {
+            let Some(c) = self.next() else { return self.error("unterminated character set") };
+            if c == ']' && !first {
+                break;
+            }
+            first = false;
+            let Some(low) = self.class_member(c, &mut set)? else { continue };
+            let is_range = self.peek() == Some('-') && self.pattern.get(self.at + 1).is_some_and(|c| *c != ']');
+            if !is_range {
+                set.add(low);
+                continue;
+            }
+            self.at += 1;
+            let Some(c) = self.next() else { return self.error("unterminated character set") };
+            match self.class_member(c, &mut set)? {
+                Some(high) if high >= low => set.add_range(low, high),
+                _ => return self.error("bad character range"),
+            }
+        }
+        let set = if self.flags.ignore_case { set.ignoring_case(self.subject) } else { set };
+        (if inverted { set.inverted(self.subject) } else { set }).write(&mut self.out);
+        Ok(())
+    }
+
+    /// One character of a class; an escape such as `\d` goes into the set as a whole.
+    fn class_member(&mut self, c: char, set: &mut CharSet) -> Result<Option<char>, String> {
+        if c != '\\' {
+            return Ok(Some(c));
+        }
+        let Some(escape) = self.next() else { return self.error("unterminated character set") };
+        if let Some(escaped) = self.set_of_escape(escape) {
+            set.add_all(&escaped);
+            return Ok(None);
+        }
+        if escape == 'b' { Ok(Some('\x08')) } else { self.escaped(escape).map(Some) }
+    }
+}

@@ -1,0 +1,65 @@
+//! What modules that change text files have in common: a bounded read, the difference of the contents, and writing it with
+//! a backup and through links.
+//!
+//! What becomes of the text is the module's own; modes and owners are not looked at here.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use modbox_python_json::Value;
+
+use crate::fs::{backup, follow_links, read, write_atomic};
+use crate::{Diff, Failure, Module};
+
+/// How long a file may be: it is held in memory whole.
+pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Reads the contents of a file that modules change.
+///
+/// # Errors
+///
+/// What the file system says, with the path, and a file beyond [`MAX_FILE_BYTES`].
+pub fn contents(path: &Path) -> Result<Vec<u8>, Failure> {
+    read(path, MAX_FILE_BYTES).map_err(cannot("read", path))
+}
+
+/// Writes a file, unless in check mode, and returns where the old one is kept when `keep` asks for that. Links are followed; a
+/// folder that is missing is made.
+///
+/// # Errors
+///
+/// What the file system says, with the path.
+pub fn store(module: &Module, path: &Path, contents: &[u8], keep: bool) -> Result<Option<String>, Failure> {
+    if module.check_mode() {
+        return Ok(None);
+    }
+    let exists = path.exists();
+    let kept = if keep && exists { Some(backup(path).map_err(cannot("back up", path))?) } else { None };
+    if let Some(folder) = path.parent().filter(|folder| !exists && !folder.as_os_str().is_empty() && !folder.exists()) {
+        fs::create_dir_all(folder)
+            .map_err(|error| Failure::new(format!("Error creating {} ({error})", folder.display())))?;
+    }
+    let target = follow_links(path).map_err(cannot("write", path))?;
+    write_atomic(&target, contents).map_err(cannot("write", path))?;
+    Ok(kept.map(|copy| copy.display().to_string()))
+}
+
+/// Returns the difference of a file's contents, under the headers that Ansible's modules give it.
+#[must_use]
+pub fn content_diff(path: &str, before: &[u8], after: &[u8]) -> Diff {
+    let header = format!("{path} (content)");
+    Diff::new(text(before), text(after)).headers(header.clone(), header)
+}
+
+/// Returns bytes as the text that Python would have of them.
+#[must_use]
+pub fn text(bytes: &[u8]) -> String {
+    modbox_python_json::str(&Value::from_os_bytes(bytes))
+}
+
+/// Returns the failure of something that the file system refused.
+pub fn cannot(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Failure {
+    let start = format!("failed to {what} `{}`", path.display());
+    move |error| Failure::new(format!("{start}: {error}"))
+}

@@ -1,0 +1,141 @@
+//! `blockinfile`: makes sure that a block of lines, between two marker lines, is in a text file, or is not.
+//!
+//! Parameters: `path`, `state`, `block`, `marker`, `marker_begin`, `marker_end`, `insertafter` or `insertbefore`,
+//! `append_newline`, `prepend_newline`, `create`, `backup`.
+//! Returns: `msg`, `backup_file` when there is one.
+//! Capabilities: write access to `path`; `backup` needs its folder, and so does `create` in a new one.
+//!
+//! What becomes of the lines is decided in `block.rs`, without files.
+
+#![forbid(unsafe_code)]
+
+mod block;
+
+use std::path::Path;
+
+use modbox_python_re::{Flags, Pattern, Subject, Template};
+use modbox_sdk::text_file::{content_diff, contents, store};
+use modbox_sdk::{Args, Choice, Exit, Failure, Module};
+
+use crate::block::{Block, Place};
+
+modbox_sdk::module! {
+    args = BlockArgs,
+    run = run,
+    check_mode = true,
+    returns = [
+        msg: str = "What was done, empty for nothing.",
+        backup_file: str if "changed and backup" = "Where the old contents are.",
+    ],
+    examples = [
+        "modbox run blockinfile path=/etc/ssh/sshd_config block='Match User ansible\nPasswordAuthentication no'",
+        "modbox run blockinfile path=/etc/hosts marker='# {mark} of the farm' state=absent",
+    ],
+}
+
+/// Makes sure that a block of lines, between two marker lines, is in a text file, or is not.
+///
+/// Modes and owners are not set. A replaced file keeps those it has.
+#[derive(Args)]
+#[args(mutually_exclusive("insertbefore", "insertafter"))]
+struct BlockArgs {
+    /// The file to change.
+    #[arg(type = "path", access = "write", aliases("dest", "destfile", "name"))]
+    path: String,
+    /// Whether the block shall be there.
+    #[arg(default = "present")]
+    state: State,
+    /// The marker lines. {mark} in it becomes marker_begin and marker_end.
+    #[arg(default = "# {mark} ANSIBLE MANAGED BLOCK")]
+    marker: String,
+    /// The lines between the markers. Without any, the block is removed.
+    #[arg(default = "", alias = "content")]
+    block: String,
+    /// Put a new block after the last line that matches this pattern, or at EOF.
+    insertafter: Option<String>,
+    /// Put a new block before the last line that matches this pattern, or at BOF.
+    insertbefore: Option<String>,
+    /// Make the file when there is none.
+    #[arg(default = false)]
+    create: bool,
+    /// Keep the old file under another name beside it; needs write access to its folder.
+    #[arg(default = false)]
+    backup: bool,
+    /// What {mark} is in the line before the block.
+    #[arg(default = "BEGIN")]
+    marker_begin: String,
+    /// What {mark} is in the line behind the block.
+    #[arg(default = "END")]
+    marker_end: String,
+    /// Have an empty line behind the block, unless the file ends there.
+    #[arg(default = false)]
+    append_newline: bool,
+    /// Have an empty line before the block, unless the file begins there.
+    #[arg(default = false)]
+    prepend_newline: bool,
+}
+
+#[derive(Choice, PartialEq)]
+enum State {
+    Absent,
+    Present,
+}
+
+fn run(args: BlockArgs, module: &mut Module) -> Result<Exit, Failure> {
+    let path = Path::new(&args.path);
+    let present = args.state == State::Present;
+    if path.is_dir() {
+        return Err(Failure::new(format!("Path {} is a directory !", args.path)).with("rc", 256));
+    }
+    let exists = path.exists();
+    if !exists && !args.create {
+        return Err(Failure::new(format!("Path {} does not exist !", args.path)).with("rc", 257));
+    }
+    if !exists && !present {
+        return Ok(Exit::unchanged().msg(format!("File {} not present", args.path)));
+    }
+    let before = if exists { contents(path)? } else { Vec::new() };
+    let block = Block {
+        begin: marker_line(&args.marker, &args.marker_begin)?,
+        end: marker_line(&args.marker, &args.marker_end)?,
+        text: if present { args.block.as_bytes() } else { b"" },
+        place: place(&args)?,
+        newline_before: args.prepend_newline && present,
+        newline_behind: args.append_newline && present,
+    };
+    let after = block.put(&before)?;
+    let changed = !exists || after != before;
+    let message = match (changed, exists, block.text.is_empty()) {
+        (false, ..) => "",
+        (true, false, _) => "File created",
+        (true, true, true) => "Block removed",
+        (true, true, false) => "Block inserted",
+    };
+    let kept = if changed { store(module, path, &after, args.backup)? } else { None };
+    let exit = Exit::new(changed).msg(message).diff(content_diff(&args.path, &before, &after));
+    Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
+}
+
+/// A marker line. As in ansible-core, `\1` and the like in what stands for `{mark}` are a template's.
+fn marker_line(marker: &str, mark: &str) -> Result<Vec<u8>, Failure> {
+    let bad = |why| Failure::new(format!("failed to read the mark `{mark}`: {why}"));
+    let pattern = pattern("{mark}")?;
+    Template::new(mark, &pattern).map_err(bad)?;
+    let (mut line, _) = pattern.replace_all(mark, marker.as_bytes()).map_err(bad)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+fn place(args: &BlockArgs) -> Result<Place, Failure> {
+    Ok(match (args.insertafter.as_deref(), args.insertbefore.as_deref()) {
+        (Some("EOF") | None, None) => Place::End,
+        (_, Some("BOF")) => Place::Beginning,
+        (Some(pattern), _) => Place::After(self::pattern(pattern)?),
+        (None, Some(pattern)) => Place::Before(self::pattern(pattern)?),
+    })
+}
+
+fn pattern(pattern: &str) -> Result<Pattern, Failure> {
+    Pattern::new(pattern, Subject::Bytes, Flags::default())
+        .map_err(|why| Failure::new(format!("failed to read the regular expression `{pattern}`: {why}")))
+}

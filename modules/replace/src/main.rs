@@ -1,0 +1,111 @@
+//! `replace`: replaces every match of a pattern in a text file.
+//!
+//! Parameters: `path`, `regexp`, `replace`, `after`, `before`, `backup`, `encoding`.
+//! Returns: `msg`, `rc`, `backup_file` when there is one.
+//! Capabilities: write access to `path`; `backup` needs its folder.
+
+#![forbid(unsafe_code)]
+
+mod encoding;
+
+use std::path::Path;
+
+use modbox_python_re::{Flags, Pattern, Subject};
+use modbox_sdk::text_file::{contents, store, text};
+use modbox_sdk::{Args, Diff, Exit, Failure, Module};
+
+use crate::encoding::Encoding;
+
+modbox_sdk::module! {
+    args = ReplaceArgs,
+    run = run,
+    check_mode = true,
+    returns = [
+        msg: str = "How many matches were replaced, empty for none.",
+        rc: int = "0; 256 for a folder, 257 for nothing.",
+        backup_file: str if "changed and backup" = "Where the old contents are.",
+    ],
+    examples = [
+        "modbox run replace path=/etc/hosts regexp='(\\s+)old\\.example\\.org(\\s+.*)?$' replace='\\1new.example.org\\2'",
+        "modbox run replace path=/etc/apache2/site.conf after='<VirtualHost>' before='</VirtualHost>' regexp='^(.+)$' replace='# \\1'",
+    ],
+}
+
+/// Replaces every match of a pattern in a text file.
+///
+/// Patterns are those of Python's re on text, where ^ and $ match at lines.
+///
+/// Modes and owners are not set. A replaced file keeps those it has.
+#[derive(Args)]
+struct ReplaceArgs {
+    /// The file to change.
+    #[arg(type = "path", access = "write", aliases("dest", "destfile", "name"))]
+    path: String,
+    /// The pattern.
+    regexp: String,
+    /// What takes a match's place; \1 and \g<name> are groups of it.
+    #[arg(default = "")]
+    replace: String,
+    /// Replace only behind the first match of this pattern.
+    after: Option<String>,
+    /// Replace only before a match of this pattern.
+    before: Option<String>,
+    /// Keep the old file under another name beside it; needs write access to its folder.
+    #[arg(default = false)]
+    backup: bool,
+    /// How the file's text is written: utf-8, latin-1 or ascii.
+    #[arg(default = "utf-8")]
+    encoding: String,
+}
+
+fn run(args: ReplaceArgs, module: &mut Module) -> Result<Exit, Failure> {
+    let path = Path::new(&args.path);
+    if path.is_dir() {
+        return Err(Failure::new(format!("Path {} is a directory !", args.path)).with("rc", 256));
+    }
+    if !path.exists() {
+        return Err(Failure::new(format!("Path {} does not exist !", args.path)).with("rc", 257));
+    }
+    let encoding = Encoding::named(&args.encoding)?;
+    let contents = encoding.decode(&contents(path)?);
+    let Some((start, end)) = section(&args, &contents)? else {
+        let pattern = section_pattern(&args).unwrap_or_default();
+        let message = format!("Pattern for before/after params did not match the given file: {pattern}");
+        return Ok(Exit::unchanged().with("rc", 0).msg(message));
+    };
+    let pattern = pattern(&args.regexp, Flags { multi_line: true, ..Flags::default() })?;
+    let (replaced, count) = pattern
+        .replace_all(&args.replace, &contents[start..end])
+        .map_err(|why| Failure::new(format!("Unable to process replace due to error: {why}")))?;
+    if count == 0 || contents[start..end] == replaced {
+        return Ok(Exit::unchanged().with("rc", 0).msg(""));
+    }
+    let after = [&contents[..start], &replaced, &contents[end..]].concat();
+    let diff = Diff::new(text(&contents), text(&after)).headers(args.path.as_str(), args.path.as_str());
+    let kept = store(module, path, &encoding.encode(&after)?, args.backup)?;
+    let exit = Exit::changed().with("rc", 0).msg(format!("{count} replacements made")).diff(diff);
+    Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
+}
+
+/// Where to replace: everywhere, or between `after` and `before`.
+fn section(args: &ReplaceArgs, contents: &[u8]) -> Result<Option<(usize, usize)>, Failure> {
+    let Some(text) = section_pattern(args) else { return Ok(Some((0, contents.len()))) };
+    let pattern = pattern(&text, Flags { dot_all: true, ..Flags::default() })?;
+    let group = pattern.index_of("subsection").unwrap_or_default();
+    Ok(pattern.search(contents)?.and_then(|found| found.span(group)))
+}
+
+fn section_pattern(args: &ReplaceArgs) -> Option<String> {
+    let given = |option: &Option<String>| option.clone().filter(|pattern| !pattern.is_empty());
+    Some(match (given(&args.after), given(&args.before)) {
+        (Some(after), Some(before)) => format!("{after}(?P<subsection>.*?){before}"),
+        (Some(after), None) => format!("{after}(?P<subsection>.*)"),
+        (None, Some(before)) => format!("(?P<subsection>.*){before}"),
+        (None, None) => return None,
+    })
+}
+
+fn pattern(pattern: &str, flags: Flags) -> Result<Pattern, Failure> {
+    Pattern::new(pattern, Subject::Text, flags)
+        .map_err(|why| Failure::new(format!("failed to read the regular expression `{pattern}`: {why}")))
+}

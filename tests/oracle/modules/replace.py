@@ -1,0 +1,85 @@
+"""Scenarios of `replace`."""
+
+PROMISED = ["rc"]
+
+TEXT = "a\nfoo=1\nb\nfoo=2\nc\n"
+HTML = "<a>\n<b>x</b>\n<b>y</b>\n</a>\nx y\n"
+
+
+def case(contents, regexp=None, replace=None, **arguments):
+    given = {"regexp": regexp, "replace": replace, **arguments}
+    files = {} if contents is None else {"f": contents}
+    return {"files": files, "arguments": {key: value for key, value in given.items() if value is not None}}
+
+
+SCENARIOS = [
+    case(TEXT, "foo", "bar"),
+    case(TEXT, "^foo=.$", "bar"),
+    case(TEXT, "foo"),
+    case(TEXT, "nope", "x"),
+    case(TEXT, "foo", "foo"),
+    case(TEXT, r"(\w+)=(\d)", r"\2=\1"),
+    case(TEXT, r"(?P<k>\w+)=(?P<v>\d)", r"\g<v>:\g<k>:\g<0>"),
+    case(TEXT, r"^foo=\d\n"),
+    case(TEXT, r"\n", ";"),
+    case(TEXT, "$", ";"),
+    case(TEXT, "^", "# "),
+    case(TEXT, r"\Z", "end\n"),
+    case(TEXT, r"\Aa", "A"),
+    case(TEXT, "x*", "-"),
+    case(TEXT, "o*", "-"),
+    case(TEXT, "b|", "-"),
+    case(TEXT, "(?i)FOO", "X"),
+    case(TEXT, "(?s)a.*c", "X"),
+    case(TEXT, "a.*c", "X"),
+    case(TEXT, "(a)|(b)", r"[\1\2]"),
+    case(TEXT, "foo", r"\n\t\\x\."),
+    case(TEXT, "foo", r"\1"),
+    case(TEXT, "nope", r"\1"),
+    case(TEXT, "foo", r"\q"),
+    case(TEXT, "foo", "a\\"),
+    case(TEXT, "foo", r"\101\0"),
+    case(TEXT, "foo", "two\nlines"),
+    case(TEXT, r"foo(?==1)", "bar"),
+    case(TEXT, r"(?<=foo=)\d", "9"),
+    case(TEXT, r"(?<!foo=)\d", "9"),
+    case(TEXT, r"(o)\1", "0"),
+    case(TEXT, r"\bfoo\b", "X"),
+    case(HTML, "x", "X", after="<a>"),
+    case(HTML, "x|y", "X", before="</a>"),
+    case(HTML, "x|y", "X", after="<b>", before="</b>"),
+    case(HTML, "^", "# ", after="<a>\n", before="</a>"),
+    case(HTML, "x", "X", after="</a>"),
+    case(HTML, "x", "X", after="nope"),
+    case(HTML, "x", "X", before="nope"),
+    case(HTML, "x", "X", after="nope", before="nope"),
+    case(HTML, "nope", "X", after="<a>", before="</a>"),
+    case(HTML, "x", "X", after="", before=""),
+    case(HTML, "x", "X", after="^x"),
+    case(HTML, "x", "X", after=r"(?m)^x"),
+    case("é ü\n", r"\w", "w"),
+    case("é ü\n", r"\W", "W"),
+    case("é ü\n", "É", "x"),
+    case("é ü\n", "(?i)É", "x"),
+    case("é ü\n", "^.", "ö"),
+    case("é ü\n", "[à-ü]", "x"),
+    case("é ü\n", r"(?a)\w", "w"),
+    case("\u0663 7 \u00b2 x\u0301\n", r"\d", "D"),
+    case("a\u00a0b\u2003c\x1cd\n", r"\s", "_"),
+    case("日本語\n", "(本)", r"<\1>"),
+    case("a\r\nb\r\n", "$", ";"),
+    case("a\r\nb\r\n", r"\r\n", r"\n"),
+    case("a\nb", "b$", "c"),
+    case("", "a", "b"),
+    case("", "^", "b"),
+    case(TEXT, ".", "b", backup=True),
+    case(TEXT),
+    case(TEXT, "a", "b", state="present"),
+    case(TEXT, "a", ["b"]),
+    case(None, "a", "b"),
+    {"files": {}, "folders": ["f"], "arguments": {"regexp": "a"}},
+    {"files": {"g": TEXT}, "links": {"f": "g"}, "arguments": {"regexp": "a", "replace": "b"}},
+    {"bytes": {"f": "ff6120fe0a"}, "arguments": {"regexp": "a.", "replace": "b"}},
+    {"bytes": {"f": "ff6120fe0a"}, "arguments": {"regexp": "a.", "replace": "é", "encoding": "latin-1"}},
+    {"bytes": {"f": "e9200a"}, "arguments": {"regexp": r"\w", "replace": r"<\g<0>>", "encoding": "iso-8859-1"}},
+]
