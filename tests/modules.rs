@@ -5,12 +5,16 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::support::{Modbox, TestDir, fixture, module, oracle};
 
 /// Hundreds of Python processes on two busy cores.
 const COMPARISON: Duration = Duration::from_secs(300);
+
+/// Modules that are not ansible-core's own.
+const OF_COLLECTIONS: [&str; 2] = ["archive", "ini_file"];
 
 /// Compares one module in all its scenarios.
 #[track_caller]
@@ -20,10 +24,13 @@ fn check(name: &str, scenarios: usize) {
     fs::copy(module(name), modules.join(format!("{name}.wasm"))).unwrap();
     dir.write("home/.config/modbox/policy.yaml", format!("allow:\n  write: [{}]\n", work.display()));
     let python = oracle::python();
+    let collections = if OF_COLLECTIONS.contains(&name) { oracle::collections() } else { PathBuf::new() };
     let ran = Modbox::of(&python, &dir)
         .arg(fixture("modules_oracle.py"))
         .args([python.parent().unwrap(), &modules])
         .args(["--suffix", ".wasm", "--runner", env!("CARGO_BIN_EXE_modbox"), "--only", name])
+        .arg("--collections")
+        .arg(collections)
         .arg("--work")
         .arg(&work)
         .patience(COMPARISON)
@@ -59,8 +66,47 @@ fn blockinfile_does_what_ansibles_does() {
 }
 
 #[test]
+fn ini_file_does_what_community_generals_does() {
+    check("ini_file", 96);
+}
+
+#[test]
+fn slurp_does_what_ansibles_does() {
+    check("slurp", 8);
+}
+
+#[test]
+fn assemble_does_what_ansibles_does() {
+    check("assemble", 17);
+}
+
+#[test]
 fn replace_does_what_ansibles_does() {
     check("replace", 69);
+}
+
+#[test]
+fn tempfile_makes_what_nobody_has() {
+    let dir = TestDir::new();
+    let data = dir.mkdir("data");
+    let run = |args: &[&str]| {
+        let path = format!("path={}", data.display());
+        Modbox::run_module(&dir, module("tempfile")).arg("--allow-write").arg(&data).arg(path).args(args).run()
+    };
+    let made = |args: &[&str]| {
+        let result = run(args).exits_with(0).json();
+        assert_eq!(result["changed"], true, "{result}");
+        PathBuf::from(result["path"].as_str().unwrap())
+    };
+    let (first, second) = (made(&[]), made(&["prefix=x.", "suffix=.y"]));
+    assert!(first.is_file() && second.is_file() && first.parent() == Some(data.as_path()));
+    let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+    assert!(name(&first).starts_with("ansible.") && name(&first).len() == 16, "{first:?}");
+    assert!(name(&second).starts_with("x.") && name(&second).ends_with(".y"), "{second:?}");
+    assert!(made(&["state=directory"]).is_dir());
+    assert_eq!(run(&["--check"]).exits_with(0).json()["skipped"], true);
+    run(&["prefix=../x"]).exits_with(1);
+    assert_eq!((fs::read_dir(&data).unwrap().count(), dir.path().join("x").exists()), (3, false));
 }
 
 #[test]

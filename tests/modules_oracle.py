@@ -12,7 +12,7 @@ With `--runner CMD` a module is executed as `CMD MODULE ARGSFILE`, otherwise as 
 Left out on purpose: `insertafter` on a last line without a newline. ansible-core glues the new line to it, once
 more on each run; modbox ends that line first.
 
-ansible-core's `copy` is half an action plugin, so it goes through a playbook; the others run as Python files.
+ansible-core's `copy` and `template` are half action plugins, so they go through a playbook; the others run as Python files.
 Differences are printed; the exit status is 1 if there is one.
 """
 
@@ -168,6 +168,10 @@ PROMISED = {
     "copy": ["checksum"],
     "stat": ["exists", "path", "isreg", "isdir", "islnk", "size", "mtime", "checksum", "lnk_target"],
 }
+# Those that are action plugins, too, so that only a playbook runs them.
+PLAYED = {"copy"}
+# What a result need not agree on.
+IGNORED = set()
 # The Python modules of those that are in a collection.
 NAMES = {}
 # Messages in which ansible-core names options that modbox's modules do not have.
@@ -263,10 +267,11 @@ def server_of(ansible, collections):
 
 def play(options, scratch, module, all_arguments, check_mode):
     """Runs a module with many arguments in one playbook, and returns what each registered."""
-    tasks = [
-        {f"ansible.builtin.{module}": arguments, "register": f"task_{number}", "ignore_errors": True}
-        for number, arguments in enumerate(all_arguments)
-    ]
+    tasks = []
+    for number, arguments in enumerate(all_arguments):
+        own = {key: value for key, value in arguments.items() if key != "variables"}
+        task = {f"ansible.builtin.{module}": own, "register": f"task_{number}", "ignore_errors": True}
+        tasks.append({**task, "vars": arguments.get("variables", {})})
     registered = os.path.join(scratch, "registered.json")
     names = ", ".join(f"task_{number}" for number in range(len(tasks)))
     save = {"content": "{{ [%s] | to_json }}" % names, "dest": registered}
@@ -310,9 +315,11 @@ def comparable(module, result, root):
     out = {"changed": bool(result.get("changed")), "failed": bool(result.get("failed"))}
     out["msg"] = SUPPORTED_LIST.sub("Supported parameters ...", result.get("msg") or "")
     out["msg"] = BOOLEANS.sub(lambda found: ", ".join(sorted(found[0].split(", "))), out["msg"])
+    out["msg"] = out["msg"].removeprefix("Task failed: ")
     out["msg"] = ACTION_MESSAGES.get(out["msg"], out["msg"])
     if module != "copy":  # its action plugin has headers of its own
-        out["diff"] = content_diff(result.get("diff"))
+        diff = content_diff(result.get("diff"))
+        out["diff"] = diff[:2] if diff and module in PLAYED else diff
     if out["failed"]:
         return out
     source = result.get("stat", {}) if module == "stat" else result
@@ -347,7 +354,7 @@ def compare(module, scenarios, options, scratch):
         for run, check_mode in (("check", True), ("first", False), ("second", False)):
             if side == "modbox":
                 results = [run_modbox(options, module, a, scratch, check_mode) for a in all_arguments]
-            elif module == "copy":
+            elif module in PLAYED:
                 results = play(options, scratch, module, all_arguments, check_mode)
             else:
                 results = [run_ansible(options, module, a, scratch, check_mode) for a in all_arguments]
@@ -360,9 +367,9 @@ def differences(module, seen):
     different = []
     for run in ("check", "first", "second"):
         ansible, modbox = seen["ansible", run], seen["modbox", run]
-        for key in sorted(set(ansible) | set(modbox)):
-            # The action plugin of `copy` knows no checksum before it has copied, nor where nothing is to be done.
-            unknown = module == "copy" and key == "checksum" and ansible.get(key) is None
+        for key in sorted((set(ansible) | set(modbox)) - IGNORED):
+            # Action plugins know no checksum before it has copied, nor where nothing is to be done.
+            unknown = module in PLAYED and key == "checksum" and ansible.get(key) is None
             if ansible.get(key) != modbox.get(key) and not unknown:
                 different.append((run, key, ansible.get(key), modbox.get(key)))
     return different
@@ -384,6 +391,9 @@ def main():
         cases = importlib.import_module(f"modules.{options.only}")
         modules[options.only] = cases.SCENARIOS
         PROMISED[options.only] = cases.PROMISED
+        IGNORED.update(getattr(cases, "IGNORED", []))
+        if getattr(cases, "PLAY", False):
+            PLAYED.add(options.only)
         NAMES[options.only] = getattr(cases, "MODULE", f"ansible.modules.{options.only}")
     count = different = 0
     with tempfile.TemporaryDirectory(prefix="modbox-oracle-", dir=options.work) as scratch:

@@ -28,6 +28,23 @@ pub(crate) const EARLIER: &str = "2.14.18";
 /// The last before collections.
 pub(crate) const LEGACY: &str = "2.9.27";
 
+/// Where modules of collections come from: `ansible` is `ansible-core` and a hundred collections.
+const COLLECTIONS: &str = "ansible==12.3.0";
+
+/// Downloads that package as one file, and takes the few modules out of it that are compared: all of it are 80 000 files.
+const TAKE_MODULES: &str = r"
+import pathlib, subprocess, sys, zipfile
+folder, package = sys.argv[1:]
+pip = [sys.executable, '-m', 'pip', '--quiet', '--no-input', '--disable-pip-version-check']
+subprocess.run([*pip, 'download', '--no-deps', '--only-binary=:all:', '--dest', folder, package], check=True)
+wheel = next(pathlib.Path(folder).glob('*.whl'))
+plugins = 'ansible_collections/community/general/plugins/'
+wanted = tuple(plugins + name for name in ('modules/ini_file.py', 'modules/archive.py', 'module_utils/'))
+with zipfile.ZipFile(wheel) as packed:
+    packed.extractall(folder, [name for name in packed.namelist() if name.startswith(wanted)])
+wheel.unlink()
+";
+
 /// A hundred megabytes over a slow line.
 const INSTALL: Duration = Duration::from_secs(600);
 
@@ -61,6 +78,19 @@ pub(crate) fn python_of(version: &str) -> PathBuf {
     let make = |dir: &Path| install(dir, &[package], "import ansible").map_err(|error| format!("{error}\n{remedy}"));
     let dir = once(&format!("oracle-{version}"), make);
     dir.unwrap_or_else(|error| panic!("{error}")).join("venv/bin/python")
+}
+
+/// Returns the folder that holds `ansible_collections`, with the modules of collections that are compared.
+pub(crate) fn collections() -> PathBuf {
+    let python = python();
+    let take = |dir: &Path| {
+        std::fs::create_dir_all(dir).map_err(|error| error.to_string())?;
+        let mut command = Command::new(&python);
+        tool(clean(command.args(["-c", TAKE_MODULES]).arg(dir).arg(COLLECTIONS)), INSTALL)
+            .map(drop)
+            .map_err(|error| format!("{error}\n{REMEDY}"))
+    };
+    once("oracle-collections-12.3.0", take).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Returns the folder that [`LEGACY`] is imported from.

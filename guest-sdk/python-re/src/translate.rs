@@ -42,8 +42,8 @@ pub(crate) fn translate(pattern: &str, subject: Subject, flags: Flags) -> Result
     while translator.at < pattern.len() {
         translator.item()?;
     }
-    if !translator.open.is_empty() {
-        return Err("missing ), unterminated subpattern".to_owned());
+    if let Some((_, at)) = translator.open.last() {
+        return Err(format!("missing ), unterminated subpattern at position {at}"));
     }
     let Translator { out, names, groups, global, .. } = translator;
     Ok(Translated { text: out, names, groups, flags: global })
@@ -58,8 +58,9 @@ struct Translator<'a> {
     names: Vec<(String, usize)>,
     flags: Flags,
     global: Flags,
-    /// The flags to go back to at each `)`.
-    open: Vec<Flags>,
+    /// The flags to go back to at each `)`,
+    /// and where its `(` is.
+    open: Vec<(Flags, usize)>,
 }
 
 impl Translator<'_> {
@@ -90,7 +91,7 @@ impl Translator<'_> {
         match c {
             '(' => return self.group(),
             ')' => match self.open.pop() {
-                Some(flags) => {
+                Some((flags, _)) => {
                     self.flags = flags;
                     self.out.push(')');
                 }
@@ -159,7 +160,7 @@ impl Translator<'_> {
     }
 
     fn group(&mut self) -> Result<(), String> {
-        let outer = self.flags;
+        let outer = (self.flags, self.at - 1);
         if !self.take("?") {
             self.groups += 1;
             self.out.push('(');
@@ -190,7 +191,7 @@ impl Translator<'_> {
     /// `(?i)`, which holds for the whole pattern, or `(?i-s:…)`.
     fn flag_group(&mut self) -> Result<(), String> {
         let start = self.at - 2;
-        let outer = self.flags;
+        let outer = (self.flags, start);
         let mut on = true;
         loop {
             let flag = match self.next() {

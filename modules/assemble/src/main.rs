@@ -1,0 +1,136 @@
+//! `assemble`: makes one file of all the files in a folder.
+//!
+//! Parameters: `src`, `dest`, `delimiter`, `regexp`, `ignore_hidden`, `backup`; `remote_src` is taken for compatibility.
+//! Returns: `msg`, `src`, `dest`, `checksum`, `md5sum`, `backup_file` when there is one.
+//! Capabilities: read access to `src`, write access to `dest`; `backup` needs its folder.
+
+#![forbid(unsafe_code)]
+
+mod delimiter;
+
+use std::fs;
+use std::path::Path;
+
+use md5::Md5;
+use modbox_python_re::{Flags, Pattern, Subject};
+use modbox_sdk::text_file::{MAX_FILE_BYTES, cannot, content_diff, contents, store};
+use modbox_sdk::{Args, Exit, Failure, Module};
+use sha1::{Digest, Sha1};
+
+modbox_sdk::module! {
+    args = AssembleArgs,
+    run = run,
+    check_mode = true,
+    returns = [
+        msg: str = "OK",
+        src: str = "The folder.",
+        dest: str = "The file that was written.",
+        checksum: str = "The SHA-1 of the contents.",
+        md5sum: str = "The MD5 of the contents.",
+        backup_file: str if "changed and backup" = "Where the old contents are.",
+    ],
+    examples = ["modbox run assemble src=/etc/app.d dest=/etc/app.conf delimiter='# ---'"],
+}
+
+/// Makes one file of all the files in a folder, in the order of their names.
+///
+/// Modes and owners are not set. A replaced file keeps those it has.
+#[derive(Args)]
+struct AssembleArgs {
+    /// The folder with the fragments.
+    #[arg(type = "path", access = "read")]
+    src: String,
+    /// The file to make of them.
+    #[arg(type = "path", access = "write")]
+    dest: String,
+    /// Keep the old file under another name beside it; needs write access to its folder.
+    #[arg(default = false)]
+    backup: bool,
+    /// What to write between two fragments; \n and the like mean what they mean to Python.
+    delimiter: Option<String>,
+    /// Taken for compatibility: there is no controller, so the folder is always the host's.
+    #[arg(name = "remote_src", default = true)]
+    _remote_src: bool,
+    /// Use only files whose names match.
+    regexp: Option<String>,
+    /// Leave out files whose names start with a dot.
+    #[arg(default = false)]
+    ignore_hidden: bool,
+}
+
+fn run(args: AssembleArgs, module: &mut Module) -> Result<Exit, Failure> {
+    let (src, dest) = (Path::new(&args.src), Path::new(&args.dest));
+    if !src.exists() {
+        return Err(Failure::new(format!("Source ({}) does not exist", args.src)));
+    }
+    if !src.is_dir() {
+        return Err(Failure::new(format!("Source ({}) is not a directory", args.src)));
+    }
+    let assembled = assemble(&args, src)?;
+    let before = if dest.exists() { Some(contents(dest)?) } else { None };
+    let changed = before.as_ref() != Some(&assembled);
+    let kept = if changed { store(module, dest, &assembled, args.backup)? } else { None };
+    let exit = Exit::new(changed)
+        .msg("OK")
+        .with("src", args.src.as_str())
+        .with("dest", args.dest.as_str())
+        .with("checksum", hex::<Sha1>(&assembled))
+        .with("md5sum", hex::<Md5>(&assembled));
+    let exit =
+        if changed { exit.diff(content_diff(&args.dest, &before.unwrap_or_default(), &assembled)) } else { exit };
+    Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
+}
+
+fn assemble(args: &AssembleArgs, src: &Path) -> Result<Vec<u8>, Failure> {
+    let pattern = match &args.regexp {
+        Some(regexp) => Some(
+            Pattern::new(regexp, Subject::Text, Flags::default())
+                .map_err(|why| Failure::new(format!("Invalid Regexp ({why}) in \"{regexp}\"")))?,
+        ),
+        None => None,
+    };
+    let delimiter = args.delimiter.as_deref().filter(|text| !text.is_empty()).map(delimiter::unescape).transpose()?;
+    let mut out: Vec<u8> = Vec::new();
+    // Whether the fragment before ended with a newline; none for the first.
+    let mut ended: Option<bool> = None;
+    for name in names(src)? {
+        let path = src.join(&name);
+        let fits = match &pattern {
+            Some(pattern) => pattern.search(name.as_encoded_bytes())?.is_some(),
+            None => true,
+        };
+        let hidden = args.ignore_hidden && name.as_encoded_bytes().starts_with(b".");
+        if !fits || hidden || !path.is_file() {
+            continue;
+        }
+        if ended == Some(false) {
+            out.push(b'\n');
+        }
+        if let Some(delimiter) = delimiter.as_ref().filter(|_| ended.is_some()) {
+            out.extend_from_slice(delimiter);
+            if !delimiter.ends_with(b"\n") {
+                out.push(b'\n');
+            }
+        }
+        let fragment = contents(&path)?;
+        ended = Some(fragment.ends_with(b"\n"));
+        out.extend(fragment);
+        if u64::try_from(out.len()).is_ok_and(|length| length > MAX_FILE_BYTES) {
+            return Err(Failure::new(format!("the fragments are longer than {MAX_FILE_BYTES} bytes together")));
+        }
+    }
+    Ok(out)
+}
+
+fn names(src: &Path) -> Result<Vec<std::ffi::OsString>, Failure> {
+    let entries = fs::read_dir(src).map_err(cannot("list", src))?;
+    let mut names = entries.map(|entry| Ok(entry?.file_name())).collect::<std::io::Result<Vec<_>>>();
+    if let Ok(names) = &mut names {
+        names.sort();
+    }
+    names.map_err(cannot("list", src))
+}
+
+fn hex<D: Digest>(bytes: &[u8]) -> String {
+    D::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

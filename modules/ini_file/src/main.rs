@@ -1,0 +1,160 @@
+//! `ini_file`: sets, adds and removes options and sections of an INI file, as community.general's module does.
+//!
+//! Parameters: `path`, `section`, `section_has_values`, `option`, `value` or `values`, `state`, `exclusive`, `no_extra_spaces`,
+//! `ignore_spaces`, `create`, `allow_no_value`, `modify_inactive_option`, `follow`, `backup`.
+//! Returns: `msg`, `path`, `backup_file` when there is one.
+//! Capabilities: write access to `path`; `backup` needs its folder, and so does `create` in a new one.
+//!
+//! What becomes of the lines is decided in `edit.rs`, and what a line says in `line.rs`, without files.
+
+#![forbid(unsafe_code)]
+
+mod edit;
+mod line;
+
+use std::path::Path;
+
+use modbox_sdk::text_file::{content_diff, contents, store};
+use modbox_sdk::{Args, Choice, Exit, Failure, Module};
+
+use crate::edit::{Condition, Edit};
+
+modbox_sdk::module! {
+    args = IniArgs,
+    run = run,
+    check_mode = true,
+    returns = [
+        msg: str = "What was done, OK for nothing.",
+        path: str = "The file.",
+        backup_file: str if "changed and backup" = "Where the old contents are.",
+    ],
+    examples = [
+        "modbox run ini_file path=/etc/app.conf section=drinks option=fav value=lemonade",
+        "modbox run ini_file path=/etc/app.conf section=drinks option=fav state=absent",
+    ],
+}
+
+/// Sets, adds and removes options and sections of an INI file.
+///
+/// A file without a newline at its end gets one, and lines that end otherwise end with newlines then.
+///
+/// Modes and owners are not set. A replaced file keeps those it has.
+#[derive(Args)]
+#[args(mutually_exclusive("value", "values"))]
+struct IniArgs {
+    /// The file to change.
+    #[arg(type = "path", access = "write", alias = "dest")]
+    path: String,
+    /// The section. Without one, the options before the first section are meant.
+    section: Option<String>,
+    /// Of several sections of that name, take the first that holds all this.
+    section_has_values: Option<Vec<HasValue>>,
+    /// The option. Without one, the whole section is meant.
+    option: Option<String>,
+    /// The value of the option.
+    value: Option<String>,
+    /// The values of the option, one line for each.
+    values: Option<Vec<String>>,
+    /// Keep the old file under another name beside it; needs write access to its folder.
+    #[arg(default = false)]
+    backup: bool,
+    /// Whether the option or section shall be there.
+    #[arg(default = "present")]
+    state: State,
+    /// Other lines with this option are replaced or removed. Without, values are added or removed one by one.
+    #[arg(default = true)]
+    exclusive: bool,
+    /// Write no spaces around the equals sign.
+    #[arg(default = false)]
+    no_extra_spaces: bool,
+    /// Leave a line alone where only spaces around the equals sign would change.
+    #[arg(default = false)]
+    ignore_spaces: bool,
+    /// Make the file when there is none.
+    #[arg(default = true)]
+    create: bool,
+    /// Allow an option without a value and without an equals sign.
+    #[arg(default = false)]
+    allow_no_value: bool,
+    /// Use a line with the option that is a comment.
+    #[arg(default = true)]
+    modify_inactive_option: bool,
+    /// Write the file that a link leads to, not a file in the link's place.
+    #[arg(default = false)]
+    follow: bool,
+}
+
+/// Something that a section must hold.
+#[derive(Args)]
+#[args(mutually_exclusive("value", "values"))]
+struct HasValue {
+    /// The section has this option.
+    option: String,
+    /// The option has this value.
+    value: Option<String>,
+    /// The option has one of these values.
+    values: Option<Vec<String>>,
+}
+
+#[derive(Choice, PartialEq)]
+enum State {
+    Absent,
+    Present,
+}
+
+fn run(args: IniArgs, module: &mut Module) -> Result<Exit, Failure> {
+    let path = Path::new(&args.path);
+    let given = args.value.is_some() || args.values.as_ref().is_some_and(|values| !values.is_empty());
+    if args.state == State::Present && !args.allow_no_value && !given {
+        let message = "Parameter 'value(s)' must be defined if state=present and allow_no_value=False.";
+        return Err(Failure::new(message));
+    }
+    if !path.exists() && !args.create {
+        return Err(Failure::new(format!("Destination {} does not exist!", args.path)).with("rc", 257));
+    }
+    let before = if path.exists() { text(&contents(path)?, path)? } else { String::new() };
+    let edit = Edit {
+        section: args.section.as_deref().filter(|section| !section.is_empty()),
+        conditions: conditions(args.section_has_values.as_deref().unwrap_or_default()),
+        option: args.option.as_deref().filter(|option| !option.is_empty()),
+        present: args.state == State::Present,
+        exclusive: args.exclusive,
+        equals: if args.no_extra_spaces { "=" } else { " = " },
+        ignore_spaces: args.ignore_spaces,
+        allow_no_value: args.allow_no_value,
+        inactive: args.modify_inactive_option,
+    };
+    let values = args.value.clone().map(|value| vec![value]).or(args.values.clone()).unwrap_or_default();
+    let (after, changed, message) = edit.apply(&before, values);
+    let kept = if changed {
+        let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        if is_link && !args.follow && !module.check_mode() {
+            return Err(Failure::new(format!(
+                "{} is a link: with follow, the file that it leads to is written",
+                args.path
+            )));
+        }
+        store(module, path, after.as_bytes(), args.backup)?
+    } else {
+        None
+    };
+    let diff = content_diff(&args.path, before.as_bytes(), after.as_bytes());
+    let exit = Exit::new(changed).msg(message).with("path", args.path.as_str()).diff(diff);
+    Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
+}
+
+/// Contents as Python reads text: without a byte order mark, each line ended by a newline alone.
+fn text(contents: &[u8], path: &Path) -> Result<String, Failure> {
+    let contents = contents.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(contents);
+    let text = str::from_utf8(contents)
+        .map_err(|error| Failure::new(format!("failed to read `{}`: it is not UTF-8: {error}", path.display())))?;
+    Ok(text.replace("\r\n", "\n").replace('\r', "\n"))
+}
+
+fn conditions<'a>(given: &'a [HasValue]) -> Vec<Condition<'a>> {
+    let values_of = |given: &'a HasValue| match &given.value {
+        Some(value) => std::slice::from_ref(value),
+        None => given.values.as_deref().unwrap_or_default(),
+    };
+    given.iter().map(|given| Condition { option: &given.option, values: values_of(given) }).collect()
+}

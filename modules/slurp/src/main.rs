@@ -1,0 +1,53 @@
+//! `slurp`: returns what a file holds, as Base64.
+//!
+//! Parameters: `src`.
+//! Returns: `content`, `encoding`, `source`.
+//! Capabilities: read access to `src`.
+
+#![forbid(unsafe_code)]
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use modbox_sdk::{Args, Exit, Failure, Module};
+
+modbox_sdk::module! {
+    args = SlurpArgs,
+    run = run,
+    check_mode = true,
+    returns = [
+        content: str = "What the file holds, as Base64.",
+        encoding: str = "base64",
+        source: str = "The file.",
+    ],
+    examples = ["modbox run slurp src=/etc/motd"],
+}
+
+/// How long a file may be: the result holds it whole, a third longer, and the runner bounds results, too.
+const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Returns what a file holds, as Base64.
+#[derive(Args)]
+struct SlurpArgs {
+    /// The file.
+    #[arg(type = "path", access = "read", alias = "path")]
+    src: String,
+}
+
+fn run(args: SlurpArgs, _module: &mut Module) -> Result<Exit, Failure> {
+    let path = Path::new(&args.src);
+    if path.is_dir() {
+        return Err(Failure::new(format!("Source is a directory and must be a file: {}", args.src)));
+    }
+    let contents = modbox_sdk::fs::read(path, MAX_FILE_BYTES).map_err(|error| {
+        Failure::new(match error.kind() {
+            ErrorKind::NotFound => format!("File not found: {}", args.src),
+            ErrorKind::PermissionDenied => format!("File is not readable: {}", args.src),
+            _ => format!("Unable to slurp file: {}: {error}", args.src),
+        })
+    })?;
+    let content = STANDARD.encode(contents);
+    Ok(Exit::default().with("content", content).with("source", args.src.as_str()).with("encoding", "base64"))
+}
