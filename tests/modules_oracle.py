@@ -398,6 +398,7 @@ def main():
     options = parser.parse_args()
     modules = {"ping": PING, "stat": STAT, "lineinfile": LINEINFILE, "copy": COPY}
     if options.only not in modules:
+        sys.dont_write_bytecode = True  # nothing shall lie beside the sources
         sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
         cases = importlib.import_module(f"modules.{options.only}")
         modules[options.only] = cases.SCENARIOS
