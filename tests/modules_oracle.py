@@ -299,6 +299,7 @@ def play(options, scratch, module, all_arguments, check_mode):
         **os.environ,
         "ANSIBLE_CONFIG": configuration,
         "ANSIBLE_HOME": os.path.join(scratch, "home"),
+        "ANSIBLE_PIPELINING": "True",  # a third fewer processes
         "ANSIBLE_LOCAL_TEMP": os.path.join(scratch, "local-tmp"),
         "ANSIBLE_REMOTE_TEMP": os.path.join(scratch, "remote-tmp"),
         "ANSIBLE_PYTHON_INTERPRETER": os.path.join(options.ansible, "python"),
@@ -338,8 +339,16 @@ def comparable(module, result, root):
         return out
     source = result.get("stat", {}) if module == "stat" else result
     for key in PROMISED[module]:
-        out[key] = source.get(key)
+        out[key] = listed(source.get(key)) if key == "files" else source.get(key)
     return out
+
+
+def listed(files):
+    """Files in the order of their paths, with what modbox knows of them; reading changes times."""
+    keys = ("path", "isreg", "isdir", "islnk", "size", "checksum")
+    size = {True: lambda file: None, False: lambda file: file["size"]}
+    shown = [{key: file.get(key) for key in keys} | {"size": size[file["isdir"]](file)} for file in files or []]
+    return sorted(shown, key=lambda file: file["path"])
 
 
 def content_diff(diff):
@@ -374,17 +383,19 @@ def compare(module, scenarios, options, scratch):
                 results = [run_ansible(options, module, a, scratch, check_mode) for a in all_arguments]
             for found, root, result in zip(seen, roots, results):
                 found[side, run] = {**comparable(module, result, root), "disk": on_disk(root)}
-    return [differences(module, found) for found in seen]
+    return [differences(module, scenario, found) for scenario, found in zip(scenarios, seen)]
 
 
-def differences(module, seen):
+def differences(module, scenario, seen):
     different = []
     for run in ("check", "first", "second"):
         ansible, modbox = seen["ansible", run], seen["modbox", run]
         for key in sorted((set(ansible) | set(modbox)) - IGNORED):
             # Action plugins know nothing of the file before they have copied, nor where nothing is to be done.
             unknown = module in PLAYED and key in {"checksum", *PROMISED.get(module, ())} and ansible.get(key) is None
-            if ansible.get(key) != modbox.get(key) and not unknown:
+            # A parser's mistakes have its own words, but there are some.
+            own_words = key == "msg" and scenario.get("own_words") and ansible["msg"] and modbox["msg"]
+            if ansible.get(key) != modbox.get(key) and not unknown and not own_words:
                 different.append((run, key, ansible.get(key), modbox.get(key)))
     return different
 
@@ -401,6 +412,7 @@ def main():
     options = parser.parse_args()
     modules = {"ping": PING, "stat": STAT, "lineinfile": LINEINFILE, "copy": COPY}
     if options.only not in modules:
+        sys.dont_write_bytecode = True  # nothing shall lie beside the sources
         sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
         cases = importlib.import_module(f"modules.{options.only}")
         modules[options.only] = cases.SCENARIOS

@@ -13,5 +13,5 @@ mod replace;
 mod template;
 mod translate;
 
-pub use pattern::{Error, Flags, Match, Pattern, Subject};
+pub use pattern::{Flags, Match, Pattern, PatternError, Subject};
 pub use template::Template;

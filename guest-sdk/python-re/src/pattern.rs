@@ -33,23 +33,23 @@ pub struct Flags {
 
 /// What is wrong with a pattern or a template, in Python's words where it has some; or a search that took too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Error(String);
+pub struct PatternError(String);
 
-impl Error {
+impl PatternError {
     pub(crate) fn new(message: String) -> Self {
         Self(message)
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for PatternError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for PatternError {}
 
-impl From<fancy_regex::Error> for Error {
+impl From<fancy_regex::Error> for PatternError {
     fn from(error: fancy_regex::Error) -> Self {
         Self(error.to_string())
     }
@@ -94,8 +94,8 @@ impl Pattern {
     /// # Errors
     ///
     /// What is wrong with it.
-    pub fn new(pattern: &str, subject: Subject, flags: Flags) -> Result<Self, Error> {
-        let Translated { text, names, groups, flags } = translate(pattern, subject, flags).map_err(Error)?;
+    pub fn new(pattern: &str, subject: Subject, flags: Flags) -> Result<Self, PatternError> {
+        let Translated { text, names, groups, flags } = translate(pattern, subject, flags).map_err(PatternError)?;
         Ok(Self { regex: compile(&text)?, text, names, groups, subject, flags })
     }
 
@@ -128,7 +128,7 @@ impl Pattern {
     /// # Errors
     ///
     /// A pattern that tries too many ways, and text that cannot be told from what stands for bytes that are no text.
-    pub fn search(&self, contents: &[u8]) -> Result<Option<Match>, Error> {
+    pub fn search(&self, contents: &[u8]) -> Result<Option<Match>, PatternError> {
         let text = self.encode(contents)?;
         Ok(self.regex.captures(text.as_str())?.map(|captures| self.matched(&text, &captures)))
     }
@@ -138,7 +138,7 @@ impl Pattern {
     }
 
     /// The pattern again, but an empty match where the search starts does not count.
-    pub(crate) fn advancing(&self) -> Result<Regex, Error> {
+    pub(crate) fn advancing(&self) -> Result<Regex, PatternError> {
         Ok(compile(&format!(r"(?:{})(?!\G)", self.text))?)
     }
 
@@ -159,14 +159,14 @@ impl Pattern {
     }
 
     /// From bytes to the characters that the engine sees.
-    pub(crate) fn encode(&self, contents: &[u8]) -> Result<String, Error> {
+    pub(crate) fn encode(&self, contents: &[u8]) -> Result<String, PatternError> {
         if self.subject == Subject::Bytes {
             return Ok(contents.iter().map(|byte| char::from(*byte)).collect());
         }
         let mut text = String::with_capacity(contents.len());
         for chunk in contents.utf8_chunks() {
             if chunk.valid().chars().any(|c| u32::from(c) >= NO_TEXT) {
-                return Err(Error(format!("the text has a private character beyond U+{NO_TEXT:X}")));
+                return Err(PatternError(format!("the text has a private character beyond U+{NO_TEXT:X}")));
             }
             text.push_str(chunk.valid());
             text.extend(chunk.invalid().iter().filter_map(|byte| char::from_u32(NO_TEXT + u32::from(*byte))));
@@ -190,7 +190,6 @@ impl Pattern {
     }
 }
 
-#[expect(clippy::result_large_err, reason = "the engine's own error, turned into ours where it is asked for")]
 fn compile(text: &str) -> fancy_regex::Result<Regex> {
     RegexBuilder::new(text).backtrack_limit(BACKTRACK_LIMIT).build()
 }
@@ -199,7 +198,7 @@ fn compile(text: &str) -> fancy_regex::Result<Regex> {
 mod tests {
     use super::*;
 
-    fn bytes(pattern: &str) -> Result<Pattern, Error> {
+    fn bytes(pattern: &str) -> Result<Pattern, PatternError> {
         Pattern::new(pattern, Subject::Bytes, Flags::default())
     }
 

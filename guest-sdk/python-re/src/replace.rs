@@ -1,6 +1,6 @@
 //! `re.subn`: every match is replaced.
 
-use crate::pattern::{Error, Pattern};
+use crate::pattern::{Pattern, PatternError};
 use crate::template::Template;
 
 impl Pattern {
@@ -11,7 +11,7 @@ impl Pattern {
     /// # Errors
     ///
     /// What is wrong with the template, even when nothing matches; and those of [`Pattern::search`].
-    pub fn replace_all(&self, template: &str, contents: &[u8]) -> Result<(Vec<u8>, usize), Error> {
+    pub fn replace_all(&self, template: &str, contents: &[u8]) -> Result<(Vec<u8>, usize), PatternError> {
         let template = Template::new(template, self)?;
         let text = self.encode(contents)?;
         let (mut out, mut count) = (Vec::with_capacity(contents.len()), 0);

@@ -1,7 +1,7 @@
 //! Templates as Python's `re.Match.expand` reads them: `\1`, `\g<1>`, `\g<name>`, and escapes.
 
 use crate::class::Subject;
-use crate::pattern::{Error, Match, Pattern};
+use crate::pattern::{Match, Pattern, PatternError};
 
 /// A template for what matches of one pattern are replaced by.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ impl Template {
     /// # Errors
     ///
     /// Groups that the pattern has not and escapes that mean nothing, in Python's words.
-    pub fn new(template: &str, pattern: &Pattern) -> Result<Self, Error> {
+    pub fn new(template: &str, pattern: &Pattern) -> Result<Self, PatternError> {
         let mut reader = Reader { bytes: template.as_bytes(), at: 0, pattern, parts: Vec::new() };
         while let Some(byte) = reader.next() {
             if byte == b'\\' {
@@ -68,7 +68,7 @@ impl Reader<'_> {
         }
     }
 
-    fn escape(&mut self) -> Result<(), Error> {
+    fn escape(&mut self) -> Result<(), PatternError> {
         let Some(escape) = self.next() else { return Err(bad("bad escape (end of pattern)", self.at - 1)) };
         match escape {
             b'g' => self.named()?,
@@ -90,7 +90,7 @@ impl Reader<'_> {
     }
 
     /// `\1` to `\99`, or three octal digits; the first digit was taken.
-    fn numbered(&mut self) -> Result<(), Error> {
+    fn numbered(&mut self) -> Result<(), PatternError> {
         self.at -= 1;
         let rest = &self.bytes[self.at..];
         if octal_digits(rest, 3) == 3 {
@@ -104,7 +104,7 @@ impl Reader<'_> {
     }
 
     /// `\g<name>`; the `g` was taken.
-    fn named(&mut self) -> Result<(), Error> {
+    fn named(&mut self) -> Result<(), PatternError> {
         if self.bytes.get(self.at) != Some(&b'<') {
             return Err(bad("missing <", self.at));
         }
@@ -126,7 +126,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn group(&mut self, number: usize, at: usize) -> Result<(), Error> {
+    fn group(&mut self, number: usize, at: usize) -> Result<(), PatternError> {
         if number > self.pattern.groups() {
             return Err(bad(&format!("invalid group reference {number}"), at));
         }
@@ -134,7 +134,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn octal(&mut self, length: usize) -> Result<(), Error> {
+    fn octal(&mut self, length: usize) -> Result<(), PatternError> {
         let digits = &self.bytes[self.at..self.at + length];
         let number = digits.iter().fold(0_u32, |number, digit| number * 8 + u32::from(digit - b'0'));
         let byte = u8::try_from(number).map_err(|_| {
@@ -168,8 +168,8 @@ fn octal_digits(bytes: &[u8], most: usize) -> usize {
     bytes.iter().take(most).take_while(|byte| matches!(byte, b'0'..=b'7')).count()
 }
 
-fn bad(why: &str, at: usize) -> Error {
-    Error::new(format!("{why} at position {at}"))
+fn bad(why: &str, at: usize) -> PatternError {
+    PatternError::new(format!("{why} at position {at}"))
 }
 
 #[cfg(test)]

@@ -124,7 +124,7 @@ fn run(args: IniArgs, module: &mut Module) -> Result<Exit, Failure> {
         allow_no_value: args.allow_no_value,
         inactive: args.modify_inactive_option,
     };
-    let values = args.value.clone().map(|value| vec![value]).or(args.values.clone()).unwrap_or_default();
+    let values = args.value.clone().map(|value| vec![value]).or_else(|| args.values.clone()).unwrap_or_default();
     let (after, changed, message) = edit.apply(&before, values);
     let kept = if changed {
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());

@@ -43,7 +43,7 @@ struct ReplaceArgs {
     path: String,
     /// The pattern.
     regexp: String,
-    /// What takes a match's place; \1 and \g<name> are groups of it.
+    /// What takes a match's place. \1 and so on are groups of it.
     #[arg(default = "")]
     replace: String,
     /// Replace only behind the first match of this pattern.

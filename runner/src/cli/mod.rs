@@ -11,6 +11,7 @@ mod late;
 mod logging;
 mod output;
 mod python;
+mod rules;
 mod settings;
 mod signals;
 mod told;

@@ -31,6 +31,7 @@ mod shebang;
 mod want_json;
 mod wasm;
 
+pub use powershell::NoPowershell;
 pub use python::{PythonForm, PythonSource, PythonStart};
 pub use shebang::skip_line as skip_shebang;
 

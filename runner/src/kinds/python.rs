@@ -11,8 +11,7 @@ use std::sync::{Arc, LazyLock};
 use crate::ansiballz::with_params;
 use crate::contract::args::encode_file;
 use crate::contract::{Dict, Release, Value, quoting};
-use crate::kinds::powershell::NoPowershell;
-use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, native, shebang};
+use crate::kinds::{Kind, ModuleKind, NoPowershell, PrepareError, Prepared, Request, native, shebang};
 use crate::sandbox::invocation::{Invocation, NativeProgram, Program};
 
 /// What Ansible takes a module for that has no `#!` line (ansible-core 2.19, `_find_module_utils`).

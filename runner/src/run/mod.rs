@@ -14,6 +14,7 @@ pub mod locate;
 mod metadata;
 mod module;
 mod native;
+mod native_runs;
 mod powershell;
 mod prepare;
 mod python;
@@ -23,7 +24,6 @@ mod requests;
 mod unfinished;
 mod verdict;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -37,18 +37,15 @@ pub use self::error::RunError;
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, wasm_bytes};
-use self::python::{Assembler, Subject};
 pub use self::python::{PayloadForm, PythonConfig, PythonError, clear_cache as clear_python_cache};
 pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{Compared, compare};
 use crate::contract::{Dict, ModuleResult};
-use crate::kinds::detect::DetectError;
-use crate::kinds::{Kind, PythonSource};
+use crate::kinds::Kind;
 use crate::sandbox::invocation::{Invocation, Outcome, Program, WasmFormat, WasmProgram};
-use crate::sandbox::kernel::{self, Reached};
+use crate::sandbox::kernel::Reached;
 use crate::sandbox::limits::Limits;
-use crate::sandbox::native::{Confine, NativeContext, NativeError, THIS_BINARY};
 use crate::sandbox::policy::{Access, Policy, Shape};
 use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::scratch::{ScratchError, ScratchRoot, Use};
@@ -193,85 +190,6 @@ impl Runner {
         requests::check(&metadata, &mut settled);
         settled.denials.extend(not_kept);
         Some(settled)
-    }
-
-    fn run_native(
-        &self,
-        invocation: &Invocation,
-        request: &RunRequest<'_>,
-        run_dir: &RunDir,
-        report: &mut Report,
-    ) -> Result<Outcome, RunError> {
-        let policy = request.policy;
-        let context = self.native_context(policy, request.keep_files, &invocation.runtime_paths);
-        let least = context.confine.as_ref().map_or(0, |confine| confine.least);
-        match crate::sandbox::native::run(&context, invocation, &run_dir.path()?, request.limits) {
-            Ok(outcome) => {
-                report.notes.extend_from_slice(&outcome.notes);
-                Ok(outcome)
-            }
-            Err(NativeError::Unconfined(reached)) => Err(confine::native_shortfall(reached, least, policy)),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// What a native process runs with: confined to the policy, unless that grants everything, and able to read `own`.
-    fn native_context(&self, policy: &Policy, kept: bool, own: &[PathBuf]) -> NativeContext {
-        let confine = (!policy.allows_everything()).then(|| Confine {
-            policy: policy.clone(),
-            least: policy.least_confinement().map_or(kernel::DEFAULT_LEAST, |least| least.level),
-            kept,
-            readable: native::outside_the_base(own),
-        });
-        let environment = match &confine {
-            Some(_) => native::environment(policy),
-            None => self.config.environment.clone(),
-        };
-        NativeContext {
-            launcher: PathBuf::from(THIS_BINARY),
-            directory: self.config.directory.clone(),
-            environment,
-            cleanup: self.config.cleanup.clone(),
-            confine,
-        }
-    }
-
-    /// Puts a Python module together with all that it imports, as one file that runs with plain python anywhere.
-    ///
-    /// # Errors
-    ///
-    /// A module of another kind, an import of what is nowhere, or no ansible-core.
-    pub fn assemble(
-        &self,
-        module: &Module,
-        name: &str,
-        interpreters: &BTreeMap<String, String>,
-    ) -> Result<String, RunError> {
-        let detection = module.detection().map_err(Clone::clone)?;
-        if detection.kind != Kind::Python {
-            let reason = format!("it is {}, {}", detection.kind, detection.reason);
-            return Err(DetectError::Contradiction { declared: Kind::Python, reason }.into());
-        }
-        let source = PythonSource::read(name, module.bytes()?, interpreters)?;
-        let run_dir = RunDir::new(&self.scratch, Use::Run);
-        let tmpdir = || Ok(run_dir.path()?);
-        let context = self.native_context(&Policy::default(), false, &[]);
-        let assembler = Assembler::new(&self.config.python, &context, &tmpdir);
-        Ok(assembler.portable(Subject { name, path: module.path(), source: &source })?)
-    }
-
-    fn python_start(
-        &self,
-        module: &Module,
-        request: &RunRequest<'_>,
-        run_dir: &RunDir,
-    ) -> Result<python::Ready, RunError> {
-        let source = PythonSource::read(request.name, module.bytes()?, request.interpreters)?;
-        let tmpdir = || Ok(run_dir.path()?);
-        let context = self.native_context(request.policy, request.keep_files, &[]);
-        let assembler = Assembler::new(&self.config.python, &context, &tmpdir);
-        let subject = Subject { name: request.name, path: module.path(), source: &source };
-        Ok(assembler.start(subject, request.keep_files)?)
     }
 
     fn run_wasm(

@@ -1,0 +1,215 @@
+//! `find`: lists the files, folders and links below some folders that fit.
+//!
+//! Parameters: `paths`, `patterns`, `excludes`, `use_regex`, `file_type`, `hidden`, `recurse`, `depth`, `follow`, `limit`, `size`,
+//! `age`, `age_stamp`, `contains`, `read_whole_file`, `get_checksum`, `checksum_algorithm`.
+//! Returns: `files`, `matched`, `examined`, `skipped_paths`, `msg`.
+//! Capabilities: read access to `paths`.
+//!
+//! What fits is decided in `filter.rs`, and `glob.rs` reads shell patterns.
+
+#![forbid(unsafe_code)]
+
+mod checksum;
+mod filter;
+mod glob;
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use modbox_sdk::{Args, Choice, Dict, Exit, Failure, Module, Value};
+
+use crate::filter::Filter;
+
+modbox_sdk::module! {
+    args = FindArgs,
+    run = run,
+    check_mode = true,
+    returns = [
+        files: list = "What fits: path, isreg, isdir, islnk, size, mtime, atime and, when asked for, checksum.",
+        matched: int = "How many fit.",
+        examined: int = "How many were looked at.",
+        skipped_paths: dict = "Paths that could not be searched, and why.",
+        msg: str = "Whether all paths were searched.",
+    ],
+    examples = ["modbox run find paths=/var/log patterns='*.gz' size=1m recurse=yes"],
+}
+
+/// How many files may fit: each is a dict of the result.
+const MAX_FILES: usize = 100_000;
+
+/// How deep folders are searched, links that lead in circles included.
+const MAX_DEPTH: usize = 256;
+
+/// Lists the files, folders and links below some folders that fit.
+///
+/// Modes and owners are neither returned nor asked for: WASI has none.
+#[derive(Args)]
+pub(crate) struct FindArgs {
+    /// The folders.
+    #[arg(elements = "path", access = "read", aliases("name", "path"))]
+    paths: Vec<String>,
+    /// What names must fit, as a shell's patterns, or with use_regex as Python's. None means all.
+    #[arg(default = [], alias = "pattern")]
+    patterns: Vec<String>,
+    /// What names must not fit.
+    #[arg(alias = "exclude")]
+    excludes: Option<Vec<String>>,
+    /// Patterns are regular expressions, which match from a name's start.
+    #[arg(default = false)]
+    use_regex: bool,
+    /// What to look for.
+    #[arg(default = "file")]
+    file_type: FileType,
+    /// Include names that start with a dot.
+    #[arg(default = false)]
+    hidden: bool,
+    /// Search folders in folders, too.
+    #[arg(default = false)]
+    recurse: bool,
+    /// How deep to go.
+    depth: Option<i64>,
+    /// Search folders that links lead to.
+    #[arg(default = false)]
+    follow: bool,
+    /// Stop when so many fit.
+    limit: Option<i64>,
+    /// How long files must be at least or, with a minus, at most; with a unit of b, k, m, g or t.
+    size: Option<String>,
+    /// How long ago the time must be at least or, with a minus, at most; with a unit of s, m, h, d or w.
+    age: Option<String>,
+    /// Which time.
+    #[arg(default = "mtime")]
+    age_stamp: AgeStamp,
+    /// A regular expression that must match the start of a line of the file.
+    contains: Option<String>,
+    /// Search the whole file for contains, not its lines.
+    #[arg(default = false)]
+    read_whole_file: bool,
+    /// Compute a checksum of files.
+    #[arg(default = false)]
+    get_checksum: bool,
+    /// Which checksum.
+    #[arg(default = "sha1", choices("md5", "sha1", "sha224", "sha256", "sha384", "sha512"))]
+    #[arg(aliases("checksum", "checksum_algo"))]
+    checksum_algorithm: String,
+}
+
+#[derive(Choice, PartialEq)]
+pub(crate) enum FileType {
+    Any,
+    Directory,
+    File,
+    Link,
+}
+
+#[derive(Choice, PartialEq)]
+pub(crate) enum AgeStamp {
+    Atime,
+    Mtime,
+}
+
+struct Search<'a> {
+    args: &'a FindArgs,
+    filter: Filter<'a>,
+    files: Vec<Value>,
+    examined: usize,
+    limit: usize,
+}
+
+fn run(args: FindArgs, module: &mut Module) -> Result<Exit, Failure> {
+    if args.limit.is_some_and(|limit| limit < 1) {
+        return Err(Failure::new(format!(
+            "limit cannot be {} (use None for unlimited)",
+            args.limit.unwrap_or_default()
+        )));
+    }
+    let limit = args.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(MAX_FILES);
+    let filter = Filter::new(&args)?;
+    let mut search = Search { args: &args, filter, files: Vec::new(), examined: 0, limit: limit.min(MAX_FILES) };
+    let mut skipped = Dict::new();
+    for path in &args.paths {
+        let searched = if Path::new(path).is_dir() {
+            search.folder(Path::new(path), 1).map_err(|error| error.to_string())
+        } else {
+            Err(format!("'{path}' is not a directory"))
+        };
+        if let Err(why) = searched {
+            module.warn(format!("Skipped '{path}' path due to this access issue: {why}\n"));
+            skipped.insert(path.clone(), Value::from(why));
+        }
+    }
+    if args.limit.is_none() && search.files.len() >= MAX_FILES {
+        return Err(Failure::new(format!("more than {MAX_FILES} files fit; narrow the search, or give a limit")));
+    }
+    let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let all = skipped.is_empty();
+    let message = if all { "All paths examined" } else { "Not all paths examined, check warnings for details" };
+    Ok(Exit::unchanged()
+        .msg(message)
+        .with("matched", number(search.files.len()))
+        .with("examined", number(search.examined))
+        .with("files", search.files)
+        .with("skipped_paths", skipped))
+}
+
+impl Search<'_> {
+    /// Searches a folder: first what is in it, then the folders in it, each in the order of names.
+    fn folder(&mut self, folder: &Path, depth: usize) -> io::Result<()> {
+        let too_deep =
+            self.args.depth.is_some_and(|most| most > 0 && i64::try_from(depth).is_ok_and(|depth| depth > most));
+        let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<PathBuf>>>()?;
+        paths.sort();
+        self.examined += paths.len();
+        if too_deep || depth > MAX_DEPTH {
+            return Ok(());
+        }
+        let mut folders = Vec::new();
+        for path in paths {
+            let metadata = fs::symlink_metadata(&path)?;
+            if metadata.is_dir() || (self.args.follow && path.is_dir()) {
+                folders.push(path.clone());
+            }
+            if self.filter.fits(&path, &metadata)? {
+                self.files.push(self.describe(&path, &metadata)?);
+            }
+            if self.files.len() >= self.limit {
+                return Ok(());
+            }
+        }
+        for folder in folders.into_iter().filter(|_| self.args.recurse) {
+            if self.files.len() < self.limit {
+                self.folder(&folder, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self, path: &Path, metadata: &Metadata) -> io::Result<Value> {
+        let mut entries = Dict::from_iter([
+            entry("path", Value::from_os_bytes(path.as_os_str().as_encoded_bytes())),
+            entry("isdir", metadata.is_dir()),
+            entry("isreg", metadata.is_file()),
+            entry("islnk", metadata.is_symlink()),
+            entry("size", metadata.len()),
+        ]);
+        let times = [("mtime", metadata.modified()), ("atime", metadata.accessed())];
+        entries.extend(times.into_iter().filter_map(|(key, time)| Some(entry(key, seconds(time.ok()?)))));
+        if self.args.get_checksum && metadata.is_file() {
+            entries.extend([entry("checksum", checksum::of_file(path, &self.args.checksum_algorithm)?)]);
+        }
+        Ok(Value::Dict(entries))
+    }
+}
+
+/// Seconds since 1970, computed as Python does, so that the digits agree.
+pub(crate) fn seconds(time: SystemTime) -> f64 {
+    let nanoseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
+    whole as f64 + 1e-9 * rest as f64
+}
+
+fn entry(key: &str, value: impl Into<Value>) -> (String, Value) {
+    (key.to_owned(), value.into())
+}

@@ -1,0 +1,178 @@
+//! `template`: makes a file of a Jinja template and variables.
+//!
+//! Parameters: `src` or `content`, `dest`, `variables`, `force`, `backup`, `newline_sequence`, `trim_blocks`, `lstrip_blocks`,
+//! and the marks `block_start_string` and so on.
+//! Returns: `dest`, `checksum`, `size`, `md5sum`, `src` and `backup_file` when there are any.
+//! Capabilities: read access to `src`, write access to `dest`; `backup` needs the folder of `dest`, and templates that include
+//! others need the folder of `src`.
+//!
+//! Ansible's `template` runs on the controller, which has variables; here they are an option. The engine is minijinja, with Ansible's
+//! rules of newlines and Python's text of values; `filters.rs` has the filters of Ansible that there are.
+
+#![forbid(unsafe_code)]
+
+mod filters;
+mod header;
+mod render;
+mod values;
+
+use std::path::{Path, PathBuf};
+
+use md5::Md5;
+use modbox_sdk::text_file::{contents, store, text};
+use modbox_sdk::{Args, Dict, Diff, Exit, Failure, Module, Value};
+use sha1::{Digest, Sha1};
+
+use crate::header::Syntax;
+use crate::render::MAX_TEMPLATE_BYTES;
+
+modbox_sdk::module! {
+    args = TemplateArgs,
+    run = run,
+    check_mode = true,
+    returns = [
+        dest: str = "The file that was written.",
+        checksum: str = "The SHA-1 of the contents.",
+        md5sum: str if "changed" = "The MD5 of the contents.",
+        size: int = "The length of the contents.",
+        src: str if "src is given" = "The template.",
+        backup_file: str if "changed and backup" = "Where the old contents are.",
+    ],
+    examples = ["modbox run template src=motd.j2 dest=/etc/motd -a '{\"variables\": {\"host\": \"web1\"}}'"],
+}
+
+/// Makes a file of a Jinja template and variables.
+///
+/// Modes and owners are not set. A replaced file keeps those it has.
+#[derive(Args)]
+#[args(mutually_exclusive("src", "content"), required_one_of("src", "content"))]
+struct TemplateArgs {
+    /// The template's file.
+    #[arg(type = "path", access = "read")]
+    src: Option<String>,
+    /// The template itself.
+    content: Option<String>,
+    /// The file to write; with src also the folder to write into, under the same name.
+    #[arg(type = "path", access = "write")]
+    dest: String,
+    /// What the template can name.
+    variables: Option<Dict>,
+    /// Replace a file that holds something else.
+    #[arg(default = true)]
+    force: bool,
+    /// Keep the old file under another name beside it; needs write access to its folder.
+    #[arg(default = false)]
+    backup: bool,
+    /// How lines of the template end in the file.
+    #[arg(default = "\n")]
+    newline_sequence: String,
+    /// Where a block starts.
+    #[arg(default = "{%")]
+    block_start_string: String,
+    /// Where a block ends.
+    #[arg(default = "%}")]
+    block_end_string: String,
+    /// Where a value starts.
+    #[arg(default = "{{")]
+    variable_start_string: String,
+    /// Where a value ends.
+    #[arg(default = "}}")]
+    variable_end_string: String,
+    /// Where a comment starts.
+    #[arg(default = "{#")]
+    comment_start_string: String,
+    /// Where a comment ends.
+    #[arg(default = "#}")]
+    comment_end_string: String,
+    /// Remove the newline behind a block.
+    #[arg(default = true)]
+    trim_blocks: bool,
+    /// Remove the blanks before a block that starts a line.
+    #[arg(default = false)]
+    lstrip_blocks: bool,
+}
+
+fn run(args: TemplateArgs, module: &mut Module) -> Result<Exit, Failure> {
+    let template = template(&args)?;
+    let dest = destination(&args)?;
+    let (syntax, template) = syntax(&args)?.with_header(&template)?;
+    let folder = args.src.as_deref().and_then(|src| Path::new(src).parent()).map(Path::to_owned);
+    let after = render::render(template, &variables(&args, &dest), &syntax, folder)?.into_bytes();
+    let before = if dest.exists() { Some(contents(&dest)?) } else { None };
+    let sum = hex::<Sha1>(&after);
+    let exit = |changed| {
+        let size = i64::try_from(after.len()).unwrap_or(i64::MAX);
+        let dest = dest.display().to_string();
+        let exit = Exit::new(changed).with("dest", dest).with("checksum", sum.as_str()).with("size", size);
+        args.src.iter().fold(exit, |exit, src| exit.with("src", src.as_str()))
+    };
+    if before.as_ref().is_some_and(|before| !args.force || *before == after) {
+        return Ok(exit(false));
+    }
+    if !dest.parent().is_some_and(|folder| folder.as_os_str().is_empty() || folder.is_dir()) {
+        let folder = dest.parent().unwrap_or(&dest).display();
+        return Err(Failure::new(format!("Destination directory {folder} does not exist")).with("checksum", sum));
+    }
+    let kept = store(module, &dest, &after, args.backup)?;
+    let diff = Diff {
+        before: text(before.as_deref().unwrap_or_default()),
+        after: text(&after),
+        before_header: before.map(|_| dest.display().to_string()),
+        after_header: Some(args.src.clone().unwrap_or_else(|| dest.display().to_string())),
+    };
+    let exit = exit(true).with("md5sum", hex::<Md5>(&after)).diff(diff);
+    Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
+}
+
+fn template(args: &TemplateArgs) -> Result<String, Failure> {
+    let Some(src) = &args.src else { return Ok(args.content.clone().unwrap_or_default()) };
+    let bytes = modbox_sdk::fs::read(Path::new(src), MAX_TEMPLATE_BYTES)
+        .map_err(|error| Failure::new(format!("failed to read `{src}`: {error}")))?;
+    String::from_utf8(bytes).map_err(|_| Failure::new(format!("Template source files must be utf-8 encoded: {src}")))
+}
+
+/// The file to write: `dest`, or, when that is a folder, the file of the same name in it.
+fn destination(args: &TemplateArgs) -> Result<PathBuf, Failure> {
+    let dest = Path::new(&args.dest);
+    if !dest.is_dir() && !args.dest.ends_with('/') {
+        return Ok(dest.to_owned());
+    }
+    match args.src.as_deref().map(Path::new).and_then(Path::file_name) {
+        Some(name) => Ok(dest.join(name)),
+        None => Err(Failure::new("can not use content with a dir as dest")),
+    }
+}
+
+fn syntax(args: &TemplateArgs) -> Result<Syntax, Failure> {
+    let newline = match args.newline_sequence.as_str() {
+        "\n" | "\\n" => "\n",
+        "\r" | "\\r" => "\r",
+        "\r\n" | "\\r\\n" => "\r\n",
+        _ => return Err(Failure::new("newline_sequence needs to be one of: \n, \r or")),
+    };
+    Ok(Syntax {
+        block: (args.block_start_string.clone(), args.block_end_string.clone()),
+        variable: (args.variable_start_string.clone(), args.variable_end_string.clone()),
+        comment: (args.comment_start_string.clone(), args.comment_end_string.clone()),
+        trim_blocks: args.trim_blocks,
+        lstrip_blocks: args.lstrip_blocks,
+        newline: newline.to_owned(),
+    })
+}
+
+/// The caller's variables, and those that Ansible adds for the template itself.
+fn variables(args: &TemplateArgs, dest: &Path) -> Value {
+    let mut variables = Dict::new();
+    if let Some(src) = &args.src {
+        let added = [("template_path", src.as_str()), ("template_fullpath", src.as_str())];
+        variables.extend(added.map(|(key, path)| (key.to_owned(), Value::from(path))));
+    }
+    variables.insert("template_destpath".to_owned(), Value::from(dest.display().to_string()));
+    variables.insert("ansible_managed".to_owned(), Value::from("Ansible managed"));
+    variables.extend(args.variables.clone().unwrap_or_default());
+    Value::Dict(variables)
+}
+
+fn hex<D: Digest>(bytes: &[u8]) -> String {
+    D::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

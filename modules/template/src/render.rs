@@ -1,0 +1,92 @@
+//! A template and its variables become text, as Ansible writes it.
+
+use std::path::{Component, Path, PathBuf};
+
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
+use modbox_sdk::{Failure, Value};
+
+use crate::filters;
+use crate::header::Syntax;
+use crate::values::{inner, text};
+
+/// How long a template may be.
+pub(crate) const MAX_TEMPLATE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// A newline of a value, while those of the template's own text are replaced.
+const VALUE_NEWLINE: char = '\u{10FFFE}';
+
+/// Renders a template. `folder` is where other templates that it includes are looked for.
+///
+/// # Errors
+///
+/// What is wrong with the template, and variables that are not there, in Ansible's words.
+pub(crate) fn render(
+    template: &str,
+    variables: &Value,
+    syntax: &Syntax,
+    folder: Option<PathBuf>,
+) -> Result<String, Failure> {
+    let mut environment = Environment::new();
+    environment.set_syntax(syntax.config()?);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+    let plain = syntax.newline == "\n";
+    environment.set_formatter(move |out, _, value| {
+        let text = text(value);
+        let written =
+            if plain { out.write_str(&text) } else { out.write_str(&text.replace('\n', &VALUE_NEWLINE.to_string())) };
+        written.map_err(Error::from)
+    });
+    if let Some(folder) = folder {
+        environment.set_loader(move |name| load(&folder, name));
+    }
+    filters::add(&mut environment);
+    let source = template.replace("\r\n", "\n").replace('\r', "\n");
+    let rendered = environment.render_named_str("template", &source, inner(variables));
+    let rendered = rendered.map_err(|error| failure(&error, &source))?;
+    // Ansible's rule: as many newlines end the file as end the template, or more.
+    let ending = |text: &str| text.len() - text.trim_end_matches('\n').len();
+    let missing = ending(&source).saturating_sub(ending(&rendered));
+    let rendered = rendered + &"\n".repeat(missing);
+    if plain {
+        return Ok(rendered);
+    }
+    Ok(rendered.replace('\n', &syntax.newline).replace(VALUE_NEWLINE, "\n"))
+}
+
+/// Another template from the same folder, or one below it.
+fn load(folder: &Path, name: &str) -> Result<Option<String>, Error> {
+    let relative = Path::new(name);
+    if !relative.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Ok(None);
+    }
+    let unreadable = |why: String| Error::new(ErrorKind::InvalidOperation, format!("failed to read `{name}`: {why}"));
+    let bytes = match modbox_sdk::fs::read(&folder.join(relative), MAX_TEMPLATE_BYTES) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(error.to_string())),
+    };
+    let source = String::from_utf8(bytes).map_err(|error| unreadable(error.to_string()))?;
+    Ok(Some(source.replace("\r\n", "\n")))
+}
+
+fn failure(error: &Error, source: &str) -> Failure {
+    if error.kind() == ErrorKind::UndefinedError && error.detail().is_none_or(|detail| !detail.contains("Mandatory")) {
+        let expression = error.range().and_then(|range| source.get(range)).unwrap_or_default().trim();
+        let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if is_name(expression) {
+            return Failure::new(format!("'{expression}' is undefined"));
+        }
+        if let Some((_, attribute)) = expression.rsplit_once('.').filter(|(_, attribute)| is_name(attribute)) {
+            return Failure::new(format!("object of type 'dict' has no attribute '{attribute}'"));
+        }
+    }
+    if error.kind() == ErrorKind::UnknownFilter {
+        let name = error.detail().and_then(|detail| detail.split(' ').nth(1)).unwrap_or_default();
+        return Failure::new(format!("Syntax error in template: No filter named '{name}'."));
+    }
+    let line = error.line().map_or_else(String::new, |line| format!(" in line {line} of the template"));
+    let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+    Failure::new(format!("{detail}{line}")).with("error_kind", error.kind().to_string())
+}

@@ -1,0 +1,96 @@
+//! Runs of native modules: what they are confined to, and Python modules, which are put together first.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::kinds::detect::DetectError;
+use crate::kinds::{Kind, PythonSource};
+use crate::run::python::{self, Assembler, Subject};
+use crate::run::{Module, Report, RunError, RunRequest, Runner, confine, native};
+use crate::sandbox::invocation::{Invocation, Outcome};
+use crate::sandbox::kernel;
+use crate::sandbox::native::{Confine, NativeContext, NativeError, THIS_BINARY};
+use crate::sandbox::policy::Policy;
+use crate::sandbox::run_dir::RunDir;
+use crate::sandbox::scratch::Use;
+
+impl Runner {
+    pub(super) fn run_native(
+        &self,
+        invocation: &Invocation,
+        request: &RunRequest<'_>,
+        run_dir: &RunDir,
+        report: &mut Report,
+    ) -> Result<Outcome, RunError> {
+        let policy = request.policy;
+        let context = self.native_context(policy, request.keep_files, &invocation.runtime_paths);
+        let least = context.confine.as_ref().map_or(0, |confine| confine.least);
+        match crate::sandbox::native::run(&context, invocation, &run_dir.path()?, request.limits) {
+            Ok(outcome) => {
+                report.notes.extend_from_slice(&outcome.notes);
+                Ok(outcome)
+            }
+            Err(NativeError::Unconfined(reached)) => Err(confine::native_shortfall(reached, least, policy)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What a native process runs with: confined to the policy, unless that grants everything, and able to read `own`.
+    fn native_context(&self, policy: &Policy, kept: bool, own: &[PathBuf]) -> NativeContext {
+        let confine = (!policy.allows_everything()).then(|| Confine {
+            policy: policy.clone(),
+            least: policy.least_confinement().map_or(kernel::DEFAULT_LEAST, |least| least.level),
+            kept,
+            readable: native::outside_the_base(own),
+        });
+        let environment = match &confine {
+            Some(_) => native::environment(policy),
+            None => self.config.environment.clone(),
+        };
+        NativeContext {
+            launcher: PathBuf::from(THIS_BINARY),
+            directory: self.config.directory.clone(),
+            environment,
+            cleanup: self.config.cleanup.clone(),
+            confine,
+        }
+    }
+
+    /// Puts a Python module together with all that it imports, as one file that runs with plain python anywhere.
+    ///
+    /// # Errors
+    ///
+    /// A module of another kind, an import of what is nowhere, or no ansible-core.
+    pub fn assemble(
+        &self,
+        module: &Module,
+        name: &str,
+        interpreters: &BTreeMap<String, String>,
+    ) -> Result<String, RunError> {
+        let detection = module.detection().map_err(Clone::clone)?;
+        if detection.kind != Kind::Python {
+            let reason = format!("it is {}, {}", detection.kind, detection.reason);
+            return Err(DetectError::Contradiction { declared: Kind::Python, reason }.into());
+        }
+        let source = PythonSource::read(name, module.bytes()?, interpreters)?;
+        let run_dir = RunDir::new(&self.scratch, Use::Run);
+        let tmpdir = || Ok(run_dir.path()?);
+        let context = self.native_context(&Policy::default(), false, &[]);
+        let assembler = Assembler::new(&self.config.python, &context, &tmpdir);
+        Ok(assembler.portable(Subject { name, path: module.path(), source: &source })?)
+    }
+
+    pub(super) fn python_start(
+        &self,
+        module: &Module,
+        request: &RunRequest<'_>,
+        run_dir: &RunDir,
+    ) -> Result<python::Ready, RunError> {
+        let source = PythonSource::read(request.name, module.bytes()?, request.interpreters)?;
+        let tmpdir = || Ok(run_dir.path()?);
+        let context = self.native_context(request.policy, request.keep_files, &[]);
+        let assembler = Assembler::new(&self.config.python, &context, &tmpdir);
+        let subject = Subject { name: request.name, path: module.path(), source: &source };
+        Ok(assembler.start(subject, request.keep_files)?)
+    }
+}
