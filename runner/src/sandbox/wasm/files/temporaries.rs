@@ -167,7 +167,7 @@ impl Temporary {
                 let _ = rustix::fs::fchown(&fd, Some(owner), Some(group));
             }
             // No set-id bits: the bytes are the guest's.
-            mode = self.mode.unwrap_or(Mode::from_raw_mode(stat.st_mode & 0o777));
+            mode = self.mode.unwrap_or_else(|| Mode::from_raw_mode(stat.st_mode & 0o777));
         }
         let _ = rustix::fs::fchmod(&fd, mode);
         rustix::fs::renameat(&*self.parent, self.host_name.as_str(), parent, name)
