@@ -169,7 +169,7 @@ fn files_are_given_to_those_who_are_granted() {
     let (user, group) = if me == 0 { (1234, 1235) } else { (me, my_group) };
     let ops = json!([["owner", file, user.to_string(), group.to_string()], ["owner", file, user.to_string(), "x"]]);
     let write = grant("--allow-write", &data);
-    let (refused, denials) = seen(&dir, &[write.clone()], &ops);
+    let (refused, denials) = seen(&dir, std::slice::from_ref(&write), &ops);
     assert_eq!(refused, ["PermissionDenied"; 2].map(Value::from));
     assert_eq!(denials, [("set-owner".to_owned(), format!("--allow-own {user}:{group}"))]);
     let (refused, _) = seen(&dir, &[write.clone(), ("--allow-own", user.to_string())], &ops);
