@@ -1,7 +1,7 @@
 //! What a native module is run with: its rights, its variables, and what the kernel cannot keep it to.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::contract::quoting;
 use crate::run::{Arguments, Report, Status};
@@ -35,13 +35,6 @@ pub(super) const GRANT: &str = "grant";
 /// Returns the variables that are granted.
 pub(super) fn environment(policy: &Policy) -> Vec<(OsString, OsString)> {
     policy.env().iter().map(|grant| (grant.name.clone().into(), grant.value.clone().into())).collect()
-}
-
-/// Returns what a module needs of its own beside the base that all have, without what lies in something else of it.
-pub(super) fn outside_the_base(own: &[PathBuf]) -> Vec<PathBuf> {
-    let within = |path: &Path, others: &[PathBuf]| others.iter().any(|other| path != other && path.starts_with(other));
-    let needed = own.iter().filter(|path| !within(path, own) && !base::paths().any(|base| path.starts_with(base)));
-    needed.cloned().collect()
 }
 
 /// Returns the grants of the network that the kernel cannot keep a process to: it knows the ports of connections, and
