@@ -80,6 +80,8 @@ mod python_closure;
 mod python_modules;
 // Interpreters, arguments, the cache, and modules that are not as they should be.
 mod python_runs;
+// In their confinement, by each way to start one.
+mod python_confined;
 
 // Jobs outlive their caller, end at their limit, and are asked about by us and by Ansible.
 mod jobs;

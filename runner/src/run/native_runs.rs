@@ -41,7 +41,7 @@ impl Runner {
             policy: policy.clone(),
             least: policy.least_confinement().map_or(kernel::DEFAULT_LEAST, |least| least.level),
             kept,
-            readable: native::outside_the_base(own),
+            readable: native::narrow(own),
         });
         let environment = match &confine {
             Some(_) => native::environment(policy),

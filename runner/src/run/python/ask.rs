@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::contract::quoting;
-use crate::run::native::outside_the_base;
+use crate::run::native::narrow;
 use crate::run::python::error::PythonError;
 use crate::sandbox::invocation::{Exit, Invocation, NativeProgram, Program};
 use crate::sandbox::limits::Limits;
@@ -35,8 +35,7 @@ impl Reach<'_> {
                 source: "modbox itself".to_owned(),
             })?;
         }
-        let readable = outside_the_base(self.reads);
-        Ok(Confine { policy, least: confine.least, kept: false, readable })
+        Ok(Confine { policy, least: confine.least, kept: false, readable: narrow(self.reads) })
     }
 }
 

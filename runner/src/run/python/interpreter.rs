@@ -94,6 +94,8 @@ pub(super) fn probe(
     tmpdir: &dyn Fn() -> Result<PathBuf, PythonError>,
 ) -> Result<Result<Interpreter, String>, PythonError> {
     let Some(path) = install::find_program(program, search_path) else { return Ok(Err("not found".to_owned())) };
+    // A module may start elsewhere.
+    let path = cx.directory.join(path);
     let identity = identity(&path, &cx.environment);
     // A script may choose another interpreter every time.
     let cache = cache.filter(|_| is_elf(&path));

@@ -53,6 +53,7 @@ mod protocol;
 mod reports;
 mod room;
 mod root;
+mod runtime;
 mod stage;
 mod stdin;
 mod system;

@@ -238,6 +238,7 @@ impl Observer {
     }
 
     fn read(&self, report: &Report, path: PathBuf, call: Call) -> Option<RefusedUse> {
+        let path = self.room.behind_links(path);
         let shown = self.is_own(report, &path) || self.room.grant_at(&path).is_some() || in_base(&path);
         // What is not there cannot be read, whoever allows it.
         if shown || self.is_way(&path) || path.symlink_metadata().is_err() {
@@ -247,6 +248,7 @@ impl Observer {
     }
 
     fn write(&self, report: &Report, path: PathBuf, call: Call, makes: bool) -> Option<RefusedUse> {
+        let path = self.room.behind_links(path);
         let parent = path.parent()?;
         // What is made in one of its own directories is its own.
         if self.is_own(report, if makes { parent } else { &path })

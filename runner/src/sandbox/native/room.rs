@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::sandbox::kernel::NetPlan;
 use crate::sandbox::limits::Limits;
-use crate::sandbox::policy::{Access, PathGrant, Policy, Shape};
+use crate::sandbox::native::runtime::{self, Link};
+use crate::sandbox::policy::{Access, PathGrant, Policy, Shape, normalize};
 
 /// Variables that a module has without a grant. None says anything of this machine or its user.
 ///
@@ -32,7 +33,8 @@ pub struct Confine {
     pub least: u8,
     /// Its temporary directory stays, so that it lies on the disk.
     pub kept: bool,
-    /// Files and directories of modbox's own that the module reads, such as a cache.
+    /// Files and directories that the module reads whatever it is granted, such as its interpreter. Absolute; links are
+    /// shown with what they lead to.
     pub readable: Vec<PathBuf>,
 }
 
@@ -40,6 +42,8 @@ pub struct Confine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Room {
     pub(super) grants: Vec<PathGrant>,
+    /// Links that lead to some of that.
+    pub(super) links: Vec<Link>,
     /// The directory with the module's own files.
     pub(super) tmpdir: PathBuf,
     pub(super) kept: bool,
@@ -51,21 +55,27 @@ pub(super) struct Room {
 impl Room {
     pub(super) fn new(confine: &Confine, tmpdir: PathBuf, limits: &Limits) -> Self {
         let policy = &confine.policy;
-        let own = |path: &PathBuf| PathGrant {
-            host: path.clone(),
-            shape: if path.is_dir() { Shape::Directory } else { Shape::Name },
-            guest: path.display().to_string(),
-            access: Access::Read,
-            source: String::new(),
-        };
-        let grants: Vec<PathGrant> = policy.paths().iter().cloned().chain(confine.readable.iter().map(own)).collect();
+        let (own, links) = runtime::shown(&confine.readable, policy.paths());
+        let grants: Vec<PathGrant> = policy.paths().iter().cloned().chain(own).collect();
         let mut net = NetPlan::for_native(policy);
         net.isolated = !net.any();
         // A socket is connected to without being written to, so that no mount and no rule for reading keeps it: where a
         // whole directory may be read, whoever listens in it is out of reach only when there are no such sockets at all.
         let readable = |grant: &PathGrant| grant.shape == Shape::Directory && grant.access == Access::Read;
         net.unix = net.isolated && !policy.paths().iter().any(readable);
-        Self { grants, tmpdir, kept: confine.kept, net, limits: *limits, least: confine.least }
+        Self { grants, links, tmpdir, kept: confine.kept, net, limits: *limits, least: confine.least }
+    }
+
+    /// Returns where the room's links lead on the way to a path.
+    pub(super) fn behind_links(&self, path: PathBuf) -> PathBuf {
+        let one = |path: &PathBuf| {
+            self.links.iter().find_map(|(at, to)| {
+                let rest = path.strip_prefix(at).ok()?;
+                Some(normalize(&at.parent()?.join(to).join(rest)))
+            })
+        };
+        // In a circle there would be nothing to be shown.
+        std::iter::successors(Some(path), one).take(runtime::MAX_LINKS).last().unwrap_or_default()
     }
 
     /// Returns whether a process of this room sees anything at this path that is not its own.

@@ -114,6 +114,7 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
     let mut entries: Vec<Entry> =
         OWN.iter().map(|(name, at, _)| Entry { at: at.into(), what: What::Own((*name).to_owned()) }).collect();
     entries.extend(DEVICE_LINKS.map(|(at, to)| Entry { at: at.into(), what: What::Link(to.into()) }));
+    entries.extend(room.links.iter().map(|(at, to)| Entry { at: at.clone(), what: What::Link(to.clone()) }));
     rules.add(Path::new("/"), Rights::RunDirectory);
     rules.add(Path::new("/tmp"), Rights::OwnDirectory);
     rules.add(Path::new("/dev/shm"), Rights::OwnDirectory);
