@@ -1,0 +1,228 @@
+//! ansible-core's own modules, through the real Ansible and through modbox: the same results and the same files.
+//!
+//! Each task of the table `tasks.yml` is done twice, in two folders that begin the same: by a play, and by
+//! `modbox run`, confined to what the table grants. Compared is what is registered, but for times and temporary names, and
+//! what the folders hold afterwards. A grant that a task does not need is an error.
+
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use modbox::contract::{Dict, Value as PythonValue, decode, encode};
+use serde_json::{Value, json};
+
+use self::table::{Group, Table, Task};
+use crate::python_closure::package;
+use crate::support::{Modbox, TestDir, oracle};
+
+/// Runs and plays at a time, on two processors.
+const RUNS: usize = 4;
+const PLAYS: usize = 2;
+
+/// The least number of modules.
+const MODULES: usize = 40;
+
+/// Fills a folder.
+fn begin(folder: &Path) {
+    fs::create_dir_all(folder.join("folder/inside")).unwrap();
+    fs::create_dir_all(folder.join("folder2/deep")).unwrap();
+    for (name, text) in [
+        ("file", "some text\n"),
+        ("lines", "aaa\nbbb\nccc\n"),
+        ("folder/inside/a", "a"),
+        ("folder2/one.txt", "1"),
+        ("folder2/deep/two.txt", "2"),
+        ("folder2/three.log", "3"),
+        ("fstab", "/dev/none /no/such ext4 defaults 0 0\n"),
+    ] {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    symlink("file", folder.join("link")).unwrap();
+}
+
+/// What a folder holds: modes, sizes, targets and texts by name.
+fn holds(folder: &Path) -> BTreeMap<String, String> {
+    let (mut found, mut pending) = (BTreeMap::new(), vec![folder.to_owned()]);
+    while let Some(next) = pending.pop() {
+        for path in fs::read_dir(&next).unwrap().map(|entry| entry.unwrap().path()) {
+            let metadata = path.symlink_metadata().unwrap();
+            let name = path.strip_prefix(folder).unwrap().display().to_string();
+            // A random one.
+            let name = name.split_once("/tmp-").map_or_else(|| name.clone(), |(before, _)| format!("{before}/tmp-"));
+            // There are times in it, and whether a clone has links to what it is of depends on mounts.
+            let of_git = name.contains(".git/");
+            let text = match (metadata.is_dir(), metadata.is_symlink()) {
+                (true, _) => {
+                    pending.push(path);
+                    String::new()
+                }
+                (_, true) => fs::read_link(&path).unwrap().display().to_string(),
+                _ if of_git => String::new(),
+                // Not of archives, with times in them.
+                _ => String::from_utf8(fs::read(&path).unwrap()).unwrap_or_default(),
+            };
+            let text = text.replace(&folder.display().to_string(), "@");
+            let links = if of_git { 1 } else { metadata.nlink() };
+            found.insert(name, format!("{:o} {links} {text}", metadata.mode()));
+        }
+    }
+    found
+}
+
+/// A result without what differs from run to run.
+fn comparable(result: &Dict, folder: &Path) -> BTreeMap<String, String> {
+    const TIMES: [&str; 9] = ["start", "end", "delta", "elapsed", "atime", "mtime", "ctime", "inode", "version"];
+    fn without_times(value: &PythonValue) -> PythonValue {
+        match value {
+            PythonValue::Dict(dict) => {
+                let kept = dict.iter().filter(|(key, _)| !TIMES.contains(&key.as_str()));
+                PythonValue::Dict(kept.map(|(key, value)| (key.clone(), without_times(value))).collect())
+            }
+            PythonValue::List(list) => PythonValue::List(list.iter().map(without_times).collect()),
+            other => other.clone(),
+        }
+    }
+    let shown = |key: &str, value: &PythonValue| match key {
+        // Ansible hides the traceback.
+        "exception" => "an exception".to_owned(),
+        "path" | "src" if encode(value).contains("tmp-") => "a random path".to_owned(),
+        // In no order.
+        "ansible_facts" | "current" => {
+            serde_json::from_str::<Value>(&encode(value)).unwrap().to_string().replace(folder.to_str().unwrap(), "@")
+        }
+        // The wrapper's own frames.
+        "module_stderr" => encode(value).rsplit("\\n").nth(1).unwrap_or_default().to_owned(),
+        _ => encode(&without_times(value)).replace(folder.to_str().unwrap(), "@"),
+    };
+    let kept = result.iter().filter(|(key, _)| *key != "invocation" && !TIMES.contains(&key.as_str()));
+    kept.map(|(key, value)| (key.clone(), shown(key, value))).collect()
+}
+
+/// Where modules are looked up, and what runs them.
+struct Place {
+    dir: TestDir,
+    python: PathBuf,
+    modules: PathBuf,
+    own: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = TestDir::new();
+        let python = oracle::python();
+        let modules = package(&python).join("modules");
+        let own = silent(&dir);
+        Self { dir, python, modules, own }
+    }
+
+    /// Runs a task, without one of its grants if one is named.
+    fn run(&self, task: &Task, folder: &Path, form: &str, without: Option<usize>) -> BTreeMap<String, String> {
+        let file = self.modules.join(format!("{}.py", task.module));
+        let path = if file.exists() { &file } else { &self.own };
+        let modbox = Modbox::run_module(&self.dir, path).arg("--interpreter").arg(&self.python);
+        let modbox = modbox.args(["--ansiballz", form]).args(task.check.then_some("--check"));
+        let ran = modbox.args(task.switches(folder, without)).json_args(&task.args(folder)).run();
+        let result = decode(&ran.stdout_text()).unwrap_or_else(|error| panic!("{error}: {ran}"));
+        comparable(result.as_dict().unwrap(), folder)
+    }
+
+    /// Does a group's tasks, and says what is not as it was in the play.
+    fn compare(&self, group: &Group, folder: &Path, theirs: &[BTreeMap<String, String>]) -> String {
+        let mut wrong = String::new();
+        for (number, (task, theirs)) in group.tasks.iter().zip(theirs).enumerate() {
+            let form = ["cached", "zip"][number % 5 / 4];
+            for (number, grant) in task.allow.iter().enumerate() {
+                if self.run(task, folder, form, Some(number)) == *theirs {
+                    wrong += &format!("{task}\n  does not need `{grant}`\n");
+                }
+            }
+            let ours = self.run(task, folder, form, None);
+            let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+            for key in keys.into_iter().filter(|key| ours.get(*key) != theirs.get(*key)) {
+                if !task.differs.contains_key(key) {
+                    wrong += &format!("{task}\n  {key}: {:?}\n  not: {:?}\n", ours.get(key), theirs.get(key));
+                    if key == "failed" || key == "changed" {
+                        wrong += &format!("  said: {:?}\n", ours.get("msg"));
+                    }
+                }
+            }
+        }
+        wrong
+    }
+}
+
+/// A module that does not end as it should is in no release.
+fn silent(dir: &TestDir) -> PathBuf {
+    let text =
+        "#!/usr/bin/python\nfrom ansible.module_utils.basic import AnsibleModule\nAnsibleModule(argument_spec={})\n";
+    dir.write("library/assert_nothing.py", text)
+}
+
+/// Has Ansible do the tasks of some groups. Returns what each group registered.
+fn play(groups: &[&Group], side: &Path) -> Vec<Vec<PythonValue>> {
+    let dir = TestDir::new();
+    silent(&dir);
+    let of_play = |group: &Group, task: &Task| json!({&task.module: task.args(&side.join(&group.name)), "check_mode": task.check});
+    let of_group = |group: &&Group| group.tasks.iter().map(|task| of_play(group, task)).collect::<Vec<_>>();
+    let registered = oracle::play_to_text(&dir, &groups.iter().flat_map(of_group).collect::<Vec<_>>(), &[]);
+    let registered = decode(&registered).unwrap();
+    let mut registered = registered.as_list().unwrap().iter().cloned();
+    groups.iter().map(|group| registered.by_ref().take(group.tasks.len()).collect()).collect()
+}
+
+/// Does the plays of all groups, some at a time.
+fn plays(groups: &[Group], side: &Path) -> Vec<Vec<PythonValue>> {
+    let all: Vec<&Group> = groups.iter().collect();
+    std::thread::scope(|scope| {
+        let parts: Vec<_> =
+            all.chunks(groups.len().div_ceil(PLAYS)).map(|part| scope.spawn(|| play(part, side))).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
+    })
+}
+
+fn is_true(result: &Dict, key: &str) -> bool {
+    result.get(key).is_some_and(|value| encode(value) == "true")
+}
+
+#[test]
+fn ansibles_modules_do_the_same_and_say_the_same() {
+    let place = Place::new();
+    let table = Table::read();
+    let (theirs, ours) = (place.dir.mkdir("ansible-side"), place.dir.mkdir("modbox--side"));
+    for group in &table.groups {
+        begin(&theirs.join(&group.name));
+        begin(&ours.join(&group.name));
+    }
+    let registered = plays(&table.groups, &theirs);
+
+    let (next, wrong, mut seen) = (AtomicUsize::new(0), Mutex::new(String::new()), BTreeSet::new());
+    let work = || {
+        while let Some((group, results)) = {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            table.groups.get(number).zip(registered.get(number))
+        } {
+            let folder = theirs.join(&group.name);
+            let theirs: Vec<_> = results.iter().map(|result| comparable(result.as_dict().unwrap(), &folder)).collect();
+            let found = place.compare(group, &ours.join(&group.name), &theirs);
+            wrong.lock().unwrap().push_str(&found);
+        }
+    };
+    std::thread::scope(|scope| (0..RUNS).for_each(|_| drop(scope.spawn(work))));
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{wrong}");
+    assert_eq!(holds(&ours), holds(&theirs));
+
+    for (task, result) in table.groups.iter().flat_map(|group| &group.tasks).zip(registered.iter().flatten()) {
+        let result = result.as_dict().unwrap();
+        seen.insert((task.module.as_str(), task.ending(is_true(result, "failed"), is_true(result, "changed"))));
+    }
+    assert_eq!(table.unshown(&seen), [""; 0], "neither in the table nor among what it lacks");
+    let modules: BTreeSet<&str> = seen.iter().map(|(module, _)| *module).collect();
+    assert!(modules.len() >= MODULES, "{modules:?}");
+    place.dir.assert_nothing_left();
+}
