@@ -11,11 +11,9 @@ mod delimiter;
 use std::fs;
 use std::path::Path;
 
-use md5::Md5;
 use modbox_python_re::{Flags, Pattern, Subject};
 use modbox_sdk::text_file::{MAX_FILE_BYTES, cannot, content_diff, contents, store};
 use modbox_sdk::{Args, Exit, Failure, Module};
-use sha1::{Digest, Sha1};
 
 modbox_sdk::module! {
     args = AssembleArgs,
@@ -74,8 +72,8 @@ fn run(args: AssembleArgs, module: &mut Module) -> Result<Exit, Failure> {
         .msg("OK")
         .with("src", args.src.as_str())
         .with("dest", args.dest.as_str())
-        .with("checksum", hex::<Sha1>(&assembled))
-        .with("md5sum", hex::<Md5>(&assembled));
+        .with("checksum", modbox_checksum::sha1(&assembled))
+        .with("md5sum", modbox_checksum::md5(&assembled));
     let exit =
         if changed { exit.diff(content_diff(&args.dest, &before.unwrap_or_default(), &assembled)) } else { exit };
     Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
@@ -129,8 +127,4 @@ fn names(src: &Path) -> Result<Vec<std::ffi::OsString>, Failure> {
         names.sort();
     }
     names.map_err(cannot("list", src))
-}
-
-fn hex<D: Digest>(bytes: &[u8]) -> String {
-    D::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

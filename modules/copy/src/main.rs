@@ -11,9 +11,7 @@
 
 use std::path::{Path, PathBuf};
 
-use md5::Md5;
 use modbox_sdk::{Args, Diff, Exit, Failure, Module, Value};
-use sha1::{Digest, Sha1};
 
 modbox_sdk::module! {
     args = CopyArgs,
@@ -64,7 +62,7 @@ struct CopyArgs {
 
 fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
     let contents = contents(&args)?;
-    let sum = hex::<Sha1>(&contents);
+    let sum = modbox_checksum::sha1(&contents);
     if args.checksum.as_ref().is_some_and(|wanted| *wanted != sum) {
         return Err(Failure::new("Copied file does not match the expected checksum. Transfer failed.")
             .with("checksum", sum)
@@ -90,7 +88,7 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
         return Ok(result(module.set_fs_attributes_if_different(&wanted, false, None)?));
     }
     let diff = module.diff_wanted().then(|| diff(&args, &dest, old.as_deref(), &contents));
-    let mut exit = result(true).with("md5sum", hex::<Md5>(&contents));
+    let mut exit = result(true).with("md5sum", modbox_checksum::md5(&contents));
     if !module.check_mode() {
         if !dest.parent().is_some_and(|parent| parent.as_os_str().is_empty() || parent.is_dir()) {
             let parent = dest.parent().unwrap_or(&dest).display();
@@ -159,10 +157,6 @@ fn shown(contents: &[u8]) -> String {
         return "(binary contents)\n".to_owned();
     }
     String::from_utf8_lossy(contents).into_owned()
-}
-
-fn hex<D: Digest>(bytes: &[u8]) -> String {
-    D::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn path_value(path: &Path) -> Value {

@@ -9,7 +9,6 @@
 
 #![forbid(unsafe_code)]
 
-mod checksum;
 mod filter;
 mod glob;
 
@@ -197,7 +196,7 @@ impl Search<'_> {
         let times = [("mtime", metadata.modified()), ("atime", metadata.accessed())];
         entries.extend(times.into_iter().filter_map(|(key, time)| Some(entry(key, seconds(time.ok()?)))));
         if self.args.get_checksum && metadata.is_file() {
-            entries.extend([entry("checksum", checksum::of_file(path, &self.args.checksum_algorithm)?)]);
+            entries.extend([entry("checksum", modbox_checksum::of_file(path, &self.args.checksum_algorithm)?)]);
         }
         Ok(Value::Dict(entries))
     }

@@ -9,7 +9,6 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
-mod checksum;
 #[cfg(unix)]
 mod unix;
 
@@ -89,7 +88,7 @@ fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, F
         stat.extend(link(path));
     }
     if args.get_checksum && metadata.is_file() {
-        let checksum = checksum::of_file(path, &args.checksum_algorithm)
+        let checksum = modbox_checksum::of_file(path, &args.checksum_algorithm)
             .map_err(|error| Failure::new(format!("failed to read `{}`: {error}", args.path)))?;
         stat.extend([entry("checksum", checksum)]);
     }

@@ -18,10 +18,8 @@ mod values;
 
 use std::path::{Path, PathBuf};
 
-use md5::Md5;
 use modbox_sdk::text_file::{contents, store, text};
 use modbox_sdk::{Args, Dict, Diff, Exit, Failure, Module, Value};
-use sha1::{Digest, Sha1};
 
 use crate::header::Syntax;
 use crate::render::MAX_TEMPLATE_BYTES;
@@ -99,7 +97,7 @@ fn run(args: TemplateArgs, module: &mut Module) -> Result<Exit, Failure> {
     let folder = args.src.as_deref().and_then(|src| Path::new(src).parent()).map(Path::to_owned);
     let after = render::render(template, &variables(&args, &dest), &syntax, folder)?.into_bytes();
     let before = if dest.exists() { Some(contents(&dest)?) } else { None };
-    let sum = hex::<Sha1>(&after);
+    let sum = modbox_checksum::sha1(&after);
     let exit = |changed| {
         let size = i64::try_from(after.len()).unwrap_or(i64::MAX);
         let dest = dest.display().to_string();
@@ -120,7 +118,7 @@ fn run(args: TemplateArgs, module: &mut Module) -> Result<Exit, Failure> {
         before_header: before.map(|_| dest.display().to_string()),
         after_header: Some(args.src.clone().unwrap_or_else(|| dest.display().to_string())),
     };
-    let exit = exit(true).with("md5sum", hex::<Md5>(&after)).diff(diff);
+    let exit = exit(true).with("md5sum", modbox_checksum::md5(&after)).diff(diff);
     Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
 }
 
@@ -171,8 +169,4 @@ fn variables(args: &TemplateArgs, dest: &Path) -> Value {
     variables.insert("ansible_managed".to_owned(), Value::from("Ansible managed"));
     variables.extend(args.variables.clone().unwrap_or_default());
     Value::Dict(variables)
-}
-
-fn hex<D: Digest>(bytes: &[u8]) -> String {
-    D::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,0 +1,78 @@
+//! The checksums in the results of Ansible's modules, as hexadecimal digits: of files, read piece by piece, and of bytes.
+//!
+//! They tell contents apart, and that is all: MD5 and SHA-1 are what Ansible's results have always had.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use md5::Md5;
+use sha1::Sha1;
+use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
+
+/// Returns a file's checksum by one of `md5`, `sha1`, `sha224`, `sha256`, `sha384` and `sha512`.
+///
+/// # Errors
+///
+/// What the file system says, and a checksum that does not exist.
+pub fn of_file(path: &Path, algorithm: &str) -> io::Result<String> {
+    let file = File::open(path)?;
+    match algorithm {
+        "md5" => of_reader::<Md5>(file),
+        "sha1" => of_reader::<Sha1>(file),
+        "sha224" => of_reader::<Sha224>(file),
+        "sha256" => of_reader::<Sha256>(file),
+        "sha384" => of_reader::<Sha384>(file),
+        "sha512" => of_reader::<Sha512>(file),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("unknown checksum `{algorithm}`"))),
+    }
+}
+
+fn of_reader<D: Digest>(mut file: File) -> io::Result<String> {
+    let mut digest = D::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            length => digest.update(&buffer[..length]),
+        }
+    }
+    Ok(hex(&digest.finalize()))
+}
+
+/// Returns the SHA-1 of bytes: `checksum` in a result.
+#[must_use]
+pub fn sha1(bytes: &[u8]) -> String {
+    hex(&Sha1::digest(bytes))
+}
+
+/// Returns the MD5 of bytes: `md5sum` in a result.
+#[must_use]
+pub fn md5(bytes: &[u8]) -> String {
+    hex(&Md5::digest(bytes))
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_bytes_have_the_same_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        // More than is read at once.
+        let contents = b"some contents\n".repeat(10_000);
+        std::fs::write(&path, &contents).unwrap();
+        assert_eq!(of_file(&path, "sha1").unwrap(), sha1(&contents));
+        assert_eq!(of_file(&path, "md5").unwrap(), md5(&contents));
+        assert_eq!(md5(b"abc"), "900150983cd24fb0d6963f7d28e17f72");
+        assert_eq!(sha1(b"abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
+        let lengths = ["sha224", "sha256", "sha384", "sha512"].map(|name| of_file(&path, name).unwrap().len());
+        assert_eq!(lengths, [56, 64, 96, 128]);
+        assert_eq!(of_file(&path, "crc32").unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+}
