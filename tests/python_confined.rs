@@ -2,7 +2,7 @@
 //! by each of the ways to start one.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -119,5 +119,27 @@ fn in_a_batch_it_has_what_was_granted_to_all_and_what_its_arguments_name() {
     assert_eq!(of("denied")["status"], "failed", "{ran}");
     assert!(reports.iter().all(|report| report["confinement"]["level"] == 3), "{ran}");
     assert_eq!((fs::read_to_string(&to).unwrap().as_str(), beside.exists()), ("text", false));
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn an_interpreter_of_the_modules_choosing_is_the_systems_or_granted() {
+    let dir = TestDir::new();
+    let (canary, secret) = (dir.join("canary"), dir.write("secret", "hidden"));
+    let program =
+        dir.write("own/python3", format!("#!/bin/sh\ncat '{}' >&2; touch '{}'\n", secret.display(), canary.display()));
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let text = "from ansible.module_utils.basic import AnsibleModule\nAnsibleModule(argument_spec={}).exit_json()\n";
+    let module = dir.write("module.py", format!("#!{}\n{text}", program.display()));
+    let run = |switches: &[&str]| Modbox::run_module(&dir, &module).own_cache(&dir).args(switches).run().exits_with(3);
+    let refused = run(&[]).json();
+    let switch = format!("--allow-read {}", program.display());
+    assert!(refused["msg"].as_str().unwrap().contains(&switch), "{refused}");
+    // Granted, or named by whoever runs the module, it is asked what it is, and reaches nothing meanwhile.
+    for switches in [["--allow-read", program.to_str().unwrap()], ["--interpreter", program.to_str().unwrap()]] {
+        let asked = run(&switches);
+        assert!(asked.json()["msg"].as_str().unwrap().contains("cannot be used"), "{asked}");
+        assert!(!asked.stdout_text().contains("hidden") && !canary.exists(), "{asked}");
+    }
     dir.assert_nothing_left();
 }
