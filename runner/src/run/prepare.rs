@@ -73,7 +73,8 @@ pub(super) fn prepare(
             powershell: &powershell,
         },
     )?;
-    let chosen = powershell.interpreter().filter(|_| kind == Kind::Powershell);
+    // Looking for it takes a while.
+    let chosen = (kind == Kind::Powershell).then(|| powershell.interpreter()).flatten();
     let programs = request.interpreters.values().cloned().chain(chosen);
     prepared.invocation.runtime_paths.extend(programs.flat_map(|program| native::installation(Path::new(&program))));
     if request.stdin_args && kind.is_wasm() {

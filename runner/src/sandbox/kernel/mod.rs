@@ -12,6 +12,7 @@
 
 mod calls;
 mod capabilities;
+mod filter;
 mod landlock;
 mod level;
 mod plan;

@@ -16,8 +16,8 @@ const TRAILER: usize = HASH + MAGIC.len();
 /// Larger than any code that the compiler hands over.
 const MAX_LENGTH: u64 = crate::sandbox::wasm::compile::MAX_CODE + TRAILER as u64;
 
-/// Copied at once.
-const CHUNK: usize = 128 << 10;
+/// Written at once: what comes in large pieces lies in large pages of the kernel's, which are faster to map.
+const CHUNK: u64 = 2 << 20;
 
 /// Writes an entry, and returns how long it is.
 pub(super) fn write(
@@ -28,14 +28,16 @@ pub(super) fn write(
     output: &mut impl Write,
 ) -> io::Result<u64> {
     let mut hasher = hasher(key, name, length);
-    let mut chunk = vec![0; CHUNK];
     let mut left = length;
     while left > 0 {
-        let room = usize::try_from(left).unwrap_or(CHUNK).min(CHUNK);
-        code.read_exact(&mut chunk[..room])?;
-        hasher.update(&chunk[..room]);
-        output.write_all(&chunk[..room])?;
-        left -= room as u64;
+        let mut chunk = Vec::new();
+        let read = code.by_ref().take(left.min(CHUNK)).read_to_end(&mut chunk)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        hasher.update(&chunk);
+        output.write_all(&chunk)?;
+        left -= read as u64;
     }
     output.write_all(hasher.finalize().as_bytes())?;
     output.write_all(MAGIC)?;
