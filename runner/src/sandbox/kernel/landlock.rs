@@ -145,6 +145,7 @@ fn access(rights: Rights) -> BitFlags<AccessFs> {
         Rights::RunFile => make_bitflags!(AccessFs::{ReadFile | Execute}),
         Rights::OwnFile => access(Rights::WriteFile) | AccessFs::Execute,
         Rights::Device => make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate | IoctlDev}),
+        Rights::DeviceDirectory => access(Rights::Device) | AccessFs::ReadDir,
     }
 }
 

@@ -63,6 +63,8 @@ pub enum Rights {
     OwnFile,
     /// A device: read, write and its requests.
     Device,
+    /// A directory of them.
+    DeviceDirectory,
 }
 
 impl Rights {

@@ -1,4 +1,4 @@
-//! What is the room's own: a `/proc` with its processes, and a file system in memory.
+//! What is the room's own: a `/proc` with its processes, terminals, and a file system in memory.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -41,6 +41,12 @@ pub(super) fn proc(room: &Room) -> io::Result<OwnedFd> {
     }
     mounts::restrict(&proc, Attributes::READ_ONLY)?;
     Ok(proc)
+}
+
+/// Terminals of the room's own, for programs that talk to others as a person would. Nobody else's are among them.
+pub(super) fn terminals() -> io::Result<OwnedFd> {
+    let options = [(c"mode", CString::new("600")?), (c"ptmxmode", CString::new("666")?)];
+    mounts::new(c"devpts", &options, Attributes::DEVICE)
 }
 
 /// Whether the kernel keeps the largest number of a process for each namespace by itself.

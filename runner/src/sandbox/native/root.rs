@@ -18,7 +18,7 @@ use crate::sandbox::kernel::{Absent, Links, PathRule, Rights};
 use crate::sandbox::native::base;
 use crate::sandbox::native::link::{Failure, StageNames};
 use crate::sandbox::native::mounts::{self, Attributes};
-use crate::sandbox::native::own::{make_directory, open_below, open_directory, private, proc};
+use crate::sandbox::native::own::{make_directory, open_below, open_directory, private, proc, terminals};
 use crate::sandbox::native::protocol::Step;
 use crate::sandbox::native::room::Room;
 use crate::sandbox::native::stage;
@@ -31,12 +31,16 @@ const OWN: [(&str, &str, u32); 3] = [("tmp", "/tmp", 0o1777), ("dev", "/dev", 0o
 const SMALL: u64 = 32 << 10;
 
 /// Links in `/dev` that programs expect.
-const DEVICE_LINKS: [(&str, &str); 4] = [
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("/dev/ptmx", "pts/ptmx"),
     ("/dev/fd", "/proc/self/fd"),
     ("/dev/stdin", "/proc/self/fd/0"),
     ("/dev/stdout", "/proc/self/fd/1"),
     ("/dev/stderr", "/proc/self/fd/2"),
 ];
+
+/// Where a room's own terminals are.
+const TERMINALS: &str = "/dev/pts";
 
 /// A directory of single names.
 pub(super) type StageDirectory = (StageNames, OwnedFd);
@@ -84,6 +88,11 @@ pub(super) fn enter(room: &Room) -> Result<Root, Failure> {
     let mut rules = Rules::default();
     let mut entries = sources(room, &mut rules)?;
     entries.push(Entry { at: "/proc".into(), what: What::Tree { tree: proc, directory: true, writable: false } });
+    // A kernel may have none.
+    if let Ok(tree) = terminals() {
+        entries.push(Entry { at: TERMINALS.into(), what: What::Tree { tree, directory: true, writable: false } });
+        rules.add(Path::new(TERMINALS), Rights::DeviceDirectory);
+    }
     let kept = room.kept.then(|| mounts::copy_of(&own_files)).transpose().map_err(at(Step::Files))?;
 
     // From here on the directory of the run is where the new root is built.
