@@ -185,7 +185,8 @@ impl Runner {
                 notes: Vec::new(),
             });
         };
-        let caller = Caller { directory: &self.config.directory, environment: &self.config.environment };
+        let (directory, environment) = (&self.config.directory, &self.config.environment);
+        let caller = Caller { directory, environment, is_native: !kind.is_wasm() };
         let mut settled = designation::settle(&metadata, request.policy, &request.arguments, &caller);
         requests::check(&metadata, &mut settled);
         settled.denials.extend(not_kept);
@@ -309,7 +310,13 @@ pub fn settled_policy(
     }
     let arguments = Arguments::Complete(args.clone());
     let Some(metadata) = documentation::described(module, policy, &arguments) else { return policy.clone() };
-    designation::settle(&metadata, policy, &arguments, &Caller { directory, environment }).policy
+    designation::settle(
+        &metadata,
+        policy,
+        &arguments,
+        &Caller { directory, environment, is_native: module.format().is_none() },
+    )
+    .policy
 }
 
 /// What the directory of a run is for. Beside a name that is granted for writing there may be temporaries, which are

@@ -14,6 +14,8 @@ pub(in crate::run) struct Caller<'a> {
     pub(in crate::run) directory: &'a Path,
     /// Their variables.
     pub(in crate::run) environment: &'a [(OsString, OsString)],
+    /// Whether they asked for a native module.
+    pub(in crate::run) is_native: bool,
 }
 
 impl Caller<'_> {
@@ -61,7 +63,7 @@ mod tests {
     #[test]
     fn paths_mean_what_the_caller_means() {
         let environment = [("HOME".into(), "/h".into())];
-        let caller = Caller { directory: Path::new("/cwd"), environment: &environment };
+        let caller = Caller { directory: Path::new("/cwd"), environment: &environment, is_native: false };
         for (path, expect) in [
             ("/a", Some("/a")),
             ("a/b", Some("/cwd/a/b")),

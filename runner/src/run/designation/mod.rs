@@ -9,7 +9,8 @@
 //!   needs a grant like any other, and the run is denied, with the remedy, when it has none.
 //! - A relative path is relative to where the caller stands, and `~` is the caller's home. Since the module would look for
 //!   both in its own `/tmp`, the argument is rewritten to the absolute path. `$NAME` is the module's to expand, in its
-//!   own environment: what it makes of it needs a grant of its own.
+//!   own environment: what it makes of it needs a grant of its own. A native module keeps a bare name of
+//!   nothing that could be read: it may be relative to a place of the module's own, as `cron_file` is.
 //! - A directory that is there is granted with all that is in it; anything else is one name in its directory. Where that
 //!   directory is missing, too, nothing can be granted and the module finds nothing, which is the truth.
 //! - Symbolic links are followed once, here. The module sees what they lead to under the name that was given.
@@ -115,6 +116,11 @@ impl Run<'_> {
         }
         // Nobody knows the user: the module will say so.
         let absolute = self.caller.absolute(&named.path)?;
+        // The documentation of a native module does not say what a name is relative to.
+        let is_name = !named.path.contains('/') && !named.path.starts_with('~');
+        if self.caller.is_native && is_name && access == Access::Read && !absolute.exists() {
+            return None;
+        }
         let Some(path) = place::clean(&absolute) else {
             self.notes.push(format!("`{}` names a path that is not UTF-8, which no guest can see", named.option));
             return None;

@@ -23,6 +23,7 @@ struct Case {
     dir: tempfile::TempDir,
     policy: Policy,
     environment: Vec<(OsString, OsString)>,
+    is_native: bool,
 }
 
 impl Case {
@@ -40,7 +41,7 @@ impl Case {
         symlink("dir", dir.path().join("linked")).unwrap();
         let mut policy = Policy::default();
         policy.set_designated(Designated::Write);
-        let mut case = Self { dir, policy, environment: Vec::new() };
+        let mut case = Self { dir, policy, environment: Vec::new(), is_native: false };
         case.environment.push(("HOME".into(), case.path("home").into()));
         case
     }
@@ -60,7 +61,7 @@ impl Case {
         let metadata = Metadata::from_json(spec).unwrap();
         let Value::Dict(args) = decode(&args.replace("%", &self.path(""))).unwrap() else { panic!("a dict") };
         let root = self.dir.path().canonicalize().unwrap();
-        let caller = Caller { directory: &root, environment: &self.environment };
+        let caller = Caller { directory: &root, environment: &self.environment, is_native: self.is_native };
         settle(&metadata, &self.policy, &Arguments::Complete(args), &caller)
     }
 
@@ -128,6 +129,15 @@ fn relative_paths_and_homes_are_the_callers() {
     case.check(r#"{"src": "~/own"}"#, &["read %/home/own (argument src)"], r#"{"src": "%/home/own"}"#);
     case.check(r#"{"src": "~nobody of that name/x"}"#, &[], r#"{"src": "~nobody of that name/x"}"#);
     case.check(r#"{"src": "$UNKNOWN"}"#, &["read %/$UNKNOWN (argument src)"], r#"{"src": "%/$UNKNOWN"}"#);
+}
+
+#[test]
+fn what_a_native_module_means_by_a_name_may_lie_elsewhere() {
+    let case = Case { is_native: true, ..Case::new() };
+    case.check(r#"{"src": "file"}"#, &["read %/file (argument src)"], r#"{"src": "%/file"}"#);
+    case.check(r#"{"src": "missing"}"#, &[], r#"{"src": "missing"}"#);
+    case.check(r#"{"src": "./missing"}"#, &["read %/missing (argument src)"], r#"{"src": "%/missing"}"#);
+    case.check(r#"{"dest": "missing"}"#, &["write %/missing (argument dest)"], r#"{"dest": "%/missing"}"#);
 }
 
 #[test]
