@@ -4,11 +4,13 @@
 //! `modbox run`, confined to what the table grants. Compared is what is registered, but for times and temporary names, and
 //! what the folders hold afterwards. A grant that a task does not need is an error.
 
+mod machine;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::net::SocketAddr;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,6 +20,7 @@ use serde_json::{Value, json};
 
 use self::table::{Group, Table, Task};
 use crate::python_closure::package;
+use crate::support::server::Server;
 use crate::support::{Modbox, TestDir, oracle};
 
 /// Runs and plays at a time, on two processors.
@@ -53,6 +56,10 @@ fn holds(folder: &Path) -> BTreeMap<String, String> {
             let metadata = path.symlink_metadata().unwrap();
             let name = path.strip_prefix(folder).unwrap().display().to_string();
             // A random one.
+            // What an overlay needs for itself.
+            if name.contains(".machine/work") {
+                continue;
+            }
             let name = name.split_once("/tmp-").map_or_else(|| name.clone(), |(before, _)| format!("{before}/tmp-"));
             // There are times in it, and whether a clone has links to what it is of depends on mounts.
             let of_git = name.contains(".git/");
@@ -63,6 +70,8 @@ fn holds(folder: &Path) -> BTreeMap<String, String> {
                 }
                 (_, true) => fs::read_link(&path).unwrap().display().to_string(),
                 _ if of_git => String::new(),
+                // How an overlay says that a file is gone.
+                _ if metadata.file_type().is_char_device() => "gone".to_owned(),
                 // Not of archives, with times in them.
                 _ => String::from_utf8(fs::read(&path).unwrap()).unwrap_or_default(),
             };
@@ -109,6 +118,7 @@ struct Place {
     python: PathBuf,
     modules: PathBuf,
     own: PathBuf,
+    server: Server,
 }
 
 impl Place {
@@ -117,16 +127,27 @@ impl Place {
         let python = oracle::python();
         let modules = package(&python).join("modules");
         let own = silent(&dir);
-        Self { dir, python, modules, own }
+        let server = Server::http(|_, _| "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nserved".to_owned());
+        Self { dir, python, modules, own, server }
     }
 
     /// Runs a task, without one of its grants if one is named.
-    fn run(&self, task: &Task, folder: &Path, form: &str, without: Option<usize>) -> BTreeMap<String, String> {
+    fn run(
+        &self,
+        group: &Group,
+        task: &Task,
+        folder: &Path,
+        form: &str,
+        without: Option<usize>,
+    ) -> BTreeMap<String, String> {
+        let server = self.server.address;
         let file = self.modules.join(format!("{}.py", task.module));
         let path = if file.exists() { &file } else { &self.own };
         let modbox = Modbox::run_module(&self.dir, path).arg("--interpreter").arg(&self.python);
         let modbox = modbox.args(["--ansiballz", form]).args(task.check.then_some("--check"));
-        let ran = modbox.args(task.switches(folder, without)).json_args(&task.args(folder)).run();
+        let modbox = modbox.args(task.switches(folder, server, without)).json_args(&task.args(folder, server));
+        let ran =
+            modbox.behind(|command| machine::within(&machine::prefix(&group.changes, &beside(folder)), command)).run();
         let result = decode(&ran.stdout_text()).unwrap_or_else(|error| panic!("{error}: {ran}"));
         comparable(result.as_dict().unwrap(), folder)
     }
@@ -137,11 +158,11 @@ impl Place {
         for (number, (task, theirs)) in group.tasks.iter().zip(theirs).enumerate() {
             let form = ["cached", "zip"][number % 5 / 4];
             for (number, grant) in task.allow.iter().enumerate() {
-                if self.run(task, folder, form, Some(number)) == *theirs {
+                if self.run(group, task, folder, form, Some(number)) == *theirs {
                     wrong += &format!("{task}\n  does not need `{grant}`\n");
                 }
             }
-            let ours = self.run(task, folder, form, None);
+            let ours = self.run(group, task, folder, form, None);
             let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
             for key in keys.into_iter().filter(|key| ours.get(*key) != theirs.get(*key)) {
                 if !task.differs.contains_key(key) {
@@ -163,26 +184,46 @@ fn silent(dir: &TestDir) -> PathBuf {
     dir.write("library/assert_nothing.py", text)
 }
 
+/// Where the machine's directories are that a group changes.
+fn beside(folder: &Path) -> PathBuf {
+    folder.with_extension("machine")
+}
+
 /// Has Ansible do the tasks of some groups. Returns what each group registered.
-fn play(groups: &[&Group], side: &Path) -> Vec<Vec<PythonValue>> {
+fn play(groups: &[&Group], side: &Path, server: SocketAddr) -> Vec<Vec<PythonValue>> {
     let dir = TestDir::new();
     silent(&dir);
-    let of_play = |group: &Group, task: &Task| json!({&task.module: task.args(&side.join(&group.name)), "check_mode": task.check});
+    let of_play = |group: &Group, task: &Task| json!({&task.module: task.args(&side.join(&group.name), server), "check_mode": task.check});
     let of_group = |group: &&Group| group.tasks.iter().map(|task| of_play(group, task)).collect::<Vec<_>>();
-    let registered = oracle::play_to_text(&dir, &groups.iter().flat_map(of_group).collect::<Vec<_>>(), &[]);
+    let tasks: Vec<_> = groups.iter().flat_map(of_group).collect();
+    let machine = match groups {
+        [group] => machine::prefix(&group.changes, &beside(&side.join(&group.name))),
+        _ => Vec::new(),
+    };
+    let registered = oracle::play_behind(&dir, &tasks, &[], |command| machine::within(&machine, command));
     let registered = decode(&registered).unwrap();
     let mut registered = registered.as_list().unwrap().iter().cloned();
     groups.iter().map(|group| registered.by_ref().take(group.tasks.len()).collect()).collect()
 }
 
 /// Does the plays of all groups, some at a time.
-fn plays(groups: &[Group], side: &Path) -> Vec<Vec<PythonValue>> {
+fn plays(groups: &[Group], side: &Path, server: SocketAddr) -> Vec<Vec<PythonValue>> {
     let all: Vec<&Group> = groups.iter().collect();
-    std::thread::scope(|scope| {
-        let parts: Vec<_> =
-            all.chunks(groups.len().div_ceil(PLAYS)).map(|part| scope.spawn(|| play(part, side))).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
-    })
+    // A group that changes the machine has one of its own.
+    let parts: Vec<&[&Group]> = all.chunk_by(|one, other| one.changes.is_empty() && other.changes.is_empty()).collect();
+    let parts: Vec<&[&Group]> = parts.iter().flat_map(|part| part.chunks(part.len().div_ceil(PLAYS))).collect();
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let work = || {
+        while let Some((number, part)) = {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            parts.get(number).map(|part| (number, part))
+        } {
+            let registered = play(part, side, server);
+            done.lock().unwrap().insert(number, registered);
+        }
+    };
+    std::thread::scope(|scope| (0..PLAYS).for_each(|_| drop(scope.spawn(work))));
+    done.into_inner().unwrap().into_values().flatten().collect()
 }
 
 fn is_true(result: &Dict, key: &str) -> bool {
@@ -198,7 +239,7 @@ fn ansibles_modules_do_the_same_and_say_the_same() {
         begin(&theirs.join(&group.name));
         begin(&ours.join(&group.name));
     }
-    let registered = plays(&table.groups, &theirs);
+    let registered = plays(&table.groups, &theirs, place.server.address);
 
     let (next, wrong, mut seen) = (AtomicUsize::new(0), Mutex::new(String::new()), BTreeSet::new());
     let work = || {

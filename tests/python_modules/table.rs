@@ -1,6 +1,7 @@
 //! The table of tasks, `tasks.yml`, which says in its head what its keys are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -15,10 +16,12 @@ pub(super) struct Table {
 /// Tasks that are done in order, in a folder of their own.
 pub(super) struct Group {
     pub(super) name: String,
+    /// Directories of the machine that its tasks change copies of.
+    pub(super) changes: Vec<String>,
     pub(super) tasks: Vec<Task>,
 }
 
-/// One task. `@` is the group's folder.
+/// One task. `@` is the group's folder, `SERVER` is where a server is.
 pub(super) struct Task {
     pub(super) module: String,
     args: Value,
@@ -36,8 +39,11 @@ impl Table {
         let text = std::fs::read_to_string(file).unwrap();
         let mut table: Value = serde_saphyr::from_str(&text).expect("the table is YAML");
         let groups = serde_json::from_value::<BTreeMap<String, Vec<Value>>>(table["groups"].take()).unwrap();
-        let group =
-            |(name, tasks): (String, Vec<Value>)| Group { name, tasks: tasks.into_iter().map(Task::of).collect() };
+        let mut changes = serde_json::from_value::<BTreeMap<String, Vec<String>>>(table["changes"].take()).unwrap();
+        let group = |(name, tasks): (String, Vec<Value>)| {
+            let changes = changes.remove(&name).unwrap_or_default();
+            Group { name, changes, tasks: tasks.into_iter().map(Task::of).collect() }
+        };
         Self {
             groups: groups.into_iter().map(group).collect(),
             lacks: serde_json::from_value(table["lacks"].take()).unwrap(),
@@ -71,17 +77,19 @@ impl Task {
     }
 
     /// The arguments, in a folder.
-    pub(super) fn args(&self, folder: &Path) -> Value {
-        serde_json::from_str(&self.args.to_string().replace('@', &folder.display().to_string())).unwrap()
+    pub(super) fn args(&self, folder: &Path, server: SocketAddr) -> Value {
+        let text = self.args.to_string().replace('@', &folder.display().to_string());
+        serde_json::from_str(&text.replace("SERVER", &server.to_string())).unwrap()
     }
 
     /// The switches that grant what it needs, but for the one with this number.
-    pub(super) fn switches(&self, folder: &Path, without: Option<usize>) -> Vec<String> {
+    pub(super) fn switches(&self, folder: &Path, server: SocketAddr, without: Option<usize>) -> Vec<String> {
         let kept = self.allow.iter().enumerate().filter(|(number, _)| Some(*number) != without);
         let switches = kept.flat_map(|(_, allow)| {
             let (name, value) = allow.split_once(' ').unwrap_or_else(|| panic!("`{allow}` grants something"));
             let name = if name == "designate" { "--designate".to_owned() } else { format!("--allow-{name}") };
-            [name, value.replace('@', &folder.display().to_string())]
+            let value = value.replace('@', &folder.display().to_string());
+            [name, value.replace("PORT", &server.port().to_string())]
         });
         switches.collect()
     }

@@ -104,6 +104,12 @@ impl Modbox {
         self
     }
 
+    /// Puts another program before it.
+    pub(crate) fn behind(mut self, wrap: impl FnOnce(Command) -> Command) -> Self {
+        self.command = wrap(self.command);
+        self
+    }
+
     /// Adds `--args` with a JSON object.
     pub(crate) fn json_args(self, args: &Value) -> Self {
         self.arg("--args").arg(args.to_string())

@@ -16,14 +16,19 @@ pub(super) type Prepared = Result<PathBuf, String>;
 /// Returns the folder `name`, which `make` has filled completely, now or at some earlier time. Processes
 /// that come at once wait for the first.
 pub(super) fn once(name: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Prepared {
+    holding(name, "", make)
+}
+
+/// Like [`once`], for a folder that is made again when what it is to hold is something else than before.
+pub(super) fn holding(name: &str, contents: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Prepared {
     locked(name, |dir| {
         let stamp = dir.join("complete");
-        if !stamp.exists() {
+        if !fs::read_to_string(&stamp).is_ok_and(|made| made == contents) {
             // What an interrupted attempt left is of no use.
             let _ = fs::remove_dir_all(dir);
             fs::create_dir_all(dir).map_err(|error| error.to_string())?;
             make(dir)?;
-            fs::write(&stamp, "").map_err(|error| error.to_string())?;
+            fs::write(&stamp, contents).map_err(|error| error.to_string())?;
         }
         Ok(())
     })

@@ -11,13 +11,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::TestDir;
-use crate::support::install::{Prepared, once, tool};
+use crate::support::install::{Prepared, holding, once, tool};
 
 /// The release whose behaviour modbox promises.
 pub(crate) const VERSION: &str = "2.19.14";
 
-/// What its environment holds.
-const PACKAGES: [&str; 2] = ["ansible-core==2.19.14", "ziglang==0.17.1"];
+/// What its environment holds. The last two are what modules of Ansible's need.
+const PACKAGES: [&str; 4] = ["ansible-core==2.19.14", "ziglang==0.17.1", "pexpect==4.9.0", "python-debian==1.1.1"];
 
 /// Older releases whose contract can be asked for, and their packages.
 const OLDER: [(&str, &str); 2] = [(EARLIER, "ansible-core==2.14.18"), (LEGACY, "ansible==2.9.27")];
@@ -58,8 +58,9 @@ python3 (3.11 or newer), pip (on Debian: `apt-get install python3-venv`, as root
 /// Returns the interpreter of the environment, which is installed first if need be.
 pub(crate) fn python() -> PathBuf {
     static PYTHON: LazyLock<Prepared> = LazyLock::new(|| {
-        let dir = once(&format!("oracle-{VERSION}"), |dir| {
-            install(dir, &PACKAGES, "import ansible, ziglang").map_err(|error| format!("{error}\n{REMEDY}"))
+        let dir = holding(&format!("oracle-{VERSION}"), &PACKAGES.join("\n"), |dir| {
+            install(dir, &PACKAGES, "import ansible, ziglang, pexpect, debian")
+                .map_err(|error| format!("{error}\n{REMEDY}"))
         });
         Ok(dir?.join("venv/bin/python"))
     });
@@ -219,6 +220,17 @@ pub(crate) fn play(dir: &TestDir, tasks: &[Value], options: &[&str]) -> Vec<Valu
 /// Runs tasks like [`play`] and returns one list in Python's JSON, for results with `NaN` or lone surrogates.
 #[track_caller]
 pub(crate) fn play_to_text(dir: &TestDir, tasks: &[Value], options: &[&str]) -> String {
+    play_behind(dir, tasks, options, |command| command)
+}
+
+/// Runs tasks like [`play_to_text`], behind another program.
+#[track_caller]
+pub(crate) fn play_behind(
+    dir: &TestDir,
+    tasks: &[Value],
+    options: &[&str],
+    wrap: impl FnOnce(Command) -> Command,
+) -> String {
     let named = |(index, task): (usize, &Value)| {
         let mut task = task.clone();
         let task_object = task.as_object_mut().expect("a task is an object");
@@ -235,6 +247,7 @@ pub(crate) fn play_to_text(dir: &TestDir, tasks: &[Value], options: &[&str]) -> 
     let play = json!([{"hosts": "localhost", "connection": "local", "gather_facts": false, "tasks": all}]);
     let file = dir.write("play.yml", play.to_string());
     let mut command = ansible(dir, "playbook");
-    let output = tool(command.args(options).arg(file), PLAY).unwrap_or_else(|output| output);
+    command.args(options).arg(file);
+    let output = tool(&mut wrap(command), PLAY).unwrap_or_else(|output| output);
     std::fs::read_to_string(&registered).unwrap_or_else(|error| panic!("nothing was registered: {error}\n{output}"))
 }
