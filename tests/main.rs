@@ -73,6 +73,8 @@ mod oracle_releases;
 mod oracle_playbook;
 // The example modules do what ansible-core's modules of the same names do.
 mod modules;
+// `uri` and `get_url` and servers that mean harm, or are not granted.
+mod web_modules;
 
 // New-style Python: what is packed is what ansible-core packs.
 mod python_closure;
