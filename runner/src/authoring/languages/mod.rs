@@ -10,6 +10,7 @@ mod c;
 mod go;
 mod javascript;
 mod python;
+mod realloc;
 mod section;
 mod sources;
 mod wit;

@@ -14,7 +14,7 @@ pub(super) fn append(bytes: &mut Vec<u8>, contents: &[u8]) {
 }
 
 /// A number as WebAssembly writes it: seven bits a byte, the lowest first.
-fn number(mut value: usize) -> Vec<u8> {
+pub(super) fn number(mut value: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
         let low = u8::try_from(value & 0x7f).unwrap_or_default();
