@@ -57,7 +57,9 @@ mod properties;
 
 // New-style PowerShell is handed what ansible-core would hand to it.
 mod powershell;
-// The same module in eight languages and kinds.
+// Modules in other languages than Rust, built by their own tools.
+mod languages;
+// The same module in many languages and kinds.
 mod polyglot;
 // CPython and ansible-core, asked case by case about the pure parts of the contract.
 mod oracle_contract;
