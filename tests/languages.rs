@@ -114,7 +114,7 @@ fn a_project_is_built_again_when_it_has_changed_and_not_before() {
     assert!(told.contains("`../evil` is no name for a module"), "{told}");
     dir.write("greet/module.json", "{\"name\": 1}");
     let told = run().exits_with(3).stderr_text();
-    assert!(told.contains("module.json`: `name` in the metadata must be a string"), "{told}");
+    assert!(told.contains("greet/module.json`") && told.contains("`name` in the metadata must be a string"), "{told}");
 }
 
 #[test]

@@ -36,6 +36,9 @@ const METADATA: &str = "module.json";
 /// The longest component that a tool may make: some times what an interpreter takes.
 const MAX_COMPONENT: u64 = 1 << 30;
 
+/// Goes up when modules are built in another way, so that those which were built before are not taken for the same.
+const REVISION: u32 = 2;
+
 /// A language that modules can be written in.
 pub(super) struct Language {
     /// Its name.
@@ -148,7 +151,7 @@ pub(super) fn find_fresh(dir: &Path, language: &'static Language) -> Option<Buil
 /// What a component depends on beside the contents of files: which files there are.
 fn recipe(language: &Language, sources: &[PathBuf]) -> Vec<String> {
     let names = sources.iter().map(|path| path.display().to_string());
-    [language.name.to_owned()].into_iter().chain(names).collect()
+    [language.name.to_owned(), format!("revision {REVISION}")].into_iter().chain(names).collect()
 }
 
 /// Reads what the project says about its module.
