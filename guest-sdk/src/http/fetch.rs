@@ -59,7 +59,7 @@ pub struct Fetched {
     pub info: Dict,
     /// The answer, when its status is one from 200 to 299.
     pub response: Option<Response>,
-    /// The body of an answer with another status, which has at most [`MAX_ERROR_BODY`] bytes.
+    /// An answer with another status, and its body; an empty one when it has more than [`MAX_ERROR_BODY`] bytes or breaks off.
     pub refusal: Option<(Response, Vec<u8>)>,
 }
 
@@ -73,7 +73,8 @@ pub struct Fetched {
 pub fn fetch_url(module: &mut Module, wanted: Wanted<'_>) -> Result<Fetched, Failure> {
     let masked = mask_url(wanted.url);
     refuse_options(module)?;
-    let mut info = Dict::from_iter([("url".to_owned(), Value::from(masked)), ("status".to_owned(), Value::from(-1))]);
+    let mut info =
+        Dict::from_iter([("url".to_owned(), Value::from(masked.as_str())), ("status".to_owned(), Value::from(-1))]);
     let request = request(module, wanted);
     match request.send() {
         Ok(response) if (200..300).contains(&response.status) => {
@@ -82,10 +83,13 @@ pub fn fetch_url(module: &mut Module, wanted: Wanted<'_>) -> Result<Fetched, Fai
         }
         Ok(mut response) => {
             info.extend(response.headers.iter().map(|(name, value)| (name.to_owned(), Value::from(value))));
+            // No field of an answer says where it came from.
+            info.insert("url".to_owned(), masked.into());
             let (status, reason) = (response.status, &response.reason);
             info.insert("msg".to_owned(), format!("HTTP Error {status}: {reason}").into());
             info.insert("status".to_owned(), i32::from(status).into());
-            let body = response.bytes(MAX_ERROR_BODY)?;
+            // That it went wrong counts for more than what is said about it.
+            let body = response.bytes(MAX_ERROR_BODY).unwrap_or_default();
             Ok(Fetched { info, response: None, refusal: Some((response, body)) })
         }
         Err(error) => {
