@@ -1,6 +1,7 @@
 //! The examples in other languages than Rust, built by modbox with tools that are installed by name below the target directory.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -51,7 +52,8 @@ pub(crate) fn path() -> std::ffi::OsString {
 /// A copy of an example, in which tools leave what they like, beside what is installed for it.
 pub(crate) fn place(name: &str) -> Option<PathBuf> {
     if name == "javascript" && !node() {
-        eprintln!("modules in JavaScript are not tested: there is no `node` and `npm` in PATH");
+        let _ =
+            writeln!(std::io::stderr(), "modules in JavaScript are not tested: there is no `node` and `npm` in PATH");
         return None;
     }
     let root = if name == "javascript" {
