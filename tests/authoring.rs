@@ -189,7 +189,7 @@ fn fails_with_what_is_wrong_with_the_directory() {
     bench.check_fails("file", "failed to build `file`: it is not a directory");
     bench.check_fails(
         "empty",
-        "failed to build `empty`: it has no `Cargo.toml`; `modbox new NAME` makes a module project",
+        "failed to build `empty`: it has none of `Cargo.toml`, `main.c`, `go.mod`, `main.py`, `main.js`; `modbox new NAME` makes a module project",
     );
     bench.write_package("lib", "[workspace]\n[lib]\ncrate-type = [\"cdylib\"]\n");
     fs::rename(bench.path("lib/src/main.rs"), bench.path("lib/src/lib.rs")).unwrap();

@@ -57,7 +57,9 @@ mod properties;
 
 // New-style PowerShell is handed what ansible-core would hand to it.
 mod powershell;
-// The same module in eight languages and kinds.
+// Modules in other languages than Rust, built by their own tools.
+mod languages;
+// The same module in many languages and kinds.
 mod polyglot;
 // CPython and ansible-core, asked case by case about the pure parts of the contract.
 mod oracle_contract;
@@ -73,6 +75,8 @@ mod oracle_releases;
 mod oracle_playbook;
 // The example modules do what ansible-core's modules of the same names do.
 mod modules;
+// `uri` and `get_url` and servers that mean harm, or are not granted.
+mod web_modules;
 
 // New-style Python: what is packed is what ansible-core packs.
 mod python_closure;

@@ -1,4 +1,4 @@
-//! One module in eight languages and kinds: the same arguments give the same result.
+//! One module in eight languages and kinds, and the examples in four languages: the same arguments give the same result.
 //!
 //! The old-style one gets every value as a string; it prints `n` as a number again.
 
@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, TestDir, c_core, fixture, guest, native_c, oracle};
+use crate::support::{LANGUAGES, Modbox, TestDir, c_core, fixture, guest, language, native_c, oracle};
 
 /// The kind that modbox is to see in a file, and the file.
-fn modules() -> [(&'static str, PathBuf); 8] {
-    [
+fn modules() -> Vec<(&'static str, PathBuf)> {
+    let mut modules = vec![
         ("component", guest("hello")),
         ("core", c_core("kinds/hello.c")),
         ("binary", native_c("kinds/hello.c")),
@@ -19,7 +19,9 @@ fn modules() -> [(&'static str, PathBuf); 8] {
         ("want_json", fixture("kinds/hello_want_json.pl")),
         ("old_style", fixture("kinds/hello_old_style.sh")),
         ("jsonargs", fixture("kinds/hello_jsonargs.py")),
-    ]
+    ];
+    modules.extend(LANGUAGES.iter().filter_map(|(name, kind)| Some((*kind, language(name)?))));
+    modules
 }
 
 fn is_wasm(kind: &str) -> bool {
@@ -32,7 +34,7 @@ fn prepared(dir: &TestDir, kind: &str, module: &PathBuf) -> Modbox {
     if is_wasm(kind) { modbox } else { modbox.arg("--allow-all") }
 }
 
-/// Runs all eight, and expects one result from each.
+/// Runs all of them, and expects one result from each.
 #[track_caller]
 fn check(prepare: impl Fn(Modbox) -> Modbox, expect: &Value) {
     let dir = TestDir::new();

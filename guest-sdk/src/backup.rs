@@ -44,7 +44,7 @@ fn timestamp(seconds: u64) -> String {
 }
 
 /// The date of a day since 1970: years are counted from March, so that leap days come last.
-fn date(days: u64) -> (u64, u64, u64) {
+pub(crate) fn date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468; // Since 0000-03-01.
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

@@ -14,7 +14,7 @@ use crate::Module;
 const NAME_ATTEMPTS: u32 = 16;
 
 /// How much of a file is held while it is written in place.
-const MAX_PUT_BACK: u64 = 64 << 20;
+pub(crate) const MAX_PUT_BACK: u64 = 64 << 20;
 
 /// Reads a whole file of at most `limit` bytes.
 ///
@@ -109,6 +109,15 @@ pub fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "too many levels of symbolic links"))
 }
 
+/// Makes a new file in a folder, under a name that nobody has, and returns both.
+///
+/// # Errors
+///
+/// What the file system says.
+pub fn temporary(folder: &Path) -> io::Result<(PathBuf, File)> {
+    create_beside(&folder.join("file"), "tmp")
+}
+
 fn may_not_create(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, PermissionDenied, ReadOnlyFilesystem, ResourceBusy, Unsupported};
     matches!(error.kind(), PermissionDenied | CrossesDevices | ReadOnlyFilesystem | ResourceBusy | Unsupported)
@@ -141,7 +150,7 @@ fn write_in_place(path: &Path, contents: &[u8]) -> io::Result<()> {
     written
 }
 
-fn overwrite(path: &Path, contents: &[u8]) -> io::Result<()> {
+pub(crate) fn overwrite(path: &Path, contents: &[u8]) -> io::Result<()> {
     // Cut to length only afterwards: a full disk then still has the blocks of what was there.
     let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
     file.write_all(contents)?;

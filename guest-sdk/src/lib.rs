@@ -51,6 +51,8 @@ mod call;
 mod entry;
 pub mod files;
 pub mod fs;
+#[cfg(feature = "http")]
+pub mod http;
 mod internal_args;
 mod log;
 mod module;

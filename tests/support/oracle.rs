@@ -103,7 +103,8 @@ pub(crate) fn legacy() -> PathBuf {
     folders.filter(|folder| folder.join("ansible").is_dir()).min().expect("it is installed")
 }
 
-fn install(dir: &Path, packages: &[&str], check: &str) -> Result<(), String> {
+/// Makes an environment with packages in it.
+pub(super) fn install(dir: &Path, packages: &[&str], check: &str) -> Result<(), String> {
     let venv = dir.join("venv");
     // Without pip, which Debian's python3 does not bring; it is found below.
     let mut make = Command::new(system_python(packages)?);
@@ -126,7 +127,7 @@ fn install(dir: &Path, packages: &[&str], check: &str) -> Result<(), String> {
 /// The first `python3` that is new enough for ansible-core, and not too new for an older one.
 fn system_python(packages: &[&str]) -> Result<PathBuf, String> {
     let mut tried = Vec::new();
-    let newest = if packages == PACKAGES { "(4,)" } else { "(3, 12)" };
+    let newest = if OLDER.iter().any(|(_, older)| packages == [*older]) { "(3, 12)" } else { "(4,)" };
     for name in ["python3", "/usr/bin/python3", "python3.13", "python3.12", "python3.11"] {
         let mut command = Command::new(name);
         let check = format!(

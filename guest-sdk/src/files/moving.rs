@@ -16,7 +16,8 @@ impl Module {
     /// Moves a file to a name, so that others see the old file or the new one. With `keep_dest_attrs` it takes over mode and owner of
     /// the file that had the name; a new file gets those that new files get. Where renaming is not possible, it is copied
     /// beside the name first; and with `unsafe_writes`, where even that is not, the file is overwritten. So it is
-    /// in a component without `host-files`, where nothing could give it the old file's mode.
+    /// in a component without `host-files`, where nothing could give it the old file's mode, and in one that was granted the file
+    /// and nothing beside it; what it held is put back there when writing fails half-way.
     ///
     /// # Errors
     ///
@@ -54,7 +55,9 @@ impl Module {
             Err(_) => {}
         }
         match copy_beside(src, dest, dress) {
-            Err(_) if unsafe_writes => overwrite(src, dest).map_err(failed)?,
+            Err(error) if unsafe_writes || cfg!(not(unix)) && is_worth_a_copy(&error) => {
+                overwrite_or_put_back(src, dest).map_err(failed)?;
+            }
             copied => copied.map_err(failed)?,
         }
         // What is left of it is in the folder for temporary files.
@@ -109,6 +112,21 @@ fn copy_beside(src: &Path, dest: &Path, dress: impl Fn(&Path)) -> io::Result<()>
         let _ = fs::remove_file(&temporary);
     }
     copied
+}
+
+/// Overwrites a file. When that fails, it holds what it held, as far as that fits into memory; a new one is gone.
+fn overwrite_or_put_back(src: &Path, dest: &Path) -> io::Result<()> {
+    let there = fs::symlink_metadata(dest).is_ok();
+    let before = crate::fs::read(dest, crate::fs::MAX_PUT_BACK).ok();
+    let written = overwrite(src, dest);
+    // The first error tells more than a second one could.
+    match (&written, there, before) {
+        (Ok(()), ..) => {}
+        (Err(_), false, _) => drop(fs::remove_file(dest)),
+        (Err(_), true, Some(before)) => drop(crate::fs::overwrite(dest, &before)),
+        (Err(_), true, None) => {}
+    }
+    written
 }
 
 fn overwrite(src: &Path, dest: &Path) -> io::Result<()> {

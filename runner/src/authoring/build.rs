@@ -1,4 +1,4 @@
-//! Turns a guest crate into a component, in a place that stays the same.
+//! Turns a guest crate into a component, in a place that stays the same. Projects in other languages go to [`languages`].
 //!
 //! Cargo does the building, as the author would by hand and with the author's authority: build scripts and procedural
 //! macros run unconfined, so only build what you would `cargo build`. What this adds is that the target is
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use super::context::AuthoringContext;
 use super::dep_info;
 use super::error::BuildError;
+use super::languages;
 use super::messages::Built;
 use super::output::{self, OutputDir};
 use super::package::{self, Package};
@@ -50,7 +51,7 @@ pub struct BuiltModule {
     pub fresh: bool,
 }
 
-/// Builds the guest crate in a directory, and says where the component is.
+/// Builds the guest crate, or the project in another language, in a directory, and says where the component is.
 ///
 /// Cargo is always asked, and does nothing when it finds nothing to do. Its diagnostics and its progress go to
 /// standard error. A missing `wasm32-wasip2` target is added with rustup.
@@ -60,6 +61,9 @@ pub struct BuiltModule {
 /// cannot be added, when cargo fails, and when the result is no component or cannot be put into place.
 pub fn build(cx: &mut AuthoringContext<'_>, dir: &Path, options: &BuildOptions) -> Result<BuiltModule, BuildError> {
     let dir = package_dir(cx, dir)?;
+    if let Some(language) = languages::of(&dir) {
+        return languages::build(cx, &dir, language, options);
+    }
     let toolchain = Toolchain::find(cx, &dir)?;
     let package = package::read(cx, &toolchain, options.binary.as_deref())?;
     toolchain.ensure_target(cx)?;
@@ -81,6 +85,9 @@ pub fn build(cx: &mut AuthoringContext<'_>, dir: &Path, options: &BuildOptions) 
 #[must_use]
 pub fn find_fresh(cx: &AuthoringContext<'_>, dir: &Path, options: &BuildOptions) -> Option<BuiltModule> {
     let dir = cx.resolve(dir).canonicalize().ok()?;
+    if let Some(language) = languages::of(&dir) {
+        return languages::find_fresh(&dir, language);
+    }
     let stamp = Stamp::read(&OutputDir::stamp_path(&dir, options.binary.as_deref()))?;
     let component = OutputDir::component_path(&dir, &stamp.binary);
     let holds = stamp.holds(&component, &recipe(&stamp.binary));
@@ -108,7 +115,8 @@ fn package_dir(cx: &AuthoringContext<'_>, dir: &Path) -> Result<PathBuf, BuildEr
         Ok(dir) if dir.is_dir() => dir,
         _ => return Err(BuildError::NotADirectory { dir: shown }),
     };
-    if dir.join("Cargo.toml").is_file() { Ok(dir) } else { Err(BuildError::NoManifest { dir: shown }) }
+    let is_project = languages::PROJECT_FILES.iter().any(|name| dir.join(name).is_file());
+    if is_project { Ok(dir) } else { Err(BuildError::NoManifest { dir: shown }) }
 }
 
 /// Returns cargo's arguments, without those that say where the package is.

@@ -20,8 +20,12 @@ pub enum BuildError {
         /// What was asked for.
         dir: PathBuf,
     },
-    /// The directory holds no Rust package.
-    #[error("failed to build `{}`: it has no `Cargo.toml`; `modbox new NAME` makes a module project", dir.display())]
+    /// The directory holds no Rust package, and no project in another language.
+    #[error(
+        "failed to build `{}`: it has none of {}; `modbox new NAME` makes a module project",
+        dir.display(),
+        list(&super::languages::PROJECT_FILES.map(str::to_owned))
+    )]
     NoManifest {
         /// What was asked for.
         dir: PathBuf,
@@ -144,6 +148,49 @@ pub enum BuildError {
     NotAComponent {
         /// What cargo built.
         path: PathBuf,
+    },
+    /// The tools of another language are not installed.
+    #[error("failed to find the tools that build a module in {language}: {remedy}")]
+    ToolchainMissing {
+        /// The language.
+        language: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A tool of another language failed.
+    #[error("failed to build `{}`: `{}` ended with {status}, see its messages", dir.display(), program.display())]
+    Tool {
+        /// What was asked for.
+        dir: PathBuf,
+        /// The tool.
+        program: PathBuf,
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// What the tools made is no module.
+    #[error("failed to build a module: what the tools made, `{}`, is no WebAssembly", path.display())]
+    NotWasm {
+        /// What they made.
+        path: PathBuf,
+    },
+    /// What a project says about its module is wrong.
+    #[error("failed to read `{}`", path.display())]
+    Description {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<modbox_argument_spec::SpecError>,
+    },
+    /// The module has no name that a file can have.
+    #[error(
+        "failed to build `{}`: `{name}` is no name for a module; `name` in `module.json` says another, of letters, digits, `_`, `-` and `.`",
+        dir.display()
+    )]
+    Nameless {
+        /// What was asked for.
+        dir: PathBuf,
+        /// The name that it would have.
+        name: String,
     },
     /// A file could not be read or written.
     #[error("failed to {verb} `{}`", path.display())]

@@ -1,4 +1,5 @@
-//! For those who write modules: makes a guest crate into a component, and makes new guest crates.
+//! For those who write modules: makes a guest crate, or a project in another language, into a component, and makes new guest
+//! crates.
 //!
 //! ```text
 //! new_project ──> NAME/ ──> build ──> NAME/target/modbox/NAME.wasm
@@ -18,6 +19,7 @@ mod context;
 mod dep_info;
 mod environment;
 mod error;
+mod languages;
 mod messages;
 mod name;
 mod output;
@@ -30,4 +32,5 @@ mod toolchain;
 pub use build::{BuildOptions, BuiltModule, build, build_if_stale, find_fresh};
 pub use context::AuthoringContext;
 pub use error::{BuildError, NewError, TargetMissing};
+pub use languages::PROJECT_FILES;
 pub use project::{NewOptions, new_project};

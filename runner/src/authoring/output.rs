@@ -94,6 +94,18 @@ impl OutputDir {
         Ok((path, state))
     }
 
+    /// Writes a module that other tools than cargo built, into its place.
+    pub(super) fn install_bytes(
+        &self,
+        cleanup: &Cleanup,
+        bytes: &[u8],
+        name: &str,
+    ) -> Result<(PathBuf, FileState), BuildError> {
+        let path = self.dir.join(format!("{name}.wasm"));
+        let state = self.put(cleanup, &path, 0o755, &mut &*bytes).map_err(failed("write", &path))?;
+        Ok((path, state))
+    }
+
     /// Writes the stamp, or takes the old one away when there is none.
     pub(super) fn write_stamp(
         &self,
@@ -136,6 +148,16 @@ pub(super) fn read_bounded(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(MAX_DEP_INFO).read_to_string(&mut text)?;
     Ok(text)
+}
+
+/// Reads a whole file of at most `limit` bytes.
+pub(super) fn read_all(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > limit) {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than {limit} bytes")));
+    }
+    Ok(bytes)
 }
 
 fn directory(project: &Path) -> PathBuf {

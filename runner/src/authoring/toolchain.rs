@@ -113,7 +113,7 @@ impl Toolchain {
 
 /// Looks for a program in `PATH`, then where rustup puts it: right after rustup was installed, the shell that
 /// modbox runs in does not have that directory in its `PATH` yet.
-fn find_program(cx: &AuthoringContext<'_>, name: &Path) -> Option<PathBuf> {
+pub(super) fn find_program(cx: &AuthoringContext<'_>, name: &Path) -> Option<PathBuf> {
     let in_path = cx.var("PATH").into_iter().flat_map(std::env::split_paths);
     let cargo_home = cx.var("CARGO_HOME").map(PathBuf::from);
     let home = cargo_home.or_else(|| Some(Path::new(cx.var("HOME")?).join(".cargo")));

@@ -271,7 +271,7 @@ pub(crate) struct DocArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BuildArgs {
-    /// The guest crate's directory.
+    /// The directory of the guest crate, or of the project in C, Go, Python or JavaScript.
     #[arg(default_value = ".")]
     pub(crate) dir: PathBuf,
     /// Build this binary of a crate that has several.

@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// Larger than any module that was met; a Python interpreter as a component has 20 MB.
 pub const MAX_MODULE: u64 = 256 << 20;
 
+/// The files by which a directory is told to be a project: those that `authoring` builds, which a test compares.
+pub const PROJECT_FILES: [&str; 5] = ["Cargo.toml", "main.c", "go.mod", "main.py", "main.js"];
+
 /// Extensions of files that are not modules (ansible-core 2.19, `MODULE_IGNORE_EXTS`).
 const IGNORED_EXTENSIONS: [&str; 10] = ["pyc", "pyo", "swp", "bak", "rpm", "md", "txt", "rst", "yaml", "yml"];
 
@@ -50,7 +53,11 @@ pub enum LocateError {
     #[error("there is no module file `{}`", .0.display())]
     NoSuchFile(PathBuf),
     /// A directory without a crate.
-    #[error("`{}` is a directory without a Cargo.toml; name a module file or a guest crate", .0.display())]
+    #[error(
+        "`{}` is a directory without any of {}; name a module file or a guest crate",
+        .0.display(),
+        PROJECT_FILES.join(", ")
+    )]
     NotACrate(PathBuf),
     /// A FIFO, socket or device: reading it might never end.
     #[error("`{}` is not a regular file", .0.display())]
@@ -86,7 +93,7 @@ pub fn locate(module: &Path, library: &[PathBuf]) -> Result<Located, LocateError
     let is_path = module.as_os_str().as_bytes().contains(&b'/');
     match fs::metadata(module) {
         Ok(metadata) if metadata.is_dir() => {
-            if module.join("Cargo.toml").is_file() {
+            if PROJECT_FILES.iter().any(|name| module.join(name).is_file()) {
                 return Ok(Located::Crate(module.to_owned()));
             }
             if is_path {

@@ -1,0 +1,314 @@
+//! A request, made piece by piece, and sent with the redirects and the question for credentials that may follow.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::cookies::Cookies;
+use super::error::{ErrorKind, HttpError};
+use super::redirect::{Redirects, Trail, outlives_body};
+use super::response::{Body as ResponseBody, Response};
+use super::url::Url;
+use super::wire;
+
+/// How long a server may be silent, unless the request says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What is sent along.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Body {
+    /// Nothing.
+    #[default]
+    None,
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// What a file holds; it is read as it is sent.
+    File(PathBuf),
+}
+
+#[derive(Debug, Clone)]
+struct Field {
+    name: String,
+    value: String,
+    /// Whether it goes with redirects, too.
+    redirected: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Credentials {
+    value: String,
+    /// Whether they are sent without being asked for.
+    at_once: bool,
+}
+
+/// A request to a server.
+///
+/// ```no_run
+/// # use modbox_sdk::http::{HttpError, Redirects, Request};
+/// # fn main() -> Result<(), HttpError> {
+/// let mut response = Request::new("GET", "https://example.org/list").redirects(Redirects::All).send()?;
+/// let list = response.bytes(1 << 20)?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Request {
+    method: String,
+    url: Url,
+    fields: Vec<Field>,
+    body: Body,
+    redirects: Redirects,
+    timeout: Duration,
+    credentials: Option<Credentials>,
+    decompress: bool,
+}
+
+impl Request {
+    /// Starts a request. Credentials in the address are taken out of it, and sent when the server asks for them.
+    pub fn new(method: impl Into<String>, url: &str) -> Self {
+        let mut url = Url::parse(url);
+        let found = url
+            .credentials()
+            .map(|(user, password)| (super::url::unquoted(user), super::url::unquoted(password.unwrap_or_default())));
+        url.authority = url.host_and_port().to_owned();
+        let request = Self {
+            method: method.into(),
+            url,
+            fields: Vec::new(),
+            body: Body::None,
+            redirects: Redirects::default(),
+            timeout: TIMEOUT,
+            credentials: None,
+            decompress: true,
+        };
+        match found {
+            Some((user, password)) if !user.is_empty() => request.basic_auth(&user, &password, false),
+            _ => request,
+        }
+    }
+
+    /// Sets a field; one of the same name is replaced.
+    pub fn header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.field(name.into(), value.into(), true)
+    }
+
+    /// Sets a field that is not sent again when the server redirects.
+    pub fn unredirected_header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.field(name.into(), value.into(), false)
+    }
+
+    fn field(mut self, name: String, value: String, redirected: bool) -> Self {
+        self.fields.retain(|field| !field.name.eq_ignore_ascii_case(&name));
+        self.fields.push(Field { name, value, redirected });
+        self
+    }
+
+    /// Returns whether a field is set.
+    #[must_use]
+    pub fn has_header(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Sets what is sent along.
+    pub fn body(mut self, body: Body) -> Self {
+        self.body = body;
+        self
+    }
+
+    /// Sets which redirects are followed; without it, those of `GET` and `HEAD`. Each is a request of its own, which the host has to
+    /// grant.
+    pub fn redirects(mut self, redirects: Redirects) -> Self {
+        self.redirects = redirects;
+        self
+    }
+
+    /// Sets how long the server may be silent: until it is connected, until it has answered, between two parts of a body. How long
+    /// all of it may take is the run's limit of time.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sets a user's name and password for Basic authentication. They are sent to this host and port alone: when it asks for them,
+    /// or `at_once`.
+    pub fn basic_auth(mut self, user: &str, password: &str, at_once: bool) -> Self {
+        let value = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
+        self.credentials = Some(Credentials { value, at_once });
+        self
+    }
+
+    /// Has credentials that the address had sent without being asked for.
+    pub(super) fn auth_at_once(mut self) -> Self {
+        self.credentials.iter_mut().for_each(|credentials| credentials.at_once = true);
+        self
+    }
+
+    /// Sets whether a body that comes packed by `gzip` is unpacked; it is without this.
+    pub fn decompress(mut self, decompress: bool) -> Self {
+        self.decompress = decompress;
+        self
+    }
+
+    /// Sends it, and what follows from its answers. Any status is an answer.
+    ///
+    /// # Errors
+    ///
+    /// No answer: see [`ErrorKind`].
+    pub fn send(mut self) -> Result<Response, HttpError> {
+        let first = self.url.host_and_port().to_ascii_lowercase();
+        let (mut trail, mut cookies) = (Trail::default(), Cookies::default());
+        let mut authorize = self.credentials.as_ref().is_some_and(|credentials| credentials.at_once);
+        let mut asked = authorize;
+        loop {
+            let at_first = self.url.host_and_port().eq_ignore_ascii_case(&first);
+            let mut response = self.exchange(&mut cookies, authorize && at_first)?;
+            let is_basic = |challenge: &str| challenge.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("basic"));
+            let basic = response.headers.all("www-authenticate").any(is_basic);
+            if response.status == 401 && basic && at_first && !asked && self.credentials.is_some() {
+                (asked, authorize) = (true, true);
+                continue;
+            }
+            if !(300..400).contains(&response.status) {
+                return Ok(response);
+            }
+            let location = response.headers.get("location");
+            match trail.next(self.redirects, &self.method, &self.url, response.status, location) {
+                Ok(next) => self.follow(next),
+                Err(why) => {
+                    response.reason = why.unwrap_or(response.reason);
+                    return Ok(response);
+                }
+            }
+        }
+    }
+
+    fn follow(&mut self, next: super::redirect::Next) {
+        let elsewhere = !next.url.host_and_port().eq_ignore_ascii_case(self.url.host_and_port());
+        self.fields.retain(|field| {
+            let secret = ["authorization", "cookie"].iter().any(|name| field.name.eq_ignore_ascii_case(name));
+            field.redirected && (next.keep_body || outlives_body(&field.name)) && !(secret && elsewhere)
+        });
+        if !next.keep_body {
+            self.body = Body::None;
+        }
+        (self.method, self.url) = (next.method, next.url);
+    }
+
+    /// Sends one request and takes the head of its answer.
+    fn exchange(&self, cookies: &mut Cookies, authorize: bool) -> Result<Response, HttpError> {
+        self.check_url()?;
+        let mut fields: Vec<(String, String)> =
+            self.fields.iter().map(|field| (field.name.clone(), field.value.clone())).collect();
+        let mut add = |name: &str, value: String| {
+            if !fields.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
+                fields.push((name.to_owned(), value));
+            }
+        };
+        if let Some(credentials) = self.credentials.as_ref().filter(|_| authorize) {
+            add("authorization", credentials.value.clone());
+        }
+        add("accept-encoding", "identity".to_owned());
+        if let Some(cookie) = cookies.header(&self.url) {
+            add("cookie", cookie);
+        }
+        if let Some(length) = self.body_length()? {
+            add("content-length", length.to_string());
+        }
+        if self.body != Body::None {
+            add("content-type", "application/x-www-form-urlencoded".to_owned());
+        }
+        let outgoing = wire::Outgoing {
+            method: &self.method,
+            url: &self.url,
+            fields: &fields,
+            body: &self.body,
+            timeout: self.timeout,
+        };
+        let incoming = wire::exchange(&outgoing)?;
+        for cookie in incoming.headers.all("set-cookie") {
+            cookies.take(&self.url, cookie);
+        }
+        let (status, headers) = (incoming.status, incoming.headers);
+        Ok(Response {
+            status,
+            reason: super::status::reason(status).to_owned(),
+            url: self.url.clone(),
+            cookies: cookies.list(),
+            body: ResponseBody::new(incoming.body, &headers, self.decompress),
+            headers,
+        })
+    }
+
+    /// Refuses what is no address of a server, in the words of `urllib`.
+    fn check_url(&self) -> Result<(), HttpError> {
+        let url = &self.url;
+        let wrong = |kind, why: String| Err(HttpError::new(kind, url.host_and_port(), why));
+        let target = url.target();
+        match url.scheme.as_str() {
+            "" => wrong(
+                ErrorKind::Url,
+                format!("unknown url type: {}", modbox_python_json::repr(&url.to_string().into())),
+            ),
+            "http" | "https" if url.host().is_empty() => wrong(ErrorKind::Scheme, "no host given".to_owned()),
+            "http" | "https" if !target.is_ascii() => {
+                wrong(ErrorKind::Url, format!("'{target}' has letters that are not ASCII"))
+            }
+            "http" | "https" => match target.chars().find(|letter| *letter <= ' ' || *letter == '\u{7f}') {
+                Some(found) => {
+                    let text = |text: &str| modbox_python_json::repr(&text.into());
+                    let (target, found) = (text(&target), text(&found.to_string()));
+                    let why = format!("URL can't contain control characters. {target} (found at least {found})");
+                    wrong(ErrorKind::Target, why)
+                }
+                None => Ok(()),
+            },
+            scheme => wrong(ErrorKind::Scheme, format!("unknown url type: {scheme}")),
+        }
+    }
+
+    /// How long the body is, where that is to be said: also of none, when the method promises one.
+    fn body_length(&self) -> Result<Option<u64>, HttpError> {
+        match &self.body {
+            Body::None => Ok(matches!(self.method.as_str(), "POST" | "PUT" | "PATCH").then_some(0)),
+            Body::Bytes(bytes) => Ok(u64::try_from(bytes.len()).ok()),
+            Body::File(path) => {
+                let about = |error: std::io::Error| format!("failed to read `{}`: {error}", path.display());
+                let metadata = std::fs::metadata(path)
+                    .map_err(|error| HttpError::new(ErrorKind::Body, self.url.host_and_port(), about(error)))?;
+                Ok(Some(metadata.len()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(url: &str) -> HttpError {
+        Request::new("GET", url).send().unwrap_err()
+    }
+
+    #[test]
+    fn what_is_no_address_is_not_asked_for() {
+        for (url, kind, detail) in [
+            ("no address", ErrorKind::Url, "unknown url type: 'no address'"),
+            ("file:///etc/passwd", ErrorKind::Scheme, "unknown url type: file"),
+            ("http:///path", ErrorKind::Scheme, "no host given"),
+            ("http://h/a b", ErrorKind::Target, "URL can't contain control characters. '/a b' (found at least ' ')"),
+            ("http://h/ü", ErrorKind::Url, "'/ü' has letters that are not ASCII"),
+        ] {
+            let error = refused(url);
+            assert_eq!((error.kind, error.detail.as_str()), (kind, detail), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_build_for_the_host_says_that_it_has_no_http() {
+        let error = refused("http://example.org/");
+        assert_eq!(error.kind, ErrorKind::Unsupported);
+        assert!(error.to_string().contains("modbox run"), "{error}");
+    }
+}

@@ -1,0 +1,235 @@
+//! `uri`: talks to a web service.
+//!
+//! Parameters: `url`, `method`, `body` or `src`, `body_format`, `headers`, `status_code`, `return_content`, `dest`, and what the struct below
+//! says.
+//! Returns: `status`, `msg`, `url`, `redirected`, `elapsed`, `content`, `json`, `cookies`, `cookies_string`, `path`, and the fields of the answer's
+//! head, in lower case and with `_` for `-`.
+//! Capabilities: requests to the host of `url` and to those that it redirects to; write access to `dest`, read access to `src`.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod body;
+mod mime;
+mod multipart;
+mod save;
+
+use std::path::Path;
+use std::time::{Instant, UNIX_EPOCH};
+
+use modbox_sdk::http::{Body, Redirects, Wanted, fetch_url};
+use modbox_sdk::{Args, Choice, Deprecation, Dict, Exit, Failure, Module, Value};
+
+modbox_sdk::module! {
+    args = UriArgs,
+    run = run,
+    check_mode = false,
+    file_args = true,
+    returns = [
+        status: int = "The status of the answer; -1 when there was none.",
+        msg: str = "What became of the request.",
+        url: str = "Where the answer came from.",
+        redirected: bool = "Whether that is elsewhere than asked for.",
+        elapsed: int = "How many seconds it took.",
+        content: str if "return_content" = "The body of the answer.",
+        json: raw if "the answer is JSON" = "What it holds.",
+        cookies: dict if "success" = "The cookies that were set.",
+        cookies_string: str if "success" = "The same, as a request has them.",
+        path: str if "dest" = "The file that was written.",
+    ],
+    examples = [
+        "modbox run --allow-net api.example.org:443 uri url=https://api.example.org/v1 return_content=yes",
+        "modbox run --allow-net api.example.org:443 -a '{\"url\": \"https://api.example.org/v1\", \"method\": \"POST\", \"body_format\": \"json\", \"body\": {\"a\": 1}}' uri",
+    ],
+}
+
+/// Talks to a web service: sends a request, and says what came back.
+#[derive(Args)]
+#[expect(dead_code, reason = "`fetch_url` looks at the options that it knows by itself")]
+#[args(mutually_exclusive("body", "src"))]
+struct UriArgs {
+    /// The address, by http or https.
+    url: String,
+    /// The method, such as GET or POST.
+    #[arg(default = "GET")]
+    method: String,
+    /// What is sent along: text, or with body_format data.
+    body: Option<Value>,
+    /// What the body is made into.
+    #[arg(default = "raw")]
+    body_format: BodyFormat,
+    /// A file of the host that is sent along. Excludes body.
+    #[arg(type = "path", access = "read")]
+    src: Option<String>,
+    /// The fields that are sent.
+    headers: Option<Dict>,
+    /// Fields that do not go with redirects.
+    #[arg(default = [])]
+    unredirected_headers: Vec<String>,
+    /// The statuses that are no failure.
+    #[arg(default = [200])]
+    status_code: Vec<i64>,
+    /// Return the body of the answer as content.
+    #[arg(default = false)]
+    return_content: bool,
+    /// Write the body of the answer to this file, or into this folder.
+    #[arg(type = "path", access = "write")]
+    dest: Option<String>,
+    /// Do nothing when this exists.
+    #[arg(type = "path", access = "read")]
+    creates: Option<String>,
+    /// Do nothing when this does not exist.
+    #[arg(type = "path", access = "read")]
+    removes: Option<String>,
+    /// Which redirects are followed.
+    #[arg(default = "safe")]
+    follow_redirects: Follow,
+    /// How many seconds the server may be silent.
+    #[arg(default = 30)]
+    timeout: i64,
+    /// The user's name, for Basic authentication.
+    #[arg(alias = "user")]
+    url_username: Option<String>,
+    /// The password.
+    #[arg(alias = "password", no_log)]
+    url_password: Option<String>,
+    /// Send name and password without being asked for them.
+    #[arg(default = false)]
+    force_basic_auth: bool,
+    /// Ask for what no cache has; without it, dest that exists is only replaced by what is newer.
+    #[arg(default = false)]
+    force: bool,
+    /// What the module calls itself.
+    #[arg(default = "ansible-httpget")]
+    http_agent: String,
+    /// Unpack an answer that comes packed by gzip.
+    #[arg(default = true)]
+    decompress: bool,
+    /// Have the server prove its name; no is not supported.
+    #[arg(default = true)]
+    validate_certs: bool,
+    /// Taken, and does nothing: no proxy is used.
+    #[arg(default = true)]
+    use_proxy: bool,
+    /// Taken, and does nothing: a sandbox has no such file.
+    #[arg(default = true)]
+    use_netrc: bool,
+    /// Taken, and does nothing: there is no controller, so src is a file of the host.
+    #[arg(default = false)]
+    remote_src: bool,
+    /// Not supported.
+    #[arg(type = "path")]
+    client_cert: Option<String>,
+    /// Not supported.
+    #[arg(type = "path")]
+    client_key: Option<String>,
+    /// Not supported.
+    #[arg(type = "path")]
+    ca_path: Option<String>,
+    /// Not supported.
+    ciphers: Option<Vec<String>>,
+    /// Not supported.
+    #[arg(type = "path")]
+    unix_socket: Option<String>,
+    /// Not supported.
+    #[arg(default = false)]
+    use_gssapi: bool,
+}
+
+/// What a body is made into.
+#[derive(Choice, Clone, Copy, PartialEq)]
+enum BodyFormat {
+    /// What a form of HTML sends.
+    #[choice(name = "form-urlencoded")]
+    Form,
+    /// JSON, unless it is text already.
+    Json,
+    /// What it is.
+    Raw,
+    /// What a form of HTML with files sends.
+    #[choice(name = "form-multipart")]
+    Multipart,
+}
+
+/// Which redirects are followed.
+#[derive(Choice, Clone, Copy, PartialEq)]
+enum Follow {
+    /// All.
+    All,
+    /// None, by its old name.
+    No,
+    /// None.
+    None,
+    /// Those of GET and HEAD.
+    Safe,
+    /// Those that Python follows by itself.
+    Urllib2,
+    /// All, by its old name.
+    Yes,
+}
+
+fn run(args: UriArgs, module: &mut Module) -> Result<Exit, Failure> {
+    let method = args.method.to_uppercase();
+    if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        return Err(Failure::new("Parameter 'method' needs to be a single word in uppercase, like GET or POST."));
+    }
+    let mut headers = args.headers.clone().unwrap_or_default();
+    let made = body::make(args.body.as_ref(), args.body_format, &mut headers)?;
+    if let Some(why) = not_needed(&args) {
+        return Ok(Exit::unchanged().with("stdout", why));
+    }
+    let body = match &args.src {
+        Some(src) if Path::new(src).is_file() => Body::File(src.into()),
+        Some(src) => return Err(Failure::new(format!("Unable to open source file {src}")).with("elapsed", 0)),
+        None => made,
+    };
+    let redirects = redirects(args.follow_redirects, module);
+    let started = Instant::now();
+    let wanted = Wanted {
+        url: &args.url,
+        method: &method,
+        headers: &headers,
+        unredirected: &args.unredirected_headers,
+        body,
+        redirects,
+        timeout: args.timeout,
+        force: args.force,
+        newer_than: args.dest.as_deref().and_then(made_at),
+        decompress: args.decompress,
+    };
+    let fetched = fetch_url(module, wanted)?;
+    let elapsed = started.elapsed().as_secs();
+    answer::tell(&args, module, fetched, elapsed)
+}
+
+/// Why nothing is to be done.
+fn not_needed(args: &UriArgs) -> Option<String> {
+    let exists = |path: &Option<String>| path.as_deref().map(|path| (path.to_owned(), Path::new(path).exists()));
+    match (exists(&args.creates), exists(&args.removes)) {
+        (Some((path, true)), _) => Some(format!("skipped, since '{path}' exists")),
+        (_, Some((path, false))) => Some(format!("skipped, since '{path}' does not exist")),
+        _ => None,
+    }
+}
+
+fn redirects(follow: Follow, module: &mut Module) -> Redirects {
+    if matches!(follow, Follow::Yes | Follow::No) {
+        module.deprecate(Deprecation {
+            message: "Using 'yes' or 'no' for 'follow_redirects' parameter is deprecated.".to_owned(),
+            version: Some("2.22".to_owned()),
+            ..Deprecation::default()
+        });
+    }
+    match follow {
+        Follow::All | Follow::Yes => Redirects::All,
+        Follow::None | Follow::No => Redirects::None,
+        Follow::Safe => Redirects::Safe,
+        Follow::Urllib2 => Redirects::Urllib,
+    }
+}
+
+/// When a file was last written, in seconds since 1970.
+fn made_at(path: &str) -> Option<u64> {
+    let metadata = Path::new(path).metadata().ok().filter(std::fs::Metadata::is_file)?;
+    Some(metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_secs())
+}

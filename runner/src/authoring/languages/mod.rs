@@ -1,0 +1,202 @@
+//! Modules in other languages than Rust: what makes a component of them, and how one sees which language it is.
+//!
+//! A language is one file and one line in [`ALL`]: a name, the file by which a project is told, and what runs its tools. The rest
+//! is the same for all: a project may have a `module.json`, which says what [`Metadata`] says and is put into the
+//! component, so that `doc`, `validate`, designation and the audit log know the module as they know one in Rust; the component lies where
+//! those of crates lie, and is built again when a file of the project changes. As with cargo, the author's own tools run here, with
+//! the author's authority.
+
+mod c;
+mod go;
+mod javascript;
+mod python;
+mod realloc;
+mod section;
+mod sources;
+mod wit;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use modbox_argument_spec::Metadata;
+
+use super::build::{BuildOptions, BuiltModule};
+use super::context::AuthoringContext;
+use super::environment;
+use super::error::BuildError;
+use super::output::{self, OutputDir};
+use super::process::{self, Stderr, Tool};
+use super::stamp::{Inputs, Stamp};
+use super::toolchain::find_program;
+
+/// What a project may say about its module.
+const METADATA: &str = "module.json";
+
+/// The longest component that a tool may make: some times what an interpreter takes.
+const MAX_COMPONENT: u64 = 1 << 30;
+
+/// Goes up when modules are built in another way, so that those which were built before are not taken for the same.
+const REVISION: u32 = 2;
+
+/// A language that modules can be written in.
+pub(super) struct Language {
+    /// Its name.
+    name: &'static str,
+    /// The file that a project in it has.
+    marker: &'static str,
+    /// What makes a component of a project.
+    build: fn(&mut Job<'_, '_>) -> Result<(), BuildError>,
+    /// What to do where its tools are missing.
+    remedy: &'static str,
+}
+
+/// All of them.
+static ALL: [&Language; 4] = [&c::C, &go::GO, &python::PYTHON, &javascript::JAVASCRIPT];
+
+/// The files by which a directory is told to be a project of a module, in any language.
+pub const PROJECT_FILES: [&str; 5] =
+    ["Cargo.toml", c::C.marker, go::GO.marker, python::PYTHON.marker, javascript::JAVASCRIPT.marker];
+
+/// One build: a project, and where its component goes.
+pub(super) struct Job<'a, 'b> {
+    cx: &'a mut AuthoringContext<'b>,
+    language: &'static Language,
+    dir: PathBuf,
+    /// Where the tools put what they make.
+    made: PathBuf,
+}
+
+impl Job<'_, '_> {
+    /// Finds one of the author's programs.
+    fn find(&self, name: &str) -> Option<PathBuf> {
+        find_program(self.cx, Path::new(name))
+    }
+
+    /// Says that the language's tools are not there.
+    fn missing(&self) -> BuildError {
+        BuildError::ToolchainMissing { language: self.language.name, remedy: self.language.remedy }
+    }
+
+    /// Returns whether a tool answers a question with yes.
+    fn asks(&self, program: &Path, args: &[&str]) -> bool {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        let env = environment::for_children(&self.cx.env);
+        let tool = Tool { program, args: &args, dir: &self.dir, env: &env, stderr: Stderr::Captured };
+        process::run(&self.cx.cleanup, &tool, &mut |_| ()).is_ok_and(|ended| ended.status.success())
+    }
+
+    /// Runs a tool in the project, whose messages go to standard error.
+    fn run(&self, program: &Path, args: &[OsString], more_env: &[(&str, &str)]) -> Result<(), BuildError> {
+        let mut env = environment::for_children(&self.cx.env);
+        env.extend(more_env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
+        let tool = Tool { program, args, dir: &self.dir, env: &env, stderr: Stderr::Inherited };
+        let ended = process::run(&self.cx.cleanup, &tool, &mut |_| ());
+        let ended = ended.map_err(|source| BuildError::Run { program: program.to_owned(), source })?;
+        if ended.status.success() {
+            return Ok(());
+        }
+        Err(BuildError::Tool { dir: self.dir.clone(), program: program.to_owned(), status: ended.status })
+    }
+}
+
+/// Returns the language of a project, which is none for a Rust package.
+pub(super) fn of(dir: &Path) -> Option<&'static Language> {
+    let has = |name: &str| dir.join(name).is_file();
+    if has("Cargo.toml") { None } else { ALL.into_iter().find(|language| has(language.marker)) }
+}
+
+/// Builds a project.
+pub(super) fn build(
+    cx: &mut AuthoringContext<'_>,
+    dir: &Path,
+    language: &'static Language,
+    options: &BuildOptions,
+) -> Result<BuiltModule, BuildError> {
+    let described = describe(dir)?;
+    let name = described.as_ref().map_or_else(|| name_of(dir), |(metadata, _)| Ok(metadata.name.clone()))?;
+    check_name(dir, &name, options)?;
+    let place = OutputDir::open(cx, dir)?;
+    let made = OutputDir::component_path(dir, ".made");
+    let doomed = made.clone();
+    let guard = cx.cleanup.register(move || drop(fs::remove_file(doomed)));
+    let started = place.now()?;
+    cx.say(&format!("building `{name}`, which is written in {}", language.name));
+    let mut job = Job { cx, language, dir: dir.to_owned(), made: made.clone() };
+    let built =
+        (language.build)(&mut job).and_then(|()| complete(&made, described.as_ref().map(|(_, text)| text.as_str())));
+    let removed = fs::remove_file(&made);
+    guard.disarm();
+    let bytes = built?;
+    removed.map_err(|source| BuildError::File { verb: "remove", path: made, source })?;
+    let (component, state) = place.install_bytes(&cx.cleanup, &bytes, &name)?;
+    let stamp = sources::list(dir).and_then(|sources| {
+        let recipe = recipe(language, &sources);
+        let inputs =
+            Inputs { sources, optional: vec![dir.join("Cargo.toml"), dir.join(METADATA)], written: Vec::new() };
+        Stamp::new(recipe, name.clone(), state, started, &inputs)
+    });
+    place.write_stamp(&cx.cleanup, None, stamp.as_ref())?;
+    Ok(BuiltModule { component, name, fresh: false })
+}
+
+/// Returns what was built before, when nothing has changed since.
+pub(super) fn find_fresh(dir: &Path, language: &'static Language) -> Option<BuiltModule> {
+    let stamp = Stamp::read(&OutputDir::stamp_path(dir, None))?;
+    let component = OutputDir::component_path(dir, &stamp.binary);
+    let holds = stamp.holds(&component, &recipe(language, &sources::list(dir)?));
+    holds.then_some(BuiltModule { component, name: stamp.binary, fresh: true })
+}
+
+/// What a component depends on beside the contents of files: which files there are.
+fn recipe(language: &Language, sources: &[PathBuf]) -> Vec<String> {
+    let names = sources.iter().map(|path| path.display().to_string());
+    [language.name.to_owned(), format!("revision {REVISION}")].into_iter().chain(names).collect()
+}
+
+/// Reads what the project says about its module.
+fn describe(dir: &Path) -> Result<Option<(Metadata, String)>, BuildError> {
+    let path = dir.join(METADATA);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text =
+        output::read_bounded(&path).map_err(|source| BuildError::File { verb: "read", path: path.clone(), source })?;
+    let metadata =
+        Metadata::from_json(&text).map_err(|source| BuildError::Description { path, source: Box::new(source) })?;
+    Ok(Some((metadata, text)))
+}
+
+fn name_of(dir: &Path) -> Result<String, BuildError> {
+    let name = dir.file_name().and_then(|name| name.to_str());
+    name.map(str::to_owned).ok_or_else(|| BuildError::Nameless { dir: dir.to_owned(), name: String::new() })
+}
+
+/// Refuses names that are no file's, and a choice where there is none.
+fn check_name(dir: &Path, name: &str, options: &BuildOptions) -> Result<(), BuildError> {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
+    if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(fits) {
+        return Err(BuildError::Nameless { dir: dir.to_owned(), name: name.to_owned() });
+    }
+    match &options.binary {
+        Some(chosen) if chosen != name => Err(BuildError::UnknownBinary {
+            dir: dir.to_owned(),
+            binary: chosen.clone(),
+            binaries: vec![name.to_owned()],
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Takes what a tool made, and adds what the project says about it.
+fn complete(made: &Path, metadata: Option<&str>) -> Result<Vec<u8>, BuildError> {
+    let failed = |source| BuildError::File { verb: "read", path: made.to_owned(), source };
+    let mut bytes = output::read_all(made, MAX_COMPONENT).map_err(failed)?;
+    if !bytes.starts_with(b"\0asm") {
+        return Err(BuildError::NotWasm { path: made.to_owned() });
+    }
+    if let Some(metadata) = metadata {
+        section::append(&mut bytes, metadata.as_bytes());
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,22 @@
+//! Python: `main.py` and what it imports, with an interpreter, in a component by componentize-py. Its class `Run` is called.
+
+use std::ffi::OsString;
+
+use super::{Job, Language, wit};
+use crate::authoring::error::BuildError;
+
+pub(super) const PYTHON: Language = Language {
+    name: "Python",
+    marker: "main.py",
+    build,
+    remedy: "run `pip install componentize-py`, and have `componentize-py` in PATH",
+};
+
+fn build(job: &mut Job<'_, '_>) -> Result<(), BuildError> {
+    let componentize = job.find("componentize-py").ok_or_else(|| job.missing())?;
+    let wit = wit::write(job, wit::Imports::None)?;
+    let mut args: Vec<OsString> = vec!["-q".into(), "-d".into(), wit.into()];
+    args.extend(["-w", "module", "componentize", "main", "-o"].map(OsString::from));
+    args.push(job.made.clone().into());
+    job.run(&componentize, &args, &[])
+}

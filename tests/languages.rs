@@ -1,0 +1,150 @@
+//! Modules in C, Go, Python and JavaScript: built by `modbox build` where their tools are, with a remedy where they are not.
+//!
+//! That they all do the same, `polyglot.rs` says.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use modbox::authoring::PROJECT_FILES;
+
+use crate::support::{LANGUAGES, Modbox, TestDir, example, language, tools_path};
+
+/// On two busy cores.
+const BUILD: Duration = Duration::from_secs(600);
+
+#[test]
+fn what_is_built_is_what_is_found() {
+    assert_eq!(PROJECT_FILES, modbox::run::locate::PROJECT_FILES);
+}
+
+#[test]
+fn a_language_without_its_tools_says_how_to_get_them() {
+    for (marker, remedy) in [
+        ("main.c", "failed to find the tools that build a module in C: install zig (`pip install ziglang`"),
+        ("go.mod", "failed to find the tools that build a module in Go: install Go 1.21 or newer"),
+        ("main.py", "failed to find the tools that build a module in Python: run `pip install componentize-py`"),
+        ("main.js", "failed to find the tools that build a module in JavaScript: install node"),
+    ] {
+        let dir = TestDir::new();
+        dir.write(&format!("greet/{marker}"), "");
+        let ran = Modbox::new(&dir).env("PATH", dir.join("nothing")).arg("build").arg(dir.join("greet")).run();
+        let told = ran.exits_with(3).stderr_text();
+        assert!(told.contains(remedy), "{marker}: {told}");
+    }
+}
+
+#[test]
+fn a_project_says_what_its_module_is() {
+    for (name, kind) in LANGUAGES {
+        let Some(module) = language(name) else { continue };
+        let dir = TestDir::new();
+        let doc = Modbox::new(&dir).arg("doc").arg(&module).run().exits_with(0).stdout_text();
+        assert!(doc.contains("Greets someone") && doc.contains("path"), "{name}: {doc}");
+        let told = Modbox::new(&dir).arg("inspect").arg(&module).run().exits_with(0).stdout_text();
+        assert!(told.contains(kind), "{name}: {told}");
+        let wrong = Modbox::new(&dir).arg("validate").arg(&module).arg("n=x").run().exits_with(1);
+        assert!(wrong.stdout_text().contains("missing required arguments: name"), "{name}: {wrong}");
+    }
+}
+
+#[test]
+fn a_file_is_written_as_the_argument_that_names_it_grants() {
+    for (name, _) in LANGUAGES {
+        let Some(module) = language(name) else { continue };
+        let dir = TestDir::new();
+        let file = dir.mkdir("data").join("greeting");
+        let run = |options: &[&str], path: &PathBuf| {
+            let run = Modbox::run_module(&dir, &module).args(["name=wörld", "loud=yes"]).args(options);
+            run.arg(format!("path={}", path.display())).run()
+        };
+        let result = run(&["--check"], &file).exits_with(0).json();
+        assert_eq!((&result["changed"], &result["check"]), (&true.into(), &true.into()), "{name}: {result}");
+        assert!(!file.exists(), "{name}");
+        assert_eq!(run(&[], &file).exits_with(0).json()["changed"], true, "{name}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "hello wörld!\n", "{name}");
+        assert_eq!(run(&[], &file).exits_with(0).json()["changed"], false, "{name}");
+        fs::write(&file, "something that is longer than the greeting\n").unwrap();
+        assert_eq!(run(&[], &file).exits_with(0).json()["changed"], true, "{name}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "hello wörld!\n", "{name}");
+        let failed = run(&[], &dir.join("data")).exits_with(1).json();
+        assert_eq!(failed["msg"], format!("{} is a folder", dir.join("data").display()), "{name}: {failed}");
+        dir.assert_nothing_left();
+    }
+}
+
+#[test]
+fn failures_are_told_alike() {
+    for (name, _) in LANGUAGES {
+        let Some(module) = language(name) else { continue };
+        let dir = TestDir::new();
+        for (args, message) in [
+            (vec!["n=1"], "missing required arguments: name"),
+            (vec!["name=x", "n=1.5"], "argument 'n' is no whole number: 1.5"),
+        ] {
+            let result = Modbox::run_module(&dir, &module).args(args).run().exits_with(1).json();
+            assert_eq!(result["msg"], message, "{name}: {result}");
+        }
+    }
+}
+
+#[test]
+fn a_project_is_built_again_when_it_has_changed_and_not_before() {
+    let dir = TestDir::new();
+    for file in ["main.c", "modbox.h", "module.json"] {
+        dir.write(&format!("greet/{file}"), fs::read_to_string(example("c").unwrap().join(file)).unwrap());
+    }
+    let project = dir.join("greet");
+    let run = || {
+        let run = Modbox::new(&dir).env("PATH", tools_path()).arg("run").arg(&project).arg("name=x");
+        run.patience(BUILD).run()
+    };
+    let built = |told: &str| told.contains("building `greet_c`, which is written in C");
+    assert!(built(&run().exits_with(0).stderr_text()));
+    assert!(!built(&run().exits_with(0).stderr_text()));
+    dir.write("greet/more.c", "int more = 1;\n");
+    assert!(built(&run().exits_with(0).stderr_text()), "a new file");
+    fs::remove_file(dir.join("greet/more.c")).unwrap();
+    assert!(built(&run().exits_with(0).stderr_text()), "a file less");
+    dir.write("greet/main.c", "int main(void) { return no; }\n");
+    let told = run().exits_with(3).stderr_text();
+    assert!(told.contains("main.c") && told.contains("ended with exit status: 1, see its messages"), "{told}");
+    dir.write("greet/module.json", "{\"name\": \"../evil\"}");
+    let told = run().exits_with(3).stderr_text();
+    assert!(told.contains("`../evil` is no name for a module"), "{told}");
+    dir.write("greet/module.json", "{\"name\": 1}");
+    let told = run().exits_with(3).stderr_text();
+    assert!(told.contains("greet/module.json`") && told.contains("`name` in the metadata must be a string"), "{told}");
+}
+
+#[test]
+fn a_module_in_go_and_the_adapter_share_no_memory() {
+    let dir = TestDir::new();
+    dir.write("greedy/go.mod", "module greedy\n\ngo 1.21\n");
+    let text = r#"package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	keep := [][]byte{}
+	for range [64]int{} {
+		block := make([]byte, 1<<20)
+		for index := range block {
+			block[index] = 0xff
+		}
+		keep = append(keep, block)
+	}
+	args, err := os.ReadFile(os.Args[1])
+	fmt.Printf("{\"changed\": %v, \"blocks\": %d}\n", err != nil || len(args) == 0, len(keep))
+}
+"#;
+    dir.write("greedy/main.go", text);
+    let run =
+        Modbox::new(&dir).env("PATH", tools_path()).args(["run", "--compile-time", "10m"]).arg(dir.join("greedy"));
+    let result = run.patience(BUILD).run().exits_with(0).json();
+    assert_eq!((&result["changed"], &result["blocks"]), (&false.into(), &64.into()), "{result}");
+    assert!(!dir.join("greedy/modbox_reserved.go").exists());
+}
