@@ -4,7 +4,7 @@
 //! runs the components as a kernel starts it for Ansible, and a policy file grants the folder of the scenarios.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -53,6 +53,11 @@ fn stat_does_what_ansibles_does() {
 #[test]
 fn copy_does_what_ansibles_does() {
     check("copy", 24);
+}
+
+#[test]
+fn file_does_what_ansibles_does() {
+    check("file", 111);
 }
 
 #[test]
@@ -117,6 +122,66 @@ fn tempfile_makes_what_nobody_has() {
     assert_eq!(run(&["--check"]).exits_with(0).json()["skipped"], true);
     run(&["prefix=../x"]).exits_with(1);
     assert_eq!(fs::read_dir(&data).unwrap().count(), 3);
+}
+
+#[test]
+fn a_link_that_is_named_is_removed_and_not_what_it_leads_to() {
+    let dir = TestDir::new();
+    let (target, link) = (dir.write("data/target", "kept"), dir.join("data/link"));
+    symlink(&target, &link).unwrap();
+    let path = format!("path={}", link.display());
+    let run = Modbox::run_module(&dir, module("file")).arg(path).arg("state=absent").run().exits_with(0);
+    assert_eq!(run.json()["changed"], true, "{run}");
+    assert!(link.symlink_metadata().is_err());
+    assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
+}
+
+#[test]
+fn a_folder_is_removed_where_the_folder_around_it_is_granted() {
+    let dir = TestDir::new();
+    let inner = dir.write("data/folder/inner", "x");
+    let folder = dir.join("data/folder");
+    let run = || {
+        let path = format!("path={}", folder.display());
+        Modbox::run_module(&dir, module("file")).arg(path).arg("state=absent")
+    };
+    let failed = run().run().exits_with(1);
+    assert!(failed.json()["msg"].as_str().unwrap().contains("--allow-write"), "{failed}");
+    assert!(inner.exists());
+    run().arg("--allow-write").arg(dir.join("data")).run().exits_with(0);
+    assert!(!folder.exists());
+}
+
+#[test]
+fn a_link_says_an_absolute_path_only_where_that_is_granted() {
+    let dir = TestDir::new();
+    let (target, data) = (dir.write("other/target", "x"), dir.mkdir("data"));
+    let link = data.join("link");
+    let run = |says: &str| {
+        let args = [format!("path={}", link.display()), format!("src={says}"), "state=link".into(), "force=yes".into()];
+        Modbox::run_module(&dir, module("file")).arg("--allow-write").arg(&data).args(args)
+    };
+    let says = target.to_str().unwrap();
+    let allowed = dir.join("other");
+    let denied = run(says).arg("--output").arg("report").run();
+    assert!(denied.stdout_text().contains(&format!("--allow-read {says}")), "{denied}");
+    assert!(link.symlink_metadata().is_err());
+    run(says).arg("--allow-read").arg(&allowed).run().exits_with(0);
+    assert_eq!(link.read_link().unwrap(), target);
+    // What climbs out of the grant, what is the guest's own, and what is shown elsewhere.
+    for escape in [
+        format!("{}/../data/x", allowed.display()),
+        "/args/x".into(),
+        "/tmp/x".into(),
+        "/".into(),
+        "/etc/passwd".into(),
+    ] {
+        fs::remove_file(&link).ok();
+        run(&escape).arg("--allow-read").arg(&allowed).run().exits_with(1);
+        assert!(link.symlink_metadata().is_err(), "{escape}");
+    }
+    run("/shown").arg("--allow-read").arg(format!("{}::/shown", allowed.display())).run().exits_with(1);
+    assert!(link.symlink_metadata().is_err());
 }
 
 #[test]

@@ -182,6 +182,10 @@ PROMISED = {
         "mode", "uid", "gid", "pw_name", "gr_name", "nlink", "wusr", "rusr", "xusr", "wgrp", "rgrp", "xgrp", "woth", "roth", "xoth",
         "isuid", "isgid"],
 }
+# Times before this are those that `prepare` gave, or an archive; later ones are of this run.
+LONG_AGO = 1_750_000_000
+# Those whose whole trees are compared, and whose differences are of more than contents.
+TREES = set()
 # Those that are action plugins, too, so that only a playbook runs them.
 PLAYED = {"copy"}
 # What a result need not agree on.
@@ -211,9 +215,36 @@ def prepare(root, scenario):
     for name in scenario.get("folders", ()):
         os.mkdir(os.path.join(root, name))
         os.utime(os.path.join(root, name), (1_700_000_000, 1_700_000_000.25))
+    for name, target in scenario.get("names", {}).items():
+        os.link(os.path.join(root, target), os.path.join(root, name))
+    for name, mode in scenario.get("modes", {}).items():
+        os.chmod(os.path.join(root, name), mode)
     for name, target in scenario.get("links", {}).items():
-        os.symlink(target, os.path.join(root, name))
+        os.symlink(rooted(target, root), os.path.join(root, name))
         os.utime(os.path.join(root, name), (1_700_000_000, 1_700_000_000.25), follow_symlinks=False)
+
+
+def rooted(value, root):
+    """A value in which ROOT stands for the scenario's folder."""
+    return json.loads(json.dumps(value).replace("ROOT", root))
+
+
+def tree_on_disk(root):
+    """All that is below a folder: links by what they say, files with their contents, names and times, modes of all."""
+    found = {}
+    for folder, folders, files in os.walk(root):
+        for path in (os.path.join(folder, name) for name in folders + files):
+            stat = os.lstat(path)
+            kept = stat.st_mtime if stat.st_mtime < LONG_AGO else "now"
+            if os.path.islink(path):
+                seen = "link", os.readlink(path).replace(root, "ROOT")
+            elif os.path.isfile(path):
+                with open(path, "rb") as file:
+                    seen = file.read(), oct(stat.st_mode), stat.st_nlink, kept
+            else:
+                seen = "other", oct(stat.st_mode), kept if os.path.isdir(path) else None
+            found[os.path.relpath(path, root)] = seen
+    return found
 
 
 def on_disk(root):
@@ -332,7 +363,9 @@ def comparable(module, result, root):
     out["msg"] = BOOLEANS.sub(lambda found: ", ".join(sorted(found[0].split(", "))), out["msg"])
     out["msg"] = out["msg"].removeprefix("Task failed: ")
     out["msg"] = ACTION_MESSAGES.get(out["msg"], out["msg"])
-    if module != "copy":  # its action plugin has headers of its own
+    if module in TREES:
+        out["diff"] = without_now(result.get("diff"))
+    elif module != "copy":  # its action plugin has headers of its own
         diff = content_diff(result.get("diff"))
         out["diff"] = diff[:2] if diff and module in PLAYED else diff
     if out["failed"]:
@@ -341,6 +374,15 @@ def comparable(module, result, root):
     for key in PROMISED[module]:
         out[key] = listed(source.get(key)) if key == "files" else source.get(key)
     return out
+
+
+def without_now(value):
+    """A difference without the times of this run, and lists of names in their order."""
+    if isinstance(value, dict):
+        return {key: without_now(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return sorted(value)
+    return "now" if isinstance(value, float) and value > LONG_AGO else value
 
 
 def listed(files):
@@ -370,8 +412,8 @@ def compare(module, scenarios, options, scratch):
         for root, scenario in zip(roots, scenarios):
             prepare(root, scenario)
             option = scenario.get("path", "path")
-            given = {**scenario["arguments"], **({option: os.path.join(root, "f")} if option else {})}
-            if "src" in given:  # a path, too, and the runner takes only absolute ones
+            given = rooted({**scenario["arguments"], **({option: "ROOT/f"} if option else {})}, root)
+            if "src" in given and module not in TREES:  # a path, too, and the runner takes only absolute ones
                 given["src"] = os.path.join(root, given["src"])
             all_arguments.append(given)
         for run, check_mode in (("check", True), ("first", False), ("second", False)):
@@ -382,7 +424,8 @@ def compare(module, scenarios, options, scratch):
             else:
                 results = [run_ansible(options, module, a, scratch, check_mode) for a in all_arguments]
             for found, root, result in zip(seen, roots, results):
-                found[side, run] = {**comparable(module, result, root), "disk": on_disk(root)}
+                disk = tree_on_disk(root) if module in TREES else on_disk(root)
+                found[side, run] = {**comparable(module, result, root), "disk": disk}
     return [differences(module, scenario, found) for scenario, found in zip(scenarios, seen)]
 
 
@@ -418,6 +461,8 @@ def main():
         modules[options.only] = cases.SCENARIOS
         PROMISED[options.only] = cases.PROMISED
         IGNORED.update(getattr(cases, "IGNORED", []))
+        if getattr(cases, "TREE", False):
+            TREES.add(options.only)
         if getattr(cases, "PLAY", False):
             PLAYED.add(options.only)
         NAMES[options.only] = getattr(cases, "MODULE", f"ansible.modules.{options.only}")
