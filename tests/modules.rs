@@ -62,17 +62,17 @@ fn file_does_what_ansibles_does() {
 
 #[test]
 fn lineinfile_does_what_ansibles_does() {
-    check("lineinfile", 82);
+    check("lineinfile", 93);
 }
 
 #[test]
 fn blockinfile_does_what_ansibles_does() {
-    check("blockinfile", 65);
+    check("blockinfile", 74);
 }
 
 #[test]
 fn ini_file_does_what_community_generals_does() {
-    check("ini_file", 96);
+    check("ini_file", 105);
 }
 
 #[test]
@@ -82,12 +82,12 @@ fn slurp_does_what_ansibles_does() {
 
 #[test]
 fn assemble_does_what_ansibles_does() {
-    check("assemble", 17);
+    check("assemble", 26);
 }
 
 #[test]
 fn replace_does_what_ansibles_does() {
-    check("replace", 69);
+    check("replace", 77);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn find_does_what_ansibles_does() {
 
 #[test]
 fn template_does_what_ansibles_does() {
-    check("template", 38);
+    check("template", 48);
 }
 
 #[test]

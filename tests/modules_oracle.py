@@ -118,6 +118,17 @@ LINEINFILE = [
     line("a b\n", line=r"\2 \1", regexp=r"(?i)(A)\s(?P<x>B)", backrefs=True),
     line("aa\nbb\n", line="x", regexp=r"(.)\1$"),
     line("key = v\n", line="key = w", regexp=r"^(?!#)\s*key\s*(?==)"),
+    line(TEXT, line="b", mode="0600"),
+    line(TEXT, line="new", mode="0600"),
+    line(TEXT, line="b", mode="0644"),
+    line(TEXT, line="new", mode="u+x,go="),
+    line(TEXT, line="new", mode="rw"),
+    line(TEXT, line="new", owner=str(os.getuid()), group=str(os.getgid())),
+    line(TEXT, line="new", owner="no-such-user"),
+    line(TEXT, line="b", group="no-such-group"),
+    line(TEXT, state="absent", line="b", mode="0640"),
+    line(TEXT, state="absent", line="nope", mode="0640"),
+    line(None, line="q", create=True, mode="0600"),
 ]
 
 STAT = [
@@ -368,6 +379,8 @@ def comparable(module, result, root):
     elif module != "copy":  # its action plugin has headers of its own
         diff = content_diff(result.get("diff"))
         out["diff"] = diff[:2] if diff and module in PLAYED else diff
+    if module not in PLAYED | TREES:
+        out["attributes_diff"] = attributes_diff(result.get("diff"))
     if out["failed"]:
         return out
     source = result.get("stat", {}) if module == "stat" else result
@@ -400,6 +413,14 @@ def content_diff(diff):
         if isinstance(item.get("before"), str) and isinstance(item.get("after"), str):
             texts = [NO_TEXT.sub("\ufffd", item[key]) for key in ("before", "after")]
             return [*texts, item.get("before_header"), item.get("after_header")]
+    return None
+
+
+def attributes_diff(diff):
+    """The difference of the file's attributes, where the original shows it beside that of the contents."""
+    for item in diff if isinstance(diff, list) else []:
+        if isinstance(item.get("before"), dict):
+            return item
     return None
 
 
