@@ -61,6 +61,11 @@ fn file_does_what_ansibles_does() {
 }
 
 #[test]
+fn unarchive_does_what_ansibles_does() {
+    check("unarchive", 64);
+}
+
+#[test]
 fn lineinfile_does_what_ansibles_does() {
     check("lineinfile", 93);
 }

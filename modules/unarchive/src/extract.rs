@@ -1,6 +1,6 @@
 //! Writing members to `dest`: each file whole under a name of its own first, and never through a link that leads out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, FileTimes};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Read};
@@ -18,11 +18,13 @@ pub(crate) struct Extraction<'d> {
     keep_newer: bool,
     /// Attributes of folders are set last: they could keep what is in them from being written, and writing it changes their times.
     folders: BTreeMap<PathBuf, Member>,
+    /// Folders on the way to members that are there.
+    made: HashSet<PathBuf>,
 }
 
 impl<'d> Extraction<'d> {
     pub(crate) fn new(dest: &'d Dest, keep_newer: bool) -> Self {
-        Self { dest, keep_newer, folders: BTreeMap::new() }
+        Self { dest, keep_newer, folders: BTreeMap::new(), made: HashSet::new() }
     }
 
     /// Writes one member.
@@ -65,10 +67,13 @@ impl<'d> Extraction<'d> {
     }
 
     /// Makes the folders that a member lies in. What is there already may be a link, as long as it leads to a folder in `dest`.
-    fn make_folders(&self, member: &Member) -> Result<(), Failure> {
+    fn make_folders(&mut self, member: &Member) -> Result<(), Failure> {
         let folders: Vec<&Path> =
             member.path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
         for folder in folders.into_iter().rev() {
+            if self.made.contains(folder) {
+                continue;
+            }
             if !self.dest.holds(&folder.join("x")) {
                 let why = format!("`{}` is a link that leads out of dest", folder.display());
                 return Err(Failure::new(format!("refused to unpack the member `{}`: {why}", member.name)));
@@ -84,6 +89,7 @@ impl<'d> Extraction<'d> {
                     ))
                 })?;
             }
+            self.made.insert(folder.to_owned());
         }
         Ok(())
     }

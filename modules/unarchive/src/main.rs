@@ -18,7 +18,8 @@ mod select;
 mod tar_file;
 mod zip_file;
 
-use std::collections::{BTreeSet, HashMap};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -103,6 +104,8 @@ pub(crate) struct Dest {
     pub(crate) path: PathBuf,
     /// Without links.
     real: PathBuf,
+    /// Folders that were found to be in it. They stay there: no member is behind a link of the archive, and none takes a folder's place.
+    held: RefCell<HashSet<PathBuf>>,
     /// What new files are not given; nothing for root, as `tar` has it.
     umask: u32,
     wanted: FileAttributes,
@@ -112,8 +115,15 @@ pub(crate) struct Dest {
 impl Dest {
     /// Whether a place is in this folder, whichever links are on the way there; the last name is not looked at.
     pub(crate) fn holds(&self, path: &Path) -> bool {
-        let folder = self.path.join(path.parent().unwrap_or_else(|| Path::new("")));
-        real_path(&folder).is_ok_and(|real| real.starts_with(&self.real))
+        let folder = path.parent().unwrap_or_else(|| Path::new(""));
+        if self.held.borrow().contains(folder) {
+            return true;
+        }
+        let holds = real_path(&self.path.join(folder)).is_ok_and(|real| real.starts_with(&self.real));
+        if holds {
+            self.held.borrow_mut().insert(folder.to_owned());
+        }
+        holds
     }
 
     /// The mode that a member gets. Set-user-id, set-group-id and sticky bits are not taken over.
@@ -217,7 +227,7 @@ fn dest(args: &UnarchiveArgs, wanted: FileAttributes) -> Result<Dest, Failure> {
     let own = if cfg!(unix) { "/proc/self" } else { "/args" };
     let root = files::stat(own, true).is_ok_and(|found| found.uid == 0);
     let umask = if root { 0 } else { files::umask() };
-    Ok(Dest { path, real, umask, mode_is_given: wanted.mode.is_some(), wanted })
+    Ok(Dest { path, real, held: RefCell::default(), umask, mode_is_given: wanted.mode.is_some(), wanted })
 }
 
 /// The start of a file, which tells what it is.
