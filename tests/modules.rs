@@ -5,10 +5,10 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::support::{Modbox, TestDir, fixture, module, oracle};
+use crate::support::{Modbox, TestDir, fixture, module, native_modules, oracle};
 
 /// Hundreds of Python processes on two busy cores.
 const COMPARISON: Duration = Duration::from_secs(600);
@@ -16,28 +16,44 @@ const COMPARISON: Duration = Duration::from_secs(600);
 /// Modules that are not ansible-core's own.
 const OF_COLLECTIONS: [&str; 2] = ["archive", "ini_file"];
 
-/// Compares one module in all its scenarios.
+/// Compares one module, as a component, in all its scenarios.
 #[track_caller]
 fn check(name: &str, scenarios: usize) {
     let dir = TestDir::new();
     let (modules, work) = (dir.mkdir("modules"), dir.mkdir("work"));
     fs::copy(module(name), modules.join(format!("{name}.wasm"))).unwrap();
     dir.write("home/.config/modbox/policy.yaml", format!("allow:\n  write: [{}]\n", work.display()));
+    compare(&dir, name, &modules, &["--suffix", ".wasm", "--runner", env!("CARGO_BIN_EXE_modbox")], scenarios);
+}
+
+/// Compares the module of a folder in all its scenarios.
+#[track_caller]
+fn compare(dir: &TestDir, name: &str, modules: &Path, how: &[&str], scenarios: usize) {
     let python = oracle::python();
     let collections = if OF_COLLECTIONS.contains(&name) { oracle::collections() } else { PathBuf::new() };
-    let ran = Modbox::of(&python, &dir)
+    let ran = Modbox::of(&python, dir)
         .arg(fixture("modules_oracle.py"))
-        .args([python.parent().unwrap(), &modules])
-        .args(["--suffix", ".wasm", "--runner", env!("CARGO_BIN_EXE_modbox"), "--only", name])
+        .args([python.parent().unwrap(), modules])
+        .args(how)
+        .args(["--only", name])
         .arg("--collections")
         .arg(collections)
         .arg("--work")
-        .arg(&work)
+        .arg(dir.mkdir("work"))
         .patience(COMPARISON)
         .run()
         .exits_with(0);
-    assert_eq!(ran.stdout_text(), format!("{scenarios} scenarios, 0 different\n"), "{ran}");
+    assert_eq!(ran.stdout_text(), format!("{scenarios} scenarios, 0 different\n"), "{name}: {ran}");
     dir.assert_nothing_left();
+}
+
+#[test]
+fn modules_for_this_machine_do_what_ansibles_do() {
+    let scenarios = [("archive", 66), ("file", 111), ("lineinfile", 93), ("unarchive", 64)];
+    let modules = native_modules(&scenarios.map(|(name, _)| name));
+    for (name, scenarios) in scenarios {
+        compare(&TestDir::new(), name, &modules, &[], scenarios);
+    }
 }
 
 #[test]
@@ -63,6 +79,11 @@ fn file_does_what_ansibles_does() {
 #[test]
 fn unarchive_does_what_ansibles_does() {
     check("unarchive", 64);
+}
+
+#[test]
+fn archive_does_what_community_generals_does() {
+    check("archive", 66);
 }
 
 #[test]

@@ -200,6 +200,8 @@ LONG_AGO = 1_750_000_000
 TREES = set()
 # Those whose originals give folders one time or another.
 FOLDERS_ARE_OLD = set()
+# What tells the contents of what a module makes.
+DECODERS = {}
 # Those that are action plugins, too, so that only a playbook runs them.
 PLAYED = {"copy"}
 # What a result need not agree on.
@@ -245,7 +247,7 @@ def rooted(value, root):
     return json.loads(json.dumps(value).replace("ROOT", root))
 
 
-def tree_on_disk(root, folder_times):
+def tree_on_disk(root, folder_times, decode=None):
     """All that is below a folder: links by what they say, files with their contents, names and times, modes of all."""
     found = {}
     for folder, folders, files in os.walk(root):
@@ -257,12 +259,18 @@ def tree_on_disk(root, folder_times):
             elif os.path.isfile(path):
                 with open(path, "rb") as file:
                     contents = file.read()
-                contents = contents if len(contents) < 200 else hashlib.sha256(contents).hexdigest()
+                if decode and name_of_archive(path):
+                    contents, kept = decode(contents), None
+                contents = contents if len(contents) < 200 or isinstance(contents, list) else hashlib.sha256(contents).hexdigest()
                 seen = contents, oct(stat.st_mode), stat.st_nlink, kept
             else:
                 seen = "other", oct(stat.st_mode), kept if os.path.isdir(path) and folder_times else None
             found[os.path.relpath(path, root)] = seen
     return found
+
+
+def name_of_archive(path):
+    return os.path.basename(path).split(".")[0] == "f" or path.endswith((".gz", ".bz2", ".xz"))
 
 
 def on_disk(root):
@@ -393,6 +401,8 @@ def comparable(module, result, root):
     source = result.get("stat", {}) if module == "stat" else result
     for key in PROMISED[module]:
         out[key] = listed(source.get(key)) if (module, key) == ("find", "files") else source.get(key)
+        if module in DECODERS and isinstance(out[key], list):
+            out[key] = sorted(out[key])  # folders are listed in any order
     return out
 
 
@@ -452,7 +462,7 @@ def compare(module, scenarios, options, scratch):
             else:
                 results = [run_ansible(options, module, a, scratch, check_mode) for a in all_arguments]
             for found, root, result in zip(seen, roots, results):
-                disk = tree_on_disk(root, module not in FOLDERS_ARE_OLD) if module in TREES else on_disk(root)
+                disk = tree_on_disk(root, module not in FOLDERS_ARE_OLD, DECODERS.get(module)) if module in TREES else on_disk(root)
                 found[side, run] = {**comparable(module, result, root), "disk": disk}
     return [differences(module, scenario, found) for scenario, found in zip(scenarios, seen)]
 
@@ -493,6 +503,8 @@ def main():
         IGNORED.update(getattr(cases, "IGNORED", []))
         if getattr(cases, "TREE", False):
             TREES.add(options.only)
+        if hasattr(cases, "decode"):
+            DECODERS[options.only] = cases.decode
         if not getattr(cases, "FOLDER_TIMES", True):
             FOLDERS_ARE_OLD.add(options.only)
         if getattr(cases, "PLAY", False):

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use modbox_sdk::Failure;
 use modbox_sdk::files::{self, Attributes};
 
-use crate::Dest;
+use crate::dest::Dest;
 use crate::member::{Kind, Member};
 
 /// What is at a member's place, if that is inside `dest`.

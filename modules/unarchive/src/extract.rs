@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use modbox_sdk::fs::symlink;
 use modbox_sdk::{Failure, files};
 
-use crate::Dest;
+use crate::dest::Dest;
 use crate::member::{Kind, Member};
 
 /// An unpacking under way.
@@ -122,6 +122,8 @@ impl<'d> Extraction<'d> {
 
     fn write(&self, member: &Member, path: &Path, contents: &mut dyn Read) -> io::Result<()> {
         let mut file = File::create_new(path)?;
+        // Nobody else reads it before it has the mode that the archive says.
+        files::set_mode(path, 0o600)?;
         let written = io::copy(contents, &mut file)?;
         drop(file);
         if written != member.size {

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod dest;
 mod extract;
 mod limits;
 mod member;
@@ -18,17 +19,16 @@ mod select;
 mod tar_file;
 mod zip_file;
 
-use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use modbox_compression::Codec;
-use modbox_sdk::files::{self, Attributes, FileAttributes, Now};
-use modbox_sdk::fs::real_path;
+use modbox_sdk::files::FileAttributes;
 use modbox_sdk::{Args, Dict, Exit, Failure, Module, Value};
 
+use crate::dest::Dest;
 use crate::extract::Extraction;
 use crate::member::Member;
 use crate::select::Selection;
@@ -99,47 +99,6 @@ struct UnarchiveArgs {
     _decrypt: bool,
 }
 
-/// The folder to unpack into.
-pub(crate) struct Dest {
-    pub(crate) path: PathBuf,
-    /// Without links.
-    real: PathBuf,
-    /// Folders that were found to be in it. They stay there: no member is behind a link of the archive, and none takes a folder's place.
-    held: RefCell<HashSet<PathBuf>>,
-    /// What new files are not given; nothing for root, as `tar` has it.
-    umask: u32,
-    wanted: FileAttributes,
-    pub(crate) mode_is_given: bool,
-}
-
-impl Dest {
-    /// Whether a place is in this folder, whichever links are on the way there; the last name is not looked at.
-    pub(crate) fn holds(&self, path: &Path) -> bool {
-        let folder = path.parent().unwrap_or_else(|| Path::new(""));
-        if self.held.borrow().contains(folder) {
-            return true;
-        }
-        let holds = real_path(&self.path.join(folder)).is_ok_and(|real| real.starts_with(&self.real));
-        if holds {
-            self.held.borrow_mut().insert(folder.to_owned());
-        }
-        holds
-    }
-
-    /// The mode that a member gets. Set-user-id, set-group-id and sticky bits are not taken over.
-    pub(crate) fn mode(&self, member: &Member) -> u32 {
-        let kept = if member.crc32.is_some() { 0o777 } else { 0o777 & !self.umask };
-        member.mode & kept
-    }
-
-    /// The mode that a member has in the end, given what is there.
-    pub(crate) fn wanted_mode(&self, member: &Member, found: &Attributes) -> Result<u32, Failure> {
-        let Some(mode) = &self.wanted.mode else { return Ok(self.mode(member)) };
-        let now = Now { mode: found.mode, directory: found.directory, umask: files::umask() };
-        files::resolve_mode(mode, now).map_err(|_| Failure::new("mode must be in octal or symbolic form"))
-    }
-}
-
 /// What was found out about an archive.
 struct Judged {
     handler: &'static str,
@@ -159,7 +118,7 @@ fn run(args: UnarchiveArgs, module: &mut Module) -> Result<Exit, Failure> {
     }
     let mut file = open(&args)?;
     let wanted = module.load_file_common_arguments(Some(Path::new(&args.dest)))?.unwrap_or_default();
-    let dest = dest(&args, wanted)?;
+    let dest = Dest::new(&args.dest, wanted)?;
     let start = start(&mut file)?;
     let judged =
         if start.starts_with(b"PK") { judge_zip(&args, &file, &dest) } else { judge_tar(&args, &file, &dest, &start) };
@@ -214,20 +173,6 @@ fn open(args: &UnarchiveArgs) -> Result<File, Failure> {
         return Err(Failure::new(format!("Invalid archive '{src}', the file is 0 bytes")));
     }
     Ok(file)
-}
-
-fn dest(args: &UnarchiveArgs, wanted: FileAttributes) -> Result<Dest, Failure> {
-    let no_folder = || Failure::new(format!("Destination '{}' is not a directory", args.dest));
-    let path = std::path::absolute(&args.dest)?;
-    let real = real_path(&path)?;
-    if !files::stat(&real, false).is_ok_and(|found| found.directory) {
-        return Err(no_folder());
-    }
-    // The folders that tell whom this runs as, here and in a sandbox.
-    let own = if cfg!(unix) { "/proc/self" } else { "/args" };
-    let root = files::stat(own, true).is_ok_and(|found| found.uid == 0);
-    let umask = if root { 0 } else { files::umask() };
-    Ok(Dest { path, real, held: RefCell::default(), umask, mode_is_given: wanted.mode.is_some(), wanted })
 }
 
 /// The start of a file, which tells what it is.

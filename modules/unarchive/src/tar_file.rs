@@ -86,7 +86,7 @@ fn member(entry: &mut Entry<'_, impl Read>) -> Result<Member, Failure> {
     }
     let name = if kind == Kind::Directory { format!("{}/", name.trim_end_matches('/')) } else { name };
     // As `tar` lists it.
-    let name = name.strip_prefix('/').map_or(name.clone(), str::to_owned);
+    let name = name.strip_prefix('/').map_or_else(|| name.clone(), str::to_owned);
     Ok(Member { size: entry.size(), name, path, kind, mode, modified, crc32: None })
 }
 
