@@ -42,7 +42,7 @@ pub(crate) fn native_modules(names: &[&str]) -> PathBuf {
     let dir = locked("native-modules", |dir| {
         let mut cargo = cargo();
         cargo.args(["build", "--locked", "--release", "--target-dir"]).arg(dir).current_dir(repository());
-        names.iter().for_each(|name| drop(cargo.arg(format!("--package=modbox-module-{name}"))));
+        cargo.args(names.iter().map(|name| format!("--package=modbox-module-{name}")));
         tool(&mut cargo, BUILD).map(drop)
     });
     dir.unwrap_or_else(|error| panic!("{error}")).join("release")
