@@ -30,7 +30,10 @@ pub(crate) fn ensure(task: &Task<'_>) -> Result<Exit, Failure> {
         Found::Nothing if task.module.check_mode() => return Ok(task.exit("path", &path, true, diff)),
         Found::Nothing => {
             for folder in missing(&path) {
-                changed |= make(&folder).map_err(|error| failure(&path, &folder, &python(&error, &folder)))?;
+                changed |= make(&folder).map_err(|error| {
+                    let why = format!("{}{}", python(&error, &folder), remedy(&error, &folder));
+                    failure(&path, &folder, &why)
+                })?;
                 let of_folder = FileAttributes { path: folder.clone(), ..wanted.clone() };
                 let set = task.module.set_fs_attributes_if_different(&of_folder, changed, Some(&mut diff));
                 changed = set.map_err(|why| failure(&path, &folder, why.message()))?;
@@ -54,6 +57,14 @@ pub(crate) fn ensure(task: &Task<'_>) -> Result<Exit, Failure> {
 fn failure(path: &Path, folder: &Path, why: &str) -> Failure {
     let message = format!("There was an issue creating {} as requested: {why}", folder.display());
     Failure::new(message).with("path", text(path))
+}
+
+/// What to allow where a folder around the path is not there, so that naming the path granted nothing.
+fn remedy(error: &io::Error, folder: &Path) -> String {
+    if cfg!(unix) || error.kind() != ErrorKind::PermissionDenied {
+        return String::new();
+    }
+    format!("; it is not granted, or not there: `--allow-write {}`", folder.display())
 }
 
 /// The folders on a path that are not there, outer ones first.

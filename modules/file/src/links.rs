@@ -55,7 +55,10 @@ fn check_source(task: &Task<'_>, src: Option<&str>) -> Result<(), Failure> {
         return Ok(());
     }
     let shown = absolute.display();
-    let message = format!("src file does not exist, use 'force=yes' if you really want to create the link: {shown}");
+    let message = format!(
+        "src file does not exist, use 'force=yes' if you really want to create the link: {shown}{}",
+        remedy(&task.path)
+    );
     Err(Failure::new(message).with("path", text(&task.path)).with("src", src))
 }
 
