@@ -47,6 +47,8 @@ mod native_ladder;
 // Building guest crates and making projects, with real cargo.
 mod authoring;
 
+// Archives that try to leave the folder that they are unpacked into.
+mod hostile_archives;
 // Files that are no modules, or try to be what they are not.
 mod hostile_modules;
 // Classic kinds: denied by default, and bounded like guests when allowed.

@@ -4,11 +4,11 @@
 //! runs the components as a kernel starts it for Ansible, and a policy file grants the folder of the scenarios.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::support::{Modbox, TestDir, fixture, module, oracle};
+use crate::support::{Modbox, TestDir, fixture, module, native_modules, oracle};
 
 /// Hundreds of Python processes on two busy cores.
 const COMPARISON: Duration = Duration::from_secs(600);
@@ -19,7 +19,7 @@ const OF_COLLECTIONS: [&str; 2] = ["archive", "ini_file"];
 /// Modules that ask servers.
 const OF_THE_WEB: [&str; 2] = ["get_url", "uri"];
 
-/// Compares one module in all its scenarios.
+/// Compares one module, as a component, in all its scenarios.
 #[track_caller]
 fn check(name: &str, scenarios: usize) {
     let dir = TestDir::new();
@@ -29,21 +29,37 @@ fn check(name: &str, scenarios: usize) {
     let net = if OF_THE_WEB.contains(&name) { "127.0.0.1" } else { "" };
     let policy = format!("allow:\n  write: [{}]\n  net: [{net}]\n", work.display());
     dir.write("home/.config/modbox/policy.yaml", policy);
+    compare(&dir, name, &modules, &["--suffix", ".wasm", "--runner", env!("CARGO_BIN_EXE_modbox")], scenarios);
+}
+
+/// Compares the module of a folder in all its scenarios.
+#[track_caller]
+fn compare(dir: &TestDir, name: &str, modules: &Path, how: &[&str], scenarios: usize) {
     let python = oracle::python();
     let collections = if OF_COLLECTIONS.contains(&name) { oracle::collections() } else { PathBuf::new() };
-    let ran = Modbox::of(&python, &dir)
+    let ran = Modbox::of(&python, dir)
         .arg(fixture("modules_oracle.py"))
-        .args([python.parent().unwrap(), &modules])
-        .args(["--suffix", ".wasm", "--runner", env!("CARGO_BIN_EXE_modbox"), "--only", name])
+        .args([python.parent().unwrap(), modules])
+        .args(how)
+        .args(["--only", name])
         .arg("--collections")
         .arg(collections)
         .arg("--work")
-        .arg(&work)
+        .arg(dir.mkdir("work"))
         .patience(COMPARISON)
         .run()
         .exits_with(0);
-    assert_eq!(ran.stdout_text(), format!("{scenarios} scenarios, 0 different\n"), "{ran}");
+    assert_eq!(ran.stdout_text(), format!("{scenarios} scenarios, 0 different\n"), "{name}: {ran}");
     dir.assert_nothing_left();
+}
+
+#[test]
+fn modules_for_this_machine_do_what_ansibles_do() {
+    let scenarios = [("archive", 66), ("file", 111), ("lineinfile", 93), ("unarchive", 64)];
+    let modules = native_modules(&scenarios.map(|(name, _)| name));
+    for (name, scenarios) in scenarios {
+        compare(&TestDir::new(), name, &modules, &[], scenarios);
+    }
 }
 
 #[test]
@@ -62,18 +78,33 @@ fn copy_does_what_ansibles_does() {
 }
 
 #[test]
+fn file_does_what_ansibles_does() {
+    check("file", 111);
+}
+
+#[test]
+fn unarchive_does_what_ansibles_does() {
+    check("unarchive", 64);
+}
+
+#[test]
+fn archive_does_what_community_generals_does() {
+    check("archive", 66);
+}
+
+#[test]
 fn lineinfile_does_what_ansibles_does() {
-    check("lineinfile", 82);
+    check("lineinfile", 93);
 }
 
 #[test]
 fn blockinfile_does_what_ansibles_does() {
-    check("blockinfile", 65);
+    check("blockinfile", 74);
 }
 
 #[test]
 fn ini_file_does_what_community_generals_does() {
-    check("ini_file", 96);
+    check("ini_file", 105);
 }
 
 #[test]
@@ -83,12 +114,12 @@ fn slurp_does_what_ansibles_does() {
 
 #[test]
 fn assemble_does_what_ansibles_does() {
-    check("assemble", 17);
+    check("assemble", 26);
 }
 
 #[test]
 fn replace_does_what_ansibles_does() {
-    check("replace", 69);
+    check("replace", 77);
 }
 
 #[test]
@@ -98,7 +129,7 @@ fn find_does_what_ansibles_does() {
 
 #[test]
 fn template_does_what_ansibles_does() {
-    check("template", 38);
+    check("template", 48);
 }
 
 #[test]
@@ -133,6 +164,66 @@ fn tempfile_makes_what_nobody_has() {
     assert_eq!(run(&["--check"]).exits_with(0).json()["skipped"], true);
     run(&["prefix=../x"]).exits_with(1);
     assert_eq!(fs::read_dir(&data).unwrap().count(), 3);
+}
+
+#[test]
+fn a_link_that_is_named_is_removed_and_not_what_it_leads_to() {
+    let dir = TestDir::new();
+    let (target, link) = (dir.write("data/target", "kept"), dir.join("data/link"));
+    symlink(&target, &link).unwrap();
+    let path = format!("path={}", link.display());
+    let run = Modbox::run_module(&dir, module("file")).arg(path).arg("state=absent").run().exits_with(0);
+    assert_eq!(run.json()["changed"], true, "{run}");
+    assert!(link.symlink_metadata().is_err());
+    assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
+}
+
+#[test]
+fn a_folder_is_removed_where_the_folder_around_it_is_granted() {
+    let dir = TestDir::new();
+    let inner = dir.write("data/folder/inner", "x");
+    let folder = dir.join("data/folder");
+    let run = || {
+        let path = format!("path={}", folder.display());
+        Modbox::run_module(&dir, module("file")).arg(path).arg("state=absent")
+    };
+    let failed = run().run().exits_with(1);
+    assert!(failed.json()["msg"].as_str().unwrap().contains("--allow-write"), "{failed}");
+    assert!(inner.exists());
+    run().arg("--allow-write").arg(dir.join("data")).run().exits_with(0);
+    assert!(!folder.exists());
+}
+
+#[test]
+fn a_link_says_an_absolute_path_only_where_that_is_granted() {
+    let dir = TestDir::new();
+    let (target, data) = (dir.write("other/target", "x"), dir.mkdir("data"));
+    let link = data.join("link");
+    let run = |says: &str| {
+        let args = [format!("path={}", link.display()), format!("src={says}"), "state=link".into(), "force=yes".into()];
+        Modbox::run_module(&dir, module("file")).arg("--allow-write").arg(&data).args(args)
+    };
+    let says = target.to_str().unwrap();
+    let allowed = dir.join("other");
+    let denied = run(says).arg("--output").arg("report").run();
+    assert!(denied.stdout_text().contains(&format!("--allow-read {says}")), "{denied}");
+    assert!(link.symlink_metadata().is_err());
+    run(says).arg("--allow-read").arg(&allowed).run().exits_with(0);
+    assert_eq!(link.read_link().unwrap(), target);
+    // What climbs out of the grant, what is the guest's own, and what is shown elsewhere.
+    for escape in [
+        format!("{}/../data/x", allowed.display()),
+        "/args/x".into(),
+        "/tmp/x".into(),
+        "/".into(),
+        "/etc/passwd".into(),
+    ] {
+        fs::remove_file(&link).ok();
+        run(&escape).arg("--allow-read").arg(&allowed).run().exits_with(1);
+        assert!(link.symlink_metadata().is_err(), "{escape}");
+    }
+    run("/shown").arg("--allow-read").arg(format!("{}::/shown", allowed.display())).run().exits_with(1);
+    assert!(link.symlink_metadata().is_err());
 }
 
 #[test]

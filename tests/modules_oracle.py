@@ -18,6 +18,7 @@ Differences are printed; the exit status is 1 if there is one.
 
 import argparse
 import functools
+import hashlib
 import importlib
 import json
 import os
@@ -118,6 +119,17 @@ LINEINFILE = [
     line("a b\n", line=r"\2 \1", regexp=r"(?i)(A)\s(?P<x>B)", backrefs=True),
     line("aa\nbb\n", line="x", regexp=r"(.)\1$"),
     line("key = v\n", line="key = w", regexp=r"^(?!#)\s*key\s*(?==)"),
+    line(TEXT, line="b", mode="0600"),
+    line(TEXT, line="new", mode="0600"),
+    line(TEXT, line="b", mode="0644"),
+    line(TEXT, line="new", mode="u+x,go="),
+    line(TEXT, line="new", mode="rw"),
+    line(TEXT, line="new", owner=str(os.getuid()), group=str(os.getgid())),
+    line(TEXT, line="new", owner="no-such-user"),
+    line(TEXT, line="b", group="no-such-group"),
+    line(TEXT, state="absent", line="b", mode="0640"),
+    line(TEXT, state="absent", line="nope", mode="0640"),
+    line(None, line="q", create=True, mode="0600"),
 ]
 
 STAT = [
@@ -182,6 +194,14 @@ PROMISED = {
         "mode", "uid", "gid", "pw_name", "gr_name", "nlink", "wusr", "rusr", "xusr", "wgrp", "rgrp", "xgrp", "woth", "roth", "xoth",
         "isuid", "isgid"],
 }
+# Times before this are those that `prepare` gave, or an archive; later ones are of this run.
+LONG_AGO = 1_750_000_000
+# Those whose whole trees are compared, and whose differences are of more than contents.
+TREES = set()
+# Those whose originals give folders one time or another.
+FOLDERS_ARE_OLD = set()
+# What tells the contents of what a module makes.
+DECODERS = {}
 # Those that are action plugins, too, so that only a playbook runs them.
 PLAYED = {"copy"}
 # What a failed result must agree on, beside that.
@@ -226,9 +246,46 @@ def prepare(root, scenario):
     for name in scenario.get("folders", ()):
         os.mkdir(os.path.join(root, name))
         os.utime(os.path.join(root, name), (1_700_000_000, 1_700_000_000.25))
+    for name, target in scenario.get("names", {}).items():
+        os.link(os.path.join(root, target), os.path.join(root, name))
+    for name, time in scenario.get("times", {}).items():
+        os.utime(os.path.join(root, name), (time, time))
+    for name, mode in scenario.get("modes", {}).items():
+        os.chmod(os.path.join(root, name), mode)
     for name, target in scenario.get("links", {}).items():
-        os.symlink(target, os.path.join(root, name))
+        os.symlink(rooted(target, root), os.path.join(root, name))
         os.utime(os.path.join(root, name), (1_700_000_000, 1_700_000_000.25), follow_symlinks=False)
+
+
+def rooted(value, root):
+    """A value in which ROOT stands for the scenario's folder."""
+    return json.loads(json.dumps(value).replace("ROOT", root))
+
+
+def tree_on_disk(root, folder_times, decode=None):
+    """All that is below a folder: links by what they say, files with their contents, names and times, modes of all."""
+    found = {}
+    for folder, folders, files in os.walk(root):
+        for path in (os.path.join(folder, name) for name in folders + files):
+            stat = os.lstat(path)
+            kept = stat.st_mtime if stat.st_mtime < LONG_AGO else "now"
+            if os.path.islink(path):
+                seen = "link", os.readlink(path).replace(root, "ROOT")
+            elif os.path.isfile(path):
+                with open(path, "rb") as file:
+                    contents = file.read()
+                if decode and name_of_archive(path):
+                    contents, kept = decode(contents), None
+                contents = contents if len(contents) < 200 or isinstance(contents, list) else hashlib.sha256(contents).hexdigest()
+                seen = contents, oct(stat.st_mode), stat.st_nlink, kept
+            else:
+                seen = "other", oct(stat.st_mode), kept if os.path.isdir(path) and folder_times else None
+            found[os.path.relpath(path, root)] = seen
+    return found
+
+
+def name_of_archive(path):
+    return os.path.basename(path).split(".")[0] == "f" or path.endswith((".gz", ".bz2", ".xz"))
 
 
 def on_disk(root):
@@ -347,18 +404,33 @@ def comparable(module, result, root):
     out["msg"] = BOOLEANS.sub(lambda found: ", ".join(sorted(found[0].split(", "))), out["msg"])
     out["msg"] = out["msg"].removeprefix("Task failed: ")
     out["msg"] = ACTION_MESSAGES.get(out["msg"], out["msg"])
-    if module != "copy":  # its action plugin has headers of its own
+    if module in TREES:
+        out["diff"] = without_now(result.get("diff"))
+    elif module != "copy":  # its action plugin has headers of its own
         diff = content_diff(result.get("diff"))
         out["diff"] = diff[:2] if diff and module in PLAYED else diff
     out["msg"] = ON_ITS_WAY.sub("FILE", out["msg"])
+    if module not in PLAYED | TREES:
+        out["attributes_diff"] = attributes_diff(result.get("diff"))
     if out["failed"]:
         return {**out, **{key: result.get(key) for key in FAILED.get(module, ())}}
     source = result.get("stat", {}) if module == "stat" else result
     for key in PROMISED[module]:
-        out[key] = listed(source.get(key)) if key == "files" else source.get(key)
+        out[key] = listed(source.get(key)) if (module, key) == ("find", "files") else source.get(key)
+        if module in DECODERS and isinstance(out[key], list):
+            out[key] = sorted(out[key])  # folders are listed in any order
     if module in SERVED and isinstance(out.get("content"), str):
         out["content"] = NO_TEXT.sub("\ufffd", out["content"])  # with them, ansible-core refuses the result
     return out
+
+
+def without_now(value):
+    """A difference without the times of this run, and lists of names in their order."""
+    if isinstance(value, dict):
+        return {key: without_now(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return sorted(value)
+    return "now" if isinstance(value, float) and value > LONG_AGO else value
 
 
 def listed(files):
@@ -379,6 +451,14 @@ def content_diff(diff):
     return None
 
 
+def attributes_diff(diff):
+    """The difference of the file's attributes, where the original shows it beside that of the contents."""
+    for item in diff if isinstance(diff, list) else []:
+        if isinstance(item.get("before"), dict):
+            return item
+    return None
+
+
 def compare(module, scenarios, options, scratch):
     """Returns the differences between the two sides, for each scenario of a module."""
     seen = [{} for _ in scenarios]
@@ -388,8 +468,8 @@ def compare(module, scenarios, options, scratch):
         for root, scenario in zip(roots, scenarios):
             prepare(root, scenario)
             option = scenario.get("path", "path")
-            given = {**scenario["arguments"], **({option: os.path.join(root, "f")} if option else {})}
-            if "src" in given:  # a path, too, and the runner takes only absolute ones
+            given = rooted({**scenario["arguments"], **({option: "ROOT/f"} if option else {})}, root)
+            if "src" in given and module not in TREES:  # a path, too, and the runner takes only absolute ones
                 given["src"] = os.path.join(root, given["src"])
             if module in SERVED:
                 given = at_servers(given, root)
@@ -402,7 +482,8 @@ def compare(module, scenarios, options, scratch):
             else:
                 results = [run_ansible(options, module, a, scratch, check_mode) for a in all_arguments]
             for found, root, result in zip(seen, roots, results):
-                found[side, run] = {**comparable(module, result, root), "disk": on_disk(root)}
+                disk = tree_on_disk(root, module not in FOLDERS_ARE_OLD, DECODERS.get(module)) if module in TREES else on_disk(root)
+                found[side, run] = {**comparable(module, result, root), "disk": disk}
     return [differences(module, scenario, found) for scenario, found in zip(scenarios, seen)]
 
 
@@ -413,6 +494,8 @@ def differences(module, scenario, seen):
         for key in sorted((set(ansible) | set(modbox)) - IGNORED):
             # Action plugins know nothing of the file before they have copied, nor where nothing is to be done.
             unknown = module in PLAYED and key in {"checksum", *PROMISED.get(module, ())} and ansible.get(key) is None
+            # Where the original skips itself in check mode, it must only be that nothing is changed.
+            unknown |= bool(scenario.get("own_check")) and run == "check" and key != "disk"
             # A parser's mistakes have its own words, but there are some.
             own_words = key == "msg" and scenario.get("own_words") and ansible["msg"] and modbox["msg"]
             unlike = run == "check" and key in scenario.get("unlike_in_check", ())
@@ -442,6 +525,12 @@ def main():
         if options.only in ("uri", "get_url"):
             SERVED.add(options.only)
         IGNORED.update(getattr(cases, "IGNORED", []))
+        if getattr(cases, "TREE", False):
+            TREES.add(options.only)
+        if hasattr(cases, "decode"):
+            DECODERS[options.only] = cases.decode
+        if not getattr(cases, "FOLDER_TIMES", True):
+            FOLDERS_ARE_OLD.add(options.only)
         if getattr(cases, "PLAY", False):
             PLAYED.add(options.only)
         NAMES[options.only] = getattr(cases, "MODULE", f"ansible.modules.{options.only}")

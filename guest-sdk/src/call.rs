@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::Secrets;
 use crate::internal_args::InternalArgs;
 use crate::module::{Deprecation, Module};
-use crate::result::{Diff, Exit, Failure};
+use crate::result::{Exit, Failure};
 use crate::typed::Args;
 
 /// What a call ended with.
@@ -142,11 +142,7 @@ fn finish(module: &Module, outcome: Result<Exit, Failure>) -> Finished {
     match outcome {
         Ok(Exit { mut entries, mut diffs }) => {
             if module.diff_wanted() && !diffs.is_empty() {
-                let diff = if diffs.len() == 1 {
-                    diffs.remove(0).into_value()
-                } else {
-                    Value::List(diffs.into_iter().map(Diff::into_value).collect())
-                };
+                let diff = if diffs.len() == 1 { diffs.remove(0) } else { Value::List(diffs) };
                 entries.insert("diff".to_owned(), diff);
             }
             Finished { result: module.complete(entries), failed: false }
@@ -162,6 +158,7 @@ fn finish(module: &Module, outcome: Result<Exit, Failure>) -> Finished {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Diff;
     use modbox_argument_spec::NoEnvironment;
     use modbox_python_json::{decode, encode};
     use serde::Deserialize;

@@ -6,12 +6,15 @@ use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use crate::Module;
+use crate::{Module, platform};
 
 /// How often a name for a temporary file may turn out to be taken.
 const NAME_ATTEMPTS: u32 = 16;
+
+/// How many links lead to a file at most, as the kernel has it.
+const MAX_LINKS: usize = 40;
 
 /// How much of a file is held while it is written in place.
 pub(crate) const MAX_PUT_BACK: u64 = 64 << 20;
@@ -95,18 +98,78 @@ pub fn write_atomic(path: &Path, contents: &[u8]) -> io::Result<()> {
 ///
 /// What the file system says, and [`io::ErrorKind::InvalidInput`] for links that lead in circles.
 pub fn follow_links(path: &Path) -> io::Result<PathBuf> {
-    const MAX_LINKS: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
-        match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_symlink() => {
-                let target = fs::read_link(&path)?;
-                path = path.parent().unwrap_or_else(|| Path::new("")).join(target);
-            }
-            _ => return Ok(path),
+        match read_link(&path)? {
+            Some(target) => path = path.parent().unwrap_or_else(|| Path::new("")).join(target),
+            None => return Ok(path),
         }
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "too many levels of symbolic links"))
+    Err(circle())
+}
+
+/// Returns an absolute path without links, `.` and `..`, as Python's `os.path.realpath` does: what is not there stays as it
+/// is. A sandbox follows no absolute link; this does, as far as the sandbox has what it leads to.
+///
+/// # Errors
+///
+/// What the file system says, and [`io::ErrorKind::InvalidInput`] for links that lead in circles.
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let start = if path.is_absolute() { PathBuf::new() } else { std::env::current_dir()? };
+    let mut left: Vec<OsString> = parts(&start.join(path));
+    let (mut real, mut links) = (PathBuf::from("/"), 0);
+    while let Some(part) = left.pop() {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        let here = real.join(&part);
+        match read_link(&here)? {
+            Some(_) if links == MAX_LINKS => return Err(circle()),
+            Some(target) => {
+                links += 1;
+                if target.is_absolute() {
+                    real = PathBuf::from("/");
+                }
+                left.extend(parts(&target));
+            }
+            None => real = here,
+        }
+    }
+    Ok(real)
+}
+
+/// Makes a symbolic link. In a sandbox one to an absolute path needs a grant of that path.
+///
+/// # Errors
+///
+/// What the file system says.
+#[expect(deprecated, reason = "for WASI the standard library has no other stable one; on Unix it is the same")]
+pub fn symlink(says: &Path, link: &Path) -> io::Result<()> {
+    fs::soft_link(says, link)
+}
+
+/// The names in a path, the first one last.
+fn parts(path: &Path) -> Vec<OsString> {
+    let names = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    names.map(|part| part.as_os_str().to_owned()).rev().collect()
+}
+
+/// Returns what a link says; nothing for what is no link, or is not there.
+fn read_link(path: &Path) -> io::Result<Option<PathBuf>> {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        return Ok(None);
+    }
+    if !platform::AVAILABLE {
+        return fs::read_link(path).map(Some);
+    }
+    // WASI does not read links to absolute paths.
+    let target = platform::stat(path, false)?.target;
+    Ok(target.map(|bytes| PathBuf::from(String::from_utf8_lossy(&bytes).into_owned())))
+}
+
+fn circle() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "too many levels of symbolic links")
 }
 
 /// Makes a new file in a folder, under a name that nobody has, and returns both.
@@ -208,6 +271,11 @@ mod tests {
         symlink("loop", folder.join("loop")).unwrap();
         assert_eq!(follow_links(&folder.join("link")).unwrap(), path);
         assert!(follow_links(&folder.join("loop")).is_err());
+        let real = folder.canonicalize().unwrap();
+        symlink(&real, folder.join("whole")).unwrap();
+        assert_eq!(real_path(&folder.join("whole/./gone/../link")).unwrap(), real.join("file"));
+        assert_eq!(real_path(&folder.join("whole/gone/x")).unwrap(), real.join("gone/x"));
+        assert!(real_path(&folder.join("loop/x")).is_err());
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -6,11 +6,13 @@ use std::fmt;
 use modbox_python_json::{ConvertError, Dict, Value, to_value};
 use serde::Serialize;
 
+use crate::files::AttributesDiff;
+
 /// The result of a module that did its work.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Exit {
     pub(crate) entries: Dict,
-    pub(crate) diffs: Vec<Diff>,
+    pub(crate) diffs: Vec<Value>,
 }
 
 impl Exit {
@@ -70,7 +72,19 @@ impl Exit {
     /// Adds a difference. It is left out when the caller does not ask for differences.
     #[must_use]
     pub fn diff(mut self, diff: Diff) -> Self {
-        self.diffs.push(diff);
+        self.diffs.push(diff.into_value());
+        self
+    }
+
+    /// Adds how the attributes of a file differ, if they do; see [`Exit::diff`].
+    #[must_use]
+    pub fn attributes_diff(mut self, path: &str, diff: AttributesDiff) -> Self {
+        if diff != AttributesDiff::default() {
+            let header = Value::from(format!("{path} (file attributes)"));
+            let (before, after) = (Value::Dict(diff.before), Value::Dict(diff.after));
+            let keys = ["before", "after", "before_header", "after_header"].map(str::to_owned);
+            self.diffs.push(Value::Dict(keys.into_iter().zip([before, after, header.clone(), header]).collect()));
+        }
         self
     }
 }

@@ -1,7 +1,7 @@
 //! What modules that change text files have in common: a bounded read, the difference of the contents, and writing it with
 //! a backup and through links.
 //!
-//! What becomes of the text is the module's own; modes and owners are not looked at here.
+//! What becomes of the text is the module's own.
 
 use std::fs;
 use std::io;
@@ -9,6 +9,7 @@ use std::path::Path;
 
 use modbox_python_json::Value;
 
+use crate::files::AttributesDiff;
 use crate::fs::{backup, follow_links, read, write_atomic};
 use crate::{Diff, Failure, Module};
 
@@ -43,6 +44,33 @@ pub fn store(module: &Module, path: &Path, contents: &[u8], keep: bool) -> Resul
     let target = follow_links(path).map_err(cannot("write", path))?;
     write_atomic(&target, contents).map_err(cannot("write", path))?;
     Ok(kept.map(|copy| copy.display().to_string()))
+}
+
+/// Makes the attributes of the argument `path` or `dest` what the other arguments ask for, and returns whether anything changed. The
+/// message of the result says so, in the words of ansible-core's modules.
+///
+/// # Errors
+///
+/// As [`Module::set_fs_attributes_if_different`].
+pub fn check_attributes(
+    module: &Module,
+    changed: bool,
+    message: &mut String,
+    diff: &mut AttributesDiff,
+) -> Result<bool, Failure> {
+    let wanted = module.load_file_common_arguments(None)?.unwrap_or_default();
+    if module.check_mode() && !wanted.path.exists() {
+        // The file is about to be made, which the message says already.
+        return Ok(changed);
+    }
+    if !module.set_fs_attributes_if_different(&wanted, false, Some(diff))? {
+        return Ok(changed);
+    }
+    if changed {
+        message.push_str(" and ");
+    }
+    message.push_str("ownership, perms or SE linux context changed");
+    Ok(true)
 }
 
 /// Returns the difference of a file's contents, under the headers that Ansible's modules give it.

@@ -37,6 +37,17 @@ pub(crate) fn module(name: &str) -> PathBuf {
     component
 }
 
+/// Returns the folder of modbox's own modules that were built for this machine, as Ansible runs them.
+pub(crate) fn native_modules(names: &[&str]) -> PathBuf {
+    let dir = locked("native-modules", |dir| {
+        let mut cargo = cargo();
+        cargo.args(["build", "--locked", "--release", "--target-dir"]).arg(dir).current_dir(repository());
+        cargo.args(names.iter().map(|name| format!("--package=modbox-module-{name}")));
+        tool(&mut cargo, BUILD).map(drop)
+    });
+    dir.unwrap_or_else(|error| panic!("{error}")).join("release")
+}
+
 fn build_guests() -> Prepared {
     let dir = locked("guests", |dir| {
         ensure_target()?;

@@ -6,7 +6,7 @@
 use modbox_python_json::{Dict, Value, encode, str};
 
 use crate::metadata::Metadata;
-use crate::spec::{ArgumentSpec, Constraints, OptionSpec};
+use crate::spec::{Access, ArgumentSpec, Constraints, OptionSpec};
 
 /// How wide a line of running text may get.
 const WIDTH: usize = 80;
@@ -72,7 +72,10 @@ fn traits(option: &OptionSpec) -> Vec<String> {
         traits.push("required".to_owned());
     }
     if let Some(access) = option.access {
-        traits.push(format!("{} access to this path", access.name()));
+        traits.push(match access {
+            Access::Entry => "write access to this path, no link followed".to_owned(),
+            other => format!("{} access to this path", other.name()),
+        });
     }
     if option.no_log == Some(true) {
         traits.push("secret".to_owned());

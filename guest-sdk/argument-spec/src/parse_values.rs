@@ -15,7 +15,8 @@ pub(crate) fn access(key: &str, place: &str, value: &Value) -> Result<Access, Sp
     match value.as_str() {
         Some("read") => Ok(Access::Read),
         Some("write") => Ok(Access::Write),
-        _ => Err(wrong_type(key, place, "`read` or `write`", value)),
+        Some("entry") => Ok(Access::Entry),
+        _ => Err(wrong_type(key, place, "`read`, `write` or `entry`", value)),
     }
 }
 

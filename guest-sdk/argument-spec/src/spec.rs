@@ -142,15 +142,18 @@ pub enum Access {
     Read,
     /// Reads and changes it.
     Write,
+    /// Changes what stands at the path itself: where that is a link, the link, and not what it leads to.
+    Entry,
 }
 
 impl Access {
-    /// Returns the word used in specs: `read` or `write`.
+    /// Returns the word used in specs: `read`, `write` or `entry`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",
+            Self::Entry => "entry",
         }
     }
 }

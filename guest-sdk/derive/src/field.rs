@@ -70,7 +70,7 @@ impl Option {
             "default" => self.default = Some(Json::parse(meta.value()?)?),
             "alias" => self.aliases.push(value(meta)?),
             "aliases" => self.aliases.extend(texts(meta)?),
-            "access" => self.access = Some(one_of(value(meta)?, &["read", "write"])?),
+            "access" => self.access = Some(one_of(value(meta)?, &["read", "write", "entry"])?),
             "no_log" => {
                 let truth = if meta.input.peek(Token![=]) { value::<syn::LitBool>(meta)?.value } else { true };
                 self.push("no_log", &truth.to_string());

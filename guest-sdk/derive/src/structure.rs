@@ -187,7 +187,7 @@ mod tests {
         check("struct A { #[arg(default = \"x\", no_log, alias = \"b\")] a: String }", "ok");
         for (attribute, expect) in [
             ("acess = \"read\"", "field `a`: there is no key `acess` in `#[arg(…)]`"),
-            ("access = \"all\"", "field `a`: `all` is none of `read`, `write`"),
+            ("access = \"all\"", "field `a`: `all` is none of `read`, `write`, `entry`"),
             ("no_log, no_log", "field `a`: `no_log` is given twice"),
             ("alias = \"b\"", "field `b`: `b` also means option `a`"),
             ("name = \"_ansible_x\"", "field `a`: no option may be called `_ansible_x`"),

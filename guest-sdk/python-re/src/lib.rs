@@ -8,10 +8,12 @@
 #![deny(missing_docs)]
 
 mod class;
+mod glob;
 mod pattern;
 mod replace;
 mod template;
 mod translate;
 
+pub use glob::glob_to_regex;
 pub use pattern::{Flags, Match, Pattern, PatternError, Subject};
 pub use template::Template;

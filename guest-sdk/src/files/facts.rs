@@ -12,7 +12,7 @@ pub(crate) fn add_file_facts(entries: &mut Dict) {
     let path = entries.get("path").or_else(|| entries.get("dest")).and_then(Value::as_str);
     let Some(path) = path.filter(|_| platform::AVAILABLE).map(Path::new) else { return };
     // A link that leads to nothing has no facts, either.
-    let Ok(target) = platform::stat(path, true) else { return };
+    let Ok(target) = crate::fs::real_path(path).and_then(|real| platform::stat(&real, false)) else { return };
     let Ok(found) = platform::stat(path, false) else { return };
     let state = match &found {
         found if found.target.is_some() => "link",

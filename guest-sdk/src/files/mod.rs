@@ -48,3 +48,21 @@ pub fn set_mode(path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
 pub fn set_owner(path: impl AsRef<Path>, follow: bool, uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
     crate::platform::set_owner(path.as_ref(), follow, uid, gid)
 }
+
+/// Returns the number of a user by name.
+#[must_use]
+pub fn user_id(name: &str) -> Option<u32> {
+    crate::platform::user_id(name)
+}
+
+/// Returns the number of a group by name.
+#[must_use]
+pub fn group_id(name: &str) -> Option<u32> {
+    crate::platform::group_id(name)
+}
+
+/// Returns the permissions that new files are not given.
+#[must_use]
+pub fn umask() -> u32 {
+    crate::platform::umask()
+}

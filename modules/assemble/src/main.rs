@@ -1,6 +1,6 @@
 //! `assemble`: makes one file of all the files in a folder.
 //!
-//! Parameters: `src`, `dest`, `delimiter`, `regexp`, `ignore_hidden`, `backup`; `remote_src` is taken for compatibility.
+//! Parameters: `src`, `dest`, `delimiter`, `regexp`, `ignore_hidden`, `backup`, `mode`, `owner`, `group`; `remote_src` is taken for compatibility.
 //! Returns: `msg`, `src`, `dest`, `checksum`, `md5sum`, `backup_file` when there is one.
 //! Capabilities: read access to `src`, write access to `dest`; `backup` needs its folder.
 
@@ -19,6 +19,7 @@ modbox_sdk::module! {
     args = AssembleArgs,
     run = run,
     check_mode = true,
+    file_args = true,
     returns = [
         msg: str = "OK",
         src: str = "The folder.",
@@ -32,7 +33,7 @@ modbox_sdk::module! {
 
 /// Makes one file of all the files in a folder, in the order of their names.
 ///
-/// Modes and owners are not set. A replaced file keeps those it has.
+/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
 #[derive(Args)]
 struct AssembleArgs {
     /// The folder with the fragments.
@@ -68,7 +69,8 @@ fn run(args: AssembleArgs, module: &mut Module) -> Result<Exit, Failure> {
     let before = if dest.exists() { Some(contents(dest)?) } else { None };
     let changed = before.as_ref() != Some(&assembled);
     let kept = if changed { store(module, dest, &assembled, args.backup)? } else { None };
-    let exit = Exit::new(changed)
+    let wanted = module.load_file_common_arguments(None)?.unwrap_or_default();
+    let exit = Exit::new(module.set_fs_attributes_if_different(&wanted, changed, None)?)
         .msg("OK")
         .with("src", args.src.as_str())
         .with("dest", args.dest.as_str())

@@ -1,7 +1,7 @@
 //! `blockinfile`: makes sure that a block of lines, between two marker lines, is in a text file, or is not.
 //!
 //! Parameters: `path`, `state`, `block`, `marker`, `marker_begin`, `marker_end`, `insertafter` or `insertbefore`,
-//! `append_newline`, `prepend_newline`, `create`, `backup`.
+//! `append_newline`, `prepend_newline`, `create`, `backup`; `mode`, `owner`, `group`.
 //! Returns: `msg`, `backup_file` when there is one.
 //! Capabilities: write access to `path`; `backup` needs its folder, and so does `create` in a new one.
 //!
@@ -14,7 +14,8 @@ mod block;
 use std::path::Path;
 
 use modbox_python_re::{Flags, Pattern, Subject, Template};
-use modbox_sdk::text_file::{content_diff, contents, store};
+use modbox_sdk::files::AttributesDiff;
+use modbox_sdk::text_file::{check_attributes, content_diff, contents, store};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
 use crate::block::{Block, Place};
@@ -23,6 +24,7 @@ modbox_sdk::module! {
     args = BlockArgs,
     run = run,
     check_mode = true,
+    file_args = true,
     returns = [
         msg: str = "What was done, empty for nothing.",
         backup_file: str if "changed and backup" = "Where the old contents are.",
@@ -35,7 +37,7 @@ modbox_sdk::module! {
 
 /// Makes sure that a block of lines, between two marker lines, is in a text file, or is not.
 ///
-/// Modes and owners are not set. A replaced file keeps those it has.
+/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
 #[derive(Args)]
 #[args(mutually_exclusive("insertbefore", "insertafter"))]
 struct BlockArgs {
@@ -112,7 +114,10 @@ fn run(args: BlockArgs, module: &mut Module) -> Result<Exit, Failure> {
         (true, true, false) => "Block inserted",
     };
     let kept = if changed { store(module, path, &after, args.backup)? } else { None };
+    let (mut message, mut attributes) = (message.to_owned(), AttributesDiff::default());
+    let changed = check_attributes(module, changed, &mut message, &mut attributes)?;
     let exit = Exit::new(changed).msg(message).diff(content_diff(&args.path, &before, &after));
+    let exit = exit.attributes_diff(&args.path, attributes);
     Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
 }
 

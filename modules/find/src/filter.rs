@@ -5,10 +5,9 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-use modbox_python_re::{Flags, Pattern, Subject};
+use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
 use modbox_sdk::Failure;
 
-use crate::glob::to_regex;
 use crate::{AgeStamp, FileType, FindArgs, seconds};
 
 /// How long a file may be whose text is searched.
@@ -132,7 +131,7 @@ fn measure(option: &str, text: &str, units: &[(&str, f64)]) -> Result<f64, Failu
 }
 
 fn name_pattern(name: &str, use_regex: bool) -> Result<Pattern, Failure> {
-    let pattern = if use_regex { name.to_owned() } else { to_regex(name) };
+    let pattern = if use_regex { name.to_owned() } else { glob_to_regex(name) };
     Pattern::new(&format!(r"\A(?:{pattern})"), Subject::Text, Flags::default())
         .map_err(|why| Failure::new(format!("failed to read the pattern `{name}`: {why}")))
 }

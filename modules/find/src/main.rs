@@ -5,12 +5,11 @@
 //! Returns: `files`, `matched`, `examined`, `skipped_paths`, `msg`.
 //! Capabilities: read access to `paths`.
 //!
-//! What fits is decided in `filter.rs`, and `glob.rs` reads shell patterns.
+//! What fits is decided in `filter.rs`.
 
 #![forbid(unsafe_code)]
 
 mod filter;
-mod glob;
 
 use std::fs::{self, Metadata};
 use std::io;

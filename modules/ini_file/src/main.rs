@@ -1,7 +1,7 @@
 //! `ini_file`: sets, adds and removes options and sections of an INI file, as community.general's module does.
 //!
 //! Parameters: `path`, `section`, `section_has_values`, `option`, `value` or `values`, `state`, `exclusive`, `no_extra_spaces`,
-//! `ignore_spaces`, `create`, `allow_no_value`, `modify_inactive_option`, `follow`, `backup`.
+//! `ignore_spaces`, `create`, `allow_no_value`, `modify_inactive_option`, `follow`, `backup`; `mode`, `owner`, `group`.
 //! Returns: `msg`, `path`, `backup_file` when there is one.
 //! Capabilities: write access to `path`; `backup` needs its folder, and so does `create` in a new one.
 //!
@@ -23,6 +23,7 @@ modbox_sdk::module! {
     args = IniArgs,
     run = run,
     check_mode = true,
+    file_args = true,
     returns = [
         msg: str = "What was done, OK for nothing.",
         path: str = "The file.",
@@ -38,7 +39,7 @@ modbox_sdk::module! {
 ///
 /// A file without a newline at its end gets one, and lines that end otherwise end with newlines then.
 ///
-/// Modes and owners are not set. A replaced file keeps those it has.
+/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
 #[derive(Args)]
 #[args(mutually_exclusive("value", "values"))]
 struct IniArgs {
@@ -137,6 +138,12 @@ fn run(args: IniArgs, module: &mut Module) -> Result<Exit, Failure> {
         store(module, path, after.as_bytes(), args.backup)?
     } else {
         None
+    };
+    let changed = if !module.check_mode() && path.exists() {
+        let wanted = module.load_file_common_arguments(None)?.unwrap_or_default();
+        module.set_fs_attributes_if_different(&wanted, changed, None)?
+    } else {
+        changed
     };
     let diff = content_diff(&args.path, before.as_bytes(), after.as_bytes());
     let exit = Exit::new(changed).msg(message).with("path", args.path.as_str()).diff(diff);

@@ -1,7 +1,7 @@
 //! `lineinfile`: makes sure that a line is in a text file, or is not.
 //!
 //! Parameters: `path`, `state`, `line`, `regexp` or `search_string`, `backrefs`, `insertafter` or
-//! `insertbefore`, `firstmatch`, `create`, `backup`.
+//! `insertbefore`, `firstmatch`, `create`, `backup`; `mode`, `owner`, `group`.
 //! Returns: `msg`, `backup`, `found` when lines are removed.
 //! Capabilities: write access to `path`; `backup` needs its folder, and so does `create` in a new one.
 //!
@@ -14,7 +14,8 @@ mod edit;
 use std::path::Path;
 
 use modbox_python_re::{Flags, Pattern, Subject, Template};
-use modbox_sdk::text_file::{content_diff, contents, store};
+use modbox_sdk::files::AttributesDiff;
+use modbox_sdk::text_file::{check_attributes, content_diff, contents, store};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
 use crate::edit::{Edit, Finder, Place};
@@ -23,6 +24,7 @@ modbox_sdk::module! {
     args = LineArgs,
     run = run,
     check_mode = true,
+    file_args = true,
     returns = [
         msg: str = "What was done, empty for nothing.",
         found: int if "state is absent" = "How many lines went.",
@@ -38,7 +40,7 @@ modbox_sdk::module! {
 ///
 /// Lines are bytes: patterns match as Python's re does on bytes, so classes such as \w mean ASCII.
 ///
-/// Modes and owners are not set: WASI has none. A replaced file keeps those it has.
+/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
 #[derive(Args)]
 #[args(
     mutually_exclusive("insertbefore", "insertafter"),
@@ -129,8 +131,8 @@ fn present(args: &LineArgs, path: &Path, module: &Module) -> Result<Exit, Failur
     let (after, message) = edit.present(&before)?;
     let changed = message.is_some();
     let backup = if changed { store(module, path, &after, args.backup)? } else { None };
-    let exit = Exit::new(changed).msg(message.unwrap_or_default()).with("backup", backup.unwrap_or_default());
-    Ok(exit.diff(content_diff(&args.path, &before, &after)))
+    let exit = finish(args, module, changed, message.unwrap_or_default().to_owned(), (&before, &after))?;
+    Ok(exit.with("backup", backup.unwrap_or_default()))
 }
 
 fn absent(args: &LineArgs, path: &Path, module: &Module) -> Result<Exit, Failure> {
@@ -146,8 +148,23 @@ fn absent(args: &LineArgs, path: &Path, module: &Module) -> Result<Exit, Failure
     let (after, found) = edit::absent(&before, &finder)?;
     let backup = if found > 0 { store(module, path, &after, args.backup)? } else { None };
     let message = if found > 0 { format!("{found} line(s) removed") } else { String::new() };
-    let exit = Exit::new(found > 0).with("found", i64::try_from(found).unwrap_or(i64::MAX)).msg(message);
-    Ok(exit.with("backup", backup.unwrap_or_default()).diff(content_diff(&args.path, &before, &after)))
+    let exit = finish(args, module, found > 0, message, (&before, &after))?;
+    let exit = exit.with("found", i64::try_from(found).unwrap_or(i64::MAX));
+    Ok(exit.with("backup", backup.unwrap_or_default()))
+}
+
+/// Sets the attributes, and says what was done.
+fn finish(
+    args: &LineArgs,
+    module: &Module,
+    changed: bool,
+    mut message: String,
+    (before, after): (&[u8], &[u8]),
+) -> Result<Exit, Failure> {
+    let mut diff = AttributesDiff::default();
+    let changed = check_attributes(module, changed, &mut message, &mut diff)?;
+    let exit = Exit::new(changed).msg(message).diff(content_diff(&args.path, before, after));
+    Ok(exit.attributes_diff(&args.path, diff))
 }
 
 fn finder<'a>(args: &'a LineArgs, line: &'a str) -> Result<Finder<'a>, Failure> {

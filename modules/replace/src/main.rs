@@ -1,6 +1,6 @@
 //! `replace`: replaces every match of a pattern in a text file.
 //!
-//! Parameters: `path`, `regexp`, `replace`, `after`, `before`, `backup`, `encoding`.
+//! Parameters: `path`, `regexp`, `replace`, `after`, `before`, `backup`, `encoding`; `mode`, `owner`, `group`.
 //! Returns: `msg`, `rc`, `backup_file` when there is one.
 //! Capabilities: write access to `path`; `backup` needs its folder.
 
@@ -11,7 +11,8 @@ mod encoding;
 use std::path::Path;
 
 use modbox_python_re::{Flags, Pattern, Subject};
-use modbox_sdk::text_file::{contents, store, text};
+use modbox_sdk::files::AttributesDiff;
+use modbox_sdk::text_file::{check_attributes, contents, store, text};
 use modbox_sdk::{Args, Diff, Exit, Failure, Module};
 
 use crate::encoding::Encoding;
@@ -20,6 +21,7 @@ modbox_sdk::module! {
     args = ReplaceArgs,
     run = run,
     check_mode = true,
+    file_args = true,
     returns = [
         msg: str = "How many matches were replaced, empty for none.",
         rc: int = "0; 256 for a folder, 257 for nothing.",
@@ -35,7 +37,7 @@ modbox_sdk::module! {
 ///
 /// Patterns are those of Python's re on text, where ^ and $ match at lines.
 ///
-/// Modes and owners are not set. A replaced file keeps those it has.
+/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
 #[derive(Args)]
 struct ReplaceArgs {
     /// The file to change.
@@ -78,13 +80,19 @@ fn run(args: ReplaceArgs, module: &mut Module) -> Result<Exit, Failure> {
         .replace_all(&args.replace, &contents[start..end])
         .map_err(|why| Failure::new(format!("Unable to process replace due to error: {why}")))?;
     if count == 0 || contents[start..end] == replaced {
-        return Ok(Exit::unchanged().with("rc", 0).msg(""));
+        return finish(module, false, String::new());
     }
     let after = [&contents[..start], &replaced, &contents[end..]].concat();
     let diff = Diff::new(text(&contents), text(&after)).headers(args.path.as_str(), args.path.as_str());
     let kept = store(module, path, &encoding.encode(&after)?, args.backup)?;
-    let exit = Exit::changed().with("rc", 0).msg(format!("{count} replacements made")).diff(diff);
+    let exit = finish(module, true, format!("{count} replacements made"))?.diff(diff);
     Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
+}
+
+/// Sets the attributes, and says what was done.
+fn finish(module: &Module, changed: bool, mut message: String) -> Result<Exit, Failure> {
+    let changed = check_attributes(module, changed, &mut message, &mut AttributesDiff::default())?;
+    Ok(Exit::new(changed).with("rc", 0).msg(message))
 }
 
 /// Where to replace: everywhere, or between `after` and `before`.

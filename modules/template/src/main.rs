@@ -1,7 +1,7 @@
 //! `template`: makes a file of a Jinja template and variables.
 //!
 //! Parameters: `src` or `content`, `dest`, `variables`, `force`, `backup`, `newline_sequence`, `trim_blocks`, `lstrip_blocks`,
-//! and the marks `block_start_string` and so on.
+//! and the marks `block_start_string` and so on; `mode`, `owner`, `group`.
 //! Returns: `dest`, `checksum`, `size`, `md5sum`, `src` and `backup_file` when there are any.
 //! Capabilities: read access to `src`, write access to `dest`; `backup` needs the folder of `dest`, and templates that include
 //! others need the folder of `src`.
@@ -28,6 +28,7 @@ modbox_sdk::module! {
     args = TemplateArgs,
     run = run,
     check_mode = true,
+    file_args = true,
     returns = [
         dest: str = "The file that was written.",
         checksum: str = "The SHA-1 of the contents.",
@@ -41,7 +42,7 @@ modbox_sdk::module! {
 
 /// Makes a file of a Jinja template and variables.
 ///
-/// Modes and owners are not set. A replaced file keeps those it has.
+/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
 #[derive(Args)]
 #[args(mutually_exclusive("src", "content"), required_one_of("src", "content"))]
 struct TemplateArgs {
@@ -104,14 +105,19 @@ fn run(args: TemplateArgs, module: &mut Module) -> Result<Exit, Failure> {
         let exit = Exit::new(changed).with("dest", dest).with("checksum", sum.as_str()).with("size", size);
         args.src.iter().fold(exit, |exit, src| exit.with("src", src.as_str()))
     };
-    if before.as_ref().is_some_and(|before| !args.force || *before == after) {
+    let wanted = module.load_file_common_arguments(Some(&dest))?.unwrap_or_default();
+    if before.is_some() && !args.force {
         return Ok(exit(false));
+    }
+    if before.as_ref() == Some(&after) {
+        return Ok(exit(module.set_fs_attributes_if_different(&wanted, false, None)?));
     }
     if !dest.parent().is_some_and(|folder| folder.as_os_str().is_empty() || folder.is_dir()) {
         let folder = dest.parent().unwrap_or(&dest).display();
         return Err(Failure::new(format!("Destination directory {folder} does not exist")).with("checksum", sum));
     }
     let kept = store(module, &dest, &after, args.backup)?;
+    module.set_fs_attributes_if_different(&wanted, true, None)?;
     let diff = Diff {
         before: text(before.as_deref().unwrap_or_default()),
         after: text(&after),

@@ -1,5 +1,7 @@
 """Scenarios of `assemble`."""
 
+import os
+
 PROMISED = ["checksum", "md5sum", "src", "dest"]
 # The original shows no contents.
 IGNORED = ["diff"]
@@ -29,4 +31,13 @@ SCENARIOS = [
     case({"s": "file"}),
     case({}),
     case(unknown=1),
+    case({"s/a": "a\n", "f": "a\n"}, mode="0600"),
+    case({**PARTS, "f": "old\n"}, mode="0600"),
+    case({"s/a": "a\n", "f": "a\n"}, mode="0644"),
+    case({**PARTS, "f": "old\n"}, mode="u+x,go="),
+    case({**PARTS, "f": "old\n"}, mode="rw"),
+    case({**PARTS, "f": "old\n"}, owner=str(os.getuid()), group=str(os.getgid())),
+    case({**PARTS, "f": "old\n"}, owner="no-such-user"),
+    case({"s/a": "a\n", "f": "a\n"}, group="no-such-group"),
+    case(PARTS, mode="0600"),
 ]

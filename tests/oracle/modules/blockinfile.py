@@ -1,5 +1,7 @@
 """Scenarios of `blockinfile`."""
 
+import os
+
 PROMISED = []
 
 TEXT = "a\nfoo=1\nb\nfoo=2\nc\n"
@@ -76,4 +78,13 @@ SCENARIOS = [
     case(TEXT, block=["x"]),
     {"files": {}, "folders": ["f"], "arguments": {"block": "x"}},
     {"files": {"g": TEXT}, "links": {"f": "g"}, "arguments": {"block": "x"}},
+    case(OLD, block="old", mode="0600"),
+    case(OLD, block="x", mode="0600"),
+    case(OLD, block="old", mode="0644"),
+    case(OLD, block="x", mode="u+x,go="),
+    case(OLD, block="x", mode="rw"),
+    case(OLD, block="x", owner=str(os.getuid()), group=str(os.getgid())),
+    case(OLD, block="x", owner="no-such-user"),
+    case(OLD, block="old", group="no-such-group"),
+    case(None, block="x", create=True, mode="0600"),
 ]

@@ -4,6 +4,8 @@ Left out on purpose: `state=absent` with neither section nor option. The origina
 with what is before it, one more on each run; modbox leaves the head.
 """
 
+import os
+
 MODULE = "ansible_collections.community.general.plugins.modules.ini_file"
 PROMISED = ["path"]
 
@@ -114,4 +116,13 @@ SCENARIOS = [
     case(TEXT, "one", "a", "2", state="gone"),
     case(TEXT, "one", "a", "2", unknown=1),
     {"files": {"g": TEXT}, "links": {"f": "g"}, "arguments": {"section": "one", "option": "a", "value": "2", "follow": True}},
+    case(TEXT, "one", "a", "1", mode="0600"),
+    case(TEXT, "one", "a", "2", mode="0600"),
+    case(TEXT, "one", "a", "1", mode="0644"),
+    case(TEXT, "one", "a", "2", mode="u+x,go="),
+    case(TEXT, "one", "a", "2", mode="rw"),
+    case(TEXT, "one", "a", "2", owner=str(os.getuid()), group=str(os.getgid())),
+    case(TEXT, "one", "a", "2", owner="no-such-user"),
+    case(TEXT, "one", "a", "1", group="no-such-group"),
+    case(None, "one", "a", "2", mode="0600"),
 ]

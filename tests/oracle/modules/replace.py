@@ -1,5 +1,7 @@
 """Scenarios of `replace`."""
 
+import os
+
 PROMISED = ["rc"]
 
 TEXT = "a\nfoo=1\nb\nfoo=2\nc\n"
@@ -82,4 +84,12 @@ SCENARIOS = [
     {"bytes": {"f": "ff6120fe0a"}, "arguments": {"regexp": "a.", "replace": "b"}},
     {"bytes": {"f": "ff6120fe0a"}, "arguments": {"regexp": "a.", "replace": "é", "encoding": "latin-1"}},
     {"bytes": {"f": "e9200a"}, "arguments": {"regexp": r"\w", "replace": r"<\g<0>>", "encoding": "iso-8859-1"}},
+    case(TEXT, "nope", "x", mode="0600"),
+    case(TEXT, "foo", "bar", mode="0600"),
+    case(TEXT, "nope", "x", mode="0644"),
+    case(TEXT, "foo", "bar", mode="u+x,go="),
+    case(TEXT, "foo", "bar", mode="rw"),
+    case(TEXT, "foo", "bar", owner=str(os.getuid()), group=str(os.getgid())),
+    case(TEXT, "foo", "bar", owner="no-such-user"),
+    case(TEXT, "nope", "x", group="no-such-group"),
 ]

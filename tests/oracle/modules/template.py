@@ -4,6 +4,8 @@ Left out on purpose: a template that is one expression and no more. ansible-core
 for native, and drops the newline at the end. And `newline_sequence` "\\r", which it does not apply.
 """
 
+import os
+
 PLAY = True
 PROMISED = ["checksum"]
 
@@ -95,4 +97,14 @@ SCENARIOS = [
     {**case("x {{ unclosed\n"), "own_words": True},
     {**case("{% if t %}x\n"), "own_words": True},
     case("{{ s | nofilter }}\n"),
+    case("hello {{ s }}\n", "hello text\n", mode="0600"),
+    case("hello {{ s }}\n", "old\n", mode="0600"),
+    case("hello {{ s }}\n", "hello text\n", mode="0644"),
+    case("hello {{ s }}\n", "old\n", mode="u+x,go="),
+    case("hello {{ s }}\n", "hello text\n", mode="rw"),
+    case("hello {{ s }}\n", "old\n", owner=str(os.getuid()), group=str(os.getgid())),
+    case("hello {{ s }}\n", "hello text\n", owner="no-such-user"),
+    case("hello {{ s }}\n", "hello text\n", group="no-such-group"),
+    case("hello {{ s }}\n", mode="0600"),
+    case("hello {{ s }}\n", "old\n", mode="0600", force=False),
 ]

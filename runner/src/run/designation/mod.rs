@@ -1,6 +1,6 @@
 //! Naming is granting: which paths the arguments of a run name, and what that grants.
 //!
-//! An option that the module's spec types as `path`, with `access: read` or `access: write`, designates what the
+//! An option that the module's spec types as `path`, with `access: read`, `write` or `entry`, designates what the
 //! caller names in it: exactly that path is granted, with exactly that access, as far as the policy's `designated` lets
 //! it. The rules:
 //!
@@ -13,7 +13,8 @@
 //!   nothing that could be read: it may be relative to a place of the module's own, as `cron_file` is.
 //! - A directory that is there is granted with all that is in it; anything else is one name in its directory. Where that
 //!   directory is missing, too, nothing can be granted and the module finds nothing, which is the truth.
-//! - Symbolic links are followed once, here. The module sees what they lead to under the name that was given.
+//! - Symbolic links are followed once, here. The module sees what they lead to under the name that was given. With `access: entry`
+//!   the last one is not: what the module is to remove or replace is the link, and the granted name shows it as one.
 //! - What an operator's grant covers needs no other one. A path that is named for writing in a directory that is granted
 //!   for reading is a writable place in it.
 //! - `/tmp` and `/args` are every guest's own and cannot be designated; what lies in the host's `/tmp` can.
@@ -125,17 +126,18 @@ impl Run<'_> {
             self.notes.push(format!("`{}` names a path that is not UTF-8, which no guest can see", named.option));
             return None;
         };
-        self.grant(named, &path, access);
+        self.grant(named, &path);
         let slash = if named.path.ends_with('/') && path != "/" { "/" } else { "" };
         let replacement = format!("{path}{slash}");
         (replacement != named.path).then_some(replacement)
     }
 
-    fn grant(&mut self, named: &NamedPath, path: &str, access: Access) {
-        if place::is_covered(&self.policy, path, access) {
+    fn grant(&mut self, named: &NamedPath, path: &str) {
+        let (access, follow) = (access(named.access), named.access != spec::Access::Entry);
+        if place::is_covered(&self.policy, path, access, follow) {
             return;
         }
-        let (host, shape) = match place::find(path) {
+        let (host, shape) = match place::find(path.as_ref(), follow) {
             Ok(found) => found,
             Err(error) => {
                 let option = &named.option;
@@ -166,7 +168,7 @@ impl Run<'_> {
         if !named.path.starts_with('/') {
             allow.push(format!("{}={}", named.option, quoting::quote(&path)));
         }
-        if !place::is_covered(&self.policy, &path, access) {
+        if !place::is_covered(&self.policy, &path, access, named.access != spec::Access::Entry) {
             allow.push(place::switch(&path, access));
         }
         if !allow.is_empty() {
@@ -185,7 +187,7 @@ impl Run<'_> {
         let Some(path) = place::clean(seen.as_ref()) else { return };
         // What is not there cannot be read, whoever allows it.
         let missing = access == Access::Read && !std::path::Path::new(&path).exists();
-        if missing || place::is_covered(&self.policy, &path, access) {
+        if missing || place::is_covered(&self.policy, &path, access, named.access != spec::Access::Entry) {
             return;
         }
         let operation = if named.origin == Origin::Argument { "argument" } else { "default" };
@@ -209,6 +211,6 @@ impl Run<'_> {
 fn access(access: spec::Access) -> Access {
     match access {
         spec::Access::Read => Access::Read,
-        spec::Access::Write => Access::Write,
+        spec::Access::Write | spec::Access::Entry => Access::Write,
     }
 }

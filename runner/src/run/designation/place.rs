@@ -14,13 +14,21 @@ pub(super) fn clean(path: &Path) -> Option<String> {
     resolved.unwrap_or_else(|| normalize(path)).into_os_string().into_string().ok()
 }
 
-/// Finds what a path names: with links followed, and what it is. What is not there is a name in its directory.
+/// Finds what a path names: with links followed, but for the last one if `follow` says so, and what it is. What is not there is a
+/// name in its directory.
 ///
 /// # Errors
 ///
 /// A directory that is not there or cannot be looked into.
-pub(super) fn find(path: &str) -> io::Result<(PathBuf, Shape)> {
-    resolve(Path::new(path))
+pub(super) fn find(path: &Path, follow: bool) -> io::Result<(PathBuf, Shape)> {
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) if !follow && is_link(path) => Ok((parent.canonicalize()?.join(name), Shape::Name)),
+        _ => resolve(path),
+    }
+}
+
+fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }
 
 fn resolve(path: &Path) -> io::Result<(PathBuf, Shape)> {
@@ -36,14 +44,14 @@ fn resolve(path: &Path) -> io::Result<(PathBuf, Shape)> {
 }
 
 /// Returns whether a grant gives this access to a path, and the path does not leave it by a link.
-pub(super) fn is_covered(policy: &Policy, path: &str, access: Access) -> bool {
+pub(super) fn is_covered(policy: &Policy, path: &str, access: Access, follow: bool) -> bool {
     match policy.decides(Path::new(path)) {
-        Decides::Grant(grant) => grant.access >= access && stays_inside(grant, Path::new(path)),
+        Decides::Grant(grant) => grant.access >= access && stays_inside(grant, Path::new(path), follow),
         Decides::Own | Decides::Nothing => false,
     }
 }
 
-fn stays_inside(grant: &PathGrant, path: &Path) -> bool {
+fn stays_inside(grant: &PathGrant, path: &Path, follow: bool) -> bool {
     let rest = path.strip_prefix(&grant.guest).unwrap_or_else(|_| Path::new(""));
     if rest.as_os_str().is_empty() {
         return true;
@@ -51,7 +59,7 @@ fn stays_inside(grant: &PathGrant, path: &Path) -> bool {
     // What is mapped elsewhere means what the operator put there.
     let mapped = Path::new(&grant.guest).canonicalize().ok().as_ref() != Some(&grant.host);
     // Nothing is there: so there is no link that leads out.
-    mapped || resolve(&grant.host.join(rest)).map_or(true, |(real, _)| real.starts_with(&grant.host))
+    mapped || find(&grant.host.join(rest), follow).map_or(true, |(real, _)| real.starts_with(&grant.host))
 }
 
 /// The switch that grants a path: what is there by itself, else the directory to make it in.

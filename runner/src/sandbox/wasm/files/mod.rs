@@ -21,6 +21,7 @@
 //! 4. A file that is made beside a writable granted name is a temporary: the host sees it under a reserved name, and it
 //!    is gone when the run is over unless it was renamed to a granted name.
 //! 5. Nothing is moved or linked between a granted name and anything but a temporary or another granted name.
+//! 6. A link says an absolute path only where a grant has that path, in the same place as the host. No guest follows it; others do.
 //!
 //! What it does not do: it does not see what other processes do in a
 //! granted directory, but for refusing what they make of it.
@@ -30,6 +31,7 @@ mod descriptors;
 mod grants;
 mod host;
 mod ledger;
+mod links;
 mod listing;
 mod names;
 mod open;

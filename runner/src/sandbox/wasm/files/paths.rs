@@ -294,6 +294,9 @@ impl GuardView<'_> {
         match self.target(&fd, path, act)? {
             Target::Real(real) => {
                 self.may_change(&real, act)?;
+                if to.starts_with('/') {
+                    return self.make_absolute_link(&real, &to, act);
+                }
                 self.guard.ledger.take_file()?;
                 let made = self.stock().symlink_at(Resource::new_borrow(real.dir), to, real.path.clone()).await;
                 made.inspect_err(|_| self.guard.ledger.give_file())

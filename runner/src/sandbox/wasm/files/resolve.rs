@@ -327,8 +327,18 @@ impl FileGuard {
         }
     }
 
+    /// Returns whether an operator's grant covers a path of the guest's: a directory or a name, not what is the guest's own.
+    pub(super) fn is_granted(&self, guest: &str) -> bool {
+        let (node, rest) = self.grants.tree.innermost(guest);
+        match self.grants.tree.node(node).kind {
+            Kind::Mount(mount) => self.grants.mounts[mount].share == Share::All,
+            Kind::Name(_) => rest.is_empty(),
+            Kind::Memory(_) | Kind::Virtual | Kind::Inside => false,
+        }
+    }
+
     /// Returns the host path behind a path of the guest's.
-    fn host_of(&self, guest: &str) -> PathBuf {
+    pub(super) fn host_of(&self, guest: &str) -> PathBuf {
         let (node, rest) = self.grants.tree.innermost(guest);
         match self.grants.tree.node(node).kind {
             Kind::Mount(mount) if self.grants.mounts[mount].share == Share::All => {

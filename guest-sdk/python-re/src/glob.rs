@@ -1,7 +1,8 @@
 //! Shell patterns as Python's `fnmatch` has them, as regular expressions.
 
 /// Turns `*`, `?`, `[…]` and `[!…]` into a pattern for the whole name.
-pub(crate) fn to_regex(glob: &str) -> String {
+#[must_use]
+pub fn glob_to_regex(glob: &str) -> String {
     let chars: Vec<char> = glob.chars().collect();
     let mut out = String::from("(?s:");
     let mut at = 0;
@@ -55,9 +56,8 @@ fn literal(c: char, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use modbox_python_re::{Flags, Pattern, Subject};
-
     use super::*;
+    use crate::{Flags, Pattern, Subject};
 
     #[test]
     fn fits_as_a_shell_has_it() {
@@ -71,7 +71,7 @@ mod tests {
             ("[", "[", true),
             ("a.b", "axb", false),
         ] {
-            let pattern = Pattern::new(&to_regex(glob), Subject::Text, Flags::default()).unwrap();
+            let pattern = Pattern::new(&glob_to_regex(glob), Subject::Text, Flags::default()).unwrap();
             let found = pattern.search(name.as_bytes()).unwrap();
             let found = found.is_some_and(|found| found.span(0).is_some_and(|(start, _)| start == 0));
             assert_eq!(found, fits, "{glob} on {name}");

@@ -1,0 +1,129 @@
+//! Which paths are meant: patterns resolved, others left out, and what they have in common.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
+use modbox_sdk::{Failure, Value};
+
+use crate::ArchiveArgs;
+
+/// How many paths patterns may mean.
+const MAX_PATHS: usize = 200_000;
+
+pub(crate) struct Sources {
+    /// Sorted, each once.
+    pub(crate) paths: Vec<String>,
+    pub(crate) expanded: Vec<String>,
+    pub(crate) excluded: Vec<String>,
+    /// What the folders of the paths have in common, with a slash at its end.
+    pub(crate) root: String,
+    /// Whether they make an archive by themselves.
+    pub(crate) are_several: bool,
+}
+
+impl Sources {
+    pub(crate) fn new(args: &ArchiveArgs) -> Result<Self, Failure> {
+        let (expanded, patterns) = expand(&args.path)?;
+        let (excluded, _) = expand(&args.exclude_path)?;
+        let paths: BTreeSet<&String> = expanded.iter().filter(|path| !excluded.contains(path)).collect();
+        let paths: Vec<String> = paths.into_iter().cloned().collect();
+        let Some(first) = paths.first() else {
+            let text = |paths: &[String]| Value::from(paths.join(", "));
+            return Err(Failure::new("Error, no source paths were found")
+                .with("path", text(&args.path))
+                .with("expanded_paths", text(&expanded))
+                .with("expanded_exclude_paths", text(&excluded)));
+        };
+        let are_several = patterns || paths.len() > 1 || Path::new(first).is_dir();
+        Ok(Self { root: root(&paths), are_several, paths, expanded, excluded })
+    }
+}
+
+/// What the folders of paths have in common.
+fn root(paths: &[String]) -> String {
+    let folder = |path: &str| path.rfind('/').map_or("", |slash| &path[..=slash]).to_owned();
+    let mut folders = paths.iter().map(|path| folder(path));
+    let first = folders.next().unwrap_or_default();
+    let common = folders.fold(first, |common, folder| {
+        let same = common.bytes().zip(folder.bytes()).take_while(|(left, right)| left == right).count();
+        String::from_utf8_lossy(&common.as_bytes()[..same]).into_owned()
+    });
+    folder(&common)
+}
+
+/// Resolves patterns, and tells whether there were any.
+fn expand(paths: &[String]) -> Result<(Vec<String>, bool), Failure> {
+    let (mut out, mut any) = (Vec::new(), false);
+    for path in paths {
+        if path.contains(['*', '?']) {
+            any = true;
+            out.extend(glob(path)?);
+        } else {
+            out.push(path.clone());
+        }
+    }
+    Ok((out, any))
+}
+
+/// What a pattern means, name by name from its start, as Python's `glob` does.
+fn glob(pattern: &str) -> Result<Vec<String>, Failure> {
+    let (start, rest) = if let Some(rest) = pattern.strip_prefix('/') { ("/", rest) } else { ("", pattern) };
+    let mut found = vec![start.to_owned()];
+    for part in rest.split('/') {
+        let mut next = Vec::new();
+        for folder in &found {
+            if part.contains(['*', '?', '[']) {
+                next.extend(names(folder, part)?.into_iter().map(|name| format!("{folder}{name}")));
+            } else if part.is_empty() || fs::symlink_metadata(format!("{folder}{part}")).is_ok() {
+                next.push(format!("{folder}{part}"));
+            }
+            if next.len() > MAX_PATHS {
+                return Err(Failure::new(format!("`{pattern}` means more than {MAX_PATHS} paths")));
+            }
+        }
+        found = next.into_iter().map(|path| format!("{path}/")).collect();
+    }
+    Ok(found.into_iter().map(|path| path.strip_suffix('/').map_or_else(|| path.clone(), str::to_owned)).collect())
+}
+
+/// The names in a folder that fit; hidden ones only where the pattern is for hidden ones.
+fn names(folder: &str, glob: &str) -> Result<Vec<String>, Failure> {
+    let regex = format!(r"\A{}", glob_to_regex(glob));
+    let pattern = Pattern::new(&regex, Subject::Text, Flags::default())
+        .map_err(|why| Failure::new(format!("failed to read the pattern `{glob}`: {why}")))?;
+    let folder = if folder.is_empty() { "." } else { folder };
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut names = Vec::new();
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let hidden = name.starts_with('.') && !glob.starts_with('.');
+        if !hidden && pattern.search(name.as_bytes())?.is_some() {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_have_their_start_in_common() {
+        for (paths, expect) in [
+            (&["/a/b/c"][..], "/a/b/"),
+            (&["/a/b/c", "/a/b/d"], "/a/b/"),
+            (&["/a/b", "/a/bc"], "/a/"),
+            (&["/a/bb/x", "/a/bc/x"], "/a/"),
+            (&["/a/b/"], "/a/b/"),
+            (&["/a", "/b/c"], "/"),
+            (&["a"], ""),
+        ] {
+            let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+            assert_eq!(root(&paths), expect, "{paths:?}");
+        }
+    }
+}

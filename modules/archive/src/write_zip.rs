@@ -1,0 +1,74 @@
+//! Writing zip archives, as Python's `zipfile` does: links are what they lead to, and times are UTC.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use modbox_sdk::text_file::cannot;
+use modbox_sdk::{Failure, files, fs::real_path};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, DateTime, ZipWriter};
+
+use crate::walk::{Item, Patterns};
+
+/// Longer members need more room in the archive's own lists.
+const LARGE: u64 = u32::MAX as u64;
+
+/// Writes an archive, and returns the paths of the files that are in it.
+pub(crate) fn write(items: &[Item], patterns: &Patterns, file: File) -> Result<Vec<String>, Failure> {
+    let mut writer = ZipWriter::new(BufWriter::new(file));
+    let mut archived = Vec::new();
+    for item in items {
+        if patterns.exclude(&item.path)? {
+            continue;
+        }
+        let real = real_path(Path::new(&item.path))?;
+        let found = files::stat(&real, false).map_err(cannot("read", item.path.as_ref()))?;
+        let modified = fs::symlink_metadata(&real)?.modified()?;
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Deflated)
+            .unix_permissions(found.mode)
+            .last_modified_time(time(modified))
+            .large_file(found.size >= LARGE);
+        if found.directory {
+            writer.add_directory(format!("{}/", item.name), options)?;
+            continue;
+        }
+        writer.start_file(item.name.as_str(), options)?;
+        io::copy(&mut File::open(&real).map_err(cannot("read", item.path.as_ref()))?, &mut writer)?;
+        archived.push(item.path.clone());
+    }
+    writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    Ok(archived)
+}
+
+/// A time as zip archives have it: from 1980 to 2107.
+fn time(time: SystemTime) -> DateTime {
+    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = date(days);
+    let narrow = |number: u64| u8::try_from(number).unwrap_or_default();
+    let year = u16::try_from(year).unwrap_or(u16::MAX);
+    let made = DateTime::from_date_and_time(
+        year,
+        narrow(month),
+        narrow(day),
+        narrow(rest / 3600),
+        narrow(rest / 60 % 60),
+        narrow(rest % 60),
+    );
+    made.unwrap_or_default()
+}
+
+/// The date of a day since 1970: years are counted from March, so that leap days come last.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468; // Since 0000-03-01.
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day_of_month = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (era * 400 + year + u64::from(month <= 2), month, day_of_month)
+}

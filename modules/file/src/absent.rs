@@ -1,0 +1,90 @@
+//! `state=absent`.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use modbox_sdk::files::{self, AttributesDiff};
+use modbox_sdk::{Dict, Exit, Failure, Value};
+
+use crate::errors::python;
+use crate::found::Found;
+use crate::{Task, text};
+
+/// How many names a difference lists at most.
+const MAX_LISTED: usize = 100_000;
+
+pub(crate) fn ensure(task: &Task<'_>) -> Result<Exit, Failure> {
+    let path = &task.path;
+    if task.found == Found::Nothing {
+        return Ok(Exit::unchanged().with("path", text(path)).with("state", "absent"));
+    }
+    let mut diff = task.diff(path, task.found, "absent");
+    if task.found == Found::Directory && task.module.diff_wanted() {
+        list(path, &mut diff)?;
+    }
+    if !task.module.check_mode() {
+        remove(path, task.found)?;
+    }
+    Ok(task.exit("path", path, true, diff).with("state", "absent"))
+}
+
+fn remove(path: &Path, found: Found) -> Result<(), Failure> {
+    if found == Found::Directory {
+        // Found out before what is in it is gone.
+        if !folder_is_granted(path) {
+            let folder = path.parent().unwrap_or(path).display();
+            let why =
+                format!("only what is in it is granted; allow the folder around it with `--allow-write {folder}`");
+            return Err(Failure::new(format!("rmtree failed: {why}")).with("path", text(path)));
+        }
+        return fs::remove_dir_all(path)
+            .map_err(|error| Failure::new(format!("rmtree failed: {}", python(&error, path))));
+    }
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            let failure = Failure::new("Unlinking failed.").with("path", text(path));
+            Err(failure.with("details", python(&error, path)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a path's folder is one of the host's, from which something can be taken, and not one that only the sandbox has.
+pub(crate) fn folder_is_granted(path: &Path) -> bool {
+    let folder = path.parent().unwrap_or(path);
+    cfg!(unix) || files::stat(folder, false).is_ok_and(|found| (found.inode, found.device) != (0, 0))
+}
+
+/// Lists what goes with a folder.
+fn list(path: &Path, diff: &mut AttributesDiff) -> Result<(), Failure> {
+    let (mut folders, mut others) = (Vec::new(), Vec::new());
+    let mut left = vec![path.to_owned()];
+    while let Some(folder) = left.pop() {
+        // As `os.walk` does, what cannot be listed is passed over.
+        for (name, is_folder) in entries(&folder).unwrap_or_default() {
+            let listed = folder.join(name);
+            if is_folder {
+                left.push(listed.clone());
+            }
+            let list = if is_folder || crate::found::is_directory(&listed) { &mut folders } else { &mut others };
+            list.push(text(&listed));
+            if folders.len() + others.len() > MAX_LISTED {
+                return Ok(());
+            }
+        }
+    }
+    let content =
+        Dict::from_iter([("directories".to_owned(), Value::List(folders)), ("files".to_owned(), Value::List(others))]);
+    diff.before.insert("path_content".to_owned(), Value::Dict(content));
+    Ok(())
+}
+
+/// The names in a folder, and which of them are folders themselves; links are not.
+pub(crate) fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
+    let entry = |entry: io::Result<fs::DirEntry>| {
+        let entry = entry?;
+        Ok((PathBuf::from(entry.file_name()), entry.file_type()?.is_dir()))
+    };
+    fs::read_dir(folder)?.map(entry).collect()
+}

@@ -1,0 +1,91 @@
+//! What is at a path. Links are followed here and not by the sandbox, which follows none that is absolute.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use modbox_sdk::Failure;
+use modbox_sdk::files::{self, Attributes};
+use modbox_sdk::fs::real_path;
+
+use crate::errors::python;
+
+/// What there is at a path, as Ansible's `state` calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    Nothing,
+    Link,
+    Directory,
+    /// A file with several names.
+    Hard,
+    /// Anything else.
+    File,
+}
+
+impl Found {
+    pub(crate) fn at(path: &Path) -> Result<Self, Failure> {
+        Ok(match look(path)? {
+            None => Self::Nothing,
+            Some(found) if found.target.is_some() => Self::Link,
+            Some(found) if found.directory => Self::Directory,
+            Some(found) if found.links > 1 => Self::Hard,
+            Some(_) => Self::File,
+        })
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "absent",
+            Self::Link => "link",
+            Self::Directory => "directory",
+            Self::Hard => "hard",
+            Self::File => "file",
+        }
+    }
+}
+
+/// Looks at what is at a path itself; nothing when nothing is there.
+pub(crate) fn look(path: &Path) -> Result<Option<Attributes>, Failure> {
+    match files::stat(path, false) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if is_absence(&error) => Ok(None),
+        Err(error) => Err(Failure::new(python(&error, path)).with("path", crate::text(path))),
+    }
+}
+
+/// Looks at what a path leads to.
+pub(crate) fn look_behind(path: &Path) -> io::Result<Option<Attributes>> {
+    match real_path(path).and_then(|path| files::stat(path, false)) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if is_absence(&error) || error.kind() == ErrorKind::InvalidInput => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a path leads to something that can be seen.
+pub(crate) fn exists(path: &Path) -> bool {
+    look_behind(path).is_ok_and(|found| found.is_some())
+}
+
+/// Whether a path leads to a folder.
+pub(crate) fn is_directory(path: &Path) -> bool {
+    look_behind(path).is_ok_and(|found| found.is_some_and(|found| found.directory))
+}
+
+/// What a link says.
+pub(crate) fn target(path: &Path) -> Result<Vec<u8>, Failure> {
+    Ok(look(path)?.and_then(|found| found.target).unwrap_or_default())
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Whether the start of a file has a zero byte. What cannot be read counts as text.
+pub(crate) fn looks_binary(path: &Path) -> bool {
+    use std::io::Read;
+    const HEAD: u64 = 8192;
+    let mut head = Vec::new();
+    let path = real_path(path).unwrap_or_else(|_| path.to_owned());
+    let read = std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    read.is_ok() && head.contains(&0)
+}

@@ -1,0 +1,231 @@
+//! Times as Python's `time.strptime` reads them, in English, and UTC where a zone would be needed.
+//!
+//! A directive takes what it can and gives back what the rest of the format needs, as Python's regular expressions do. Zones, weeks and the
+//! formats of a locale are refused by name.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+const DAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// What was read so far.
+#[derive(Debug, Clone, Copy)]
+struct Fields {
+    year: i64,
+    month: i64,
+    day: i64,
+    hour: i64,
+    minute: i64,
+    second: i64,
+    /// The day of the year, which counts where no month and day are given.
+    of_year: Option<i64>,
+    afternoon: Option<bool>,
+}
+
+/// Returns the seconds since 1970, or why there are none.
+pub(crate) fn parse(text: &str, format: &str) -> Result<i64, String> {
+    let fields = Fields { year: 1900, month: 1, day: 1, hour: 0, minute: 0, second: 0, of_year: None, afternoon: None };
+    let format_parts = parts(format)?;
+    let Some((fields, rest)) = read(text, &format_parts, fields) else {
+        let [text, format] = [text, format].map(|text| modbox_sdk::json::repr(&text.into()));
+        return Err(format!("time data {text} does not match format {format}"));
+    };
+    if !rest.is_empty() {
+        return Err(format!("unconverted data remains: {rest}"));
+    }
+    let hour = match fields.afternoon {
+        Some(afternoon) => fields.hour % 12 + if afternoon { 12 } else { 0 },
+        None => fields.hour,
+    };
+    let day = match fields.of_year {
+        Some(day) => days(fields.year, 1, 1) + day - 1,
+        None if fields.day > length(fields.year, fields.month) => {
+            return Err("day is out of range for month".to_owned());
+        }
+        None => days(fields.year, fields.month, fields.day),
+    };
+    Ok(((day * 24 + hour) * 60 + fields.minute) * 60 + fields.second)
+}
+
+/// A piece of a format.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Letter(char),
+    Blank,
+    Directive(char),
+}
+
+fn parts(format: &str) -> Result<Vec<Part>, String> {
+    let shown = modbox_sdk::json::repr(&format.into());
+    let mut parts = Vec::new();
+    let mut chars = format.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '%' => match chars.next() {
+                Some('%') => parts.push(Part::Letter('%')),
+                Some(directive) if "YymdHIMSjbBaApfT".contains(directive) => match directive {
+                    'T' => parts.extend([
+                        Part::Directive('H'),
+                        Part::Letter(':'),
+                        Part::Directive('M'),
+                        Part::Letter(':'),
+                        Part::Directive('S'),
+                    ]),
+                    other => parts.push(Part::Directive(other)),
+                },
+                Some(other) => return Err(format!("'{other}' is a bad directive in format {shown}")),
+                None => return Err(format!("stray % in format {shown}")),
+            },
+            c if c.is_whitespace() => {
+                if !matches!(parts.last(), Some(Part::Blank)) {
+                    parts.push(Part::Blank);
+                }
+            }
+            c => parts.push(Part::Letter(c)),
+        }
+    }
+    Ok(parts)
+}
+
+/// Reads a text by the pieces of a format, and returns what is left of it.
+fn read<'t>(text: &'t str, parts: &[Part], fields: Fields) -> Option<(Fields, &'t str)> {
+    let Some((part, parts)) = parts.split_first() else { return Some((fields, text)) };
+    match part {
+        Part::Letter(letter) => {
+            let first = text.chars().next()?;
+            let same = first.to_lowercase().eq(letter.to_lowercase());
+            if same { read(&text[first.len_utf8()..], parts, fields) } else { None }
+        }
+        Part::Blank => {
+            let rest = text.trim_start();
+            if rest.len() == text.len() { None } else { read(rest, parts, fields) }
+        }
+        Part::Directive(directive) => {
+            let lengths = candidates(*directive, text);
+            lengths.into_iter().find_map(|length| {
+                let fields = set(*directive, &text[..length], fields)?;
+                read(&text[length..], parts, fields)
+            })
+        }
+    }
+}
+
+/// How much of a text a directive may take, most first.
+fn candidates(directive: char, text: &str) -> Vec<usize> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (least, most) = match directive {
+        'Y' => (4, 4),
+        'y' => (2, 2),
+        'j' => (1, 3),
+        'f' => (1, 6),
+        'b' | 'B' | 'a' | 'A' | 'p' => return name(directive, text).map(|(_, length)| length).into_iter().collect(),
+        _ => (1, 2),
+    };
+    (least..=most.min(digits)).rev().collect()
+}
+
+/// Which name a text starts with, and how long it is.
+fn name(directive: char, text: &str) -> Option<(i64, usize)> {
+    let lower = text.get(..text.len().min(9)).map_or_else(|| text.to_lowercase(), str::to_lowercase);
+    let names: Vec<&str> = match directive {
+        'B' => MONTHS.to_vec(),
+        'b' => MONTHS.iter().map(|name| &name[..3]).collect(),
+        'A' => DAYS.to_vec(),
+        'a' => DAYS.iter().map(|name| &name[..3]).collect(),
+        _ => vec!["am", "pm"],
+    };
+    let found = names.iter().position(|name| lower.starts_with(name))?;
+    Some((i64::try_from(found).ok()?, names[found].len()))
+}
+
+fn set(directive: char, text: &str, mut fields: Fields) -> Option<Fields> {
+    let number = || text.parse::<i64>().ok();
+    let within = |least: i64, most: i64| number().filter(|number| (least..=most).contains(number));
+    match directive {
+        'Y' => fields.year = number()?,
+        'y' => fields.year = number().map(|year| if year <= 68 { 2000 + year } else { 1900 + year })?,
+        'm' => fields.month = within(1, 12)?,
+        'd' => fields.day = within(1, 31)?,
+        'H' => fields.hour = within(0, 23)?,
+        'I' => {
+            fields.hour = within(1, 12)?;
+            fields.afternoon = fields.afternoon.or(Some(false));
+        }
+        'M' => fields.minute = within(0, 59)?,
+        'S' => fields.second = within(0, 61)?,
+        'j' => fields.of_year = Some(within(1, 366)?),
+        'b' | 'B' => fields.month = name(directive, text)?.0 + 1,
+        'p' => fields.afternoon = Some(name(directive, text)?.0 == 1),
+        // The name of the day says nothing that the date does not, and a fraction is not kept.
+        _ => {}
+    }
+    Some(fields)
+}
+
+fn is_leap(year: i64) -> bool {
+    (year % 4 == 0 && year % 100 != 0) || year % 400 == 0
+}
+
+fn length(year: i64, month: i64) -> i64 {
+    match month {
+        2 if is_leap(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// The days from 1970-01-01 to a date. Years are counted from March, so that leap days come last.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// Seconds since 1970, computed as Python does, so that the digits agree.
+pub(crate) fn seconds(time: SystemTime) -> f64 {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => since.as_secs() as f64 + 1e-9 * f64::from(since.subsec_nanos()),
+        Err(before) => -before.duration().as_secs_f64(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_times_as_strptime_does() {
+        for (text, format, expect) in [
+            ("202001020304.05", "%Y%m%d%H%M.%S", Ok(1_577_934_245)),
+            ("19700101", "%Y%m%d", Ok(0)),
+            ("29 Feb 2024", "%d %b  %Y", Ok(1_709_164_800)),
+            ("01:02 PM March 3 69", "%I:%M %p %B %d %y", Ok(-26_218_680)),
+            ("2024-366", "%Y-%j", Ok(1_735_603_200)),
+            ("1/2/2020", "%m/%d/%Y", Ok(1_577_923_200)),
+            ("2020111", "%Y%m%d", Ok(1_604_188_800)),
+            ("20230231", "%Y%m%d", Err("day is out of range for month")),
+            ("2023", "%Y%m", Err("time data '2023' does not match format '%Y%m'")),
+            ("20230101x", "%Y%m%d", Err("unconverted data remains: x")),
+            ("x", "%Q", Err("'Q' is a bad directive in format '%Q'")),
+            ("x", "%", Err("stray % in format '%'")),
+        ] {
+            assert_eq!(parse(text, format), expect.map_err(str::to_owned), "{text} {format}");
+        }
+    }
+}

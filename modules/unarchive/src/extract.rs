@@ -1,0 +1,152 @@
+//! Writing members to `dest`: each file whole under a name of its own first, and never through a link that leads out.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File, FileTimes};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use modbox_sdk::fs::symlink;
+use modbox_sdk::{Failure, files};
+
+use crate::dest::Dest;
+use crate::member::{Kind, Member};
+
+/// An unpacking under way.
+pub(crate) struct Extraction<'d> {
+    dest: &'d Dest,
+    keep_newer: bool,
+    /// Attributes of folders are set last: they could keep what is in them from being written, and writing it changes their times.
+    folders: BTreeMap<PathBuf, Member>,
+    /// Folders on the way to members that are there.
+    made: HashSet<PathBuf>,
+}
+
+impl<'d> Extraction<'d> {
+    pub(crate) fn new(dest: &'d Dest, keep_newer: bool) -> Self {
+        Self { dest, keep_newer, folders: BTreeMap::new(), made: HashSet::new() }
+    }
+
+    /// Writes one member.
+    pub(crate) fn extract(&mut self, member: &Member, contents: &mut dyn Read) -> Result<(), Failure> {
+        let path = self.dest.path.join(&member.path);
+        self.make_folders(member)?;
+        let failed = |error: io::Error| Failure::new(format!("failed to unpack `{}`: {error}", member.name));
+        if self.keep_newer && self.is_newer(member, &path) {
+            return Ok(());
+        }
+        match &member.kind {
+            Kind::Directory => {
+                self.make_folder(&path).map_err(failed)?;
+                self.folders.insert(path, member.clone());
+                Ok(())
+            }
+            Kind::File => self.replace(&path, |temporary| self.write(member, temporary, contents)).map_err(failed),
+            Kind::Link(says) => self.replace(&path, |temporary| symlink(Path::new(says), temporary)).map_err(failed),
+            Kind::Hard(target) => {
+                if !self.dest.holds(target) {
+                    let why = "it is a name of what lies behind a link that leads out of dest";
+                    return Err(Failure::new(format!("refused to unpack the member `{}`: {why}", member.name)));
+                }
+                let target = self.dest.path.join(target);
+                if same_file(&target, &path) {
+                    return Ok(());
+                }
+                self.replace(&path, |temporary| fs::hard_link(&target, temporary)).map_err(failed)
+            }
+        }
+    }
+
+    /// Sets the attributes of folders, inner ones first.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        for (path, member) in self.folders.iter().rev() {
+            self.dress(member, path)
+                .map_err(|error| Failure::new(format!("failed to unpack `{}`: {error}", member.name)))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the folders that a member lies in. What is there already may be a link, as long as it leads to a folder in `dest`.
+    fn make_folders(&mut self, member: &Member) -> Result<(), Failure> {
+        let folders: Vec<&Path> =
+            member.path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
+        for folder in folders.into_iter().rev() {
+            if self.made.contains(folder) {
+                continue;
+            }
+            if !self.dest.holds(&folder.join("x")) {
+                let why = format!("`{}` is a link that leads out of dest", folder.display());
+                return Err(Failure::new(format!("refused to unpack the member `{}`: {why}", member.name)));
+            }
+            let path = self.dest.path.join(folder);
+            let there = modbox_sdk::fs::real_path(&path).is_ok_and(|path| path.is_dir());
+            if !there {
+                fs::create_dir(&path).map_err(|error| {
+                    Failure::new(format!(
+                        "failed to make the folder `{}` for `{}`: {error}",
+                        folder.display(),
+                        member.name
+                    ))
+                })?;
+            }
+            self.made.insert(folder.to_owned());
+        }
+        Ok(())
+    }
+
+    fn make_folder(&self, path: &Path) -> io::Result<()> {
+        match files::stat(path, false) {
+            Ok(found) if found.directory => Ok(()),
+            Ok(found) if found.target.is_some() => {
+                fs::remove_file(path)?;
+                fs::create_dir(path)
+            }
+            Ok(_) => Err(io::Error::new(ErrorKind::AlreadyExists, "there is something else in its place")),
+            Err(_) => fs::create_dir(path),
+        }
+    }
+
+    /// Makes something beside its place and then puts it there, so that nothing is written through what was there.
+    fn replace(&self, path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+        if files::stat(path, false).is_ok_and(|found| found.directory) {
+            return Err(io::Error::new(ErrorKind::IsADirectory, "there is a folder in its place"));
+        }
+        let temporary = path.with_file_name(format!(".modbox_tmp{:016x}", RandomState::new().hash_one(path)));
+        let made = make(&temporary).and_then(|()| fs::rename(&temporary, path));
+        if made.is_err() {
+            // The first error tells more than a failed clean-up.
+            let _ = fs::remove_file(&temporary);
+        }
+        made
+    }
+
+    fn write(&self, member: &Member, path: &Path, contents: &mut dyn Read) -> io::Result<()> {
+        let mut file = File::create_new(path)?;
+        // Nobody else reads it before it has the mode that the archive says.
+        files::set_mode(path, 0o600)?;
+        let written = io::copy(contents, &mut file)?;
+        drop(file);
+        if written != member.size {
+            return Err(io::Error::new(ErrorKind::InvalidData, "it is not as long as the archive says"));
+        }
+        self.dress(member, path)
+    }
+
+    fn dress(&self, member: &Member, path: &Path) -> io::Result<()> {
+        if let Some(modified) = member.modified {
+            File::open(path)?.set_times(FileTimes::new().set_modified(modified))?;
+        }
+        files::set_mode(path, self.dest.mode(member))
+    }
+
+    fn is_newer(&self, member: &Member, path: &Path) -> bool {
+        let there =
+            fs::symlink_metadata(path).ok().filter(|found| !found.is_dir()).and_then(|found| found.modified().ok());
+        there.is_some_and(|there| member.modified.is_none_or(|modified| there >= modified))
+    }
+}
+
+fn same_file(left: &Path, right: &Path) -> bool {
+    let id = |path: &Path| files::stat(path, false).ok().map(|found| (found.device, found.inode));
+    id(left).is_some() && id(left) == id(right)
+}

@@ -1,0 +1,276 @@
+//! `unarchive`: unpacks an archive of the host's into a folder.
+//!
+//! Parameters: `src`, `dest`, `creates`, `list_files`, `exclude`, `include`, `keep_newer`, `mode`, `owner`, `group`; `remote_src`, `copy`, `decrypt`,
+//! `validate_certs` and `io_buffer_size` are taken for compatibility, `extra_opts` is refused.
+//! Returns: `src`, `dest`, `handler`, `files` when asked for, `diff` of zip archives; owner, group and mode of `dest`.
+//! Capabilities: read access to `src`, write access to `dest`.
+//!
+//! An archive is from somebody else. It is read to its end and judged whole before anything is written (`member.rs`, `limits.rs`), and
+//! writing checks again, since others may write to `dest` meanwhile (`extract.rs`).
+
+#![forbid(unsafe_code)]
+
+mod compare;
+mod dest;
+mod extract;
+mod limits;
+mod member;
+mod select;
+mod tar_file;
+mod zip_file;
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use modbox_compression::Codec;
+use modbox_sdk::files::FileAttributes;
+use modbox_sdk::{Args, Dict, Exit, Failure, Module, Value};
+
+use crate::dest::Dest;
+use crate::extract::Extraction;
+use crate::member::Member;
+use crate::select::Selection;
+
+modbox_sdk::module! {
+    args = UnarchiveArgs,
+    run = run,
+    check_mode = true,
+    file_args = true,
+    returns = [
+        dest: str = "The folder.",
+        src: str = "The archive.",
+        handler: str = "What kind of archive it is, as Ansible's classes are called.",
+        files: list if "list_files" = "The members.",
+        diff: dict if "a zip archive differs" = "How members differ.",
+    ],
+    examples = [
+        "modbox run unarchive src=/srv/app-1.2.tar.gz dest=/srv/app",
+        "modbox run unarchive src=/srv/app.zip dest=/srv/app exclude='*.md' mode=u=rwX,go=rX",
+    ],
+}
+
+/// Unpacks a tar archive, also one by gzip, bzip2 or xz, or a zip archive, into a folder.
+///
+/// Nothing is written outside the folder: members and links that lead out of it, devices and named pipes are refused, unless exclude leaves
+/// them out. Owners in the archive are not taken over; for an owner see `--allow-own`.
+#[derive(Args)]
+#[args(mutually_exclusive("include", "exclude"))]
+struct UnarchiveArgs {
+    /// The archive.
+    #[arg(type = "path", access = "read")]
+    src: String,
+    /// The folder to unpack into.
+    #[arg(type = "path", access = "write")]
+    dest: String,
+    /// Taken for compatibility: there is no controller, so the archive is always the host's.
+    #[arg(default = false)]
+    remote_src: bool,
+    /// Do nothing where this is there.
+    #[arg(type = "path", access = "read")]
+    creates: Option<String>,
+    /// Return the names of the members.
+    #[arg(default = false)]
+    list_files: bool,
+    /// Leave files alone that are newer than in the archive.
+    #[arg(default = false)]
+    keep_newer: bool,
+    /// Members to leave out, as shell patterns.
+    #[arg(default = [])]
+    exclude: Vec<String>,
+    /// The only members to unpack: names in tar archives, shell patterns in zip archives.
+    #[arg(default = [])]
+    include: Vec<String>,
+    /// Options for a program that unpacks; refused, since none is started.
+    #[arg(default = [])]
+    extra_opts: Vec<String>,
+    /// Taken for compatibility: nothing is downloaded.
+    #[arg(name = "validate_certs", default = true)]
+    _validate_certs: bool,
+    /// Taken for compatibility.
+    #[arg(name = "io_buffer_size", default = 65536)]
+    _io_buffer_size: i64,
+    /// Taken for compatibility, as remote_src.
+    #[arg(name = "copy", default = true)]
+    _copy: bool,
+    /// Taken for compatibility: archives are not encrypted.
+    #[arg(name = "decrypt", default = true)]
+    _decrypt: bool,
+}
+
+/// What was found out about an archive.
+struct Judged {
+    handler: &'static str,
+    members: Vec<Member>,
+    differs: bool,
+    /// What differs, for kinds of archives that are itemized.
+    diff: Option<String>,
+}
+
+fn run(args: UnarchiveArgs, module: &mut Module) -> Result<Exit, Failure> {
+    if let Some(creates) = args.creates.as_deref().filter(|creates| Path::new(creates).exists()) {
+        return Ok(Exit::skipped(format!("skipped, since {creates} exists")).with("changed", false));
+    }
+    if !args.extra_opts.is_empty() {
+        let why = "no program is started; `exclude`, `include` and `keep_newer` say what they can";
+        return Err(Failure::new(format!("the option `extra_opts` is not supported: {why}")));
+    }
+    let mut file = open(&args)?;
+    let wanted = module.load_file_common_arguments(Some(Path::new(&args.dest)))?.unwrap_or_default();
+    let dest = Dest::new(&args.dest, wanted)?;
+    let start = start(&mut file)?;
+    let judged =
+        if start.starts_with(b"PK") { judge_zip(&args, &file, &dest) } else { judge_tar(&args, &file, &dest, &start) };
+    let judged = judged.map_err(|why| {
+        let message = format!("Failed to find handler for \"{}\". {}", args.src, why.message());
+        Failure::new(message)
+    })?;
+    let mut changed = judged.differs;
+    if judged.differs && !module.check_mode() {
+        unpack(&args, &file, &dest, &judged, Codec::detect(&start)).map_err(|why| {
+            let message = format!("failed to unpack {} to {}: {}", args.src, args.dest, why.message());
+            about(Failure::new(message), &args, judged.handler)
+        })?;
+    }
+    // Zip archives were compared with what the attributes shall be; `tar` archives were not.
+    if !module.check_mode() && (judged.differs || judged.diff.is_none()) {
+        changed |= dress(module, &dest, &judged.members)?;
+    }
+    let mut exit = Exit::new(changed)
+        .with("handler", judged.handler)
+        .with("dest", args.dest.as_str())
+        .with("src", args.src.as_str());
+    if let Some(diff) = judged.diff.filter(|diff| !diff.is_empty()) {
+        exit = exit.with("diff", Dict::from_iter([("prepared".to_owned(), Value::from(diff))]));
+    }
+    if args.list_files {
+        let names = judged.members.iter().map(|member| Value::from(member.name.as_str()));
+        exit = exit.with("files", Value::List(names.collect()));
+    }
+    Ok(exit)
+}
+
+fn about(failure: Failure, args: &UnarchiveArgs, handler: &str) -> Failure {
+    failure.with("handler", handler).with("dest", args.dest.as_str()).with("src", args.src.as_str())
+}
+
+fn open(args: &UnarchiveArgs) -> Result<File, Failure> {
+    let src = &args.src;
+    if src.contains("://") && args.remote_src {
+        return Err(Failure::new(format!(
+            "Source '{src}' would have to be downloaded, which is not supported: give a file"
+        )));
+    }
+    let file = File::open(src).map_err(|error| {
+        Failure::new(match (error.kind(), args.remote_src) {
+            (io::ErrorKind::NotFound, true) => format!("Source '{src}' does not exist"),
+            (io::ErrorKind::NotFound, false) => format!("Source '{src}' failed to transfer"),
+            _ => format!("Source '{src}' not readable"),
+        })
+    })?;
+    if file.metadata()?.len() == 0 {
+        return Err(Failure::new(format!("Invalid archive '{src}', the file is 0 bytes")));
+    }
+    Ok(file)
+}
+
+/// The start of a file, which tells what it is.
+fn start(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    file.take(16).read_to_end(&mut start)?;
+    file.rewind()?;
+    Ok(start)
+}
+
+fn judge_zip(args: &UnarchiveArgs, file: &File, dest: &Dest) -> Result<Judged, Failure> {
+    let selection = Selection::new(&args.include, &args.exclude, true)?;
+    let mut archive = zip_file::open(file)?;
+    let members = zip_file::members(&mut archive, &selection)?;
+    let members: Vec<Member> = members.into_iter().map(|(_, member)| member).collect();
+    member::check(&members, &dest.real)?;
+    let mut diff = String::new();
+    for member in &members {
+        let (line, _) = compare::itemize(dest, member, args.keep_newer)?;
+        diff.extend(line.into_iter().flat_map(|line| [line, "\n".to_owned()]));
+    }
+    Ok(Judged { handler: "ZipArchive", members, differs: !diff.is_empty(), diff: Some(diff) })
+}
+
+fn judge_tar(args: &UnarchiveArgs, file: &File, dest: &Dest, start: &[u8]) -> Result<Judged, Failure> {
+    let codec = Codec::detect(start);
+    let handler = match codec {
+        Codec::Gzip => "TgzArchive",
+        // The original's next class hands them to `tar`, which looks for itself.
+        Codec::None | Codec::Bzip2 | Codec::Xz => "TarArchive",
+    };
+    if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        return Err(Failure::new("it is compressed by zstd, which is not supported: use gzip, bzip2 or xz"));
+    }
+    let selection = Selection::new(&args.include, &args.exclude, false)?;
+    let (mut members, mut different) = (Vec::new(), HashMap::new());
+    tar_file::visit(file, codec, &selection, &mut |member, contents| {
+        // Of several members of one name the last one counts.
+        different.insert(member.path.clone(), compare::differs(dest, &member, contents)?);
+        members.push(member);
+        // Not kept in memory without end.
+        member::check_count(members.len())
+    })?;
+    if members.is_empty() {
+        return Err(Failure::new("It holds no files. Empty archive files are not supported."));
+    }
+    let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
+    if let Some(missing) = selection.missing(&names) {
+        return Err(Failure::new(format!("{missing}: Not found in archive")));
+    }
+    member::check(&members, &dest.real)?;
+    Ok(Judged { handler, members, differs: different.values().any(|differs| *differs), diff: None })
+}
+
+fn unpack(args: &UnarchiveArgs, file: &File, dest: &Dest, judged: &Judged, codec: Codec) -> Result<(), Failure> {
+    let mut extraction = Extraction::new(dest, args.keep_newer && judged.diff.is_none());
+    let mut file = file;
+    file.rewind()?;
+    if judged.diff.is_none() {
+        let selection = Selection::new(&args.include, &args.exclude, false)?;
+        let mut expected = judged.members.iter();
+        tar_file::visit(file, codec, &selection, &mut |member, contents| {
+            same(expected.next(), &member)?;
+            extraction.extract(&member, contents)
+        })?;
+        return extraction.finish();
+    }
+    let selection = Selection::new(&args.include, &args.exclude, true)?;
+    let mut archive = zip_file::open(file)?;
+    let mut expected = judged.members.iter();
+    for (index, member) in zip_file::members(&mut archive, &selection)? {
+        same(expected.next(), &member)?;
+        let (_, stays) = compare::itemize(dest, &member, args.keep_newer)?;
+        if !stays {
+            extraction.extract(&member, &mut zip_file::contents(&mut archive, index)?)?;
+        }
+    }
+    extraction.finish()
+}
+
+/// Refuses what was not judged.
+fn same(judged: Option<&Member>, member: &Member) -> Result<(), Failure> {
+    if judged == Some(member) { Ok(()) } else { Err(Failure::new("the archive was changed while it was read")) }
+}
+
+/// Sets the attributes that were asked for, of all members and of the folders that hold them.
+fn dress(module: &Module, dest: &Dest, members: &[Member]) -> Result<bool, Failure> {
+    let wanted = &dest.wanted;
+    if wanted.mode.is_none() && wanted.owner.is_none() && wanted.group.is_none() && wanted.unsupported.is_none() {
+        return Ok(false);
+    }
+    let mut paths: BTreeSet<PathBuf> = members.iter().map(|member| member.path.clone()).collect();
+    let tops = members.iter().filter(|member| member.name.contains('/'));
+    paths.extend(tops.map(|member| member.path.components().take(1).collect::<PathBuf>()));
+    let mut changed = false;
+    for path in paths {
+        let wanted = FileAttributes { path: dest.path.join(path), ..wanted.clone() };
+        changed |= module.set_fs_attributes_if_different(&wanted, false, None)?;
+    }
+    Ok(changed)
+}
