@@ -10,6 +10,7 @@ use modbox_argument_spec::{Metadata, Request};
 use crate::contract::quoting;
 use crate::run::designation::Settled;
 use crate::sandbox::invocation::Denial;
+use crate::sandbox::policy::run::RunRule;
 use crate::sandbox::policy::{Access, Policy};
 
 /// More than a person reads of each sort before a run; a module can ask for thousands.
@@ -72,6 +73,7 @@ fn is_granted(request: &Request, policy: &Policy) -> bool {
         // Granted by the same rule; a wider one that holds it is for a person to see.
         "net" => policy.net().iter().any(|grant| grant.rule.to_string() == request.subject),
         "listen" => policy.listen().iter().any(|grant| grant.rule.to_string() == request.subject),
+        "run" => request.subject.parse().is_ok_and(|rule: RunRule| policy.run().iter().any(|grant| grant.rule == rule)),
         _ => false,
     }
 }
@@ -79,7 +81,7 @@ fn is_granted(request: &Request, policy: &Policy) -> bool {
 /// The switch for a capability. What has no switch of its own is there for a module that is trusted with everything.
 fn switch(request: &Request) -> String {
     match request.capability.as_str() {
-        capability @ ("read" | "write" | "own" | "env" | "net" | "listen") => {
+        capability @ ("read" | "write" | "own" | "env" | "net" | "listen" | "run") => {
             format!("--allow-{capability} {}", quoting::quote(&request.subject))
         }
         _ => "--allow-all".to_owned(),

@@ -49,6 +49,7 @@ mod mounts;
 mod namespaces;
 mod observe;
 mod own;
+mod program;
 mod protocol;
 mod reports;
 mod room;
@@ -74,9 +75,10 @@ use crate::sandbox::limits::Limits;
 use crate::sandbox::native::attend::Attended;
 use crate::sandbox::native::launch::Launch;
 use crate::sandbox::native::link::Failure;
-use crate::sandbox::native::protocol::{End, InForce, Reply, Spec, WatchedLimit};
+use crate::sandbox::native::protocol::{End, InForce, Reply, Spec, Start, WatchedLimit};
 use crate::sandbox::native::room::Room;
 
+pub use crate::sandbox::native::program::{NotStarted, ProgramCommand, ProgramOutcome, run_program};
 pub use crate::sandbox::native::protocol::Step;
 pub use crate::sandbox::native::room::Confine;
 
@@ -216,7 +218,20 @@ pub fn run(
     // 1. The module's files.
     let dir = files::open(tmpdir)?;
     files::lay_out(&dir, &invocation.files)?;
-    let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, &program.command, tmpdir, limits) };
+    drop(dir);
+    let start = Start::Shell(program.command.clone());
+    let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, start, tmpdir, limits) };
+    run_spec(cx, &spec, &invocation.stdin, tmpdir, limits).map(|(outcome, _)| outcome)
+}
+
+/// Runs what a launcher is told. Returns the signal that ended it, too, if it was a program.
+fn run_spec(
+    cx: &NativeContext,
+    spec: &Spec,
+    stdin: &[u8],
+    tmpdir: &Path,
+    limits: &Limits,
+) -> Result<(Outcome, Option<i32>), NativeError> {
     let started = Instant::now();
     // 2. The launcher.
     let (launch, pipes) = Launch::start(cx)?;
@@ -228,7 +243,7 @@ pub fn run(
         move || launch.undo()
     });
     // 4. The module.
-    launch.send(&spec, &invocation.stdin).map_err(NativeError::Instruct)?;
+    launch.send(spec, stdin).map_err(NativeError::Instruct)?;
     // 5. Its run.
     let attended = attend::attend(&launch, pipes, limits)?;
     let run_us = micros(started.elapsed());
@@ -239,6 +254,10 @@ pub fn run(
     }
     // 6. What it used.
     let unheard = attended.reply.is_none();
+    let signal = match &attended.reply {
+        Some(Reply::Ended { end: End::Signalled(signal), .. }) => Some(*signal),
+        _ => None,
+    };
     let mut outcome = outcome(attended, status, limits)?;
     if let Some(confine) = cx.confine.as_ref().filter(|_| unheard) {
         // No module begins with less.
@@ -249,15 +268,15 @@ pub fn run(
     }
     outcome.usage.wall_us = run_us;
     if cx.confine.is_none() {
-        let contents = files::count(&dir);
+        let contents = files::count(&files::open(tmpdir)?);
         outcome.usage = Usage { disk_bytes: contents.bytes, files: contents.files, ..outcome.usage };
     }
     outcome.timing.run_us = run_us;
     tracing::debug!(exit = ?outcome.exit, run_us, "the module ended");
-    Ok(outcome)
+    Ok((outcome, signal))
 }
 
-fn spec(cx: &NativeContext, command: &str, tmpdir: &Path, limits: &Limits) -> Spec {
+fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Limits) -> Spec {
     let mut environment = cx.environment.clone();
     let room = cx.confine.as_ref().map(|confine| Room::new(confine, tmpdir.to_owned(), limits));
     if room.is_some() {
@@ -266,8 +285,10 @@ fn spec(cx: &NativeContext, command: &str, tmpdir: &Path, limits: &Limits) -> Sp
         environment.extend(more.map(|(name, value)| (name.into(), value.into())));
     }
     Spec {
-        command: command.to_owned(),
+        start,
         directory: cx.directory.clone().into_os_string(),
+        only_there: false,
+        umask: None,
         environment,
         cpu_time_us: micros(limits.cpu_time),
         max_memory: limits.max_memory,
@@ -309,6 +330,7 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
             match end {
                 // The module may end at the very moment in which its time does; then it did end.
                 End::Exited(code) => outcome.exit = Exit::Code(code),
+                End::Signalled(signal) => outcome.exit = Exit::Code(128 + signal),
                 End::Limit(limit) => outcome.limit = Some(watched_hit(limit, limits)),
                 End::Requested if !timed_out => return Err(NativeError::Undone),
                 End::Requested => outcome.limit = Some(wall),

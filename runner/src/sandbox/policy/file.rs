@@ -9,6 +9,7 @@
 //!   env: [LANG, STAGE=test]
 //!   net: ["api.example.org:443", "10.0.0.0/8:5432"]
 //!   listen: ["127.0.0.1:8080"]
+//!   run: ["systemctl restart *"]
 //! min-confinement: 2
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
 //! modules:
@@ -68,6 +69,8 @@ pub struct Allow {
     pub net: Vec<Placed<String>>,
     /// Places to listen at.
     pub listen: Vec<Placed<String>>,
+    /// Commands, see [`crate::sandbox::policy::run`].
+    pub run: Vec<Placed<String>>,
 }
 
 /// One thing wrong with a policy file.
@@ -212,7 +215,8 @@ impl Reader {
                 "env" => allow.env = self.texts(node),
                 "net" => allow.net = self.texts(node),
                 "listen" => allow.listen = self.texts(node),
-                _ => self.unknown(&key, "read, write, own, env, net, listen"),
+                "run" => allow.run = self.texts(node),
+                _ => self.unknown(&key, "read, write, own, env, net, listen, run"),
             }
         }
         allow

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wasmtime::Engine;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
+use crate::sandbox::command::RunsCommands;
 use crate::sandbox::invocation::{Confinement, Exit, Invocation, LimitKind, Outcome, Timing, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
@@ -13,6 +14,7 @@ use crate::sandbox::wasm::files::FileGuard;
 use crate::sandbox::wasm::guest::{self, Guest};
 use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::output::HeadStream;
+use crate::sandbox::wasm::process::Commands;
 use crate::sandbox::wasm::store::State;
 use crate::sandbox::wasm::ticker::Ticker;
 use crate::sandbox::wasm::{WasmError, wasi};
@@ -24,6 +26,7 @@ pub struct LoadedModule {
     ticker: Ticker,
     timing: Timing,
     notes: Vec<String>,
+    runs_commands: bool,
 }
 
 impl std::fmt::Debug for LoadedModule {
@@ -39,8 +42,9 @@ impl LoadedModule {
         ticker: Ticker,
         timing: Timing,
         notes: Vec<String>,
+        runs_commands: bool,
     ) -> Self {
-        Self { engine, pre, ticker, timing, notes }
+        Self { engine, pre, ticker, timing, notes, runs_commands }
     }
 
     /// Returns what an operator should know of loading it: a cache that cannot be used, a compiler that could not be
@@ -50,6 +54,12 @@ impl LoadedModule {
         &self.notes
     }
 
+    /// Returns whether it imports what runs commands.
+    #[must_use]
+    pub fn runs_commands(&self) -> bool {
+        self.runs_commands
+    }
+
     /// Returns where the time for loading went.
     #[must_use]
     pub fn timing(&self) -> Timing {
@@ -57,7 +67,8 @@ impl LoadedModule {
     }
 
     /// Runs the module once, in a fresh store; with `watch`, on a thread of its own, so that this returns at the
-    /// wall-clock limit even when a host call does not. `watch` is called every few milliseconds meanwhile.
+    /// wall-clock limit even when a host call does not. `watch` is called every few milliseconds meanwhile. Without
+    /// `commands` every command is denied.
     ///
     /// # Errors
     ///
@@ -70,6 +81,7 @@ impl LoadedModule {
         policy: &Policy,
         limits: &Limits,
         run_dir: &Arc<RunDir>,
+        commands: Option<Arc<dyn RunsCommands>>,
         watch: Option<&dyn Fn()>,
     ) -> Result<Outcome, WasmError> {
         let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
@@ -79,11 +91,13 @@ impl LoadedModule {
         let files = FileGuard::new(policy, &invocation.files, limits, Arc::clone(run_dir));
         let files = files.map_err(|cannot| WasmError::Open { path: cannot.path, source: cannot.why.into() })?;
         let (ledger, temporaries) = (files.ledger(), files.temporaries());
+        let commands = Commands::new(commands, Arc::clone(&ledger), limits);
         let guest = Guest {
             engine: self.engine.clone(),
             command: self.pre.clone(),
             wasi,
             files,
+            commands,
             limits: *limits,
             network: Arc::clone(&network),
             ticking: watch.is_none().then(|| self.ticker.start()).transpose().map_err(WasmError::Runtime)?,
@@ -110,6 +124,6 @@ impl LoadedModule {
         let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
         let denials = ledger.denials().into_iter().chain(network.denials()).collect();
         let (exit, usage) = (ended.exit, ended.usage);
-        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement, notes: Vec::new() })
+        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement, notes: ledger.notes() })
     }
 }
