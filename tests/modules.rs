@@ -16,13 +16,29 @@ const COMPARISON: Duration = Duration::from_secs(600);
 /// Modules that are not ansible-core's own.
 const OF_COLLECTIONS: [&str; 2] = ["archive", "ini_file"];
 
+/// What the scenarios of `command` run.
+const COMMANDS: [&str; 9] = [
+    "sh -c *",
+    "echo *",
+    "cat *",
+    "true",
+    "false",
+    "/no/such/program *",
+    "/bin/sh -c *",
+    "/usr/bin/no-such-program a b",
+    "pwd",
+];
+
 /// Compares one module in all its scenarios.
 #[track_caller]
 fn check(name: &str, scenarios: usize) {
     let dir = TestDir::new();
     let (modules, work) = (dir.mkdir("modules"), dir.mkdir("work"));
     fs::copy(module(name), modules.join(format!("{name}.wasm"))).unwrap();
-    dir.write("home/.config/modbox/policy.yaml", format!("allow:\n  write: [{}]\n", work.display()));
+    let run =
+        COMMANDS.iter().filter(|_| name == "command").map(|rule| format!("'{rule}'")).collect::<Vec<_>>().join(", ");
+    let policy = format!("allow:\n  write: [{}]\n  run: [{run}]\n", work.display());
+    dir.write("home/.config/modbox/policy.yaml", policy);
     let python = oracle::python();
     let collections = if OF_COLLECTIONS.contains(&name) { oracle::collections() } else { PathBuf::new() };
     let ran = Modbox::of(&python, &dir)
@@ -93,6 +109,11 @@ fn find_does_what_ansibles_does() {
 #[test]
 fn template_does_what_ansibles_does() {
     check("template", 38);
+}
+
+#[test]
+fn command_does_what_ansibles_does() {
+    check("command", 54);
 }
 
 #[test]

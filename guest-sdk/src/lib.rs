@@ -48,6 +48,7 @@ extern crate self as modbox_sdk;
 
 mod backup;
 mod call;
+pub mod command;
 mod entry;
 pub mod files;
 pub mod fs;
@@ -60,6 +61,7 @@ pub mod text_file;
 pub mod typed;
 
 pub use call::{Finished, ProcessEnvironment, call, call_typed};
+pub use command::{Command, CommandResult};
 pub use entry::{MAX_ARGS_BYTES, start, start_typed};
 pub use internal_args::InternalArgs;
 pub use modbox_argument_spec as argument_spec;

@@ -79,6 +79,8 @@ pub enum CommandRefusal {
     Denied(Denial),
     /// There is no such program.
     NotFound,
+    /// What is there may not be executed.
+    NotExecutable,
     /// The directory to start in is not there.
     NoDirectory,
     /// Its words are longer than the kernel takes.

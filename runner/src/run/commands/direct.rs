@@ -160,6 +160,7 @@ impl RunsCommands for Direct {
             Ok(ended) => Ok(output(ended)),
             Err(error) => Err(match error.not_started() {
                 Some(NotStarted::NoProgram) => CommandRefusal::NotFound,
+                Some(NotStarted::NotExecutable) => CommandRefusal::NotExecutable,
                 Some(NotStarted::NoDirectory) => CommandRefusal::NoDirectory,
                 Some(NotStarted::TooLong) => CommandRefusal::TooLong,
                 None => match &error {

@@ -2,7 +2,6 @@
 //! same limits. There is no shell, so that words reach the program as they are.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::sandbox::invocation::{Exit, Outcome};
@@ -39,6 +38,8 @@ pub struct ProgramOutcome {
 pub enum NotStarted {
     /// It is not there.
     NoProgram,
+    /// It may not be executed.
+    NotExecutable,
     /// The directory to start in is not there, or is none.
     NoDirectory,
     /// The words are too long.
@@ -75,17 +76,9 @@ impl NativeError {
         let Self::Launch { step, source, .. } = self else { return None };
         match (step, source.raw_os_error()?) {
             (Step::Program, libc::ENOENT) => Some(NotStarted::NoProgram),
+            (Step::Program, libc::EACCES) => Some(NotStarted::NotExecutable),
             (Step::Program, libc::E2BIG) => Some(NotStarted::TooLong),
             (Step::Directory, libc::ENOENT | libc::ENOTDIR) => Some(NotStarted::NoDirectory),
-            _ => None,
-        }
-    }
-
-    /// Returns why the kernel did not start a program, if it was asked to.
-    #[must_use]
-    pub fn of_program(&self) -> Option<&io::Error> {
-        match self {
-            Self::Launch { step: Step::Program, source, .. } => Some(source),
             _ => None,
         }
     }

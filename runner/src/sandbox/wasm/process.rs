@@ -67,6 +67,7 @@ impl process::Host for Commands {
                 Err(Error::Denied(denial.allow))
             }
             Err(CommandRefusal::NotFound) => Err(Error::NotFound),
+            Err(CommandRefusal::NotExecutable) => Err(Error::NotExecutable),
             Err(CommandRefusal::NoDirectory) => Err(Error::NoDirectory),
             Err(CommandRefusal::TooLong) => Err(Error::TooLong),
             Err(CommandRefusal::Failed(why)) => Err(Error::Failed(why)),

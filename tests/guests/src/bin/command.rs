@@ -53,6 +53,7 @@ fn run(command: &Value) -> Value {
         Err(Error::Denied(allow)) => json!({"denied": allow}),
         Err(Error::Failed(why)) => json!({"failed": why}),
         Err(Error::NotFound) => json!("not found"),
+        Err(Error::NotExecutable) => json!("not executable"),
         Err(Error::NoDirectory) => json!("no directory"),
         Err(Error::TooLong) => json!("too long"),
     }
