@@ -97,6 +97,7 @@ fn word(capability: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::policy::run::RunGrant;
     use crate::sandbox::policy::{EnvGrant, PathGrant, Shape};
 
     #[test]
@@ -116,12 +117,14 @@ mod tests {
     #[test]
     fn requests_are_compared_and_grant_nothing() {
         let json = r#"{"name": "x", "requests": {"read": ["/usr/share/zoneinfo", "/etc", "relative"],
-            "write": ["/usr/share/zoneinfo"], "env": ["TZ", "LANG"], "net": ["example.org:443"]}}"#;
+            "write": ["/usr/share/zoneinfo"], "env": ["TZ", "LANG"], "net": ["example.org:443"], "run": ["systemctl  restart *", "systemctl stop *"]}}"#;
         let metadata = Metadata::from_json(json).unwrap();
         let mut policy = Policy::default();
         let source = String::new();
         let (host, guest, shape) = ("/usr/share".into(), "/usr/share".to_owned(), Shape::Directory);
         policy.allow_path(PathGrant { host, shape, guest, access: Access::Read, source: source.clone() }).unwrap();
+        let (rule, programs) = ("systemctl restart *".parse().unwrap(), vec!["/usr/bin/systemctl".into()]);
+        policy.allow_run(RunGrant { rule, programs, source: source.clone() });
         policy.allow_env(EnvGrant { name: "TZ".to_owned(), value: String::new(), source });
         let shown = |policy: &Policy| {
             let line = |compared: Compared| if compared.granted { "granted".to_owned() } else { compared.allow };
@@ -135,9 +138,11 @@ mod tests {
             "granted",
             "--allow-env LANG",
             "--allow-net example.org:443",
+            "granted",
+            "--allow-run 'systemctl stop *'",
         ];
         assert_eq!(shown(&policy), expect);
         policy.allow_everything("test");
-        assert_eq!(shown(&policy), ["granted"; 7]);
+        assert_eq!(shown(&policy), ["granted"; 9]);
     }
 }

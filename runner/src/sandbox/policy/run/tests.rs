@@ -222,7 +222,8 @@ proptest! {
         let rest = source.last().is_some_and(|word| word == "*");
         let fixed = source.len() - usize::from(rest);
         if rule(&format!("x {}", source.join(" "))).covers(&command) {
-            prop_assert!(if rest { command.len() >= fixed } else { command.len() == fixed });
+            let fits = if rest { command.len() >= fixed } else { command.len() == fixed };
+            prop_assert!(fits);
         }
     }
 
