@@ -28,7 +28,7 @@ const COMMANDS: [&str; 9] = [
     "/no/such/program *",
     "/bin/sh -c *",
     "/usr/bin/no-such-program a b",
-    "pwd",
+    "/etc/passwd",
 ];
 
 /// Compares one module in all its scenarios.

@@ -65,7 +65,7 @@ fn processors(text: &str, facts: &mut Facts) {
     let named = ["model name", "Processor", "vendor_id", "cpu", "Vendor", "processor"];
     let listed = entries.iter().filter(|(name, _)| named.contains(&name.as_str()));
     facts.put("processor", listed.map(|(_, value)| Value::from(value.as_str())).collect::<Vec<_>>());
-    if let Some(flags) = of("flags").last() {
+    if let Some(flags) = of("flags").next_back() {
         facts.put("flags", flags.split_whitespace().map(Value::from).collect::<Vec<_>>());
     }
     let makers = of("vendor_id").count();

@@ -51,7 +51,7 @@ use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::{Access, Policy, Shape};
 use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::scratch::{ScratchError, ScratchRoot, Use};
-use crate::sandbox::wasm::{self, Compiler, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
+use crate::sandbox::wasm::{self, Compiler, Host, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
 
 /// Runs modules. Makes the engine when the first wasm module comes.
 pub struct Runner {
@@ -223,9 +223,8 @@ impl Runner {
         report.notes.extend(reached.notes());
         let run = |loaded: &LoadedModule| {
             let look: &dyn Fn() = &|| stopped.look();
-            let watch = self.config.watched.then_some(look);
-            let (policy, limits) = (request.policy, request.limits);
-            loaded.run(invocation, program, policy, limits, run_dir, commands.clone(), watch)
+            let host = Host { run_dir, commands: commands.clone(), watch: self.config.watched.then_some(look) };
+            loaded.run(invocation, program, request.policy, request.limits, host)
         };
         let ran = match run(loaded) {
             Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format, request.limits)?),

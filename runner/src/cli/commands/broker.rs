@@ -11,7 +11,7 @@ use crate::sandbox::cleanup::Cleanup;
 pub(crate) fn main() -> ExitCode {
     let Ok(socket) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     let cleanup = Cleanup::default();
-    #[expect(clippy::exit, reason = "everything is undone, and the main thread may be waiting for a command")]
+    // Everything is undone then, and the main thread may be waiting for a command.
     let end = || std::process::exit(0);
     let served = commands::serve(socket, cleanup.clone(), end);
     while cleanup.is_ending() {

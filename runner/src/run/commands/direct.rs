@@ -17,7 +17,7 @@ use crate::sandbox::native::{
     Confine, NativeContext, NativeError, NotStarted, ProgramCommand, ProgramOutcome, base, run_program,
 };
 use crate::sandbox::policy::run::{STANDARD_DIRECTORIES, exactly};
-use crate::sandbox::policy::{Access, Decides, PathGrant, Policy, Shape};
+use crate::sandbox::policy::{Access, Decides, PathGrant, Policy, Shape, normalize};
 use crate::sandbox::scratch::{ScratchRoot, Use};
 
 /// Links on the way to a program; as many as the kernel follows.
@@ -88,7 +88,8 @@ impl Direct {
             }
             let granted = all || is_harmless(name) || self.policy.env().iter().any(|grant| grant.name == *name);
             if !granted {
-                let allow = format!("--allow-env {}", exactly(&format!("{name}={value}"), &[]));
+                // Without its value, which may be nobody's business: what is granted may be set.
+                let allow = format!("--allow-env {}", exactly(&format!("{name}="), &[]));
                 let (capability, subject) = ("env", name.clone());
                 return Err(CommandRefusal::Denied(Denial { capability, subject, operation: "run", allow }));
             }
@@ -101,21 +102,20 @@ impl Direct {
     /// Returns where a command starts, if that is not left to whoever starts it.
     fn start_directory(&self, request: &CommandRequest) -> Result<Option<PathBuf>, CommandRefusal> {
         let Some(written) = &request.directory else { return Ok(None) };
-        let path = Path::new(written);
         if self.policy.allows_everything() {
-            return Ok(Some(self.directory.join(path)));
+            return Ok(Some(self.directory.join(written)));
         }
-        let seen =
-            [Path::new("/"), Path::new("/tmp")].contains(&path) || base::paths().any(|base| path.starts_with(base));
-        if !path.is_absolute() {
+        if !Path::new(written).is_absolute() {
             return Err(CommandRefusal::Failed(format!("the directory `{written}` is no absolute path")));
         }
-        if !seen && !self.policy.covers(path, Access::Read) {
+        let path = normalize(Path::new(written));
+        let own = [Path::new("/"), Path::new("/tmp")].contains(&path.as_path());
+        if !own && !base::paths().any(|base| path.starts_with(base)) && !self.policy.covers(&path, Access::Read) {
             let allow = format!("--allow-read {}", exactly(written, &[]));
             let (capability, subject) = ("read", written.clone());
             return Err(CommandRefusal::Denied(Denial { capability, subject, operation: "run", allow }));
         }
-        Ok(Some(path.to_owned()))
+        Ok(Some(path))
     }
 
     fn context(&self, program: &Path, environment: Vec<(OsString, OsString)>) -> Result<NativeContext, CommandRefusal> {

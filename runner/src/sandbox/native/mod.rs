@@ -1,5 +1,5 @@
 //! Runs native modules: a command for the shell, in a tree of processes that is watched and wholly
-//! killed.
+//! killed; and single programs, which guests ask for, in the same way.
 //!
 //! A module is confined to a room: namespaces, in which there is nothing but what was granted and a runtime
 //! [`base`], and the walls of the [`kernel`](crate::sandbox::kernel) around it. Only a module that is trusted with
@@ -24,7 +24,7 @@
 //!    granted and the base copied, read-only where it is, a `/proc` with its own limit of processes, a file system in
 //!    memory for `/tmp`, `/dev` and the module's files, all of it mounted in a new root, the old one gone); 5. enter the
 //!    working directory; 6. `no_new_privs`, capabilities, limits, Landlock, seccomp; 7. have calls reported; 8. say what is
-//!    in force; 9. start the shell; 10. wait for it, and end, with all that is in the namespace.
+//!    in force; 9. start the shell, or the program; 10. wait for it, and end, with all that is in the namespace.
 //!
 //! Where the kernel gives no namespaces, the first process does 1, 2 and 5 to 10: level 2. That is for ordinary users
 //! alone, since rules of the kernel know neither modes nor owners, which are then refused by seccomp; sockets with a path

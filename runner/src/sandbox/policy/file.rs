@@ -348,7 +348,7 @@ mod tests {
         for (text, expect) in [
             (
                 "allow:\n  reed: [/x]\n",
-                "unknown key `reed`, expected one of read, write, own, env, net, listen at line 2, column 3",
+                "unknown key `reed`, expected one of read, write, own, env, net, listen, run at line 2, column 3",
             ),
             ("allow:\n  read: /x\n", "expected a list, such as `[…]`, not a scalar at line 2, column 9"),
             ("allow: {env: [[x]]}\n", "expected text, not a list at line 1, column 15"),

@@ -29,6 +29,22 @@ pub struct LoadedModule {
     runs_commands: bool,
 }
 
+/// What a run has on its host's side.
+pub struct Host<'a> {
+    /// The directory of the run.
+    pub run_dir: &'a Arc<RunDir>,
+    /// Who runs its commands; without, every one is denied.
+    pub commands: Option<Arc<dyn RunsCommands>>,
+    /// Who looks on, if somebody does.
+    pub watch: Option<&'a dyn Fn()>,
+}
+
+impl std::fmt::Debug for Host<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").field("run_dir", &self.run_dir).finish_non_exhaustive()
+    }
+}
+
 impl std::fmt::Debug for LoadedModule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LoadedModule").field("timing", &self.timing).finish_non_exhaustive()
@@ -66,9 +82,8 @@ impl LoadedModule {
         self.timing
     }
 
-    /// Runs the module once, in a fresh store; with `watch`, on a thread of its own, so that this returns at the
-    /// wall-clock limit even when a host call does not. `watch` is called every few milliseconds meanwhile. Without
-    /// `commands` every command is denied.
+    /// Runs the module once, in a fresh store; with [`watch`](Host::watch), on a thread of its own, so that this returns at the
+    /// wall-clock limit even when a host call does not. `watch` is called every few milliseconds meanwhile.
     ///
     /// # Errors
     ///
@@ -80,10 +95,9 @@ impl LoadedModule {
         program: &WasmProgram,
         policy: &Policy,
         limits: &Limits,
-        run_dir: &Arc<RunDir>,
-        commands: Option<Arc<dyn RunsCommands>>,
-        watch: Option<&dyn Fn()>,
+        host: Host<'_>,
     ) -> Result<Outcome, WasmError> {
+        let Host { run_dir, commands, watch } = host;
         let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
         let stdin = invocation.stdin.clone();
         let network = Network::new(policy, limits);

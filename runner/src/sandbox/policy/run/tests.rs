@@ -136,8 +136,9 @@ fn the_program_is_exactly_the_one() {
 fn a_name_is_looked_up_in_the_standard_directories_in_their_order() {
     let is = |there: &'static [&'static str]| move |path: &Path| there.iter().any(|other| Path::new(other) == path);
     let itself = |path: &Path| Some(path.to_owned());
-    let merged =
-        |path: &Path| Some(Path::new("/usr").join(path.strip_prefix("/usr").or(path.strip_prefix("/")).unwrap()));
+    let merged = |path: &Path| {
+        Some(Path::new("/usr").join(path.strip_prefix("/usr").or_else(|_| path.strip_prefix("/")).unwrap()))
+    };
     assert_eq!(look_up("x", is(&["/bin/x", "/usr/bin/x"]), itself), [Path::new("/usr/bin/x")]);
     assert_eq!(look_up("x", is(&["/bin/x"]), itself), [Path::new("/bin/x")]);
     assert_eq!(look_up("x", is(&["/usr/bin/x", "/bin/x"]), merged), ["/usr/bin/x", "/bin/x"].map(Path::new));
