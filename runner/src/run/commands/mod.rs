@@ -1,7 +1,7 @@
 //! Commands that guests ask for by `modbox:host/process`: checked against the policy, and run as native modules are, in a room
 //! with the same grants.
 //!
-//! [`Direct`] does that. A process that has confined itself can start nothing any more, so there a [`Broker`] does: modbox once
+//! `Direct` does that. A process that has confined itself can start nothing any more, so there a `Broker` does: modbox once
 //! more, started before, which holds the policy itself and checks every request again, since whoever asks may have been taken over by
 //! its guest. It is started only for a module that imports the interface under a policy that grants a command; without a grant
 //! nobody runs commands, and every call is a denial.
