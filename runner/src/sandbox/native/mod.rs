@@ -68,6 +68,8 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cap_std::fs::Dir;
+
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Confinement, Exit, Invocation, LimitHit, LimitKind, Outcome, Program, Timing, Usage};
 use crate::sandbox::kernel::Reached;
@@ -218,18 +220,17 @@ pub fn run(
     // 1. The module's files.
     let dir = files::open(tmpdir)?;
     files::lay_out(&dir, &invocation.files)?;
-    drop(dir);
     let start = Start::Shell(program.command.clone());
     let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, start, tmpdir, limits) };
-    run_spec(cx, &spec, &invocation.stdin, tmpdir, limits).map(|(outcome, _)| outcome)
+    run_spec(cx, &dir, &spec, &invocation.stdin, limits).map(|(outcome, _)| outcome)
 }
 
 /// Runs what a launcher is told. Returns the signal that ended it, too, if it was a program.
 fn run_spec(
     cx: &NativeContext,
+    tmpdir: &Dir,
     spec: &Spec,
     stdin: &[u8],
-    tmpdir: &Path,
     limits: &Limits,
 ) -> Result<(Outcome, Option<i32>), NativeError> {
     let started = Instant::now();
@@ -268,7 +269,7 @@ fn run_spec(
     }
     outcome.usage.wall_us = run_us;
     if cx.confine.is_none() {
-        let contents = files::count(&files::open(tmpdir)?);
+        let contents = files::count(tmpdir);
         outcome.usage = Usage { disk_bytes: contents.bytes, files: contents.files, ..outcome.usage };
     }
     outcome.timing.run_us = run_us;
