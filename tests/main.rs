@@ -24,6 +24,7 @@ mod wasm_guard_limits;
 mod wasm_guard_runs;
 // Modes and owners of files.
 mod wasm_attributes;
+mod wasm_commands;
 // A guest reaches the hosts and ports that were granted, by sockets and by HTTP, and no others.
 mod wasm_http;
 mod wasm_network;

@@ -8,6 +8,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use crate::support::{Modbox, TestDir, fixture, module, native_modules, oracle};
 
 /// Hundreds of Python processes on two busy cores.
@@ -19,6 +21,19 @@ const OF_COLLECTIONS: [&str; 2] = ["archive", "ini_file"];
 /// Modules that ask servers.
 const OF_THE_WEB: [&str; 2] = ["get_url", "uri"];
 
+/// What the scenarios of `command` run.
+const COMMANDS: [&str; 9] = [
+    "sh -c *",
+    "echo *",
+    "cat *",
+    "true",
+    "false",
+    "/no/such/program *",
+    "/bin/sh -c *",
+    "/usr/bin/no-such-program a b",
+    "/etc/passwd",
+];
+
 /// Compares one module, as a component, in all its scenarios.
 #[track_caller]
 fn check(name: &str, scenarios: usize) {
@@ -27,7 +42,9 @@ fn check(name: &str, scenarios: usize) {
     fs::copy(module(name), modules.join(format!("{name}.wasm"))).unwrap();
     // The servers that some scenarios ask are this machine's.
     let net = if OF_THE_WEB.contains(&name) { "127.0.0.1" } else { "" };
-    let policy = format!("allow:\n  write: [{}]\n  net: [{net}]\n", work.display());
+    let run =
+        COMMANDS.iter().filter(|_| name == "command").map(|rule| format!("'{rule}'")).collect::<Vec<_>>().join(", ");
+    let policy = format!("allow:\n  write: [{}]\n  net: [{net}]\n  run: [{run}]\n", work.display());
     dir.write("home/.config/modbox/policy.yaml", policy);
     compare(&dir, name, &modules, &["--suffix", ".wasm", "--runner", env!("CARGO_BIN_EXE_modbox")], scenarios);
 }
@@ -140,6 +157,70 @@ fn uri_does_what_ansibles_does() {
 #[test]
 fn get_url_does_what_ansibles_does() {
     check("get_url", 77);
+}
+
+#[test]
+fn command_does_what_ansibles_does() {
+    check("command", 54);
+}
+
+#[test]
+fn setup_tells_what_ansibles_does() {
+    // What changes from one moment to the next is there, and of the same type; all else is the same.
+    const MOVING: [&str; 8] = [
+        "ansible_date_time",
+        "ansible_loadavg",
+        "ansible_memfree_mb",
+        "ansible_swapfree_mb",
+        "ansible_memory_mb",
+        "ansible_uptime_seconds",
+        "ansible_env",
+        "ansible_flags",
+    ];
+    let dir = TestDir::new();
+    let arguments = dir.write("arguments", json!({"ANSIBLE_MODULE_ARGS": {}}).to_string());
+    let theirs =
+        Modbox::of(&oracle::python(), &dir).args(["-B", "-m", "ansible.modules.setup"]).arg(arguments).env("TZ", "UTC");
+    let theirs = theirs.patience(COMPARISON).run().exits_with(0).json()["ansible_facts"].clone();
+    let setup = |switches: &[&str], args: &[&str]| {
+        let run =
+            Modbox::run_module(&dir, module("setup")).args(switches).args(["--allow-env", "STAGE=test"]).args(args);
+        run.run().exits_with(0).json()["ansible_facts"].as_object().unwrap().clone()
+    };
+    let inspected = Modbox::new(&dir).args(["inspect", "--json"]).arg(module("setup")).run().exits_with(0).json();
+    let asked = inspected["requests"].as_array().unwrap().iter().map(|request| request["subject"].as_str().unwrap());
+    let grants: Vec<&str> =
+        asked.filter(|path| PathBuf::from(path).exists()).flat_map(|path| ["--allow-read", path]).collect();
+    assert!(grants.len() > 20, "{grants:?}");
+    let ours = setup(&grants, &[]);
+    assert!(ours.len() > 25, "{ours:#?}");
+    for (name, fact) in &ours {
+        let same = match MOVING.contains(&name.as_str()) {
+            true => std::mem::discriminant(fact) == std::mem::discriminant(&theirs[name]),
+            false => *fact == theirs[name],
+        };
+        assert!(same, "{name}: {fact} and {}", theirs[name]);
+    }
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    for name in ["ansible_date_time", "ansible_loadavg", "ansible_memory_mb"] {
+        assert_eq!(keys(&ours[name]), keys(&theirs[name]), "{name}");
+    }
+    assert_eq!(ours["ansible_memory_mb"]["real"]["total"], theirs["ansible_memory_mb"]["real"]["total"]);
+    assert_eq!(ours["ansible_date_time"]["tz"], theirs["ansible_date_time"]["tz"]);
+    assert_eq!(ours["ansible_env"], json!({"STAGE": "test"}));
+    // Without grants only what needs none.
+    assert_eq!(keys(&setup(&[], &[]).into()), ["ansible_date_time", "ansible_env", "gather_subset", "module_setup"]);
+    let filtered = setup(&grants, &["filter=mem*,ansible_dist*_version"]);
+    let expect =
+        ["ansible_distribution_major_version", "ansible_distribution_minor_version", "ansible_distribution_version"];
+    let found = keys(&filtered.into());
+    assert!(expect.iter().all(|name| found.contains(&(*name).to_owned()) == ours.contains_key(*name)), "{found:?}");
+    assert!(found.contains(&"ansible_memory_mb".to_owned()) && !found.contains(&"ansible_env".to_owned()), "{found:?}");
+    let chosen = setup(&grants, &["gather_subset=!all,!min,loadavg"]);
+    assert_eq!(keys(&chosen.into()), ["ansible_loadavg", "gather_subset", "module_setup"]);
+    let wrong = Modbox::run_module(&dir, module("setup")).arg("gather_subset=nonsense").run().exits_with(1).json();
+    assert!(wrong["msg"].as_str().unwrap().starts_with("Bad subset 'nonsense' given to Ansible."), "{wrong}");
+    dir.assert_nothing_left();
 }
 
 #[test]

@@ -48,8 +48,10 @@ extern crate self as modbox_sdk;
 
 mod backup;
 mod call;
+pub mod command;
 mod entry;
 pub mod files;
+mod fnmatch;
 pub mod fs;
 #[cfg(feature = "http")]
 pub mod http;
@@ -62,7 +64,9 @@ pub mod text_file;
 pub mod typed;
 
 pub use call::{Finished, ProcessEnvironment, call, call_typed};
+pub use command::{Command, CommandResult};
 pub use entry::{MAX_ARGS_BYTES, start, start_typed};
+pub use fnmatch::fnmatch;
 pub use internal_args::InternalArgs;
 pub use modbox_argument_spec as argument_spec;
 pub use modbox_argument_spec::{Metadata, Secrets};

@@ -32,7 +32,8 @@ impl Environment for IndexMap<String, String> {
 
 /// Expands `$NAME` and `${NAME}`, then a leading `~` or `~user`, as `os.path` does: what is not known
 /// stays as it is.
-pub(crate) fn expand_path(path: &str, environment: &dyn Environment) -> String {
+#[must_use]
+pub fn expand_path(path: &str, environment: &dyn Environment) -> String {
     expand_home(&expand_variables(path, environment), environment)
 }
 

@@ -69,7 +69,7 @@ mod validate;
 mod values;
 
 pub use convert::bool_of;
-pub use environment::{Environment, NoEnvironment};
+pub use environment::{Environment, NoEnvironment, expand_path};
 pub use equality::python_eq;
 pub use error::SpecError;
 pub use exchange::Question;

@@ -2,7 +2,7 @@
 //! border of a component is memory by address and length.
 
 #![allow(unsafe_code, reason = "generated: what crosses the border is memory by address and length")]
-#![allow(unreachable_pub, missing_debug_implementations, clippy::all, reason = "generated")]
+#![allow(unreachable_pub, missing_debug_implementations, clippy::all, clippy::error_impl_error, reason = "generated")]
 
 wit_bindgen::generate!({
     path: "wit",

@@ -51,6 +51,9 @@ pub fn main() -> ExitCode {
     if argv.get(1).is_some_and(|word| word == wasm::COMPILE_WORKER) {
         return wasm::worker_main(&argv[2..]);
     }
+    if argv.get(1).is_some_and(|word| word == crate::run::commands::WORD) {
+        return commands::broker::main();
+    }
     if argv.get(1).is_some_and(|word| word == supervise::WORD) {
         return commands::job::supervisor().into();
     }

@@ -36,6 +36,9 @@ pub(crate) struct GrantArgs {
     /// Let the module listen at an address of this machine. Repeatable.
     #[arg(long, value_name = "[udp:]ADDRESS:PORT")]
     pub(crate) allow_listen: Vec<String>,
+    /// Let the module run a command: a program and words for its arguments, `*` at the end for any more. Repeatable.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) allow_run: Vec<String>,
     /// Grant everything that you can reach, and confine nothing: for a module that you trust as yourself.
     #[arg(long)]
     pub(crate) allow_all: bool,

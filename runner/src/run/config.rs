@@ -20,8 +20,9 @@ pub struct RunnerConfig {
     pub environment: Vec<(OsString, OsString)>,
     /// Where to register what a signal must not leave behind.
     pub cleanup: Cleanup,
-    /// The modbox program that is started to compile, [`THIS_BINARY`](crate::sandbox::native::THIS_BINARY) for modbox itself. Without one this
-    /// process compiles: then neither time nor memory of compiling is limited.
+    /// The modbox program that is started to compile, and for each [command](crate::run::commands) of a guest,
+    /// [`THIS_BINARY`](crate::sandbox::native::THIS_BINARY) for modbox itself. Without one this process compiles, and neither time nor memory of that
+    /// is limited; and no command runs, whatever is granted.
     pub worker: Option<PathBuf>,
     /// Where the memory of guests comes from: [`Instances::Pooled`] where modules run many times.
     pub instances: Instances,

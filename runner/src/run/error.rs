@@ -44,6 +44,9 @@ pub enum RunError {
     /// The threads that are in the way could not be ended, or not be started again.
     #[error("failed to stop and start the threads of modbox")]
     Threads(#[source] std::io::Error),
+    /// The process that runs commands for the module does not start.
+    #[error("failed to start the process that runs commands")]
+    Broker(#[source] std::io::Error),
     /// The kernel gives less than the policy asks for. No error of a report, which says that the run was denied.
     #[error("{}", .0.message)]
     Unconfined(Box<Shortfall>),
@@ -55,7 +58,7 @@ impl RunError {
     pub fn is_internal(&self) -> bool {
         match self {
             Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unloadable(_) | Self::Unconfined(_) => false,
-            Self::Scratch(_) | Self::Native(_) | Self::Kernel(_) | Self::Threads(_) => true,
+            Self::Scratch(_) | Self::Native(_) | Self::Kernel(_) | Self::Threads(_) | Self::Broker(_) => true,
             Self::Python(error) => error.is_internal(),
             Self::Wasm(error) => error.is_internal(),
         }

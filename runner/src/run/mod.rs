@@ -4,6 +4,7 @@
 //! [`Report`] with a well-formed result; what keeps it from starting does, too.
 
 pub mod audit;
+pub mod commands;
 mod config;
 mod confine;
 mod designation;
@@ -30,6 +31,7 @@ use std::sync::{Arc, OnceLock};
 
 use tracing::{debug, error, info, info_span, warn};
 
+use self::commands::Broker;
 pub use self::config::RunnerConfig;
 pub use self::confine::{ProcessConfinement, Shortfall};
 use self::designation::{Caller, Settled};
@@ -49,7 +51,7 @@ use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::{Access, Policy, Shape};
 use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::scratch::{ScratchError, ScratchRoot, Use};
-use crate::sandbox::wasm::{self, Compiler, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
+use crate::sandbox::wasm::{self, Compiler, Host, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
 
 /// Runs modules. Makes the engine when the first wasm module comes.
 pub struct Runner {
@@ -59,6 +61,8 @@ pub struct Runner {
     scratch: ScratchRoot,
     /// What confines this process, once it is confined.
     confined: OnceLock<Reached>,
+    /// Who runs commands for guests, once this process can start none itself.
+    broker: OnceLock<Arc<Broker>>,
 }
 
 impl std::fmt::Debug for Runner {
@@ -72,7 +76,14 @@ impl Runner {
     #[must_use]
     pub fn new(config: RunnerConfig) -> Self {
         let scratch = ScratchRoot::new(&config.temp_dir, config.cleanup.clone());
-        Self { config, wasm: OnceLock::new(), ticker: Ticker::default(), scratch, confined: OnceLock::new() }
+        Self {
+            config,
+            wasm: OnceLock::new(),
+            ticker: Ticker::default(),
+            scratch,
+            confined: OnceLock::new(),
+            broker: OnceLock::new(),
+        }
     }
 
     /// Compiles a wasm module, or takes its compiled code from the cache, so that no run has to wait for it. A run does
@@ -208,21 +219,24 @@ impl Runner {
         if request.keep_files {
             run_dir.lay_out(&invocation.files)?;
         }
+        let commands = self.commands(loaded, request)?;
         let (reached, stopped) = confine::confine(&self.config, &self.confined, request, run_dir)?;
         report.notes.extend(reached.notes());
         let run = |loaded: &LoadedModule| {
             let look: &dyn Fn() = &|| stopped.look();
-            let watch = self.config.watched.then_some(look);
-            loaded.run(invocation, program, request.policy, request.limits, run_dir, watch)
+            let host = Host { run_dir, commands: commands.clone(), watch: self.config.watched.then_some(look) };
+            loaded.run(invocation, program, request.policy, request.limits, host)
         };
         let ran = match run(loaded) {
             Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format, request.limits)?),
             ran => ran,
         };
+        self.end_commands();
         // Before the threads start again, which may find nothing left to do.
         run_dir.close();
         drop(stopped);
         let mut outcome = ran?;
+        report.notes.extend_from_slice(&outcome.notes);
         if first {
             outcome.timing.add(loaded.timing());
         }

@@ -91,6 +91,16 @@ pub(super) fn not_kept(policy: &Policy) -> Vec<Denial> {
     net.chain(listen).take(MAX_DENIALS).collect()
 }
 
+/// Returns the policy without the grants of the network that the kernel cannot keep a process to.
+pub(super) fn kept(policy: &Policy) -> Policy {
+    let mut kept = policy.clone();
+    for denial in not_kept(policy) {
+        kept.forbid_net(&denial.subject);
+    }
+    // There may have been more than are told.
+    if not_kept(&kept).is_empty() { kept } else { kept.without_network() }
+}
+
 /// Finds paths that a failing module was given or complains about, that are there, and that it was not shown. Most are
 /// seen where the kernel is asked; this is for those that are not reported from there.
 pub(super) fn missing_paths(report: &mut Report, outcome: &Outcome, arguments: &Arguments, policy: &Policy) {

@@ -10,6 +10,7 @@ use modbox_argument_spec::{Metadata, Request};
 use crate::contract::quoting;
 use crate::run::designation::Settled;
 use crate::sandbox::invocation::Denial;
+use crate::sandbox::policy::run::RunRule;
 use crate::sandbox::policy::{Access, Policy};
 
 /// More than a person reads of each sort before a run; a module can ask for thousands.
@@ -72,6 +73,7 @@ fn is_granted(request: &Request, policy: &Policy) -> bool {
         // Granted by the same rule; a wider one that holds it is for a person to see.
         "net" => policy.net().iter().any(|grant| grant.rule.to_string() == request.subject),
         "listen" => policy.listen().iter().any(|grant| grant.rule.to_string() == request.subject),
+        "run" => request.subject.parse().is_ok_and(|rule: RunRule| policy.run().iter().any(|grant| grant.rule == rule)),
         _ => false,
     }
 }
@@ -79,7 +81,7 @@ fn is_granted(request: &Request, policy: &Policy) -> bool {
 /// The switch for a capability. What has no switch of its own is there for a module that is trusted with everything.
 fn switch(request: &Request) -> String {
     match request.capability.as_str() {
-        capability @ ("read" | "write" | "own" | "env" | "net" | "listen") => {
+        capability @ ("read" | "write" | "own" | "env" | "net" | "listen" | "run") => {
             format!("--allow-{capability} {}", quoting::quote(&request.subject))
         }
         _ => "--allow-all".to_owned(),
@@ -95,6 +97,7 @@ fn word(capability: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::policy::run::RunGrant;
     use crate::sandbox::policy::{EnvGrant, PathGrant, Shape};
 
     #[test]
@@ -114,12 +117,14 @@ mod tests {
     #[test]
     fn requests_are_compared_and_grant_nothing() {
         let json = r#"{"name": "x", "requests": {"read": ["/usr/share/zoneinfo", "/etc", "relative"],
-            "write": ["/usr/share/zoneinfo"], "env": ["TZ", "LANG"], "net": ["example.org:443"]}}"#;
+            "write": ["/usr/share/zoneinfo"], "env": ["TZ", "LANG"], "net": ["example.org:443"], "run": ["systemctl  restart *", "systemctl stop *"]}}"#;
         let metadata = Metadata::from_json(json).unwrap();
         let mut policy = Policy::default();
         let source = String::new();
         let (host, guest, shape) = ("/usr/share".into(), "/usr/share".to_owned(), Shape::Directory);
         policy.allow_path(PathGrant { host, shape, guest, access: Access::Read, source: source.clone() }).unwrap();
+        let (rule, programs) = ("systemctl restart *".parse().unwrap(), vec!["/usr/bin/systemctl".into()]);
+        policy.allow_run(RunGrant { rule, programs, source: source.clone() });
         policy.allow_env(EnvGrant { name: "TZ".to_owned(), value: String::new(), source });
         let shown = |policy: &Policy| {
             let line = |compared: Compared| if compared.granted { "granted".to_owned() } else { compared.allow };
@@ -133,9 +138,11 @@ mod tests {
             "granted",
             "--allow-env LANG",
             "--allow-net example.org:443",
+            "granted",
+            "--allow-run 'systemctl stop *'",
         ];
         assert_eq!(shown(&policy), expect);
         policy.allow_everything("test");
-        assert_eq!(shown(&policy), ["granted"; 7]);
+        assert_eq!(shown(&policy), ["granted"; 9]);
     }
 }

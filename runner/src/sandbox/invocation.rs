@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// A program with everything it is to see. Made by a kind, consumed by a sandbox.
 #[derive(Debug, Clone)]
 pub struct Invocation {
@@ -100,7 +102,7 @@ pub struct Confinement {
 /// Something that a run needs, or tried, and that the policy does not grant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Denial {
-    /// What kind of grant is missing: `read`, `write`, `net`, `listen`, `native`.
+    /// What kind of grant is missing: `read`, `write`, `own`, `env`, `net`, `listen`, `run`, `native`.
     pub capability: &'static str,
     /// The path, the address or the name, as the module gave it.
     pub subject: String,
@@ -156,7 +158,7 @@ pub struct LimitHit {
 }
 
 /// The limits that a report can name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LimitKind {
     /// Wall-clock time.
     Wall,
@@ -199,6 +201,12 @@ impl LimitKind {
             Self::HostMemory => "host-memory",
             Self::Compile => "compile",
         }
+    }
+
+    /// Returns whether it is about output, which is cut and ends nothing.
+    #[must_use]
+    pub fn is_output(self) -> bool {
+        matches!(self, Self::Stdout | Self::Stderr)
     }
 
     /// Returns the unit that its numbers are in.

@@ -7,6 +7,7 @@
 
 pub mod accounts;
 pub mod cleanup;
+pub mod command;
 pub mod invocation;
 pub mod kernel;
 pub mod limits;

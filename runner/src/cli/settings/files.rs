@@ -117,6 +117,12 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
             Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
         }
     }
+    for written in &rules.allow.run {
+        match grants::run(&written.value, source) {
+            Ok(grant) => resolved.run.push(grant),
+            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
+        }
+    }
     Resolved { rules: resolved, places, wrong }
 }
 

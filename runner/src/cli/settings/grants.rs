@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -11,6 +12,7 @@ use anyhow::{Context, bail};
 use crate::cli::environment::Environment;
 use crate::sandbox::accounts::Accounts;
 use crate::sandbox::policy::net::{ListenGrant, NetGrant};
+use crate::sandbox::policy::run::{self, RunGrant, RunRule, STANDARD_DIRECTORIES};
 use crate::sandbox::policy::{Access, EnvGrant, OwnGrant, PathGrant, PolicyError, Shape, is_own, normalize};
 
 /// Resolves `PATH` or `PATH::GUEST`.
@@ -88,4 +90,26 @@ pub(super) fn net(rule: &str, source: &str) -> anyhow::Result<NetGrant> {
 /// Reads where the module may listen.
 pub(super) fn listen(rule: &str, source: &str) -> anyhow::Result<ListenGrant> {
     Ok(ListenGrant { rule: rule.parse()?, source: source.to_owned() })
+}
+
+/// Reads which commands the module may run, and looks the program up: what has its name later is another one.
+pub(super) fn run(rule: &str, source: &str) -> anyhow::Result<RunGrant> {
+    let rule: RunRule = rule.parse()?;
+    let real = |path: &Path| path.canonicalize().ok();
+    let programs = match Path::new(rule.program()) {
+        path if path.is_absolute() => run::known_as(path, real),
+        _ => run::look_up(rule.program(), is_program, real),
+    };
+    if programs.is_empty() {
+        let program = rule.program();
+        bail!(
+            "there is no program `{program}` in {}; an absolute path names one elsewhere",
+            STANDARD_DIRECTORIES.join(", ")
+        );
+    }
+    Ok(RunGrant { rule, programs, source: source.to_owned() })
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }

@@ -284,7 +284,7 @@ mod tests {
         for (text, expect) in [
             (
                 "allow: {raed: []}\n",
-                "unknown key `raed`, expected one of read, write, own, env, net, listen at line 1, column 9",
+                "unknown key `raed`, expected one of read, write, own, env, net, listen, run at line 1, column 9",
             ),
             ("allow: {env: [=x]}\n", "wrong grant `=x` at line 1, column 15: not NAME or NAME=VALUE"),
         ] {

@@ -44,6 +44,10 @@ pub(super) fn rules(environment: &Environment, args: &GrantArgs, limits: &LimitA
         let switch = "--allow-listen";
         rules.listen.push(grants::listen(rule, switch).with_context(|| in_switch(switch, rule.as_ref()))?);
     }
+    for rule in &args.allow_run {
+        let switch = "--allow-run";
+        rules.run.push(grants::run(rule, switch).with_context(|| in_switch(switch, rule.as_ref()))?);
+    }
     if args.allow_all {
         let source = "--allow-all";
         rules.everything = Some(source.to_owned());

@@ -10,9 +10,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
+use rustix::fs::Mode;
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use crate::sandbox::kernel::{self, Absent, Links, NetPlan, PathRule, Plan, ProcessLimits, Profile, Rights};
@@ -20,7 +20,7 @@ use crate::sandbox::native::link::{self, Failure, Ready, Word};
 use crate::sandbox::native::namespaces::Namespaces;
 use crate::sandbox::native::protocol::{self, Spec, Step};
 use crate::sandbox::native::room::Room;
-use crate::sandbox::native::{base, observe, root, stdin, system};
+use crate::sandbox::native::{base, launcher, observe, root, stdin, system};
 use crate::sandbox::policy::{Access, Shape};
 
 /// RLIMIT_DATA is not set lower, as it binds this process too while it starts the shell.
@@ -34,7 +34,8 @@ const NOT_STARTED: i32 = 127;
 
 /// Is the first process, to its end.
 pub(super) fn main(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream, input: Option<&OwnedFd>) -> ! {
-    let code = match prepare(spec, room, namespaces, link).and_then(|()| run(spec, home(room, namespaces), input)) {
+    let code = match prepare(spec, room, namespaces, link).and_then(|()| run(spec, home(room, namespaces), input, link))
+    {
         Ok(code) => code,
         Err(failure) => {
             let _ = protocol::send(link, &Word::Failed(failure));
@@ -67,7 +68,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         rules_on_host(room)
     };
     // 5. Where the module starts: where the caller stands, if the module can see that.
-    let start = if room.grant_at(Path::new(&spec.directory)).is_some() {
+    let start = if spec.only_there || room.grant_at(Path::new(&spec.directory)).is_some() {
         Path::new(&spec.directory)
     } else {
         home(room, namespaces)
@@ -101,13 +102,19 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
 }
 
 /// Starts the module and waits for its end, and for that of every orphan meanwhile.
-fn run(spec: &Spec, home: &Path, input: Option<&OwnedFd>) -> Result<i32, Failure> {
+fn run(spec: &Spec, home: &Path, input: Option<&OwnedFd>, link: &UnixStream) -> Result<i32, Failure> {
     // 9. The module.
-    let shell = start_shell(spec, home, input).map_err(|error| Failure::new(Step::Shell, &error))?;
+    if let Some(umask) = spec.umask {
+        rustix::process::umask(Mode::from_raw_mode(umask & 0o777));
+    }
+    let shell = start_shell(spec, home, input).map_err(|error| Failure::new(spec.start.step(), &error))?;
     // 10. The rest ends with this process.
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == shell => {
+                if let Some(signal) = status.terminating_signal().filter(|_| spec.start.tells_signals()) {
+                    let _ = protocol::send(link, &Word::Signalled(signal));
+                }
                 let signal = status.terminating_signal().map(|signal| 128 + signal);
                 return Ok(status.exit_status().or(signal).unwrap_or(NOT_STARTED));
             }
@@ -124,15 +131,8 @@ fn start_shell(spec: &Spec, home: &Path, input: Option<&OwnedFd>) -> io::Result<
         true => (name.as_os_str(), home.as_os_str()),
         false => (name.as_os_str(), value.as_os_str()),
     });
-    #[expect(clippy::disallowed_methods, reason = "the one place that starts a confined native module")]
-    let child = Command::new("/bin/sh")
-        .arg("-c")
-        .arg(&spec.command)
-        .env_clear()
-        .envs(variables)
-        .stdin(stdin::of(input)?)
-        .process_group(0)
-        .spawn()?;
+    let child =
+        launcher::command(&spec.start).env_clear().envs(variables).stdin(stdin::of(input)?).process_group(0).spawn()?;
     Ok(Pid::from_child(&child))
 }
 

@@ -11,15 +11,17 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use rustix::fs::Mode;
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
 
 use crate::sandbox::native::commit::Stage;
 use crate::sandbox::native::link::{self, Failure, Ready, Word};
 use crate::sandbox::native::namespaces::Namespaces;
 use crate::sandbox::native::observe::Observer;
-use crate::sandbox::native::protocol::{self, End, InForce, Reply, Spec, Step};
+use crate::sandbox::native::protocol::{self, End, InForce, Reply, Spec, Start, Step};
 use crate::sandbox::native::room::Room;
 use crate::sandbox::native::tree::Proc;
 use crate::sandbox::native::watch::{Tree, Watched};
@@ -90,7 +92,7 @@ fn launch(control: &File, spec: &Spec) -> Result<Reply, Failure> {
     let survivors = tree.kill();
     // 10. What it has made of single names goes where it belongs, when it has come to its own end.
     let mut watched = tree.into_watched();
-    let whole = survivors == 0 && matches!(end, End::Exited(_));
+    let whole = survivors == 0 && matches!(end, End::Exited(_) | End::Signalled(_));
     let uncommitted = if whole { watched.commit(spec) } else { Vec::new() };
     let usage = system::children_usage();
     Ok(Reply::Ended {
@@ -116,9 +118,14 @@ fn ended_children() -> io::Result<UnixStream> {
 /// Starts the shell where this process is.
 fn unconfined(spec: &Spec, input: Option<&OwnedFd>) -> Result<Pid, Failure> {
     // Entered here and not by the spawn, whose error could not be told from a missing shell.
-    std::env::set_current_dir(&spec.directory).map_err(at(Step::Directory))?;
+    let directory = Path::new(&spec.directory);
+    std::env::set_current_dir(directory).map_err(Failure::with(Step::Directory, directory))?;
     let raised = lower_limits(spec).map_err(at(Step::Limits))?;
-    let shell = start_shell(spec, input).map_err(at(Step::Shell))?;
+    if let Some(umask) = spec.umask {
+        // Nothing else is made by this process.
+        rustix::process::umask(Mode::from_raw_mode(umask & 0o777));
+    }
+    let shell = start_shell(spec, input).map_err(at(spec.start.step()))?;
     // The launcher itself may run longer than the module computes. Failing is harmless: it would be
     // killed by the same limit, seconds of processor time later, and the host notices.
     let _ = rustix::process::setrlimit(Resource::Cpu, raised);
@@ -148,10 +155,7 @@ fn lower_limits(spec: &Spec) -> rustix::io::Result<Rlimit> {
 }
 
 fn start_shell(spec: &Spec, input: Option<&OwnedFd>) -> io::Result<Pid> {
-    #[expect(clippy::disallowed_methods, reason = "the one place that starts a native module that is not confined")]
-    let child = Command::new("/bin/sh")
-        .arg("-c")
-        .arg(&spec.command)
+    let child = command(&spec.start)
         .env_clear()
         .envs(spec.environment.iter().map(|(name, value)| (name, value)))
         .stdin(stdin::of(input)?)
@@ -159,6 +163,25 @@ fn start_shell(spec: &Spec, input: Option<&OwnedFd>) -> io::Result<Pid> {
         .process_group(0)
         .spawn()?;
     Ok(Pid::from_child(&child))
+}
+
+/// The command that a start is.
+pub(super) fn command(start: &Start) -> Command {
+    #[expect(clippy::disallowed_methods, reason = "the one place that names what a native module's process is")]
+    match start {
+        Start::Shell(text) => {
+            let mut command = Command::new("/bin/sh");
+            command.arg("-c").arg(text);
+            command
+        }
+        Start::Program { path, argv } => {
+            let mut command = Command::new(path);
+            if let [name, arguments @ ..] = argv.as_slice() {
+                command.arg0(name).args(arguments);
+            }
+            command
+        }
+    }
 }
 
 /// What came of confining.
@@ -212,6 +235,7 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
         link::go(&link).map_err(at(Step::Parent))?;
         match protocol::receive(&link).map_err(at(Step::Parent))? {
             Word::Failed(failure) => Err(failure),
+            Word::Signalled(_) => Err(at(Step::Parent)(io::Error::from(io::ErrorKind::InvalidData))),
             Word::Ready(ready) => {
                 let count = usize::from(ready.private) + ready.stages.len() + usize::from(ready.listens);
                 let descriptors: io::Result<Vec<OwnedFd>> =

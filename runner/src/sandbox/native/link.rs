@@ -21,6 +21,8 @@ pub(super) enum Word {
     Ready(Ready),
     /// It is about to end.
     Failed(Failure),
+    /// It is about to end, since a signal ended the program.
+    Signalled(i32),
 }
 
 /// A step that failed.

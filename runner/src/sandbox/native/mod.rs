@@ -1,5 +1,5 @@
 //! Runs native modules: a command for the shell, in a tree of processes that is watched and wholly
-//! killed.
+//! killed; and single programs, which guests ask for, in the same way.
 //!
 //! A module is confined to a room: namespaces, in which there is nothing but what was granted and a runtime
 //! [`base`], and the walls of the [`kernel`](crate::sandbox::kernel) around it. Only a module that is trusted with
@@ -24,7 +24,7 @@
 //!    granted and the base copied, read-only where it is, a `/proc` with its own limit of processes, a file system in
 //!    memory for `/tmp`, `/dev` and the module's files, all of it mounted in a new root, the old one gone); 5. enter the
 //!    working directory; 6. `no_new_privs`, capabilities, limits, Landlock, seccomp; 7. have calls reported; 8. say what is
-//!    in force; 9. start the shell; 10. wait for it, and end, with all that is in the namespace.
+//!    in force; 9. start the shell, or the program; 10. wait for it, and end, with all that is in the namespace.
 //!
 //! Where the kernel gives no namespaces, the first process does 1, 2 and 5 to 10: level 2. That is for ordinary users
 //! alone, since rules of the kernel know neither modes nor owners, which are then refused by seccomp; sockets with a path
@@ -49,6 +49,7 @@ mod mounts;
 mod namespaces;
 mod observe;
 mod own;
+mod program;
 mod protocol;
 mod reports;
 mod room;
@@ -67,6 +68,8 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cap_std::fs::Dir;
+
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Confinement, Exit, Invocation, LimitHit, LimitKind, Outcome, Program, Timing, Usage};
 use crate::sandbox::kernel::Reached;
@@ -74,9 +77,10 @@ use crate::sandbox::limits::Limits;
 use crate::sandbox::native::attend::Attended;
 use crate::sandbox::native::launch::Launch;
 use crate::sandbox::native::link::Failure;
-use crate::sandbox::native::protocol::{End, InForce, Reply, Spec, WatchedLimit};
+use crate::sandbox::native::protocol::{End, InForce, Reply, Spec, Start, WatchedLimit};
 use crate::sandbox::native::room::Room;
 
+pub use crate::sandbox::native::program::{NotStarted, ProgramCommand, ProgramOutcome, run_program};
 pub use crate::sandbox::native::protocol::Step;
 pub use crate::sandbox::native::room::Confine;
 
@@ -216,7 +220,19 @@ pub fn run(
     // 1. The module's files.
     let dir = files::open(tmpdir)?;
     files::lay_out(&dir, &invocation.files)?;
-    let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, &program.command, tmpdir, limits) };
+    let start = Start::Shell(program.command.clone());
+    let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, start, tmpdir, limits) };
+    run_spec(cx, &dir, &spec, &invocation.stdin, limits).map(|(outcome, _)| outcome)
+}
+
+/// Runs what a launcher is told. Returns the signal that ended it, too, if it was a program.
+fn run_spec(
+    cx: &NativeContext,
+    tmpdir: &Dir,
+    spec: &Spec,
+    stdin: &[u8],
+    limits: &Limits,
+) -> Result<(Outcome, Option<i32>), NativeError> {
     let started = Instant::now();
     // 2. The launcher.
     let (launch, pipes) = Launch::start(cx)?;
@@ -228,7 +244,7 @@ pub fn run(
         move || launch.undo()
     });
     // 4. The module.
-    launch.send(&spec, &invocation.stdin).map_err(NativeError::Instruct)?;
+    launch.send(spec, stdin).map_err(NativeError::Instruct)?;
     // 5. Its run.
     let attended = attend::attend(&launch, pipes, limits)?;
     let run_us = micros(started.elapsed());
@@ -239,6 +255,10 @@ pub fn run(
     }
     // 6. What it used.
     let unheard = attended.reply.is_none();
+    let signal = match &attended.reply {
+        Some(Reply::Ended { end: End::Signalled(signal), .. }) => Some(*signal),
+        _ => None,
+    };
     let mut outcome = outcome(attended, status, limits)?;
     if let Some(confine) = cx.confine.as_ref().filter(|_| unheard) {
         // No module begins with less.
@@ -249,15 +269,15 @@ pub fn run(
     }
     outcome.usage.wall_us = run_us;
     if cx.confine.is_none() {
-        let contents = files::count(&dir);
+        let contents = files::count(tmpdir);
         outcome.usage = Usage { disk_bytes: contents.bytes, files: contents.files, ..outcome.usage };
     }
     outcome.timing.run_us = run_us;
     tracing::debug!(exit = ?outcome.exit, run_us, "the module ended");
-    Ok(outcome)
+    Ok((outcome, signal))
 }
 
-fn spec(cx: &NativeContext, command: &str, tmpdir: &Path, limits: &Limits) -> Spec {
+fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Limits) -> Spec {
     let mut environment = cx.environment.clone();
     let room = cx.confine.as_ref().map(|confine| Room::new(confine, tmpdir.to_owned(), limits));
     if room.is_some() {
@@ -266,8 +286,10 @@ fn spec(cx: &NativeContext, command: &str, tmpdir: &Path, limits: &Limits) -> Sp
         environment.extend(more.map(|(name, value)| (name.into(), value.into())));
     }
     Spec {
-        command: command.to_owned(),
+        start,
         directory: cx.directory.clone().into_os_string(),
+        only_there: false,
+        umask: None,
         environment,
         cpu_time_us: micros(limits.cpu_time),
         max_memory: limits.max_memory,
@@ -309,6 +331,7 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
             match end {
                 // The module may end at the very moment in which its time does; then it did end.
                 End::Exited(code) => outcome.exit = Exit::Code(code),
+                End::Signalled(signal) => outcome.exit = Exit::Code(128 + signal),
                 End::Limit(limit) => outcome.limit = Some(watched_hit(limit, limits)),
                 End::Requested if !timed_out => return Err(NativeError::Undone),
                 End::Requested => outcome.limit = Some(wall),

@@ -26,10 +26,13 @@ const MAX_MESSAGE: u32 = 32 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Spec {
-    /// For `/bin/sh -c`.
-    pub(super) command: String,
+    pub(super) start: Start,
     /// Where it starts. Like the environment it need not be UTF-8.
     pub(super) directory: OsString,
+    /// It starts there or not at all; otherwise where there is nothing else to be seen, in the room's own directory.
+    pub(super) only_there: bool,
+    /// The permissions that its files are not given, when they are others than this process's.
+    pub(super) umask: Option<u32>,
     /// Its whole environment.
     pub(super) environment: Vec<(OsString, OsString)>,
     /// Processor time of the whole tree.
@@ -42,6 +45,30 @@ pub(super) struct Spec {
     pub(super) has_stdin: bool,
     /// What it is confined to; without it, to nothing.
     pub(super) room: Option<Room>,
+}
+
+/// A command in either of its forms.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Start {
+    /// For `/bin/sh -c`.
+    Shell(String),
+    /// One program, and its arguments as they are, its own name first.
+    Program { path: PathBuf, argv: Vec<OsString> },
+}
+
+impl Start {
+    /// Whether it is told by itself that a signal ended it.
+    pub(super) fn tells_signals(&self) -> bool {
+        matches!(self, Self::Program { .. })
+    }
+
+    /// The step that starts it.
+    pub(super) fn step(&self) -> Step {
+        match self {
+            Self::Shell(_) => Step::Shell,
+            Self::Program { .. } => Step::Program,
+        }
+    }
 }
 
 /// What the launcher has to say.
@@ -123,6 +150,8 @@ pub(super) enum Transport {
 pub(super) enum End {
     /// The shell exited, with this status, or 128 plus the signal that killed it.
     Exited(i32),
+    /// A signal ended the program.
+    Signalled(i32),
     /// A limit that the launcher watches was passed.
     Limit(WatchedLimit),
     /// The host asked, or is gone.
@@ -201,6 +230,8 @@ pub enum Step {
     Confine,
     /// Starting `/bin/sh`.
     Shell,
+    /// Starting a program.
+    Program,
 }
 
 impl Step {
@@ -235,6 +266,7 @@ impl fmt::Display for Step {
             Self::Root => "change the root",
             Self::Confine => "confine itself",
             Self::Shell => "start `/bin/sh`",
+            Self::Program => "start the program",
         })
     }
 }
@@ -285,8 +317,10 @@ mod tests {
 
     fn spec() -> Spec {
         Spec {
-            command: "true".to_owned(),
+            start: Start::Shell("true".to_owned()),
             directory: OsString::from_vec(b"/srv/\xff".to_vec()),
+            only_there: false,
+            umask: None,
             environment: vec![("A".into(), OsString::from_vec(b"\xfe".to_vec()))],
             cpu_time_us: 1,
             max_memory: 2,

@@ -108,6 +108,8 @@ pub(super) struct Tree {
     ended: UnixStream,
     /// How the first process ended, once it has.
     exited: Option<i32>,
+    /// The signal that ended it, if one did.
+    signal: Option<i32>,
     watched: Watched,
 }
 
@@ -120,7 +122,7 @@ struct Woken {
 
 impl Tree {
     pub(super) fn new(own: Pid, first: Pid, proc: Proc, ended: UnixStream, watched: Watched) -> Self {
-        Self { own, first, proc, ended, exited: None, watched }
+        Self { own, first, proc, ended, exited: None, signal: None, watched }
     }
 
     pub(super) fn into_watched(self) -> Watched {
@@ -132,7 +134,7 @@ impl Tree {
         loop {
             self.reap();
             if let Some(code) = self.exited {
-                return self.own_end(code);
+                return self.own_end(code, spec);
             }
             let now = Instant::now();
             if now >= next {
@@ -154,11 +156,15 @@ impl Tree {
     }
 
     /// An end that the first process came to by itself. It may have had something to say.
-    fn own_end(&self, code: i32) -> End {
-        let Some(link) = &self.watched.link else { return End::Exited(code) };
+    fn own_end(&self, code: i32, spec: &Spec) -> End {
+        let Some(link) = &self.watched.link else {
+            let signal = self.signal.filter(|_| spec.start.tells_signals());
+            return signal.map_or(End::Exited(code), End::Signalled);
+        };
         let _ = link.set_nonblocking(true);
         match protocol::receive(link) {
             Ok(Word::Failed(failure)) => End::NotStarted(failure),
+            Ok(Word::Signalled(signal)) => End::Signalled(signal),
             // It is gone, and said nothing.
             _ => End::Exited(code),
         }
@@ -191,7 +197,8 @@ impl Tree {
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.first => {
-                    let signal = status.terminating_signal().map(|signal| 128 + signal);
+                    self.signal = status.terminating_signal();
+                    let signal = self.signal.map(|signal| 128 + signal);
                     self.exited = status.exit_status().or(signal);
                 }
                 Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}

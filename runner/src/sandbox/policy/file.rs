@@ -9,6 +9,7 @@
 //!   env: [LANG, STAGE=test]
 //!   net: ["api.example.org:443", "10.0.0.0/8:5432"]
 //!   listen: ["127.0.0.1:8080"]
+//!   run: ["systemctl restart *"]
 //! min-confinement: 2
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
 //! modules:
@@ -68,6 +69,8 @@ pub struct Allow {
     pub net: Vec<Placed<String>>,
     /// Places to listen at.
     pub listen: Vec<Placed<String>>,
+    /// Commands, see [`crate::sandbox::policy::run`].
+    pub run: Vec<Placed<String>>,
 }
 
 /// One thing wrong with a policy file.
@@ -212,7 +215,8 @@ impl Reader {
                 "env" => allow.env = self.texts(node),
                 "net" => allow.net = self.texts(node),
                 "listen" => allow.listen = self.texts(node),
-                _ => self.unknown(&key, "read, write, own, env, net, listen"),
+                "run" => allow.run = self.texts(node),
+                _ => self.unknown(&key, "read, write, own, env, net, listen, run"),
             }
         }
         allow
@@ -344,7 +348,7 @@ mod tests {
         for (text, expect) in [
             (
                 "allow:\n  reed: [/x]\n",
-                "unknown key `reed`, expected one of read, write, own, env, net, listen at line 2, column 3",
+                "unknown key `reed`, expected one of read, write, own, env, net, listen, run at line 2, column 3",
             ),
             ("allow:\n  read: /x\n", "expected a list, such as `[…]`, not a scalar at line 2, column 9"),
             ("allow: {env: [[x]]}\n", "expected text, not a list at line 1, column 15"),
@@ -370,9 +374,9 @@ mod tests {
             ),
             ("42", "a policy file is a mapping of keys to values, not a scalar at line 1, column 1"),
             (
-                "allow: {run: [], env: x}\nlimits: {a: 1}\nx: 1\ny: 2\n",
-                "unknown key `run`, expected one of read, write, own, env, net, listen at line 1, column 9; expected a list, such as `[…]`, \
-                 not a scalar at line 1, column 23; unknown key `a`, expected one of timeout, cpu-time, memory, output, \
+                "allow: {walk: [], env: x}\nlimits: {a: 1}\nx: 1\ny: 2\n",
+                "unknown key `walk`, expected one of read, write, own, env, net, listen, run at line 1, column 9; expected a list, such as \
+                 `[…]`, not a scalar at line 1, column 24; unknown key `a`, expected one of timeout, cpu-time, memory, output, \
                  disk, tmp, files, descriptors, processes, module, compile-time, compile-memory at line 2, column 10; \
                  and 2 more, see `modbox policy check`",
             ),

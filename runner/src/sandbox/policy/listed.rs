@@ -1,12 +1,13 @@
 //! The grants as a report lists them.
 
 use crate::sandbox::policy::net::{ListenGrant, NetGrant};
+use crate::sandbox::policy::run::RunGrant;
 use crate::sandbox::policy::{EnvGrant, OwnGrant, PathGrant, Policy};
 
 /// One line of a report's `grants`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// `read`, `write`, `own`, `env`, `net`, `listen` or `all`.
+    /// `read`, `write`, `own`, `env`, `net`, `listen`, `run` or `all`.
     pub capability: &'static str,
     /// The path or name; `*` for everything.
     pub subject: String,
@@ -31,8 +32,10 @@ impl Policy {
         let line = |capability, subject: String, source: &String| Grant { capability, subject, source: source.clone() };
         let net = |grant: &NetGrant| line("net", grant.rule.to_string(), &grant.source);
         let listen = |grant: &ListenGrant| line("listen", grant.rule.to_string(), &grant.source);
+        let run = |grant: &RunGrant| line("run", grant.rule.to_string(), &grant.source);
         let own = |grant: &OwnGrant| line("own", grant.written.clone(), &grant.source);
         let places = self.paths.iter().map(path).chain(self.own.iter().map(own)).chain(self.env.iter().map(env));
-        places.chain(self.net.iter().map(net)).chain(self.listen.iter().map(listen)).collect()
+        let network = self.net.iter().map(net).chain(self.listen.iter().map(listen));
+        places.chain(network).chain(self.run.iter().map(run)).collect()
     }
 }

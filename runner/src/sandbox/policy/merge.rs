@@ -18,6 +18,7 @@ use std::path::PathBuf;
 
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::net::{ListenGrant, NetGrant};
+use crate::sandbox::policy::run::RunGrant;
 use crate::sandbox::policy::{
     Access, Designated, EnvGrant, LimitName, LimitOverrides, OwnGrant, PathGrant, Policy, PolicyError,
 };
@@ -40,6 +41,8 @@ pub struct Rules {
     pub net: Vec<NetGrant>,
     /// Where the module may listen.
     pub listen: Vec<ListenGrant>,
+    /// Which commands the module may run.
+    pub run: Vec<RunGrant>,
     /// Who grants everything, if this source does.
     pub everything: Option<String>,
     /// How far naming a path grants it.
@@ -84,6 +87,7 @@ pub fn merge(sources: &[Rules]) -> Result<Effective, PolicyError> {
     sources.iter().flat_map(|rules| &rules.own).for_each(|grant| policy.allow_own(grant.clone()));
     sources.iter().flat_map(|rules| &rules.net).for_each(|grant| policy.allow_net(grant.clone()));
     sources.iter().flat_map(|rules| &rules.listen).for_each(|grant| policy.allow_listen(grant.clone()));
+    sources.iter().flat_map(|rules| &rules.run).for_each(|grant| policy.allow_run(grant.clone()));
     sources.iter().flat_map(|rules| &rules.audit).for_each(|path| policy.add_audit(path.clone()));
     for rules in sources {
         if let Some(level) = rules.min_confinement {

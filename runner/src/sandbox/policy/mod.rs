@@ -13,6 +13,7 @@ mod module_key;
 pub mod net;
 mod node;
 mod own;
+pub mod run;
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -29,6 +30,7 @@ pub use self::module_key::ModuleKey;
 use self::net::{ListenGrant, NetGrant};
 pub use self::node::{Place, Placed};
 pub use self::own::{OwnGrant, Owners};
+use self::run::RunGrant;
 
 /// What may be done with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -99,6 +101,7 @@ pub struct Policy {
     own: Vec<OwnGrant>,
     net: Vec<NetGrant>,
     listen: Vec<ListenGrant>,
+    run: Vec<RunGrant>,
     everything: Option<String>,
     designated: Designated,
     designates: Vec<(String, Access)>,
@@ -204,6 +207,18 @@ impl Policy {
         if self.listen.iter().all(|other| other.rule != grant.rule) {
             self.listen.push(grant);
         }
+    }
+
+    /// Takes back what is granted of the network by a rule that is written like this.
+    pub fn forbid_net(&mut self, rule: &str) {
+        self.net.retain(|grant| grant.rule.to_string() != rule);
+        self.listen.retain(|grant| grant.rule.to_string() != rule);
+    }
+
+    /// Returns the policy without any grant of the network.
+    #[must_use]
+    pub fn without_network(self) -> Self {
+        Self { net: Vec::new(), listen: Vec::new(), ..self }
     }
 
     /// Grants everything that the caller can reach: for a module that one trusts as oneself.

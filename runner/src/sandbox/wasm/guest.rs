@@ -22,6 +22,7 @@ use crate::sandbox::invocation::{Exit, LimitHit, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::wasm::files::{FileGuard, Ledger};
 use crate::sandbox::wasm::net::Network;
+use crate::sandbox::wasm::process::Commands;
 use crate::sandbox::wasm::store::{self, Meter, State};
 use crate::sandbox::wasm::ticker::{TICK, Ticking};
 use crate::sandbox::wasm::{WasmError, micros};
@@ -35,6 +36,8 @@ pub(super) struct Guest {
     pub(super) command: CommandPre<State>,
     pub(super) wasi: WasiCtx,
     pub(super) files: FileGuard,
+    /// The commands that it asks for.
+    pub(super) commands: Commands,
     pub(super) limits: Limits,
     /// What it may reach.
     pub(super) network: Arc<Network>,
@@ -139,7 +142,8 @@ fn new_runtime(network: bool) -> Result<Runtime, WasmError> {
 
 fn run_on(runtime: &Runtime, guest: Guest) -> Result<Ended, WasmError> {
     let ledger = guest.files.ledger();
-    let mut store = store::new_store(&guest.engine, guest.wasi, guest.files, guest.network, &guest.limits);
+    let mut store =
+        store::new_store(&guest.engine, guest.wasi, guest.files, guest.commands, guest.network, &guest.limits);
     let started = Instant::now();
     let mut instantiate_us = 0;
     let call = async {

@@ -14,7 +14,7 @@ use wasmtime_wasi::random::{WasiRandom, WasiRandomCtx};
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView};
 
 use crate::sandbox::wasm::store::State;
-use crate::sandbox::wasm::{files, net};
+use crate::sandbox::wasm::{files, net, process};
 
 /// The guest's resources, all that streams and polling need of the host.
 struct Table;
@@ -39,6 +39,7 @@ type Link = fn(&mut Linker<State>) -> wasmtime::Result<()>;
 /// Every interface, by its name without a version.
 const INTERFACES: &[(&str, Link)] = &[
     ("modbox:host/files", files::add_attributes),
+    (process::INTERFACE, process::add_process),
     ("wasi:cli/environment", |linker| cli::environment::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/exit", |linker| cli::exit::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/stdin", |linker| cli::stdin::add_to_linker::<_, WasiCli>(linker, State::cli)),
@@ -79,18 +80,19 @@ const INTERFACES: &[(&str, Link)] = &[
     ("wasi:sockets/udp-create-socket", net::add_udp_create),
 ];
 
-/// Makes a linker with what a component imports.
+/// Makes a linker with what a component imports. Returns whether that runs commands, too.
 ///
 /// # Errors
 ///
 /// An engine that refuses an interface.
-pub(super) fn linker(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<State>> {
-    let mut linker = Linker::new(engine);
+pub(super) fn linker(engine: &Engine, component: &Component) -> wasmtime::Result<(Linker<State>, bool)> {
+    let (mut linker, mut runs_commands) = (Linker::new(engine), false);
     for (import, _) in component.component_type().imports(engine) {
         let name = import.split_once('@').map_or(import, |(name, _)| name);
         if let Some((_, link)) = INTERFACES.iter().find(|(known, _)| *known == name) {
             link(&mut linker)?;
+            runs_commands |= name == process::INTERFACE;
         }
     }
-    Ok(linker)
+    Ok((linker, runs_commands))
 }

@@ -5,6 +5,7 @@
 //! blocked ends at its limit like one that spins.
 
 mod adapter;
+mod bindings;
 mod cache;
 mod compile;
 mod engine;
@@ -14,6 +15,7 @@ mod link;
 mod module;
 mod net;
 mod output;
+mod process;
 mod store;
 mod target;
 mod ticker;
@@ -34,7 +36,7 @@ pub use self::cache::{CacheEntry, CacheError, CompileCache, DEFAULT_MAX_CACHE};
 pub use self::compile::{CompileLimit, Compiler, WORD as COMPILE_WORKER, check_size, worker_main};
 use self::compile::{Compiled, Source};
 pub use self::engine::Instances;
-pub use self::module::LoadedModule;
+pub use self::module::{Host, LoadedModule};
 pub use self::ticker::Ticker;
 use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;
@@ -176,10 +178,11 @@ impl WasmSandbox {
         let Loading { mut timing, notes, .. } = loading;
         let link = |error: wasmtime::Error| WasmError::Link(error.into());
         let started = Instant::now();
-        let linker = link::linker(&self.engine, &component).map_err(|error| WasmError::Engine(error.into()))?;
+        let (linker, runs_commands) =
+            link::linker(&self.engine, &component).map_err(|error| WasmError::Engine(error.into()))?;
         let pre = CommandPre::new(linker.instantiate_pre(&component).map_err(link)?).map_err(link)?;
         timing.instantiate_us = micros(started.elapsed());
-        Ok(LoadedModule::new(self.engine.clone(), pre, self.ticker.clone(), timing, notes))
+        Ok(LoadedModule::new(self.engine.clone(), pre, self.ticker.clone(), timing, notes, runs_commands))
     }
 
     /// Looks into the cache.

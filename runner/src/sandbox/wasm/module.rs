@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wasmtime::Engine;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
+use crate::sandbox::command::RunsCommands;
 use crate::sandbox::invocation::{Confinement, Exit, Invocation, LimitKind, Outcome, Timing, WasmProgram};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
@@ -13,6 +14,7 @@ use crate::sandbox::wasm::files::FileGuard;
 use crate::sandbox::wasm::guest::{self, Guest};
 use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::output::HeadStream;
+use crate::sandbox::wasm::process::Commands;
 use crate::sandbox::wasm::store::State;
 use crate::sandbox::wasm::ticker::Ticker;
 use crate::sandbox::wasm::{WasmError, wasi};
@@ -24,6 +26,23 @@ pub struct LoadedModule {
     ticker: Ticker,
     timing: Timing,
     notes: Vec<String>,
+    runs_commands: bool,
+}
+
+/// What a run has on its host's side.
+pub struct Host<'a> {
+    /// The directory of the run.
+    pub run_dir: &'a Arc<RunDir>,
+    /// Who runs its commands; without, every one is denied.
+    pub commands: Option<Arc<dyn RunsCommands>>,
+    /// Who looks on, if somebody does.
+    pub watch: Option<&'a dyn Fn()>,
+}
+
+impl std::fmt::Debug for Host<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").field("run_dir", &self.run_dir).finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for LoadedModule {
@@ -39,8 +58,9 @@ impl LoadedModule {
         ticker: Ticker,
         timing: Timing,
         notes: Vec<String>,
+        runs_commands: bool,
     ) -> Self {
-        Self { engine, pre, ticker, timing, notes }
+        Self { engine, pre, ticker, timing, notes, runs_commands }
     }
 
     /// Returns what an operator should know of loading it: a cache that cannot be used, a compiler that could not be
@@ -50,13 +70,19 @@ impl LoadedModule {
         &self.notes
     }
 
+    /// Returns whether it imports what runs commands.
+    #[must_use]
+    pub fn runs_commands(&self) -> bool {
+        self.runs_commands
+    }
+
     /// Returns where the time for loading went.
     #[must_use]
     pub fn timing(&self) -> Timing {
         self.timing
     }
 
-    /// Runs the module once, in a fresh store; with `watch`, on a thread of its own, so that this returns at the
+    /// Runs the module once, in a fresh store; with [`watch`](Host::watch), on a thread of its own, so that this returns at the
     /// wall-clock limit even when a host call does not. `watch` is called every few milliseconds meanwhile.
     ///
     /// # Errors
@@ -69,9 +95,9 @@ impl LoadedModule {
         program: &WasmProgram,
         policy: &Policy,
         limits: &Limits,
-        run_dir: &Arc<RunDir>,
-        watch: Option<&dyn Fn()>,
+        host: Host<'_>,
     ) -> Result<Outcome, WasmError> {
+        let Host { run_dir, commands, watch } = host;
         let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
         let stdin = invocation.stdin.clone();
         let network = Network::new(policy, limits);
@@ -79,11 +105,13 @@ impl LoadedModule {
         let files = FileGuard::new(policy, &invocation.files, limits, Arc::clone(run_dir));
         let files = files.map_err(|cannot| WasmError::Open { path: cannot.path, source: cannot.why.into() })?;
         let (ledger, temporaries) = (files.ledger(), files.temporaries());
+        let commands = Commands::new(commands, Arc::clone(&ledger), limits);
         let guest = Guest {
             engine: self.engine.clone(),
             command: self.pre.clone(),
             wasi,
             files,
+            commands,
             limits: *limits,
             network: Arc::clone(&network),
             ticking: watch.is_none().then(|| self.ticker.start()).transpose().map_err(WasmError::Runtime)?,
@@ -110,6 +138,6 @@ impl LoadedModule {
         let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
         let denials = ledger.denials().into_iter().chain(network.denials()).collect();
         let (exit, usage) = (ended.exit, ended.usage);
-        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement, notes: Vec::new() })
+        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement, notes: ledger.notes() })
     }
 }

@@ -13,6 +13,7 @@ use crate::sandbox::invocation::{LimitHit, LimitKind};
 use crate::sandbox::limits::{Limits, MAX_HANDLES};
 use crate::sandbox::wasm::files::{FileGuard, GuardView, Guarded};
 use crate::sandbox::wasm::net::{self, HttpState, HttpView, NetView, Network};
+use crate::sandbox::wasm::process::Commands;
 
 /// Bytes that one host call may copy out of a guest. Far above what WASI's own calls carry.
 const HOSTCALL_FUEL: usize = 4 << 20;
@@ -38,6 +39,7 @@ pub(super) struct State {
     wasi: WasiCtx,
     table: ResourceTable,
     files: FileGuard,
+    commands: Commands,
     network: Arc<Network>,
     http: HttpState,
     pub(super) meter: Meter,
@@ -54,6 +56,11 @@ impl State {
     pub(super) fn net(&mut self) -> NetView<'_> {
         let sockets = WasiSocketsCtxView { ctx: self.wasi.sockets(), table: &mut self.table };
         NetView { sockets, network: &self.network }
+    }
+
+    /// Returns what the host calls of `modbox:host/process` work on.
+    pub(super) fn commands(&mut self) -> &mut Commands {
+        &mut self.commands
     }
 
     /// Returns what the host calls of `wasi:http` work on.
@@ -161,6 +168,7 @@ pub(super) fn new_store(
     engine: &Engine,
     wasi: WasiCtx,
     files: FileGuard,
+    mut commands: Commands,
     network: Arc<Network>,
     limits: &Limits,
 ) -> Store<State> {
@@ -168,7 +176,9 @@ pub(super) fn new_store(
     let handles = usize::try_from(MAX_HANDLES).unwrap_or(usize::MAX);
     table.set_max_capacity(handles);
     let http = HttpState::new(Arc::clone(&network));
-    let mut store = Store::new(engine, State { wasi, table, files, network, http, meter: Meter::new(limits) });
+    let meter = Meter::new(limits);
+    commands.end_by(meter.deadline);
+    let mut store = Store::new(engine, State { wasi, table, files, commands, network, http, meter });
     store.limiter(|state| &mut state.meter);
     store.set_hostcall_fuel(HOSTCALL_FUEL);
     store.set_max_component_handles(handles);

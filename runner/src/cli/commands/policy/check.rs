@@ -10,6 +10,7 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::settings::{self, Resolved, WrongGrant};
 use crate::cli::{Context, output};
+use crate::sandbox::policy::run::RunRule;
 use crate::sandbox::policy::{FileRules, Mistake, ModuleKey, PathGrant, Place, PolicyFile, Rules, merge};
 
 /// Places in which other programs keep what decides over the machine, or everybody's data.
@@ -88,8 +89,8 @@ fn look_at(environment: &Environment, path: &Path) -> Vec<Finding> {
     findings
 }
 
-fn look_at_rules(environment: &Environment, rules: &FileRules, source: &str, findings: &mut Vec<Finding>) -> Placed {
-    let Resolved { rules, places, wrong } = settings::resolve(environment, rules, source);
+fn look_at_rules(environment: &Environment, written: &FileRules, source: &str, findings: &mut Vec<Finding>) -> Placed {
+    let Resolved { rules, places, wrong } = settings::resolve(environment, written, source);
     findings.extend(wrong.into_iter().map(|WrongGrant { place, written, error }| Finding {
         place: Some(place),
         kind: Kind::Error,
@@ -99,7 +100,17 @@ fn look_at_rules(environment: &Environment, rules: &FileRules, source: &str, fin
         let doubts = doubts(environment, grant).into_iter();
         findings.extend(doubts.map(|text| Finding { place: Some(*place), kind: Kind::Warning, text }));
     }
+    for command in &written.allow.run {
+        let doubts = command.value.parse().ok().and_then(|rule| doubt_of_command(&rule));
+        findings.extend(doubts.map(|text| Finding { place: Some(command.place), kind: Kind::Warning, text }));
+    }
     Placed { rules, places }
+}
+
+/// What somebody may not have meant by a command.
+fn doubt_of_command(rule: &RunRule) -> Option<String> {
+    let program = Path::new(rule.program());
+    (program.is_absolute() && !program.exists()).then(|| format!("`{}` does not exist yet", program.display()))
 }
 
 /// Grants that contradict each other, which a run with them would refuse.

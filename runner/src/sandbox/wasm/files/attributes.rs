@@ -17,25 +17,14 @@ use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorType, ErrorCode, PathFlags};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
-use self::bindings::modbox::host::files::{self, Attributes};
 use crate::sandbox::accounts::Accounts;
+use crate::sandbox::wasm::bindings::modbox::host::files::{self, Attributes};
 use crate::sandbox::wasm::files::listing::descriptor_type;
 use crate::sandbox::wasm::files::names::{HostName, code};
 use crate::sandbox::wasm::files::open::{Refused, open_beneath};
 use crate::sandbox::wasm::files::resolve::{Act, Real, Target};
 use crate::sandbox::wasm::files::tree::join;
 use crate::sandbox::wasm::files::{Files, GuardView, Guarded};
-
-mod bindings {
-    #![allow(missing_docs, reason = "generated")]
-    wasmtime::component::bindgen!({
-        path: "../guest-sdk/host/wit",
-        world: "modbox:host/guest",
-        imports: { default: trappable },
-        with: { "wasi": wasmtime_wasi::p2::bindings },
-        require_store_data_send: true,
-    });
-}
 
 /// The permissions that a guest can set. Set-user-id and set-group-id would run what a guest wrote as somebody else, and the
 /// sticky bit would keep others from what is theirs.

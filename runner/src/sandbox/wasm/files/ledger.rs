@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use crate::sandbox::command::{CommandEnd, CommandOutput};
 use crate::sandbox::invocation::{Denial, LimitHit, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Access;
@@ -35,8 +37,11 @@ pub(in crate::sandbox::wasm) struct Ledger {
     files: AtomicU64,
     open: AtomicU64,
     most_open: AtomicU64,
+    cpu_us: AtomicU64,
+    memory: AtomicU64,
     hit: Mutex<Option<LimitHit>>,
     denials: Mutex<Denials>,
+    notes: Mutex<Vec<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -66,8 +71,11 @@ impl Ledger {
             files: AtomicU64::new(0),
             open: AtomicU64::new(0),
             most_open: AtomicU64::new(0),
+            cpu_us: AtomicU64::new(0),
+            memory: AtomicU64::new(0),
             hit: Mutex::default(),
             denials: Mutex::default(),
+            notes: Mutex::default(),
         }
     }
 
@@ -123,11 +131,49 @@ impl Ledger {
         *self.hit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns what a command may use: what is left of the run's.
+    pub(in crate::sandbox::wasm) fn left(&self) -> Limits {
+        let left = |limit: u64, used: &AtomicU64| limit.saturating_sub(used.load(Ordering::Relaxed));
+        Limits {
+            cpu_time: self.limits.cpu_time.saturating_sub(Duration::from_micros(self.cpu_us.load(Ordering::Relaxed))),
+            max_disk: left(self.limits.max_disk, &self.disk),
+            max_files: left(self.limits.max_files, &self.files),
+            ..self.limits
+        }
+    }
+
+    /// Takes what a command has used, which may be a little more than it was allowed.
+    pub(in crate::sandbox::wasm) fn spend(&self, output: &CommandOutput) {
+        let cpu_us = u64::try_from(output.cpu_time.as_micros()).unwrap_or(u64::MAX);
+        for (sum, used) in [(&self.cpu_us, cpu_us), (&self.disk, output.disk_bytes), (&self.files, output.files)] {
+            sum.fetch_add(used, Ordering::Relaxed);
+        }
+        self.memory.fetch_max(output.memory_bytes, Ordering::Relaxed);
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        for note in &output.notes {
+            if notes.len() < MAX_DENIALS && !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+        if let CommandEnd::Limit(hit) = output.end {
+            // Told with what the run was allowed, of which the command may have had only a rest.
+            let tmp = hit.kind == LimitKind::Disk && hit.allowed == self.limits.max_tmp;
+            let _ = self.exhausted(if tmp { hit } else { self.limits.hit(hit.kind) });
+        }
+    }
+
+    /// Returns what an operator should know of the commands that ran.
+    pub(in crate::sandbox::wasm) fn notes(&self) -> Vec<String> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Fills in what was used.
     pub(in crate::sandbox::wasm) fn fill(&self, usage: &mut Usage) {
         usage.disk_bytes = self.disk.load(Ordering::Relaxed);
         usage.files = self.files.load(Ordering::Relaxed);
         usage.descriptors = self.most_open.load(Ordering::Relaxed);
+        usage.cpu_us = usage.cpu_us.saturating_add(self.cpu_us.load(Ordering::Relaxed));
+        usage.memory_bytes = usage.memory_bytes.max(self.memory.load(Ordering::Relaxed));
     }
 
     /// Records a denial of reading or writing; see [`Ledger::deny_as`].
@@ -136,7 +182,7 @@ impl Ledger {
     }
 
     /// Records a denial. `switch` makes the switch that would allow it, and is asked only when there is room.
-    pub(super) fn deny_as(
+    pub(in crate::sandbox::wasm) fn deny_as(
         &self,
         capability: &'static str,
         subject: &str,

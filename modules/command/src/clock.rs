@@ -1,0 +1,91 @@
+//! When a command began and ended, as Python writes it.
+
+use std::fmt;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    wall: Duration,
+    steady: Instant,
+}
+
+impl Moment {
+    pub(crate) fn now() -> Self {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { wall, steady: Instant::now() }
+    }
+
+    /// Returns how long ago another one was, as `H:MM:SS.ffffff`.
+    pub(crate) fn since(&self, start: &Self) -> String {
+        lasting(self.steady.saturating_duration_since(start.steady))
+    }
+}
+
+/// `YYYY-MM-DD HH:MM:SS.ffffff`, UTC.
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&date_and_time(self.wall))
+    }
+}
+
+fn date_and_time(since_1970: Duration) -> String {
+    let seconds = since_1970.as_secs();
+    let (year, month, day) = date(seconds / 86_400);
+    let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
+    format!("{year:04}-{month:02}-{day:02} {hours:02}:{minutes:02}:{:02}{}", seconds % 60, fraction(since_1970))
+}
+
+fn lasting(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let days = match seconds / 86_400 {
+        0 => String::new(),
+        1 => "1 day, ".to_owned(),
+        days => format!("{days} days, "),
+    };
+    format!("{days}{}:{:02}:{:02}{}", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60, fraction(time))
+}
+
+/// Microseconds; nothing where there are none.
+fn fraction(time: Duration) -> String {
+    match time.subsec_micros() {
+        0 => String::new(),
+        micros => format!(".{micros:06}"),
+    }
+}
+
+/// The date of a day since 1970: years are counted from March, so that leap days come last.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468; // Since 0000-03-01.
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day_of_month = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (era * 400 + year + u64::from(month <= 2), month, day_of_month)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_python_does() {
+        for (micros, expect) in [
+            (0, "1970-01-01 00:00:00"),
+            (951_782_399_000_001, "2000-02-28 23:59:59.000001"),
+            (1_795_264_511_250_000, "2026-11-21 12:35:11.250000"),
+        ] {
+            assert_eq!(date_and_time(Duration::from_micros(micros)), expect);
+        }
+        for (micros, expect) in [
+            (8006, "0:00:00.008006"),
+            (3_723_000_000, "1:02:03"),
+            (90_000_000_000, "1 day, 1:00:00"),
+            (180_000_000_001, "2 days, 2:00:00.000001"),
+        ] {
+            assert_eq!(lasting(Duration::from_micros(micros)), expect);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! One rule: read, written, and asked about arguments.
+
+use std::fmt;
+use std::path::{Component, Path};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// What is wrong with a rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RunRuleError {
+    /// There is no word in it.
+    #[error("there is no command; expected a program and its arguments, such as `systemctl restart *`")]
+    Empty,
+    /// A quote is open at the end.
+    #[error("a quote is not closed")]
+    Quote,
+    /// A backslash is the last character.
+    #[error("there is nothing behind the last backslash")]
+    Backslash,
+    /// A NUL byte, which no argument can hold.
+    #[error("there is a NUL byte in it")]
+    Nul,
+    /// The program has wildcards.
+    #[error("the program is one, without `*` and `?`; quote them if they are part of its name")]
+    WildProgram,
+    /// The program is neither a name nor a plain absolute path.
+    #[error("the program `{0}` is neither a name nor an absolute path without `.`, `..` and empty parts")]
+    Program(String),
+}
+
+/// One character of a word, or what stands for others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Piece {
+    /// This one.
+    Is(char),
+    /// Any one.
+    One,
+    /// Any number of any.
+    Any,
+}
+
+/// A command that may be run: a program and what its arguments have to be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunRule {
+    program: String,
+    arguments: Vec<Vec<Piece>>,
+    /// Whether more arguments may follow.
+    rest: bool,
+}
+
+impl RunRule {
+    /// Returns the program as it is written: a name or an absolute path.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        &self.program
+    }
+
+    /// Returns whether these are arguments that the rule allows.
+    #[must_use]
+    pub fn covers(&self, arguments: &[String]) -> bool {
+        let enough =
+            if self.rest { arguments.len() >= self.arguments.len() } else { arguments.len() == self.arguments.len() };
+        enough && self.arguments.iter().zip(arguments).all(|(word, argument)| matches(word, argument))
+    }
+}
+
+impl FromStr for RunRule {
+    type Err = RunRuleError;
+
+    fn from_str(text: &str) -> Result<Self, RunRuleError> {
+        let mut words = split(text)?.into_iter();
+        let program = words.next().ok_or(RunRuleError::Empty)?;
+        let plain = |piece: Piece| match piece {
+            Piece::Is(c) => Ok(c),
+            Piece::One | Piece::Any => Err(RunRuleError::WildProgram),
+        };
+        let program: String = program.into_iter().map(plain).collect::<Result<_, _>>()?;
+        if !is_program(&program) {
+            return Err(RunRuleError::Program(program));
+        }
+        let mut arguments: Vec<Vec<Piece>> = words.collect();
+        let rest = arguments.last().is_some_and(|word| *word == [Piece::Any]);
+        if rest {
+            arguments.pop();
+        }
+        Ok(Self { program, arguments, rest })
+    }
+}
+
+/// In a form that is read as the same rule.
+impl fmt::Display for RunRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&quote(&self.program))?;
+        for word in &self.arguments {
+            write!(f, " {}", written(word))?;
+        }
+        f.write_str(if self.rest { " *" } else { "" })
+    }
+}
+
+fn is_program(program: &str) -> bool {
+    if !program.contains('/') {
+        return !matches!(program, "" | "." | "..");
+    }
+    let path = Path::new(program);
+    // Components leave out what a path has too much of; put together again, they show it.
+    let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    path.is_absolute()
+        && plain
+        && path.components().collect::<std::path::PathBuf>().as_os_str() == program
+        && program.len() > 1
+}
+
+/// Cuts a text into words, as Python's `shlex.split` does, and knows which wildcards are quoted.
+fn split(text: &str) -> Result<Vec<Vec<Piece>>, RunRuleError> {
+    if text.contains('\0') {
+        return Err(RunRuleError::Nul);
+    }
+    let mut words = Vec::new();
+    // `Some` as soon as a word has begun: a pair of quotes makes an empty one.
+    let mut word: Option<Vec<Piece>> = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' | '\t' | '\r' | '\n' => words.extend(word.take()),
+            '\'' => single_quoted(&mut chars, word.get_or_insert_default())?,
+            '"' => double_quoted(&mut chars, word.get_or_insert_default())?,
+            '\\' => word.get_or_insert_default().push(Piece::Is(chars.next().ok_or(RunRuleError::Backslash)?)),
+            '*' => word.get_or_insert_default().push(Piece::Any),
+            '?' => word.get_or_insert_default().push(Piece::One),
+            plain => word.get_or_insert_default().push(Piece::Is(plain)),
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+fn single_quoted(chars: &mut impl Iterator<Item = char>, word: &mut Vec<Piece>) -> Result<(), RunRuleError> {
+    for c in chars {
+        match c {
+            '\'' => return Ok(()),
+            plain => word.push(Piece::Is(plain)),
+        }
+    }
+    Err(RunRuleError::Quote)
+}
+
+fn double_quoted(chars: &mut impl Iterator<Item = char>, word: &mut Vec<Piece>) -> Result<(), RunRuleError> {
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => return Ok(()),
+            '\\' => match chars.next() {
+                None => return Err(RunRuleError::Backslash),
+                Some(escaped @ ('"' | '\\')) => word.push(Piece::Is(escaped)),
+                Some(other) => word.extend([Piece::Is('\\'), Piece::Is(other)]),
+            },
+            plain => word.push(Piece::Is(plain)),
+        }
+    }
+    Err(RunRuleError::Quote)
+}
+
+/// Whether a word allows an argument. It goes back to the last `*` alone, so that no pattern takes longer than the product of
+/// the two lengths.
+fn matches(word: &[Piece], argument: &str) -> bool {
+    let text: Vec<char> = argument.chars().collect();
+    let (mut at, mut next) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while next < text.len() {
+        match word.get(at) {
+            Some(Piece::Any) => {
+                star = Some((at, next));
+                at += 1;
+            }
+            Some(Piece::One) => (at, next) = (at + 1, next + 1),
+            Some(Piece::Is(c)) if *c == text[next] => (at, next) = (at + 1, next + 1),
+            _ => match star {
+                Some((wild, taken)) => {
+                    (at, next) = (wild + 1, taken + 1);
+                    star = Some((wild, taken + 1));
+                }
+                None => return false,
+            },
+        }
+    }
+    word[at..].iter().all(|piece| *piece == Piece::Any)
+}
+
+/// Writes a word, what is plain in it quoted where it has to be.
+fn written(word: &[Piece]) -> String {
+    if word.is_empty() {
+        return quote("");
+    }
+    let (mut text, mut plain) = (String::new(), String::new());
+    let flush = |plain: &mut String, text: &mut String| {
+        if !plain.is_empty() {
+            text.push_str(&quote(plain));
+            plain.clear();
+        }
+    };
+    for piece in word {
+        match piece {
+            Piece::Is(c) => plain.push(*c),
+            wild => {
+                flush(&mut plain, &mut text);
+                text.push(if *wild == Piece::Any { '*' } else { '?' });
+            }
+        }
+    }
+    flush(&mut plain, &mut text);
+    // A bare one at the end would be more.
+    text
+}
+
+/// Quotes a word for a shell, and so for a rule.
+pub(super) fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:+,@%=".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
