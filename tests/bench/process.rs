@@ -87,7 +87,7 @@ fn builds(dir: &TestDir) -> Vec<(&'static str, PathBuf)> {
         builds.push(("modbox, static build", fixed));
     }
     for (name, program) in &mut builds {
-        let installed = dir.join(name.replace([',', ' '], "-"));
+        let installed = dir.join(&name.replace([',', ' '], "-"));
         std::fs::copy(&program, &installed).expect("the disk has room for a copy");
         *program = installed;
     }
