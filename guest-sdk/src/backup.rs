@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::date::moment;
+
 /// Copies a file beside itself, as `NAME.NUMBER.YYYY-MM-DD@HH:MM:SS~` (UTC), and returns the copy's path.
 /// The number is the process's, or 0 where processes have none.
 ///
@@ -38,21 +40,9 @@ fn process_number() -> u32 {
 
 /// `YYYY-MM-DD@HH:MM:SS` of seconds since 1970.
 fn timestamp(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = date(days);
-    format!("{year:04}-{month:02}-{day:02}@{:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60)
-}
-
-/// The date of a day since 1970: years are counted from March, so that leap days come last.
-pub(crate) fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468; // Since 0000-03-01.
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day_of_month = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + u64::from(month <= 2), month, day_of_month)
+    let at = moment(seconds);
+    let (date, (hour, minute, second)) = (at.date(), at.time().as_hms());
+    format!("{date}@{hour:02}:{minute:02}:{second:02}")
 }
 
 #[cfg(test)]

@@ -49,6 +49,7 @@ extern crate self as modbox_sdk;
 mod backup;
 mod call;
 pub mod command;
+pub mod date;
 mod entry;
 pub mod files;
 mod fnmatch;

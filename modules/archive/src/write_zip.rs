@@ -5,6 +5,7 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use modbox_sdk::date::moment;
 use modbox_sdk::text_file::cannot;
 use modbox_sdk::{Failure, files, fs::real_path};
 use zip::write::SimpleFileOptions;
@@ -46,29 +47,8 @@ pub(crate) fn write(items: &[Item], patterns: &Patterns, file: File) -> Result<V
 /// A time as zip archives have it: from 1980 to 2107.
 fn time(time: SystemTime) -> DateTime {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = date(days);
-    let narrow = |number: u64| u8::try_from(number).unwrap_or_default();
-    let year = u16::try_from(year).unwrap_or(u16::MAX);
-    let made = DateTime::from_date_and_time(
-        year,
-        narrow(month),
-        narrow(day),
-        narrow(rest / 3600),
-        narrow(rest / 60 % 60),
-        narrow(rest % 60),
-    );
-    made.unwrap_or_default()
-}
-
-/// The date of a day since 1970: years are counted from March, so that leap days come last.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468; // Since 0000-03-01.
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day_of_month = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + u64::from(month <= 2), month, day_of_month)
+    let at = moment(seconds);
+    let (hour, minute, second) = at.time().as_hms();
+    let year = u16::try_from(at.year()).unwrap_or(u16::MAX);
+    DateTime::from_date_and_time(year, at.month().into(), at.day(), hour, minute, second).unwrap_or_default()
 }

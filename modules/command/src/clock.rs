@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use modbox_sdk::date;
+
 /// A moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
@@ -30,10 +32,9 @@ impl fmt::Display for Moment {
 }
 
 fn date_and_time(since_1970: Duration) -> String {
-    let seconds = since_1970.as_secs();
-    let (year, month, day) = date(seconds / 86_400);
-    let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
-    format!("{year:04}-{month:02}-{day:02} {hours:02}:{minutes:02}:{:02}{}", seconds % 60, fraction(since_1970))
+    let at = date::moment(since_1970.as_secs());
+    let (date, (hour, minute, second)) = (at.date(), at.time().as_hms());
+    format!("{date} {hour:02}:{minute:02}:{second:02}{}", fraction(since_1970))
 }
 
 fn lasting(time: Duration) -> String {
@@ -52,18 +53,6 @@ fn fraction(time: Duration) -> String {
         0 => String::new(),
         micros => format!(".{micros:06}"),
     }
-}
-
-/// The date of a day since 1970: years are counted from March, so that leap days come last.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468; // Since 0000-03-01.
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day_of_month = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + u64::from(month <= 2), month, day_of_month)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use modbox_sdk::date::{Date, Month};
+
 const MONTHS: [&str; 12] = [
     "january",
     "february",
@@ -51,12 +53,10 @@ pub(crate) fn parse(text: &str, format: &str) -> Result<i64, String> {
         None => fields.hour,
     };
     let day = match fields.of_year {
-        Some(day) => days(fields.year, 1, 1) + day - 1,
-        None if fields.day > length(fields.year, fields.month) => {
-            return Err("day is out of range for month".to_owned());
-        }
+        Some(day) => days(fields.year, 1, 1).map(|first| first + day - 1),
         None => days(fields.year, fields.month, fields.day),
     };
+    let day = day.ok_or("day is out of range for month")?;
     Ok(((day * 24 + hour) * 60 + fields.minute) * 60 + fields.second)
 }
 
@@ -175,26 +175,11 @@ fn set(directive: char, text: &str, mut fields: Fields) -> Option<Fields> {
     Some(fields)
 }
 
-fn is_leap(year: i64) -> bool {
-    (year % 4 == 0 && year % 100 != 0) || year % 400 == 0
-}
-
-fn length(year: i64, month: i64) -> i64 {
-    match month {
-        2 if is_leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// The days from 1970-01-01 to a date. Years are counted from March, so that leap days come last.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+/// The days from 1970-01-01 to a date.
+fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+    let month = Month::try_from(u8::try_from(month).ok()?).ok()?;
+    let date = Date::from_calendar_date(year.try_into().ok()?, month, day.try_into().ok()?).ok()?;
+    Some(date.midnight().as_utc().unix_timestamp() / 86_400)
 }
 
 /// Seconds since 1970, computed as Python does, so that the digits agree.

@@ -2,11 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use modbox_sdk::Dict;
+use modbox_sdk::{Dict, date};
 
 use crate::source::Facts;
-
-const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
 pub(crate) fn facts() -> Dict {
     let mut facts = Facts::default();
@@ -16,23 +14,17 @@ pub(crate) fn facts() -> Dict {
 
 fn at(since_1970: Duration) -> Dict {
     let seconds = since_1970.as_secs();
-    let days = seconds / 86_400;
-    let (year, month, day) = date(days);
-    // 1970 began on a Thursday.
-    let weekday = (days + 4) % 7;
-    let day_of_year = days - first_day(year);
-    let week = (day_of_year + 7 - (weekday + 6) % 7) / 7;
-    let (hour, minute, second, micros) =
-        (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60, since_1970.subsec_micros());
-    let (plain_date, plain_time) =
-        (format!("{year:04}-{month:02}-{day:02}"), format!("{hour:02}:{minute:02}:{second:02}"));
+    let at = date::moment(seconds);
+    let (date, (hour, minute, second)) = (at.date(), at.time().as_hms());
+    let (year, month, day) = (at.year(), u8::from(at.month()), at.day());
+    let (week, micros) = (date.monday_based_week(), since_1970.subsec_micros());
+    let (plain_date, plain_time) = (date.to_string(), format!("{hour:02}:{minute:02}:{second:02}"));
     let short = format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}");
-    let name = WEEKDAYS[usize::try_from(weekday).unwrap_or_default()];
     let entries = [
         ("year", format!("{year:04}")),
         ("month", format!("{month:02}")),
-        ("weekday", name.to_owned()),
-        ("weekday_number", weekday.to_string()),
+        ("weekday", at.weekday().to_string()),
+        ("weekday_number", at.weekday().number_days_from_sunday().to_string()),
         ("weeknumber", format!("{week:02}")),
         ("day", format!("{day:02}")),
         ("hour", format!("{hour:02}")),
@@ -51,24 +43,6 @@ fn at(since_1970: Duration) -> Dict {
         ("tz_offset", "+0000".to_owned()),
     ];
     entries.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
-}
-
-/// The date of a day since 1970: years are counted from March, so that leap days come last.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468; // Since 0000-03-01.
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day_of_month = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + u64::from(month <= 2), month, day_of_month)
-}
-
-/// The first day of a year since 1970.
-fn first_day(year: u64) -> u64 {
-    let before = year - 1;
-    (year - 1970) * 365 + (before / 4 - before / 100 + before / 400) - (1969 / 4 - 1969 / 100 + 1969 / 400)
 }
 
 #[cfg(test)]

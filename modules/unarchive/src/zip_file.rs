@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use modbox_sdk::date::{Date, Month};
 use modbox_sdk::{Failure, files};
 use zip::HasZipMetadata;
 use zip::extra_fields::ExtraField;
@@ -107,12 +108,11 @@ pub(crate) fn contents<'z>(archive: &'z mut Zip<'_>, index: usize) -> Result<imp
 
 /// A time without a zone, which is UTC here.
 fn utc(time: DateTime) -> SystemTime {
-    let (year, month) = (i64::from(time.year()), i64::from(time.month()));
-    let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
-    let of_year = (153 * month + 2) / 5 + i64::from(time.day()) - 1;
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + of_year - 719_468;
-    let seconds = i64::from(time.hour()) * 3600 + i64::from(time.minute()) * 60 + i64::from(time.second());
-    UNIX_EPOCH + Duration::from_secs(u64::try_from(days * 86_400 + seconds).unwrap_or_default())
+    let month = Month::try_from(time.month()).unwrap_or(Month::January);
+    let date = Date::from_calendar_date(time.year().into(), month, time.day());
+    let midnight = date.map_or(0, |date| date.midnight().as_utc().unix_timestamp());
+    let seconds = u64::from(time.hour()) * 3600 + u64::from(time.minute()) * 60 + u64::from(time.second());
+    UNIX_EPOCH + Duration::from_secs(u64::try_from(midnight).unwrap_or_default() + seconds)
 }
 
 pub(crate) fn unreadable(error: ZipError) -> Failure {
