@@ -91,7 +91,7 @@ fn stat_does_what_ansibles_does() {
 
 #[test]
 fn copy_does_what_ansibles_does() {
-    check("copy", 24);
+    check("copy", 35);
 }
 
 #[test]

@@ -177,6 +177,17 @@ COPY = [
     copy({"f": "hi\n"}, content="hi\n", owner="no-such-user"),
     copy({"f": "hi\n"}, content="hi\n", group="no-such-group"),
     copy({"f": "old\n"}, content="hi\n", mode="0600", force=False),
+    copy({"s": "text\n"}, src="s"),
+    copy({"s": "text\n", "f": "old\n"}, src="s"),
+    copy({"s": "text\n", "f": "text\n"}, src="s"),
+    copy({"s": "text\n", "f": "old\n"}, src="s", force=False),
+    copy({"s": "text\n", "f": "old\n"}, src="s", backup=True),
+    copy({"s": "", "f": "old\n"}, src="s", mode="0600"),
+    copy({"s": "text\n"}, ["f"], src="s"),
+    copy(src="missing") | {"own_words": True},  # there is no controller
+    copy({"s": "text\n"}, src="s", checksum="aa785adca3fcdfe1884ae840e13c6d294a2414e8"),
+    copy({"s": "text\n", "f": "old\n"}, src="s", mode="u=rw,go="),
+    copy({"s": "é\r\n\u2028"}, src="s"),
 ]
 
 PING = [

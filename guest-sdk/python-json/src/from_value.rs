@@ -269,6 +269,8 @@ mod tests {
         let user: User = from_value(decode(json).unwrap()).unwrap();
         assert_eq!(user.state, State::Moved("y".to_owned()));
         assert_eq!(encode(&to_value(&user).unwrap()), json);
+        let whole: crate::Dict = from_value(decode(json).unwrap()).unwrap();
+        assert_eq!(encode(&whole.into()), json);
     }
 
     #[test]
