@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use crate::sandbox::invocation::Captured;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::NativeError;
-use crate::sandbox::native::launch::{ANSWER_PATIENCE, Launch, Pipes};
+use crate::sandbox::native::launch::{Launch, Pipes};
 use crate::sandbox::native::protocol::Reply;
 
 /// What a pipe holds by default, so mostly read in one go.
@@ -22,6 +22,10 @@ const CHUNK: usize = 64 << 10;
 /// How long to go on reading when everything that could write is dead: only for what is already in the
 /// pipes, and in case something survived and holds them.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long the launcher may take to end everything once it is told to. Then its host does, so that a run ends within a
+/// second of its limit on a busy machine, too.
+const STOP_PATIENCE: Duration = Duration::from_millis(700);
 
 /// What was seen of a run.
 #[derive(Debug)]
@@ -59,7 +63,7 @@ pub(super) fn attend(launch: &Launch, pipes: Pipes, limits: &Limits) -> Result<A
                 Phase::Running => {
                     launch.ask_to_kill();
                     (phase, timed_out) = (Phase::Stopping, true);
-                    ANSWER_PATIENCE
+                    STOP_PATIENCE
                 }
                 Phase::Stopping => {
                     launch.take_over();

@@ -110,6 +110,8 @@ pub(super) struct Tree {
     exited: Option<i32>,
     /// The signal that ended it, if one did.
     signal: Option<i32>,
+    /// Nobody is left whom the observer could report of.
+    observed: bool,
     watched: Watched,
 }
 
@@ -122,7 +124,7 @@ struct Woken {
 
 impl Tree {
     pub(super) fn new(own: Pid, first: Pid, proc: Proc, ended: UnixStream, watched: Watched) -> Self {
-        Self { own, first, proc, ended, exited: None, signal: None, watched }
+        Self { own, first, proc, ended, exited: None, signal: None, observed: true, watched }
     }
 
     pub(super) fn into_watched(self) -> Watched {
@@ -172,7 +174,7 @@ impl Tree {
 
     /// Waits for an ended child, the host, a report or the time. The host says only one thing, by a byte or by its end.
     fn wait(&mut self, control: Option<&File>, timeout: Duration) -> Woken {
-        let observer = self.watched.observer.as_ref().map(Observer::listener);
+        let observer = self.watched.observer.as_ref().filter(|_| self.observed).map(Observer::listener);
         let mut descriptors = vec![PollFd::new(&self.ended, PollFlags::IN)];
         descriptors.extend(control.map(|control| PollFd::new(control, PollFlags::IN)));
         descriptors.extend(observer.map(|listener| PollFd::from_borrowed_fd(listener, PollFlags::IN)));
@@ -183,12 +185,16 @@ impl Tree {
         }
         let at = |index: usize| descriptors.get(index).is_some_and(|polled| !polled.revents().is_empty());
         let asked = control.is_some() && at(1);
-        let reported =
-            observer.is_some() && descriptors.last().is_some_and(|polled| polled.revents().contains(PollFlags::IN));
+        let heard = descriptors.last().filter(|_| observer.is_some()).map_or(PollFlags::empty(), PollFd::revents);
+        let reported = heard.contains(PollFlags::IN);
+        // A listener whose last process ended says so whenever it is asked: whoever went on asking would keep the processor
+        // from the very processes whose end is waited for.
+        let deserted = !reported && !heard.is_empty();
         if at(0) {
             // Only says "look", however many bytes it has become.
             let _ = io::Read::read(&mut &self.ended, &mut [0; 64]);
         }
+        self.observed &= !deserted;
         Woken { asked, reported }
     }
 
