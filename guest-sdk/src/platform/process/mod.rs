@@ -14,6 +14,10 @@ pub(crate) use self::here::{AVAILABLE, run};
 
 /// What to run.
 #[derive(Debug, Default)]
+#[cfg_attr(
+    all(target_family = "wasm", not(feature = "host-commands")),
+    expect(dead_code, reason = "nobody runs it there")
+)]
 pub(crate) struct Request {
     /// The program and its arguments; never empty.
     pub(crate) words: Vec<String>,
