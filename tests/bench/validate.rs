@@ -1,4 +1,4 @@
-//! `cargo bench`: arguments against a large spec, beside ansible-core's own validator.
+//! `cargo bench`: arguments against a large spec, beside ansible-core's own validator; and the sizes of the modules.
 //!
 //! `validate.json` has a spec of the size of the largest modules that people use, and arguments that fit it. Its times
 //! depend on the machine; the ratio is what to compare.
@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use modbox_argument_spec::Question;
 use modbox_python_json::decode;
-use support::{oracle, repository};
+use support::{module, oracle, repository};
 
 /// Runs that are timed together: a clock takes a part of one.
 const BATCH: u32 = 100;
@@ -42,6 +42,20 @@ fn main() {
     println!("{:<44} {ours:>9.1} µs", "modbox-argument-spec");
     println!("{:<44} {peer:>9.1} µs", "ansible-core's validator");
     println!("{:<44} {:>9.3} times", "ratio", ours / peer);
+    sizes();
+}
+
+/// How large the modules are that carry such a validator with them.
+fn sizes() {
+    let folders = std::fs::read_dir(repository().join("modules")).expect("there are modules").flatten();
+    let crates = folders.filter(|folder| folder.path().join("Cargo.toml").is_file());
+    let mut names: Vec<String> = crates.map(|folder| folder.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    println!("\n{:<44} {:>9}", "modules as components", "kB");
+    for name in names {
+        let bytes = std::fs::metadata(module(&name)).expect("it was built").len();
+        println!("{name:<44} {:>9}", bytes / 1000);
+    }
 }
 
 /// The median, in microseconds.
