@@ -201,6 +201,41 @@ fn a_damaged_entry_is_noticed_and_made_anew() {
 }
 
 #[test]
+fn an_entry_is_hashed_again_when_its_file_is_not_what_it_was() {
+    let dir = TestDir::new();
+    let run = || {
+        let ran = Modbox::run_module(&dir, guest("hello"))
+            .own_cache(&dir)
+            .args(["--log", "debug"])
+            .report()
+            .run()
+            .exits_with(0);
+        (ran.stderr_text().contains("hashed"), ran.json())
+    };
+    run();
+    // Younger files may change again without a difference in their times.
+    std::thread::sleep(Duration::from_millis(3100));
+    assert!(run().0);
+    let (hashed, report) = run();
+    assert!(!hashed, "it was, and is the same: {report}");
+    assert_compiled(&report, false);
+    let (entry, written) = (entry(&dir), entry(&dir).metadata().unwrap().modified().unwrap());
+    let good = fs::read(&entry).unwrap();
+    let mut bad = good.clone();
+    bad[good.len() / 2] ^= 1;
+    fs::write(&entry, &bad).unwrap();
+    fs::File::options().write(true).open(&entry).unwrap().set_modified(written).unwrap();
+    assert_compiled(&run().1, true);
+    // A copy is another file, also where it has another's times.
+    fs::remove_file(&entry).unwrap();
+    fs::write(&entry, good).unwrap();
+    fs::File::options().write(true).open(&entry).unwrap().set_modified(written).unwrap();
+    let (hashed, report) = run();
+    assert!(hashed, "{report}");
+    assert_compiled(&report, false);
+}
+
+#[test]
 fn an_entry_of_another_module_is_not_used() {
     let dir = TestDir::new();
     run(&dir);

@@ -188,7 +188,7 @@ impl WasmSandbox {
     /// Looks into the cache.
     fn look_up(&self, name: &str, loading: &mut Loading<'_>) -> Result<Option<Component>, WasmError> {
         let started = Instant::now();
-        let cached = loading.cache.map_or(Ok(None), |cache| cache.load(name));
+        let cached = loading.cache.map_or(Ok(None), |cache| cache.load(name, &self.cleanup));
         let file = cached.unwrap_or_else(|error| {
             loading.give_up_cache(&error);
             None

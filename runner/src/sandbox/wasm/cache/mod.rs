@@ -3,9 +3,10 @@
 //! Compiling takes tens of milliseconds for a small guest and seconds for a language runtime; loading
 //! compiled code takes a fraction of one. But compiled code is machine code that the engine trusts, so an
 //! entry is used only if a keyed hash over its name and bytes says that this user's modbox wrote it: a
-//! damaged, truncated or planted entry is discarded and compiled again. Entries are written without a name or
-//! beside their place, and renamed, so that a reader never sees half of one. Beside them lie notes on the modules' files,
-//! by which a module that did not change is known again without reading it; see `known`.
+//! damaged, truncated or planted entry is discarded and compiled again. While its file stays as it is, the hash is
+//! taken once an hour; see `seal`. Entries are written without a name or beside their place, and renamed, so that a
+//! reader never sees half of one. Beside them lie notes on the modules' files, by which a module that did not change
+//! is known again without reading it; see `known`.
 //!
 //! It has a largest size; see `room`. A cache that cannot be used (a read-only or full disk, a folder of somebody
 //! else's) costs time, never a run: it is reported as a note.
@@ -15,6 +16,7 @@ mod key;
 mod known;
 mod lock;
 mod room;
+mod seal;
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -24,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use tracing::debug;
 
 use self::key::Key;
 use self::lock::CompileLock;
@@ -118,7 +121,7 @@ impl CompileCache {
     /// # Errors
     ///
     /// A folder or key that is not private, or cannot be read.
-    pub(super) fn load(&self, name: &str) -> Result<Option<File>, CacheError> {
+    pub(super) fn load(&self, name: &str, cleanup: &Cleanup) -> Result<Option<File>, CacheError> {
         let path = self.entry_path(name);
         // Without NONBLOCK, a named pipe in its place would be waited for.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -127,13 +130,21 @@ impl CompileCache {
             Err(rustix::io::Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(CacheError::Io { verb: "open", path, source: errno.into() }),
         };
-        let key = self.key()?;
-        let read = || Ok(file.metadata()?.is_file() && entry::is_authentic(&key, name, &file)?);
-        let authentic = read().map_err(|source| CacheError::Io { verb: "read", path, source })?;
-        if authentic {
-            room::touch(&file);
+        let io = |source| CacheError::Io { verb: "read", path: path.clone(), source };
+        let metadata = file.metadata().map_err(io)?;
+        if !metadata.is_file() {
+            return Ok(None);
         }
-        Ok(authentic.then_some(file))
+        if !self.is_sealed(name, &metadata) {
+            if !entry::is_authentic(&self.key()?, name, &file).map_err(io)? {
+                return Ok(None);
+            }
+            debug!(entry = name, "hashed");
+            self.seal(name, &metadata, cleanup);
+        }
+        // This is another state of the file, once an hour, so that it is hashed then.
+        room::touch(&file);
+        Ok(Some(file))
     }
 
     /// Stores code under `name`, in one step, and makes room for it. Another writer of the same name may win; both
@@ -330,9 +341,9 @@ mod tests {
     #[test]
     fn returns_what_was_stored() {
         let (_dir, cache) = cache();
-        assert!(cache.load("a-1").unwrap().is_none());
+        assert!(cache.load("a-1", &Cleanup::default()).unwrap().is_none());
         store(&cache, "a-1", b"code").unwrap();
-        assert!(cache.load("a-1").unwrap().is_some());
+        assert!(cache.load("a-1", &Cleanup::default()).unwrap().is_some());
         assert_eq!(cache.list().unwrap()[0].module, "a");
     }
 
@@ -347,9 +358,9 @@ mod tests {
             let mut bad = good.clone();
             bad[at] ^= 1;
             fs::write(&path, &bad).unwrap();
-            assert!(cache.load("a-1").unwrap().is_none(), "byte {at} flipped");
+            assert!(cache.load("a-1", &Cleanup::default()).unwrap().is_none(), "byte {at} flipped");
             fs::write(&path, &good[..at]).unwrap();
-            assert!(cache.load("a-1").unwrap().is_none(), "cut at {at}");
+            assert!(cache.load("a-1", &Cleanup::default()).unwrap().is_none(), "cut at {at}");
         }
     }
 
@@ -358,7 +369,7 @@ mod tests {
         let (_dir, cache) = cache();
         store(&cache, "a-1", b"code").unwrap();
         fs::copy(cache.entry_path("a-1"), cache.entry_path("b-1")).unwrap();
-        assert!(cache.load("b-1").unwrap().is_none());
+        assert!(cache.load("b-1", &Cleanup::default()).unwrap().is_none());
     }
 
     #[test]
@@ -399,9 +410,9 @@ mod tests {
             store(&cache, name, &[7; 1000]).unwrap();
             set_times(&cache, name, age);
         }
-        let open = cache.load("b-1").unwrap().unwrap();
+        let open = cache.load("b-1", &Cleanup::default()).unwrap().unwrap();
         // The oldest is in use again.
-        assert!(cache.load("a-1").unwrap().is_some());
+        assert!(cache.load("a-1", &Cleanup::default()).unwrap().is_some());
         set_times(&cache, "b-1", 200_000);
         store(&cache, "d-1", &[7; 1000]).unwrap();
         let mut names: Vec<String> = cache.list().unwrap().into_iter().map(|entry| entry.module).collect();
@@ -447,14 +458,14 @@ mod tests {
                         let name = format!("{}-1", (thread % 3) * 40 + round);
                         store(cache, &name, &[round; 1000]).unwrap();
                         // Whole, or evicted by another.
-                        cache.load(&name).unwrap();
+                        cache.load(&name, &Cleanup::default()).unwrap();
                     }
                 });
             }
         });
         assert!(total(&cache) <= 20_000, "{}", total(&cache));
         for entry in cache.list().unwrap() {
-            assert!(cache.load(&format!("{}-1", entry.module)).unwrap().is_some());
+            assert!(cache.load(&format!("{}-1", entry.module), &Cleanup::default()).unwrap().is_some());
         }
         let names: Vec<_> = cache.files().unwrap().into_iter().filter(|path| !is_entry(path)).collect();
         assert_eq!(names, [cache.dir.join("key")], "nothing unfinished is left");
@@ -470,7 +481,7 @@ mod tests {
         let time = SystemTime::now() - std::time::Duration::from_hours(2);
         File::options().write(true).open(&old).unwrap().set_modified(time).unwrap();
         assert_eq!(cache.prune(u64::MAX).unwrap(), 1);
-        assert!(!old.exists() && new.exists() && cache.load("a-1").unwrap().is_some());
+        assert!(!old.exists() && new.exists() && cache.load("a-1", &Cleanup::default()).unwrap().is_some());
         assert_eq!(cache.prune(0).unwrap(), 1);
         assert_eq!(total(&cache), 0);
     }
