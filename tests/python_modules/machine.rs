@@ -1,32 +1,64 @@
 //! A machine that tasks may change: directories of this one as overlays, in a mount namespace, so that what is written to
-//! them lands in a folder of the test's.
+//! them lands in a folder of the test's. Programs that this machine has not are laid over it, for reading.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// Mounts each directory named before `--` over itself, then runs what stands behind.
+use super::table::Group;
+
+/// Mounts each directory named before `--` over itself: after `+` for it to be changed, after `=` for what is laid over it.
+/// For a trial, what is changed, there and in the folder, goes elsewhere. No service manager is seen, since it is that of
+/// the machine. Then runs what stands behind.
 const SCRIPT: &str = r#"
-at=$1; shift
+at=$1; over=$2; trial=$3; shift 3
+into=$at
+if [ -n "$trial" ]; then into=$at/work/.trial; rm -rf "$into"; fi
+overlay() {
+    mkdir -p "$into/changed$2" "$into/work$2"
+    mount -t overlay overlay -o "lowerdir=$1,upperdir=$into/changed$2,workdir=$into/work$2" "$2"
+}
 while [ "$1" != -- ]; do
-    mkdir -p "$at/changed$1" "$at/work$1"
-    mount -t overlay overlay -o "lowerdir=$1,upperdir=$at/changed$1,workdir=$at/work$1" "$1"
+    on=${1#?}; lower=$on
+    if [ -n "$over" ] && [ -d "$over$on" ]; then lower=$over$on:$on; fi
+    if [ -n "$trial" ] && [ -d "$at/changed$on" ]; then lower=$at/changed$on:$lower; fi
+    case $1 in
+        +*) overlay "$lower" "$on" ;;
+        =*) mount -t overlay overlay -o "lowerdir=$lower" "$on" ;;
+    esac
     shift
 done
+if [ -n "$trial" ]; then overlay "$trial" "$trial"; cd "$PWD"; fi
+if [ -d /run/systemd ]; then mount -t tmpfs none /run/systemd; fi
 shift
+export PATH="$PATH:/usr/sbin:/sbin"
 exec "$@"
 "#;
 
-/// Returns what goes before a command, for it to see the directories as what is in `at`. Nothing when there are none.
-pub(super) fn prefix(directories: &[String], at: &Path) -> Vec<OsString> {
-    if directories.is_empty() {
+/// Directories of a root in which packages have programs, and what those read.
+const LAID_OVER: [&str; 2] = ["/etc", "/usr"];
+
+/// Returns what goes before a command, for it to see the machine of a group, whose changes are in `at`. Nothing where it
+/// has none. `programs` is where those are that the group may need. In a trial, neither that machine nor the folder that is
+/// named is changed.
+pub(super) fn prefix(group: &Group, at: &Path, programs: Option<&Path>, trial: Option<&Path>) -> Vec<OsString> {
+    if !group.has_machine() {
         return Vec::new();
     }
-    let unshare = ["unshare", "--mount", "--uts", "--propagation", "private"];
+    let programs = programs.filter(|_| group.programs);
+    let mut directories: Vec<String> = group.changes.iter().map(|directory| format!("+{directory}")).collect();
+    let only_read =
+        |directory: &&&str| programs.is_some() && !group.changes.iter().any(|changed| changed == **directory);
+    directories.extend(LAID_OVER.iter().filter(only_read).map(|directory| format!("={directory}")));
+    // What is below another comes after it.
+    directories.sort_by(|one, other| one[1..].cmp(&other[1..]));
+    let unshare = ["unshare", "--mount", "--uts", "--net", "--propagation", "private"];
     let as_root = (!rustix::process::geteuid().is_root()).then_some("--map-root-user");
     let start = unshare.into_iter().chain(as_root).chain(["sh", "-ec", SCRIPT, "sh"]).map(OsString::from);
-    let directories = directories.iter().map(OsString::from);
-    start.chain([at.as_os_str().to_owned()]).chain(directories).chain(["--".into()]).collect()
+    let over = programs.map(|programs| programs.as_os_str().to_owned()).unwrap_or_default();
+    let directories = directories.into_iter().map(OsString::from);
+    let trial = trial.map(|folder| folder.as_os_str().to_owned()).unwrap_or_default();
+    start.chain([at.as_os_str().to_owned(), over, trial]).chain(directories).chain(["--".into()]).collect()
 }
 
 /// Puts a prefix before a command.

@@ -1,16 +1,21 @@
-//! The table of tasks, `tasks.yml`, which says in its head what its keys are.
+//! The table of tasks in `tasks/`. `README.md` says what its keys are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::support::fixture;
 
 /// What is in the table.
 pub(super) struct Table {
     pub(super) groups: Vec<Group>,
     /// Endings that a module cannot show, by module.
     lacks: BTreeMap<String, BTreeMap<String, String>>,
+    /// Modules that cannot show here what they do, with the reason.
+    missing: BTreeMap<String, String>,
 }
 
 /// Tasks that are done in order, in a folder of their own.
@@ -18,13 +23,17 @@ pub(super) struct Group {
     pub(super) name: String,
     /// Directories of the machine that its tasks change copies of.
     pub(super) changes: Vec<String>,
+    /// Whether its tasks need programs that may not be on the machine.
+    pub(super) programs: bool,
     pub(super) tasks: Vec<Task>,
 }
 
-/// One task. `@` is the group's folder, `SERVER` is where a server is.
+/// One task.
 pub(super) struct Task {
     pub(super) module: String,
     args: Value,
+    /// Arguments of the play's only.
+    play: Map<String, Value>,
     pub(super) check: bool,
     /// Grants: `write @/file`.
     pub(super) allow: Vec<String>,
@@ -32,32 +41,73 @@ pub(super) struct Task {
     pub(super) differs: BTreeMap<String, String>,
 }
 
+/// A file of the table.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    groups: BTreeMap<String, Vec<Value>>,
+    changes: BTreeMap<String, Vec<String>>,
+    programs: BTreeSet<String>,
+    lacks: BTreeMap<String, BTreeMap<String, String>>,
+    missing: BTreeMap<String, String>,
+}
+
+impl Group {
+    /// Whether it sees a machine of its own.
+    pub(super) fn has_machine(&self) -> bool {
+        self.programs || !self.changes.is_empty()
+    }
+}
+
 impl Table {
-    /// Reads it.
+    /// Reads it. Groups with a machine of their own are the last.
     pub(super) fn read() -> Self {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/python_modules/tasks.yml");
-        let text = std::fs::read_to_string(file).unwrap();
-        let mut table: Value = serde_saphyr::from_str(&text).expect("the table is YAML");
-        let groups = serde_json::from_value::<BTreeMap<String, Vec<Value>>>(table["groups"].take()).unwrap();
-        let mut changes = serde_json::from_value::<BTreeMap<String, Vec<String>>>(table["changes"].take()).unwrap();
-        let group = |(name, tasks): (String, Vec<Value>)| {
-            let changes = changes.remove(&name).unwrap_or_default();
-            Group { name, changes, tasks: tasks.into_iter().map(Task::of).collect() }
-        };
-        Self {
-            groups: groups.into_iter().map(group).collect(),
-            lacks: serde_json::from_value(table["lacks"].take()).unwrap(),
+        let mut table = Self { groups: Vec::new(), lacks: BTreeMap::new(), missing: BTreeMap::new() };
+        for entry in std::fs::read_dir(fixture("python_modules/tasks")).unwrap() {
+            let path = entry.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let file: File = serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+            table.take(file);
         }
+        table.groups.sort_by(|one, other| (one.has_machine(), &one.name).cmp(&(other.has_machine(), &other.name)));
+        table
     }
 
-    /// Says which modules do not show one of the endings and give no reason for it. `seen` has those that they show.
-    pub(super) fn unshown(&self, seen: &BTreeSet<(&str, &str)>) -> Vec<String> {
+    /// Adds a file.
+    fn take(&mut self, mut file: File) {
+        for (name, tasks) in file.groups {
+            assert!(self.groups.iter().all(|group| group.name != name), "there is one group `{name}`");
+            let (changes, programs) = (file.changes.remove(&name).unwrap_or_default(), file.programs.remove(&name));
+            self.groups.push(Group { name, changes, programs, tasks: tasks.into_iter().map(Task::of).collect() });
+        }
+        assert!(file.changes.is_empty() && file.programs.is_empty(), "they are of no group: {:?}", file.changes);
+        self.lacks.extend(file.lacks);
+        self.missing.extend(file.missing);
+    }
+
+    /// Returns the modules that showed all endings that they have. `seen` is what was shown.
+    pub(super) fn whole<'a>(&self, seen: &BTreeSet<(&'a str, &str)>) -> BTreeSet<&'a str> {
+        let unshown = self.unshown(seen);
+        let whole =
+            |module: &str| !self.missing.contains_key(module) && !unshown.iter().any(|(other, _)| *other == module);
+        seen.iter().map(|(module, _)| *module).filter(|module| whole(module)).collect()
+    }
+
+    /// Returns the endings that are shown, though the table says that they cannot be.
+    pub(super) fn shown_all_the_same<'a>(&self, seen: &BTreeSet<(&'a str, &'a str)>) -> Vec<(&'a str, &'a str)> {
+        let lacks =
+            |(module, ending): &(&str, &str)| self.lacks.get(*module).is_some_and(|all| all.contains_key(*ending));
+        seen.iter().copied().filter(lacks).collect()
+    }
+
+    /// Returns the endings that modules do not show, and give no reason for. `seen` has those that they show.
+    pub(super) fn unshown<'a>(&self, seen: &BTreeSet<(&'a str, &str)>) -> Vec<(&'a str, &'static str)> {
         let modules: BTreeSet<&str> = seen.iter().map(|(module, _)| *module).collect();
         let all = modules.into_iter().flat_map(|module| ENDINGS.map(|ending| (module, ending)));
-        let excused =
-            |module: &str, ending: &str| self.lacks.get(module).is_some_and(|lacks| lacks.contains_key(ending));
-        let unshown = all.filter(|(module, ending)| !seen.contains(&(module, ending)) && !excused(module, ending));
-        unshown.map(|(module, ending)| format!("{module}: {ending}")).collect()
+        let excused = |module: &str, ending: &str| {
+            self.missing.contains_key(module) || self.lacks.get(module).is_some_and(|lacks| lacks.contains_key(ending))
+        };
+        all.filter(|(module, ending)| !seen.contains(&(*module, *ending)) && !excused(module, ending)).collect()
     }
 }
 
@@ -71,9 +121,10 @@ impl Task {
         let check = take("check").is_some_and(|check| check == true);
         let allow = take("allow").map(|allow| serde_json::from_value(allow).unwrap()).unwrap_or_default();
         let differs = take("differs").map(|differs| serde_json::from_value(differs).unwrap()).unwrap_or_default();
+        let play = take("play").map(|play| serde_json::from_value(play).unwrap()).unwrap_or_default();
         let mut rest = keys.into_iter();
         let (Some((module, args)), None) = (rest.next(), rest.next()) else { panic!("a task is of one module") };
-        Self { module, args, check, allow, differs }
+        Self { module, args, play, check, allow, differs }
     }
 
     /// The arguments, in a folder.
@@ -82,14 +133,21 @@ impl Task {
         serde_json::from_str(&text.replace("SERVER", &server.to_string())).unwrap()
     }
 
+    /// The task in a play.
+    pub(super) fn in_play(&self, folder: &Path, server: SocketAddr) -> Value {
+        let mut args = self.args(folder, server);
+        args.as_object_mut().expect("arguments are named").extend(self.play.clone());
+        json!({&self.module: args, "check_mode": self.check})
+    }
+
     /// The switches that grant what it needs, but for the one with this number.
     pub(super) fn switches(&self, folder: &Path, server: SocketAddr, without: Option<usize>) -> Vec<String> {
         let kept = self.allow.iter().enumerate().filter(|(number, _)| Some(*number) != without);
         let switches = kept.flat_map(|(_, allow)| {
-            let (name, value) = allow.split_once(' ').unwrap_or_else(|| panic!("`{allow}` grants something"));
+            let Some((name, value)) = allow.split_once(' ') else { return vec![format!("--allow-{allow}")] };
             let name = if name == "designate" { "--designate".to_owned() } else { format!("--allow-{name}") };
             let value = value.replace('@', &folder.display().to_string());
-            [name, value.replace("PORT", &server.port().to_string())]
+            vec![name, value.replace("PORT", &server.port().to_string())]
         });
         switches.collect()
     }

@@ -2,6 +2,7 @@
 
 mod children;
 mod command;
+pub(crate) mod debian;
 mod guests;
 mod install;
 mod languages;
