@@ -138,6 +138,8 @@ fn unstable(dir: &TestDir) -> Vec<(Regex, &'static str)> {
         (r#"("[a-z]+_(us|bytes)": )[0-9]+"#.to_owned(), "${1}%n"),
         (r"[0-9]+\.[0-9] ms".to_owned(), "%n ms"),
         ("landlock-[0-9]+".to_owned(), "landlock-%n"),
+        ("(control group of a native module: ).*".to_owned(), "${1}%groups"),
+        (r#"("native_control_groups": )\[[^\]]*\]"#.to_owned(), "${1}[%groups]"),
         (r"[0-9]+ KiB memory".to_owned(), "%n KiB memory"),
     ]
     .into_iter()

@@ -40,6 +40,7 @@ mod kernel_calls;
 mod native_sandbox;
 // What a confined native module reaches, by whichever language; that it ends; and single files that it writes.
 mod native_grants;
+mod native_groups;
 mod native_limits;
 mod native_names;
 // What arguments name is granted to it; and what happens on kernels that give less.

@@ -16,6 +16,7 @@ use rustix::fs::Mode;
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use crate::sandbox::kernel::{self, Absent, Links, NetPlan, PathRule, Plan, ProcessLimits, Profile, Rights};
+use crate::sandbox::native::group;
 use crate::sandbox::native::link::{self, Failure, Ready, Word};
 use crate::sandbox::native::namespaces::Namespaces;
 use crate::sandbox::native::protocol::{self, Spec, Step};
@@ -67,21 +68,23 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         ready.notes = not_kept(room);
         rules_on_host(room)
     };
-    // 5. Where the module starts: where the caller stands, if the module can see that.
+    // 5. The control group, in which memory of all is counted and bounded.
+    ready.joined = group::join(link).map_err(at(Step::Parent))?;
+    // 6. Where the module starts: where the caller stands, if the module can see that.
     let start = if spec.only_there || room.grant_at(Path::new(&spec.directory)).is_some() {
         Path::new(&spec.directory)
     } else {
         home(room, namespaces)
     };
     std::env::set_current_dir(start).map_err(Failure::with(Step::Directory, start))?;
-    // 6. The walls of the kernel, for good.
+    // 7. The walls of the kernel, for good.
     let plan = plan(room, namespaces, rules);
     let reached = kernel::confine_thread(&plan).map_err(|error| {
         let subject = crate::sandbox::chain(&error);
         Failure { step: Step::Confine, errno: 0, subject }
     })?;
     (ready.level, ready.layers, ready.missing) = (reached.level, reached.layers, reached.missing);
-    // 7. Calls that name something are reported to the launcher, who looks whether they name what is not granted.
+    // 8. Calls that name something are reported to the launcher, who looks whether they name what is not granted.
     let listener = observe::listen();
     if let Err(error) = &listener {
         ready.notes.push(format!("what the module is refused is not seen: {error}"));
@@ -89,7 +92,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     ready.listens = listener.is_ok();
     ready.private = private.is_some();
     ready.stages = stages.iter().map(|(names, _)| names.clone()).collect();
-    // 8. The launcher is told what is in force, and decides.
+    // 9. The launcher is told what is in force, and decides.
     let tell = || -> io::Result<()> {
         protocol::send(link, &Word::Ready(ready))?;
         let directories = stages.iter().map(|(_, directory)| directory);
@@ -103,12 +106,12 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
 
 /// Starts the module and waits for its end, and for that of every orphan meanwhile.
 fn run(spec: &Spec, home: &Path, input: Option<&OwnedFd>, link: &UnixStream) -> Result<i32, Failure> {
-    // 9. The module.
+    // 10. The module.
     if let Some(umask) = spec.umask {
         rustix::process::umask(Mode::from_raw_mode(umask & 0o777));
     }
     let shell = start_shell(spec, home, input).map_err(|error| Failure::new(spec.start.step(), &error))?;
-    // 10. The rest ends with this process.
+    // 11. The rest ends with this process.
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == shell => {

@@ -18,6 +18,7 @@ use rustix::fs::Mode;
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
 
 use crate::sandbox::native::commit::Stage;
+use crate::sandbox::native::group::Group;
 use crate::sandbox::native::link::{self, Failure, Ready, Word};
 use crate::sandbox::native::namespaces::Namespaces;
 use crate::sandbox::native::observe::Observer;
@@ -95,10 +96,11 @@ fn launch(control: &File, spec: &Spec) -> Result<Reply, Failure> {
     let whole = survivors == 0 && matches!(end, End::Exited(_) | End::Signalled(_));
     let uncommitted = if whole { watched.commit(spec) } else { Vec::new() };
     let usage = system::children_usage();
+    // 11. Of a control group the most that was in it is known; then it is removed, as all goes out of scope.
     Ok(Reply::Ended {
         end,
         cpu_us: usage.cpu_us,
-        memory_bytes: usage.memory_bytes,
+        memory_bytes: watched.peak().unwrap_or(usage.memory_bytes),
         disk: watched.used(),
         survivors,
         in_force,
@@ -221,18 +223,22 @@ struct Entered {
     ready: Ready,
     descriptors: Vec<OwnedFd>,
     namespaces: Namespaces,
+    group: Option<Group>,
 }
 
 fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedFd>) -> Result<Entered, Failure> {
     let (link, theirs) = UnixStream::pair().map_err(at(Step::Namespaces))?;
-    let Some(first) = namespaces.child().map_err(at(Step::Namespaces))? else {
+    let mut group = Group::begin(room, namespaces.any);
+    let Some(first) = group.child(namespaces).map_err(at(Step::Namespaces))? else {
         drop(link);
         init::main(spec, room, namespaces, &theirs, input)
     };
     drop(theirs);
-    let hear = || -> Result<(Ready, Vec<OwnedFd>), Failure> {
+    let mut hear = || -> Result<(Ready, Vec<OwnedFd>), Failure> {
         namespaces.map_identities(first).map_err(at(Step::Identities))?;
         link::go(&link).map_err(at(Step::Parent))?;
+        // While the room is made, which takes longer.
+        group.invite(&link, room, namespaces.any).map_err(at(Step::Parent))?;
         match protocol::receive(&link).map_err(at(Step::Parent))? {
             Word::Failed(failure) => Err(failure),
             Word::Signalled(_) => Err(at(Step::Parent)(io::Error::from(io::ErrorKind::InvalidData))),
@@ -245,7 +251,10 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
         }
     };
     match hear() {
-        Ok((ready, descriptors)) => Ok(Entered { first, link, ready, descriptors, namespaces }),
+        Ok((ready, descriptors)) => {
+            let group = group.complete(ready.joined);
+            Ok(Entered { first, link, ready, descriptors, namespaces, group })
+        }
         Err(failure) => {
             end(first);
             Err(failure)
@@ -255,9 +264,10 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
 
 /// Lets the module begin, if what confines it is accepted.
 fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Started, Failure> {
-    let Entered { first, link, mut ready, descriptors, namespaces } = entered;
+    let Entered { first, link, mut ready, descriptors, namespaces, group } = entered;
     let mut layers = namespaces.layers();
     layers.append(&mut ready.layers);
+    layers.extend(group.iter().flat_map(Group::layers));
     missing.append(&mut ready.missing);
     let level = if namespaces.any && ready.level == RULES { NAMESPACES } else { ready.level };
     let notes = std::mem::take(&mut ready.notes);
@@ -288,7 +298,11 @@ fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Star
         Watched::new(private, stages, observer, link).map_err(at(Step::Private))
     };
     match begin() {
-        Ok(watched) => Ok(Started::Room(Box::new((first, watched, in_force)))),
+        Ok(watched) => {
+            // The module runs meanwhile.
+            group.iter().for_each(Group::sweep);
+            Ok(Started::Room(Box::new((first, watched.with_group(group), in_force))))
+        }
         Err(failure) => {
             end(first);
             Err(failure)

@@ -72,6 +72,8 @@ pub(super) struct Ready {
     pub(super) stages: Vec<StageNames>,
     /// A descriptor on which calls are reported comes last.
     pub(super) listens: bool,
+    /// How many of the control groups that it was handed it has joined.
+    pub(super) joined: usize,
     /// One of the room's own file system comes before all others.
     pub(super) private: bool,
 }

@@ -16,17 +16,19 @@
 //! launcher ([`launcher`])
 //! 1. open `/proc`; 2. start a session; 3. become a subreaper; 4. hide inherited descriptors; 5. listen for ended
 //!    children; 6. make a process in new namespaces (user, mount, pid, net, ipc, uts), map its users, wait until it has
-//!    made its room, and let it begin if what is in force is accepted; 7. go before all others, if root; 8. watch the
-//!    tree, and take reports of calls; 9. kill what is left of it; 10. take single names back to where they belong.
+//!    made its room and joined its control group, if there can be one, and let it begin if what is in force is accepted; 7. go before all others, if root; 8. watch the
+//!    tree, and take reports of calls; 9. kill what is left of it; 10. take single names back to where they belong;
+//!    11. remove the control group.
 //!
 //! the first process of the room (`init`)
 //! 1. die with the launcher; 2. wait for its users; 3. start a session; 4. make the file system (mounts private, what is
 //!    granted and the base copied, read-only where it is, a `/proc` with its own limit of processes, a file system in
-//!    memory for `/tmp`, `/dev` and the module's files, all of it mounted in a new root, the old one gone); 5. enter the
-//!    working directory; 6. `no_new_privs`, capabilities, limits, Landlock, seccomp; 7. have calls reported; 8. say what is
-//!    in force; 9. start the shell, or the program; 10. wait for it, and end, with all that is in the namespace.
+//!    memory for `/tmp`, `/dev` and the module's files, all of it mounted in a new root, the old one gone); 5. join the
+//!    [`group`]; 6. enter the working directory; 7. `no_new_privs`, capabilities, limits, Landlock, seccomp; 8. have calls
+//!    reported; 9. say what is in force; 10. start the shell, or the program; 11. wait for it, and end, with all that is in
+//!    the namespace.
 //!
-//! Where the kernel gives no namespaces, the first process does 1, 2 and 5 to 10: level 2. That is for ordinary users
+//! Where the kernel gives no namespaces, the first process does 1, 2 and 5 to 11: level 2. That is for ordinary users
 //! alone, since rules of the kernel know neither modes nor owners, which are then refused by seccomp; sockets with a path
 //! are, too.
 //!
@@ -41,6 +43,7 @@ pub mod base;
 mod commit;
 mod denials;
 mod files;
+mod group;
 mod init;
 mod launch;
 pub mod launcher;
@@ -80,6 +83,7 @@ use crate::sandbox::native::link::Failure;
 use crate::sandbox::native::protocol::{End, InForce, Reply, Spec, Start, WatchedLimit};
 use crate::sandbox::native::room::Room;
 
+pub use crate::sandbox::native::group::control_groups;
 pub use crate::sandbox::native::program::{NotStarted, ProgramCommand, ProgramOutcome, run_program};
 pub use crate::sandbox::native::protocol::Step;
 pub use crate::sandbox::native::room::Confine;

@@ -6,6 +6,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
+use std::os::fd::BorrowedFd;
 
 use rustix::process::Pid;
 
@@ -52,19 +53,22 @@ impl Namespaces {
         layers.into_iter().map(|name| format!("namespace-{name}")).collect()
     }
 
-    /// Makes a child in them. Returns `None` in the child.
+    /// Makes a child in them, and in a control group. Returns `None` in the child.
     ///
     /// # Errors
     ///
     /// A kernel that gives none, or no process.
-    pub(super) fn child(self) -> io::Result<Option<Pid>> {
+    pub(super) fn child(self, group: Option<BorrowedFd<'_>>) -> io::Result<Option<Pid>> {
         let mut flags = 0;
         if self.any {
             flags |= MOUNT | OTHERS;
             flags |= if self.user { USER } else { 0 };
             flags |= if self.net { NET } else { 0 };
         }
-        system::fork(flags)
+        match group {
+            Some(group) => system::fork_into(flags, group),
+            None => system::fork(flags),
+        }
     }
 
     /// Gives every user and group of the child its own number: what root may do with files of others, it may still do

@@ -50,7 +50,7 @@ pub(super) fn terminals() -> io::Result<OwnedFd> {
 }
 
 /// Whether the kernel keeps the largest number of a process for each namespace by itself.
-fn own_pid_limit() -> bool {
+pub(super) fn own_pid_limit() -> bool {
     let mut release = [0; 64];
     let read = File::open("/proc/sys/kernel/osrelease").and_then(|mut file| file.read(&mut release)).unwrap_or(0);
     let release = String::from_utf8_lossy(&release[..read]).into_owned();
@@ -58,13 +58,18 @@ fn own_pid_limit() -> bool {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 14)
 }
 
+/// The most that lies in the file system of the module's own.
+pub(super) fn private_size(room: &Room) -> u64 {
+    let limits = &room.limits;
+    limits.max_tmp.saturating_add(SLACK).saturating_add(limits.max_disk.min(SLACK * 64)).min(MAX_SIZE)
+}
+
 /// The file system of the module's own.
 pub(super) fn private(room: &Room) -> io::Result<OwnedFd> {
     let limits = &room.limits;
     let text = |number: u64| CString::new(number.to_string()).map_err(io::Error::from);
-    let size = limits.max_tmp.saturating_add(SLACK).saturating_add(limits.max_disk.min(SLACK * 64)).min(MAX_SIZE);
     let files = limits.max_files.saturating_add(SLACK_FILES).min(MAX_FILES);
-    let options = [(c"size", text(size)?), (c"nr_inodes", text(files)?), (c"mode", CString::new("755")?)];
+    let options = [(c"size", text(private_size(room))?), (c"nr_inodes", text(files)?), (c"mode", CString::new("755")?)];
     mounts::new(c"tmpfs", &options, Attributes::PLAIN)
 }
 

@@ -5,8 +5,12 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::process::Pid;
+
+/// `CLONE_INTO_CGROUP`, which is no `int`.
+const INTO_CGROUP: u64 = 1 << 33;
 
 /// What all ended and reaped descendants of this process used together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +101,30 @@ pub(super) fn fork(flags: libc::c_int) -> io::Result<Option<Pid>> {
     // SAFETY: without a stack of its own and without sharing memory, clone is fork: the child goes on here with a copy of
     // everything. The launcher has one thread, so that no lock of the C library or of the allocator is held by another.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, zero, zero, zero, zero) };
+    match i32::try_from(pid) {
+        Ok(0) => Ok(None),
+        Ok(pid) if pid > 0 => Ok(Pid::from_raw(pid)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Makes a child as [`fork`] does, in a control group of version 2 from its birth.
+///
+/// # Errors
+///
+/// What the kernel says: not permitted, no such call, or a group that takes no processes.
+#[expect(unsafe_code, reason = "no library makes a child in a control group")]
+pub(super) fn fork_into(flags: libc::c_int, group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
+    // All its fields are integers, and zero is none.
+    // SAFETY: `clone_args` is a plain structure of integers, for which zeroes are valid.
+    let mut arguments: libc::clone_args = unsafe { MaybeUninit::zeroed().assume_init() };
+    arguments.flags = u64::from(flags.cast_unsigned()) | INTO_CGROUP;
+    arguments.exit_signal = u64::from(libc::SIGCHLD.cast_unsigned());
+    arguments.cgroup = u64::try_from(group.as_raw_fd()).unwrap_or(u64::MAX);
+    let size = size_of::<libc::clone_args>();
+    // SAFETY: clone3 reads one `clone_args` of the size that it is told; without a stack it is fork, and `fork` says why
+    // that is sound here.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, std::ptr::from_ref(&arguments), size) };
     match i32::try_from(pid) {
         Ok(0) => Ok(None),
         Ok(pid) if pid > 0 => Ok(Pid::from_raw(pid)),

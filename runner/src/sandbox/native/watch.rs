@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use crate::sandbox::native::commit::Stage;
+use crate::sandbox::native::group::Group;
 use crate::sandbox::native::link::Word;
 use crate::sandbox::native::observe::Observer;
 use crate::sandbox::native::protocol::{self, DiskUse, End, RefusedUse, Spec, WatchedLimit};
@@ -37,6 +38,7 @@ pub(super) struct Watched {
     written: u64,
     stages: Vec<Stage>,
     observer: Option<Observer>,
+    group: Option<Group>,
     /// From its first process, which says no more but when it fails.
     link: Option<UnixStream>,
 }
@@ -55,7 +57,11 @@ impl Watched {
             }
             None => None,
         };
-        Ok(Self { private, written: tree::written("self"), stages, observer, link: Some(link) })
+        Ok(Self { private, written: tree::written("self"), stages, observer, group: None, link: Some(link) })
+    }
+
+    pub(super) fn with_group(self, group: Option<Group>) -> Self {
+        Self { group, ..self }
     }
 
     /// What lies in the room's own file system that was not there at the beginning.
@@ -71,6 +77,21 @@ impl Watched {
         let private = self.private();
         let written = tree::written("self").saturating_sub(self.written);
         Some(DiskUse { bytes: private.bytes.saturating_add(written), files: private.files })
+    }
+
+    /// The most memory that the module had, if that was counted.
+    pub(super) fn peak(&self) -> Option<u64> {
+        self.group.as_ref()?.peak()
+    }
+
+    fn out_of_memory(&self) -> bool {
+        self.group.as_ref().is_some_and(Group::out_of_memory)
+    }
+
+    /// The memory that the module holds, if that is counted. What lies in its own file system has a limit of its own.
+    fn held(&self) -> Option<u64> {
+        let private = self.private.as_ref().and_then(|(private, _)| in_use(private).ok()).unwrap_or_default();
+        self.group.as_ref()?.held(private.bytes)
     }
 
     /// Takes single names back to where they belong. Returns what was in the way.
@@ -136,7 +157,10 @@ impl Tree {
         loop {
             self.reap();
             if let Some(code) = self.exited {
-                return self.own_end(code, spec);
+                // Killed for want of memory it did not come to an end of its own, and neither did one that lost a part of
+                // itself that way.
+                let out_of_memory = self.watched.out_of_memory();
+                return if out_of_memory { End::Limit(WatchedLimit::Memory) } else { self.own_end(code, spec) };
             }
             let now = Instant::now();
             if now >= next {
@@ -224,6 +248,9 @@ impl Tree {
                 return Some(WatchedLimit::Files);
             }
         }
+        if self.watched.out_of_memory() {
+            return Some(WatchedLimit::Memory);
+        }
         // A look that fails is made again; the kernel's own limits hold meanwhile.
         let processes = self.proc.descendants(self.own).ok()?;
         let threads: u64 = processes.iter().map(|process| process.threads).sum();
@@ -241,7 +268,8 @@ impl Tree {
                 return Some(WatchedLimit::Disk);
             }
         }
-        let memory: u64 = processes.iter().map(|process| self.proc.memory_bytes(process)).sum();
+        let sum = || processes.iter().map(|process| self.proc.memory_bytes(process)).sum();
+        let memory: u64 = self.watched.held().unwrap_or_else(sum);
         (memory > spec.max_memory).then_some(WatchedLimit::Memory)
     }
 
@@ -252,6 +280,7 @@ impl Tree {
     /// kernel ends all that is in its namespace, in one step.
     pub(super) fn kill(&mut self) -> u64 {
         let end = Instant::now() + KILL_PATIENCE;
+        self.watched.group.iter().for_each(Group::kill);
         if self.exited.is_none() && self.watched.link.is_some() {
             let _ = rustix::process::kill_process(self.first, Signal::KILL);
             // It is worth a moment to let the kernel do it: looking for each process takes longer.

@@ -11,7 +11,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::settings::Settings;
 use crate::cli::{Context, output};
 use crate::run::{digest, locate};
-use crate::sandbox::native::base;
+use crate::sandbox::native::{base, control_groups};
 use crate::sandbox::policy::{Effective, LimitName};
 
 /// Prints the policy in force, for every module or for one.
@@ -77,6 +77,7 @@ impl Shown<'_> {
             ("designated", designated),
             ("grants", effective.policy.grants().iter().map(grant).collect::<Vec<_>>().into()),
             ("native_base", base::paths().collect::<Vec<_>>().into()),
+            ("native_control_groups", control_groups().into_iter().map(Value::from).collect::<Vec<_>>().into()),
             ("limits", Value::Dict(limits)),
             ("modules", self.others.iter().map(String::as_str).collect::<Vec<_>>().into()),
         ]
@@ -103,6 +104,9 @@ impl Shown<'_> {
         }
         let base: Vec<&str> = base::paths().collect();
         let _ = writeln!(text, "native modules also read, of what is there:\n  {}", base.join(" "));
+        let groups = control_groups();
+        let groups = if groups.is_empty() { "none can be made here".to_owned() } else { groups.join("; ") };
+        let _ = writeln!(text, "control group of a native module: {groups}");
         text += "limits:\n";
         for (name, value, by) in self.limits() {
             let _ = writeln!(text, "  {}: {} ({by})", name.key(), name.show(value));
