@@ -304,3 +304,66 @@ fn modules_of_earlier_releases_run() {
     let result = modbox.run().exits_with(1).json();
     assert_eq!(result["msg"], "New-style module did not handle its own exit");
 }
+
+/// A shim as pyenv makes them, of a pyenv with one version, which is the system's python.
+fn shim(dir: &TestDir) -> PathBuf {
+    let root = dir.mkdir("pyenv");
+    let real = ["/usr/bin/python3", "/usr/local/bin/python3"].map(PathBuf::from).into_iter().find(|path| path.exists());
+    dir.mkdir("pyenv/versions/3.999.1/bin");
+    std::os::unix::fs::symlink(real.unwrap(), root.join("versions/3.999.1/bin/python3")).unwrap();
+    let root = root.display();
+    dir.write("pyenv/version", "3.999\n");
+    let shim = dir.write(
+        "pyenv/shims/python3",
+        format!("#!/bin/sh\nexport PYENV_ROOT=\"{root}\"\nexec \"{root}/libexec/pyenv\" exec \"$program\" \"$@\"\n"),
+    );
+    fs::set_permissions(&shim, fs::Permissions::from_mode(0o755)).unwrap();
+    shim
+}
+
+#[test]
+fn a_shim_stands_for_the_interpreter_behind_it() {
+    let dir = TestDir::new();
+    let shim = shim(&dir);
+    let utils = package(&oracle::python()).join("module_utils");
+    let path = dir.write("m.py", module("module.exit_json(python=sys.executable)"));
+    let confined = || Modbox::run_module(&dir, &path).own_cache(&dir).arg("--module-utils").arg(&utils);
+    let ran = confined().arg("--interpreter").arg(&shim).run().exits_with(0);
+    let python = ran.json()["python"].as_str().unwrap().to_owned();
+    assert!(python.ends_with("pyenv/versions/3.999.1/bin/python3"), "{python}");
+    // Found as the first of PATH, too; and where it leads nowhere, it is said what would be better.
+    let folders = format!("{}:/usr/bin:/bin", shim.parent().unwrap().display());
+    let named =
+        dir.write("named.py", format!("#!{}\n{}", shim.display(), module("module.exit_json(python=sys.executable)")));
+    let run = Modbox::run_module(&dir, &named).own_cache(&dir).env("PATH", &folders).arg("--module-utils").arg(&utils);
+    assert_eq!(run.run().exits_with(0).json()["python"], python.as_str());
+    let ran = confined().env("PYENV_VERSION", "2.0").arg("--interpreter").arg(&shim).run().exits_with(3);
+    let msg = ran.json()["msg"].as_str().unwrap().to_owned();
+    assert!(msg.contains("it is a script: name the interpreter that it starts"), "{msg}");
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn the_form_of_a_first_line_takes_variables_for_switches() {
+    let dir = TestDir::new();
+    let text = module("module.exit_json(a=module.params['a'], python=sys.executable)");
+    let text = text.replace("#!/usr/bin/python\n", "#!/usr/local/bin/modbox\n");
+    let path = dir.write("m.py", text);
+    let args = dir.write("args.json", r#"{"a": "given"}"#);
+    let file = || Modbox::new(&dir).own_cache(&dir).arg(&path).arg(&args).env("PATH", "/usr/bin:/bin");
+    let result = file().env("MODBOX_INTERPRETER", oracle::python()).run().exits_with(0).json();
+    assert_eq!((&result["a"], &result["python"]), (&json!("given"), &json!(oracle::python())), "{result}");
+    // ansible-core is found by the `ansible` of PATH, too.
+    let beside = oracle::python().parent().unwrap().display().to_string();
+    let result = file().env("PATH", format!("{beside}:/usr/bin:/bin")).run().exits_with(0).json();
+    assert_eq!(result["a"], "given");
+    let utils = package(&oracle::python()).join("module_utils");
+    let result = file().env("MODBOX_MODULE_UTILS", utils).run().exits_with(0).json();
+    assert_eq!(result["a"], "given");
+    for (name, value) in [("MODBOX_MODULE_UTILS", "/nowhere"), ("MODBOX_INTERPRETER", "python")] {
+        let ran = file().env(name, value).run().exits_with(2);
+        assert!(ran.json()["msg"].as_str().unwrap().contains(&format!("`{name}={value}`")), "{ran}");
+    }
+    let ran = file().env("MODBOX_INTERPRETER", "/nowhere/python").run().exits_with(3);
+    assert!(ran.json()["msg"].as_str().unwrap().contains("in `MODBOX_INTERPRETER`"), "{ran}");
+}

@@ -21,6 +21,8 @@ pub(crate) struct Environment {
     pub(crate) policy_files: Vec<PathBuf>,
     /// Folders of `MODBOX_LIBRARY`.
     pub(crate) library: Vec<PathBuf>,
+    /// Folders of `MODBOX_MODULE_UTILS`.
+    pub(crate) module_utils: Vec<PathBuf>,
     /// Every variable, in the order of the process.
     pub(crate) variables: Vec<(OsString, OsString)>,
 }
@@ -35,9 +37,12 @@ impl Environment {
         let base = etcetera::choose_base_strategy().ok();
         let user_policy = base.as_ref().map(|base| base.config_dir().join("modbox/policy.yaml"));
         let variables: Vec<(OsString, OsString)> = variables();
-        let library = variables.iter().find(|(name, _)| name == "MODBOX_LIBRARY");
         // An empty entry would mean the working directory, which nobody meant who left the variable empty.
-        let folders = |folders| env::split_paths(folders).filter(|folder| !folder.as_os_str().is_empty()).collect();
+        let folders = |variable: &str| {
+            let given = variables.iter().find(|(name, _)| name == variable);
+            let folders = given.into_iter().flat_map(|(_, value)| env::split_paths(value));
+            folders.filter(|folder| !folder.as_os_str().is_empty()).collect()
+        };
         let cwd = env::current_dir()?;
         Ok(Self {
             // A module is told an absolute path, since it may start elsewhere.
@@ -45,7 +50,8 @@ impl Environment {
             cwd,
             cache_dir: base.map(|base| base.cache_dir().join("modbox")),
             policy_files: [PathBuf::from("/etc/modbox/policy.yaml")].into_iter().chain(user_policy).collect(),
-            library: library.map(|(_, value)| folders(value)).unwrap_or_default(),
+            library: folders("MODBOX_LIBRARY"),
+            module_utils: folders("MODBOX_MODULE_UTILS"),
             variables,
         })
     }

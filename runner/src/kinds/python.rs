@@ -20,6 +20,9 @@ const DEFAULT_LINE: &[u8] = b"#!/usr/bin/python\n";
 /// The name of an interpreter that is never taken at its word.
 const ANY_PYTHON: &str = "python";
 
+/// The name of an interpreter that is none: a kernel starts this program for it.
+const THIS_PROGRAM: &str = "modbox";
+
 /// A token of old, and what stands for it since ansible-core 2.1.
 const COMMON_TOKEN: &str = "#<<INCLUDE_ANSIBLE_MODULE_COMMON>>";
 const COMMON: &str = "from ansible.module_utils.basic import *";
@@ -104,11 +107,15 @@ impl PythonSource {
         }
         let mut words = words.into_iter();
         let program = words.next().unwrap_or_default();
-        let is_any = program.contains('/') && program.rsplit('/').next() == Some(ANY_PYTHON);
+        let is = |name: &str| program.contains('/') && program.rsplit('/').next() == Some(name);
+        let is_any = is(ANY_PYTHON);
         let chosen = line.replaced || interpreters.contains_key(ANY_PYTHON);
         Ok(Self {
             text: with_common(bytes),
-            interpreter: Some(program).filter(|_| !is_any || chosen),
+            interpreter: match is(THIS_PROGRAM) {
+                true => interpreters.get(ANY_PYTHON).cloned(),
+                false => Some(program).filter(|_| !is_any || chosen),
+            },
             own_choice: !chosen,
             arguments: words.collect(),
         })

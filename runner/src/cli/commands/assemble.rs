@@ -25,7 +25,7 @@ pub(crate) fn run(context: &Context, args: &AssembleArgs) -> Result<ExitStatus, 
     // A module that only imports what python itself has is no new-style one by its text; asked for here, it is.
     let module = Module::new(file, Some(Kind::Python));
     let name = run::module_name(&args.module);
-    let interpreters = args.interpreter.iter().cloned().collect();
+    let interpreters = settings::interpreters(&context.environment, &args.interpreter).or_usage()?;
     let text = run::runner(context, None, python).assemble(&module, &name, &interpreters).or_unavailable()?;
     if args.output == Path::new("-") {
         output::print_bytes(text.as_bytes()).or_internal()?;

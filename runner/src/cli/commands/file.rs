@@ -2,7 +2,8 @@
 //! unmodified Ansible runs a `.wasm` module.
 //!
 //! Whoever started it reads one JSON object from standard output and little else, so every failure leaves
-//! that way, too. Grants come from the policy files alone: whoever wrote the module wrote its `#!` line.
+//! that way, too. Grants come from the policy files alone: whoever wrote the module wrote its `#!` line. What else `run`
+//! has switches for is taken from variables, which are the caller's: `MODBOX_MODULE_UTILS` and `MODBOX_INTERPRETER`.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -92,7 +93,11 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Resul
     let name = name(&args, &invocation.file);
     let effective = settings.for_module(&name, module.digest()).or_usage()?;
     audit.check(&effective.policy)?;
-    let request = RunRequest::new(&name, Arguments::Complete(args), &effective.policy, &effective.limits);
+    let interpreters = settings::interpreters(&context.environment, &[]).or_usage()?;
+    let request = RunRequest {
+        interpreters: &interpreters,
+        ..RunRequest::new(&name, Arguments::Complete(args), &effective.policy, &effective.limits)
+    };
     let pending = audit.start(context, &module, &request)?;
     let python = settings::python(&context.environment, &[], AnsiballzForm::Cached).or_usage()?;
     let report = run::runner(context, None, python).run(&module, &request);

@@ -78,6 +78,7 @@ pub(crate) fn perform(
 ) -> Result<(Report, Result<(), Failure>), Failure> {
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     let python = settings::python(&context.environment, &args.python.module_utils, args.python.ansiballz).or_usage()?;
+    let interpreters = settings::interpreters(&context.environment, &args.interpreter).or_usage()?;
     let told = args.told.resolve().or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let found = find(context, &args.module, &args.lookup.module_path);
@@ -97,7 +98,7 @@ pub(crate) fn perform(
         arguments: Arguments::Task { args: task, internal: Box::new(internal_args(args, &told, &name)) },
         policy: &effective.policy,
         limits: &effective.limits,
-        interpreters: &args.interpreter.iter().cloned().collect(),
+        interpreters: &interpreters,
         last_json_line: args.last_json_line,
         stdin_args: args.stdin_args,
         keep_files: args.keep_files,

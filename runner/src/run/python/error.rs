@@ -12,12 +12,15 @@ use crate::sandbox::scratch::ScratchError;
 pub enum PythonError {
     /// No interpreter anywhere.
     #[error(
-        "there is no python that is new enough: tried {}; name one with `--interpreter PATH`",
+        "there is no python that is new enough: tried {}; name one with `--interpreter PATH`, or in `MODBOX_INTERPRETER`",
         tried(.0)
     )]
     NoInterpreter(Vec<(String, String)>),
     /// The interpreter that was asked for cannot be used.
-    #[error("the interpreter `{interpreter}` cannot be used: {reason}; name another with `--interpreter PATH`")]
+    #[error(
+        "the interpreter `{interpreter}` cannot be used: {reason}; name another with `--interpreter PATH`, or in \
+         `MODBOX_INTERPRETER`"
+    )]
     Interpreter {
         /// Which one.
         interpreter: String,
@@ -27,7 +30,7 @@ pub enum PythonError {
     /// No ansible-core.
     #[error(
         "there is no ansible-core, whose module_utils Python modules are made with: looked for in {}; install it, or name its \
-         folder with `--module-utils PATH/ansible/module_utils`",
+         folder with `--module-utils PATH/ansible/module_utils`, or in `MODBOX_MODULE_UTILS`",
         folders(.0)
     )]
     NoCore(Vec<PathBuf>),

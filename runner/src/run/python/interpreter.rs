@@ -110,6 +110,9 @@ pub(super) fn probe(
     let reach = Reach { reads: &installation(&path), writes: None };
     let printed = match ask(cx, &tmpdir()?, &[program.as_str(), "-"], PROBE_SCRIPT, &reach)? {
         Ok(printed) => printed,
+        Err(reason) if is_script(&path) => {
+            return Ok(Err(format!("{reason} (it is a script: name the interpreter that it starts)")));
+        }
         Err(reason) => return Ok(Err(reason)),
     };
     let Ok(facts) = serde_json::from_slice::<Facts>(&printed) else { return Ok(Err("it is no python".to_owned())) };
@@ -144,6 +147,14 @@ fn identity(program: &Path, environment: &[(OsString, OsString)]) -> String {
 }
 
 fn is_elf(program: &Path) -> bool {
-    let mut magic = [0; 4];
-    File::open(program).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
+    begins(program, *b"\x7fELF")
+}
+
+fn is_script(program: &Path) -> bool {
+    begins(program, *b"#!")
+}
+
+fn begins<const N: usize>(program: &Path, with: [u8; N]) -> bool {
+    let mut magic = [0; N];
+    File::open(program).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == with
 }

@@ -13,6 +13,7 @@ mod install;
 mod interpreter;
 mod part;
 mod room;
+mod shim;
 mod stamp;
 
 use std::fs;
@@ -56,6 +57,8 @@ pub struct PythonConfig {
     pub home: Option<PathBuf>,
     /// Where programs are.
     pub search_path: Vec<PathBuf>,
+    /// The version that pyenv is asked for, where interpreters are shims of it.
+    pub pyenv_version: Option<String>,
 }
 
 /// Empties the cache of Python modules. Returns how many entries went.
@@ -164,14 +167,14 @@ impl<'a> Assembler<'a> {
                 return Err(PythonError::NotGranted(program.clone()));
             }
             let wrong = |reason| PythonError::Interpreter { interpreter: program.clone(), reason };
-            let interpreter = self.probe(program)?.map_err(wrong)?;
+            let interpreter = self.probe(&self.behind_shim(program, !subject.source.own_choice))?.map_err(wrong)?;
             let install = self.install(subject, Some(&interpreter))?.ok_or_else(|| self.no_core(Some(&interpreter)))?;
             too_old(&interpreter, &install).map_or(Ok(()), |reason| Err(wrong(reason)))?;
             return Ok((interpreter, install));
         }
         let (mut tried, mut without_core) = (Vec::new(), None);
         for program in interpreter::candidates(&self.config.search_path) {
-            let interpreter = match self.probe(&program)? {
+            let interpreter = match self.probe(&self.behind_shim(&program, true))? {
                 Ok(interpreter) => interpreter,
                 Err(reason) => {
                     tried.push((program, reason));
@@ -203,6 +206,18 @@ impl<'a> Assembler<'a> {
         let path = normalize(path);
         let listed = path.parent().is_some_and(|folder| self.config.search_path.iter().any(|one| one == folder));
         listed || base::paths().any(|base| path.starts_with(base)) || confine.policy.covers(&path, Access::Read)
+    }
+
+    /// Returns the interpreter that is meant, where the one that is named is a script that looks it up. Whether that is asked
+    /// for is not for a module to say, but it may name a program of PATH.
+    fn behind_shim(&self, program: &str, trusted: bool) -> String {
+        let path = install::find_program(program, &self.config.search_path).map(|path| self.cx.directory.join(path));
+        let listed =
+            |path: &PathBuf| path.parent().is_some_and(|folder| self.config.search_path.iter().any(|it| it == folder));
+        let path = path.filter(|path| trusted || listed(path));
+        let asked = self.config.pyenv_version.as_deref();
+        let behind = path.and_then(|path| shim::behind(&path, &self.cx.directory, asked));
+        behind.map_or_else(|| program.to_owned(), |path| path.display().to_string())
     }
 
     fn probe(&self, program: &str) -> Result<Result<Interpreter, String>, PythonError> {
