@@ -367,3 +367,16 @@ fn the_form_of_a_first_line_takes_variables_for_switches() {
     let ran = file().env("MODBOX_INTERPRETER", "/nowhere/python").run().exits_with(3);
     assert!(ran.json()["msg"].as_str().unwrap().contains("in `MODBOX_INTERPRETER`"), "{ran}");
 }
+
+#[test]
+fn every_contract_fits_every_ansible_core() {
+    for python in [oracle::python(), oracle::python_of(oracle::EARLIER)] {
+        let dir = TestDir::new();
+        let path = dir.write("m.py", module("module.exit_json(version=module.ansible_version)"));
+        for (contract, version) in [("2.9", "2.9.27"), ("2.14", "2.14.18"), ("2.19", "2.19.14")] {
+            let modbox = Modbox::run_module(&dir, &path).args(["--allow-all", "--contract", contract]).own_cache(&dir);
+            let ran = modbox.arg("--interpreter").arg(&python).run().exits_with(0);
+            assert_eq!(ran.json()["version"], version, "{ran}");
+        }
+    }
+}

@@ -1,13 +1,13 @@
 //! The files of a payload: a module, its closure, and the packages around them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use crate::ansiballz::closure::{self, ClosureError};
 use crate::ansiballz::{DottedName, Lookup};
-use crate::contract::{InternalArgs, Value, repr};
+use crate::contract::{InternalArgs, Release, Value, repr};
 
 /// What starts a module since ansible-core 2.19; earlier releases have none.
 const LOADER: &str = "_internal._ansiballz._loader";
@@ -40,8 +40,8 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Returns which internal arguments this ansible-core would refuse: it names those that it knows. Each release has some
-    /// more, and a module fails when it is given one that it does not know.
+    /// Returns which internal arguments this ansible-core would refuse: it names those that it knows. Each release has its
+    /// own, and a module fails when it is given one that it does not know.
     #[must_use]
     pub fn unknown_args(&self) -> Vec<String> {
         let Some(known) = self.files.get(PARAMETERS) else { return Vec::new() };
@@ -50,8 +50,10 @@ impl Payload {
             let word = key.trim_start_matches("_ansible_");
             [format!("'{word}'"), format!("\"{word}\"")].iter().any(|quoted| known.contains(quoted))
         };
-        let own = InternalArgs::new("").into_dict();
-        own.keys().filter(|key| !is_known(key)).cloned().collect()
+        let of = |release| InternalArgs { release, ..InternalArgs::new("") }.into_dict().into_iter();
+        // Not always is the contract that is kept the one of this ansible-core.
+        let sent: BTreeSet<String> = Release::ALL.into_iter().flat_map(of).map(|(key, _)| key).collect();
+        sent.into_iter().filter(|key| !is_known(key)).collect()
     }
 
     /// Returns a SHA-256 of all of it, in hex.
