@@ -193,8 +193,8 @@ impl FileGuard {
                 Kind::Memory(_) => Some(DescriptorType::RegularFile),
                 Kind::Name(index) => self.type_of_name(index),
             };
-            own.hidden.insert(node.name.clone());
-            own.entries.extend(type_.map(|type_| DirectoryEntry { type_, name: node.name.clone() }));
+            own.hidden.insert(node.name().to_owned());
+            own.entries.extend(type_.map(|type_| DirectoryEntry { type_, name: node.name().to_owned() }));
         }
         for (name, host_name) in self.temporaries.names(dir) {
             own.entries.push(DirectoryEntry { type_: DescriptorType::RegularFile, name: name.clone() });

@@ -252,8 +252,8 @@ impl FileGuard {
             _ => None,
         });
         names.max_by_key(|index| {
-            let name = &tree.node(self.grants.names[*index].node).name;
-            if temporary.contains(name.as_str()) { name.len() } else { 0 }
+            let name = tree.node(self.grants.names[*index].node).name();
+            if temporary.contains(name) { name.len() } else { 0 }
         })
     }
 

@@ -30,7 +30,6 @@ pub(super) enum Kind {
 
 #[derive(Debug)]
 pub(super) struct Node {
-    pub(super) name: String,
     pub(super) path: Arc<str>,
     pub(super) parent: NodeId,
     pub(super) children: Vec<NodeId>,
@@ -61,6 +60,13 @@ pub(super) struct Near<'p> {
     pub(super) name: &'p str,
 }
 
+impl Node {
+    /// Returns its name in its directory; the root has none.
+    pub(super) fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
@@ -76,8 +82,7 @@ struct Step {
 impl Tree {
     /// Makes a tree with nothing but `/`.
     pub(super) fn new() -> Self {
-        let root =
-            Node { name: String::new(), path: "/".into(), parent: ROOT, children: Vec::new(), kind: Kind::Virtual };
+        let root = Node { path: "/".into(), parent: ROOT, children: Vec::new(), kind: Kind::Virtual };
         Self { nodes: vec![root] }
     }
 
@@ -103,7 +108,7 @@ impl Tree {
     fn add(&mut self, parent: NodeId, name: &str, kind: Kind) -> NodeId {
         let path = join(&self.nodes[parent].path, name).into();
         let id = self.nodes.len();
-        self.nodes.push(Node { name: name.to_owned(), path, parent, children: Vec::new(), kind });
+        self.nodes.push(Node { path, parent, children: Vec::new(), kind });
         self.nodes[parent].children.push(id);
         id
     }
@@ -120,7 +125,7 @@ impl Tree {
 
     /// Returns the entry of a directory.
     pub(super) fn child(&self, dir: NodeId, name: &str) -> Option<NodeId> {
-        self.nodes[dir].children.iter().copied().find(|id| self.nodes[*id].name == name)
+        self.nodes[dir].children.iter().copied().find(|id| self.nodes[*id].name() == name)
     }
 
     /// Returns the node in a place, if there is one.
@@ -230,17 +235,26 @@ pub(super) fn names(path: &str) -> impl Iterator<Item = &str> {
 
 /// A path below a directory, by its letters.
 pub(super) fn join(dir: &str, path: &str) -> String {
-    let mut all: Vec<&str> = names(dir).collect();
+    let mut all = String::with_capacity(dir.len() + path.len() + 2);
+    for name in names(dir) {
+        push(&mut all, name);
+    }
     for name in names(path) {
         match name {
             "." => {}
-            ".." => {
-                all.pop();
-            }
-            name => all.push(name),
+            ".." => all.truncate(all.rfind('/').unwrap_or(0)),
+            name => push(&mut all, name),
         }
     }
-    format!("/{}", all.join("/"))
+    if all.is_empty() {
+        all.push('/');
+    }
+    all
+}
+
+fn push(path: &mut String, name: &str) {
+    path.push('/');
+    path.push_str(name);
 }
 
 #[cfg(test)]
