@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use modbox::contract::result::ResultLines;
-use modbox::contract::{Dict, ModuleResult, RawOutput, Release, Told, Value, decode, encode};
+use modbox::contract::{Dict, ModuleArgs, ModuleResult, RawOutput, Release, Told, Value, decode, encode};
 use modbox::kinds::detect::detect;
 use modbox::kinds::powershell::NoPowershell;
 use modbox::kinds::{self, Kind, PrepareError, Prepared, Request};
@@ -105,7 +105,7 @@ fn prepare(release: Release, kind: Kind, module: &[u8], args: &Dict, vars: &Dict
         file_name: "module",
         path: "/library/module",
         bytes: &Arc::from(module),
-        args,
+        args: ModuleArgs::Complete(args),
         tmpdir: "/t",
         interpreters: &interpreters.collect(),
         default_python: None,

@@ -173,7 +173,7 @@ impl<'a, W: Write> Batch<'a, W> {
                 Err(refused) => {
                     let (id, line, path, message) = *refused;
                     let report = Report::not_run(path, &message);
-                    self.answer(number, &report::line(id, Some(line), &report), true)?;
+                    self.answer(number, &report::line(&id, Some(line), &report), true)?;
                 }
             }
         }
@@ -213,7 +213,7 @@ impl<'a, W: Write> Batch<'a, W> {
                     Ok(()) => self.workers[worker].send(job),
                     Err(error) => {
                         let report = Report::not_run(job.setup.module.path(), &chain(&error));
-                        self.answer(job.number, &report::line(job.id, None, &report), true)?;
+                        self.answer(job.number, &report::line(&job.id, None, &report), true)?;
                     }
                 }
             }
@@ -345,7 +345,7 @@ impl<'a, W: Write> Batch<'a, W> {
             self.queue.push_front(job);
         }
         let Some(ran) = ran else { return Ok(()) };
-        let line = report::line(ran.id.clone(), None, &report(&setup));
+        let line = report::line(&ran.id, None, &report(&setup));
         self.answer_audited(ran, &line, true)?;
         if self.summary.stopped { self.cancel_queue() } else { Ok(()) }
     }
@@ -361,7 +361,7 @@ impl<'a, W: Write> Batch<'a, W> {
                 Err(refused) => {
                     let (id, line, path, message) = *refused;
                     let report = Report::not_run(path, &message);
-                    self.answer(number, &report::line(id, Some(line), &report), true)?;
+                    self.answer(number, &report::line(&id, Some(line), &report), true)?;
                 }
             }
         }
@@ -380,7 +380,7 @@ impl<'a, W: Write> Batch<'a, W> {
     fn cancel(&mut self, job: Pending) -> Result<(), BatchError> {
         self.summary.cancelled += 1;
         let report = Report::cancelled(&job.setup.module, &job.setup.policy);
-        let line = report::line(job.id.clone(), None, &report);
+        let line = report::line(&job.id, None, &report);
         self.answer_audited(job, &line, true)
     }
 

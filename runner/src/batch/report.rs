@@ -1,9 +1,12 @@
 //! The lines that a batch prints: the report of a job, with the `id` in front.
 
-use modbox_python_json::{Value, encode};
+use modbox_python_json::Value;
 
-use crate::contract::Dict;
+use crate::contract::Item;
 use crate::run::Report;
+
+/// Bytes of a line with an ordinary result.
+const ORDINARY: usize = 1 << 10;
 
 /// What a worker answers: whether the job went well, then its report.
 pub(super) fn answer(line: &[u8], success: bool) -> Vec<u8> {
@@ -19,16 +22,12 @@ pub(super) fn read_answer(answer: &[u8]) -> Option<(bool, &[u8])> {
 }
 
 /// Returns a report as one JSON line. `number` is the line of a job that could not be read.
-pub(super) fn line(id: Value, number: Option<u64>, report: &Report) -> Vec<u8> {
-    let mut entries = Dict::new();
-    entries.insert("id".to_owned(), id);
-    if let Some(number) = number {
-        entries.insert("line".to_owned(), number.into());
-    }
-    if let Value::Dict(rest) = report.to_value() {
-        entries.extend(rest);
-    }
-    let mut line = encode(&Value::Dict(entries)).into_bytes();
-    line.push(b'\n');
-    line
+pub(super) fn line(id: &Value, number: Option<u64>, report: &Report) -> Vec<u8> {
+    let first = [("id", Item::Value(id))].into_iter().chain(number.map(|number| ("line", number.into())));
+    let mut entries = report.entries();
+    entries.splice(..0, first);
+    let mut line = String::with_capacity(ORDINARY);
+    Item::Object(entries).write(&mut line);
+    line.push('\n');
+    line.into_bytes()
 }

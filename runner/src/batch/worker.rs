@@ -83,7 +83,7 @@ pub fn serve(
                 if job.options.no_log {
                     done.censor();
                 }
-                report::answer(&report::line(job.id, None, &done), done.status.is_success())
+                report::answer(&report::line(&job.id, None, &done), done.status.is_success())
             }
             // The batch has parsed it, too, and sends no other.
             Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error.message)),

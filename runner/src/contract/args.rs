@@ -3,8 +3,12 @@
 //! Not here: the reserved keys that the runner adds (`internal_args`), and types, which are the
 //! business of the module's argument spec.
 
-use modbox_python_json::{DecodeError, Dict, Value, decode, encode};
+use std::borrow::Cow;
+
+use modbox_python_json::{DecodeError, Dict, Value, decode};
 use thiserror::Error;
+
+use crate::contract::{InternalArgs, Item};
 
 /// What the reserved keys start with.
 pub const RESERVED_PREFIX: &str = "_ansible_";
@@ -67,8 +71,46 @@ pub fn decode_file(bytes: &[u8]) -> Result<Dict, ArgsError> {
 /// Writes the arguments file of the kinds that want JSON: the bare dict, one ASCII line.
 #[must_use]
 pub fn encode_file(args: &Dict) -> Vec<u8> {
-    // The clone is what a `Value` by reference would save; arguments are small.
-    encode(&Value::Dict(args.clone())).into_bytes()
+    Item::Dict(args).to_text().into_bytes()
+}
+
+/// Arguments as a module is to get them, not yet put together: most modules need no more than the file of them.
+#[derive(Debug, Clone, Copy)]
+pub enum ModuleArgs<'a> {
+    /// All of them.
+    Complete(&'a Dict),
+    /// A task's own, and what is added to them.
+    Task {
+        /// What the caller gave.
+        args: &'a Dict,
+        /// What the module is told beside it.
+        internal: &'a InternalArgs,
+        /// The module's temporary directory.
+        tmpdir: &'a str,
+    },
+}
+
+impl<'a> ModuleArgs<'a> {
+    /// Returns them in one dict.
+    #[must_use]
+    pub fn to_dict(&self) -> Cow<'a, Dict> {
+        match *self {
+            Self::Complete(args) => Cow::Borrowed(args),
+            Self::Task { args, internal, tmpdir } => {
+                let internal = InternalArgs { tmpdir: Some(tmpdir.to_owned()), ..internal.clone() };
+                Cow::Owned(internal.append_to(args.clone()))
+            }
+        }
+    }
+
+    /// Returns the arguments file of the kinds that want JSON, see [`encode_file`].
+    #[must_use]
+    pub fn to_file(&self) -> Vec<u8> {
+        match *self {
+            Self::Complete(args) => encode_file(args),
+            Self::Task { args, internal, tmpdir } => internal.file(args, tmpdir),
+        }
+    }
 }
 
 /// Adds arguments to others: a key that both have takes the later value whole, dicts inside are not merged.

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `args` | the arguments a caller gave: pairs, merging, the JSON file |
 //! | `internal_args` | the reserved keys: a closed, typed list |
+//! | `item` | writing all that as JSON without copies |
 //! | `told` | which of them a caller may choose, and how |
 //! | `release` | the releases of Ansible whose contract can be kept |
 //! | `quoting` | `shlex`, and the `key=value` file of old-style modules |
@@ -29,6 +30,7 @@
 
 pub mod args;
 pub mod internal_args;
+mod item;
 pub mod log_lines;
 mod missing;
 mod older;
@@ -40,7 +42,9 @@ pub mod told;
 mod typed;
 mod warnings;
 
+pub use args::ModuleArgs;
 pub use internal_args::InternalArgs;
+pub use item::Item;
 pub use modbox_python_json::{Dict, Value, decode, encode, repr, str as python_str};
 pub use release::Release;
 pub use result::{ModuleResult, RawOutput};

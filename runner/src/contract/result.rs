@@ -13,14 +13,14 @@
 //! - Bytes that are not UTF-8 are U+FFFD in `module_stdout`, `module_stderr` and the warning about junk, not lone
 //!   surrogates: an Ansible that reads our result would refuse it for them.
 
-use modbox_python_json::{Dict, Value, decode, encode, str as python_str};
+use modbox_python_json::{Dict, Value, decode, str as python_str};
 
-use super::Release;
 use super::missing::missing_interpreter;
 use super::older;
 use super::stdout::{StreamText, json_lines, object_lines, split_lines};
 use super::typed::{self, NO_TRACEBACK, Refusal};
 use super::warnings::Warnings;
+use super::{Item, Release};
 
 /// What the reserved keys of a result start with; nobody but Ansible may use them.
 const INTERNAL_PREFIX: &str = "_ansible_";
@@ -98,6 +98,11 @@ impl ModuleResult {
         Self { dict, parsed: false }
     }
 
+    /// Returns the place of a result that is still to come.
+    pub(crate) fn pending() -> Self {
+        Self { dict: Dict::new(), parsed: false }
+    }
+
     /// Returns whether the module's own output is the result, not a failure made in its place.
     #[must_use]
     pub fn parsed(&self) -> bool {
@@ -167,7 +172,7 @@ impl ModuleResult {
     /// Returns the object as JSON: one line, ASCII only, so that any reader gets it whole.
     #[must_use]
     pub fn to_json(&self) -> String {
-        encode(&Value::Dict(self.dict.clone()))
+        Item::Dict(&self.dict).to_text()
     }
 
     fn is_truthy(&self, key: &str) -> bool {
@@ -235,7 +240,8 @@ fn accept(mut dict: Dict, warnings: &mut Warnings) -> Result<Dict, Refusal> {
         complete_failure(&mut dict, sent_exception);
     }
     strip_internal_keys(&mut dict);
-    Ok(dict.into_iter().map(|(key, value)| (key, typed::present(value))).collect())
+    dict.values_mut().for_each(|value| *value = typed::present(std::mem::take(value)));
+    Ok(dict)
 }
 
 /// Makes a typed object of `exception`, or removes it. Returns whether there is one now.
@@ -300,15 +306,15 @@ fn no_attribute(value: &Value, attribute: &str) -> Refusal {
 
 /// Adds `stdout_lines` for a key `stdout` of the result, which has nothing to do with the process's stream.
 pub(super) fn add_lines(dict: &mut Dict, key: &str) -> Result<(), Refusal> {
+    let Some(value) = dict.get(key) else { return Ok(()) };
     let lines_key = format!("{key}_lines");
     if dict.contains_key(&lines_key) {
         return Ok(());
     }
-    let lines = match dict.get(key) {
-        None => return Ok(()),
-        Some(Value::Str(text)) => split_lines(text).into_iter().map(Value::from).collect(),
-        Some(nothing) if !nothing.is_truthy() => Vec::new(),
-        Some(other) => return Err(no_attribute(other, "splitlines")),
+    let lines = match value {
+        Value::Str(text) => split_lines(text).into_iter().map(Value::from).collect(),
+        nothing if !nothing.is_truthy() => Vec::new(),
+        other => return Err(no_attribute(other, "splitlines")),
     };
     dict.insert(lines_key, Value::List(lines));
     Ok(())
@@ -320,7 +326,9 @@ pub(super) fn complete_status(dict: &mut Dict) {
         let failed = dict.get("rc").is_some_and(|rc| !is_zero(rc));
         dict.insert("failed".to_owned(), failed.into());
     }
-    dict.entry("changed".to_owned()).or_insert(false.into());
+    if !dict.contains_key("changed") {
+        dict.insert("changed".to_owned(), false.into());
+    }
 }
 
 /// Python's `rc in [0, "0"]`, where `False` and `0.0` equal `0`.

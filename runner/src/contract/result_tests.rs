@@ -1,6 +1,8 @@
 //! Outputs and the results made of them. Every expectation is what ansible-core 2.19.14 registered, or is
 //! marked as ours.
 
+use modbox_python_json::encode;
+
 use super::*;
 
 /// Everything but the streams, which every failure repeats.

@@ -118,13 +118,12 @@ const TAGGED: &[&str] = &[
 pub(super) fn resolve(value: Value) -> Result<Value, Refusal> {
     match value {
         Value::List(items) => Ok(Value::List(items.into_iter().map(resolve).collect::<Result<_, _>>()?)),
-        Value::Dict(entries) => {
-            let mut resolved = Dict::with_capacity(entries.len());
-            for (key, item) in entries {
-                resolved.insert(key, resolve(item)?);
+        Value::Dict(mut entries) => {
+            for item in entries.values_mut() {
+                *item = resolve(std::mem::take(item))?;
             }
-            resolved.values().try_for_each(check_text)?;
-            resolve_typed(resolved)
+            entries.values().try_for_each(check_text)?;
+            resolve_typed(entries)
         }
         other => Ok(other),
     }
@@ -324,7 +323,10 @@ pub(super) fn present(value: Value) -> Value {
     }
     match value {
         Value::List(items) => Value::List(items.into_iter().map(present).collect()),
-        Value::Dict(entries) => Value::Dict(entries.into_iter().map(|(key, item)| (key, present(item))).collect()),
+        Value::Dict(mut entries) => {
+            entries.values_mut().for_each(|item| *item = present(std::mem::take(item)));
+            Value::Dict(entries)
+        }
         other => other,
     }
 }

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use crate::contract::args::encode_file;
 use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, native};
 
 #[derive(Debug)]
@@ -20,6 +19,6 @@ impl ModuleKind for Binary {
     }
 
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
-        Ok(native::prepare(request, Arc::clone(request.bytes), Some(encode_file(request.args)), None))
+        Ok(native::prepare(request, Arc::clone(request.bytes), Some(request.args.to_file()), None))
     }
 }

@@ -28,7 +28,7 @@ impl ModuleKind for Jsonargs {
     }
 
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
-        let bytes: Arc<[u8]> = fill_in(request.bytes, request.args, request.release).into();
+        let bytes: Arc<[u8]> = fill_in(request.bytes, &request.args.to_dict(), request.release).into();
         let line = shebang::read(&bytes, request)?;
         let module = shebang::rewrite(&bytes, &line);
         Ok(match request.pipelining {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::contract::quoting::SplitError;
-use crate::contract::{Dict, Release};
+use crate::contract::{ModuleArgs, Release};
 use crate::kinds::powershell::{PowershellError, PowershellSource};
 use crate::sandbox::invocation::Invocation;
 
@@ -138,7 +138,7 @@ pub struct Request<'a> {
     /// The whole file.
     pub bytes: &'a Arc<[u8]>,
     /// Task arguments and internal ones, as the module is to get them.
-    pub args: &'a Dict,
+    pub args: ModuleArgs<'a>,
     /// The absolute path of the module's temporary directory, with or without a slash at the end. Unused by
     /// guests.
     pub tmpdir: &'a str,

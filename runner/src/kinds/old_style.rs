@@ -19,6 +19,6 @@ impl ModuleKind for OldStyle {
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
         let line = shebang::read(request.bytes, request)?;
         let module = shebang::rewrite(request.bytes, &line);
-        Ok(native::prepare(request, module, Some(old_style_args(request.args)), Some(&line)))
+        Ok(native::prepare(request, module, Some(old_style_args(&request.args.to_dict())), Some(&line)))
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::ansiballz::with_params;
 use crate::contract::args::encode_file;
-use crate::contract::{Dict, Release, Value, quoting};
+use crate::contract::{Dict, ModuleArgs, Release, Value, quoting};
 use crate::kinds::{Kind, ModuleKind, NoPowershell, PrepareError, Prepared, Request, native, shebang};
 use crate::sandbox::invocation::{Invocation, NativeProgram, Program};
 
@@ -89,7 +89,7 @@ impl PythonSource {
                 file_name: "",
                 path: "",
                 bytes,
-                args: &Dict::new(),
+                args: ModuleArgs::Complete(&Dict::new()),
                 tmpdir: "",
                 interpreters,
                 default_python: None,
@@ -141,7 +141,7 @@ impl ModuleKind for Python {
 
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
         let start = request.python.ok_or_else(|| PrepareError::NotAssembled(request.module_name.to_owned()))?;
-        let mut args = request.args.clone();
+        let mut args = request.args.to_dict().into_owned();
         args.retain(|key, _| !start.unknown_args.contains(key));
         let params = encode_file(&Dict::from_iter([("ANSIBLE_MODULE_ARGS".to_owned(), Value::Dict(args))]));
         let shebang = shebang::Shebang { words: start.interpreter.clone(), replaced: false, names_encoding: false };

@@ -50,7 +50,7 @@ fn prepare_with(case: &Case<'_>, kind: Kind, bytes: &[u8]) -> Result<Prepared, P
             file_name: "hello.x",
             path: "/library/hello.x",
             bytes: &bytes.into(),
-            args: &decode_file(r#"{"a": "it's é"}"#.as_bytes()).unwrap(),
+            args: ModuleArgs::Complete(&decode_file(r#"{"a": "it's é"}"#.as_bytes()).unwrap()),
             tmpdir: case.tmpdir,
             interpreters: &interpreters,
             default_python: case.default_python,

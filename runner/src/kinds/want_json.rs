@@ -1,6 +1,5 @@
 //! Scripts with the word `WANT_JSON` in them: their interpreter gets the script and the path of a JSON file.
 
-use crate::contract::args::encode_file;
 use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, native, shebang};
 
 #[derive(Debug)]
@@ -18,6 +17,6 @@ impl ModuleKind for WantJson {
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
         let line = shebang::read(request.bytes, request)?;
         let module = shebang::rewrite(request.bytes, &line);
-        Ok(native::prepare(request, module, Some(encode_file(request.args)), Some(&line)))
+        Ok(native::prepare(request, module, Some(request.args.to_file()), Some(&line)))
     }
 }

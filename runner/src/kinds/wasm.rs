@@ -4,7 +4,6 @@
 //! A `#!` line in front lets a kernel, and so an unmodified Ansible, start the file. It is no part of the program:
 //! [`skip_shebang`](crate::kinds::skip_shebang) takes it off.
 
-use crate::contract::args::encode_file;
 use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request};
 use crate::sandbox::invocation::{InputFile, Invocation, Program, WasmFormat, WasmProgram};
 
@@ -37,7 +36,7 @@ impl ModuleKind for Wasm {
         let program =
             WasmProgram { format: self.format, argv: vec![request.module_name.to_owned(), ARGS_PATH.to_owned()] };
         // Only the guest's own copy of the file: nobody else can see it, and the guest cannot write it.
-        let args = InputFile { name: ARGS_NAME.to_owned(), contents: encode_file(request.args).into(), mode: 0o444 };
+        let args = InputFile { name: ARGS_NAME.to_owned(), contents: request.args.to_file().into(), mode: 0o444 };
         let invocation = Invocation {
             program: Program::Wasm(program),
             files: vec![args],

@@ -171,8 +171,8 @@ impl Runner {
         };
         // A guest's thread that was left behind makes nothing any more.
         run_dir.close();
-        let outcome = ran?;
-        verdict::reach(report, &outcome, &prepared, request);
+        let mut outcome = ran?;
+        verdict::reach(report, &mut outcome, &prepared, request);
         if !kind.is_wasm() && !request.policy.allows_everything() {
             native::missing_paths(report, &outcome, &request.arguments, request.policy);
             native::missing_variables(report, &outcome, &self.config.environment, request.policy);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::contract::args::encode_file;
+use crate::contract::{Dict, ModuleArgs};
 use crate::kinds::powershell::PowershellSource;
 use crate::kinds::{self, Kind, Prepared, PythonStart};
 use crate::run::native;
@@ -35,20 +35,15 @@ pub(super) fn prepare(
         (false, _) | (true, true) => format!("{tmpdir}/"),
         (true, false) => GUEST_TMPDIR.to_owned(),
     };
+    let moved: Dict;
     let args = match &request.arguments {
-        Arguments::Complete(args) => {
-            let mut args = args.clone();
-            // A guest has a directory of its own, and cannot see the one that whoever completed the arguments made.
-            if let Some(tmpdir) = args.get_mut(TMPDIR_KEY).filter(|_| kind.is_wasm()) {
-                *tmpdir = own_tmpdir.into();
-            }
-            args
+        // A guest has a directory of its own, and cannot see the one that whoever completed the arguments made.
+        Arguments::Complete(args) if kind.is_wasm() && args.contains_key(TMPDIR_KEY) => {
+            moved = with_tmpdir(args.clone(), own_tmpdir);
+            ModuleArgs::Complete(&moved)
         }
-        Arguments::Task { args, internal } => {
-            let mut internal = internal.clone();
-            internal.tmpdir = Some(own_tmpdir);
-            internal.append_to(args.clone())
-        }
+        Arguments::Complete(args) => ModuleArgs::Complete(args),
+        Arguments::Task { args, internal } => ModuleArgs::Task { args, internal, tmpdir: &own_tmpdir },
     };
     // The engine has those of a guest.
     let none = Arc::default();
@@ -63,7 +58,7 @@ pub(super) fn prepare(
             file_name: &file_name,
             bytes,
             path: &path.to_string_lossy(),
-            args: &args,
+            args,
             tmpdir: &tmpdir,
             interpreters: request.interpreters,
             default_python: None,
@@ -78,7 +73,12 @@ pub(super) fn prepare(
     let programs = request.interpreters.values().cloned().chain(chosen);
     prepared.invocation.runtime_paths.extend(programs.flat_map(|program| native::installation(Path::new(&program))));
     if request.stdin_args && kind.is_wasm() {
-        prepared.invocation.stdin = encode_file(&args);
+        prepared.invocation.stdin = args.to_file();
     }
     Ok(prepared)
+}
+
+fn with_tmpdir(mut args: Dict, tmpdir: String) -> Dict {
+    args.insert(TMPDIR_KEY.to_owned(), tmpdir.into());
+    args
 }

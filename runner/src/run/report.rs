@@ -1,8 +1,8 @@
 //! The report of a run: result, outcome, what was granted, denied and used.
 
-use modbox_python_json::{Dict, Value};
+use modbox_python_json::Value;
 
-use crate::contract::ModuleResult;
+use crate::contract::{Item, ModuleResult};
 use crate::kinds::Kind;
 use crate::run::RunError;
 use crate::sandbox::invocation::{Confinement, Denial, LimitHit, Timing, Usage};
@@ -114,83 +114,92 @@ impl Report {
     /// result are kept, as Python would write them.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let mut report = Dict::new();
-        let mut put = |key: &str, value: Value| drop(report.insert(key.to_owned(), value));
-        put("module", self.module_value());
-        put("status", self.status.as_str().into());
-        put("result", Value::Dict(self.result.as_dict().clone()));
-        put("limit", self.limit.map(limit_value).into());
-        put("grants", self.grants.iter().map(grant_value).collect::<Vec<_>>().into());
-        put("denials", self.denials.iter().map(denial_value).collect::<Vec<_>>().into());
-        put("confinement", confinement_value(&self.confinement));
-        put("usage", usage_value(&self.usage, self.written));
-        put("timing", self.timing_value());
-        if let Some(path) = &self.kept_files {
-            put("kept_files", path.as_str().into());
-        }
-        if !self.notes.is_empty() {
-            put("notes", self.notes.iter().map(String::as_str).collect::<Vec<_>>().into());
-        }
-        Value::Dict(report)
+        Item::Object(self.entries()).to_value()
     }
 
-    fn module_value(&self) -> Value {
+    /// Returns its keys, in order.
+    pub(crate) fn entries(&self) -> Vec<(&'static str, Item<'_>)> {
+        let mut entries = Vec::with_capacity(12);
+        entries.extend([
+            ("module", self.module_item()),
+            ("status", self.status.as_str().into()),
+            ("result", Item::Dict(self.result.as_dict())),
+            ("limit", self.limit.map_or(Item::Null, limit_item)),
+            ("grants", Item::List(self.grants.iter().map(grant_item).collect())),
+            ("denials", Item::List(self.denials.iter().map(denial_item).collect())),
+            ("confinement", confinement_item(&self.confinement)),
+            ("usage", usage_item(&self.usage, self.written)),
+            ("timing", self.timing_item()),
+        ]);
+        if let Some(path) = &self.kept_files {
+            entries.push(("kept_files", path.as_str().into()));
+        }
+        if !self.notes.is_empty() {
+            entries.push(("notes", self.notes.iter().collect()));
+        }
+        entries
+    }
+
+    fn module_item(&self) -> Item<'_> {
         let module = &self.module;
-        [
-            ("path", Value::from(module.path.as_str())),
+        Item::Object(vec![
+            ("path", module.path.as_str().into()),
             ("kind", module.kind.map(Kind::as_str).into()),
             ("reason", module.reason.as_str().into()),
             ("digest", format!("sha256:{}", module.digest).into()),
-        ]
-        .into()
+        ])
     }
 
-    fn timing_value(&self) -> Value {
+    fn timing_item(&self) -> Item<'_> {
         let timing = &self.timing;
-        [
-            ("load_us", timing.load_us),
-            ("compile_us", timing.compile_us),
-            ("instantiate_us", timing.instantiate_us),
-            ("run_us", timing.run_us),
-        ]
-        .into()
+        Item::Object(vec![
+            ("load_us", timing.load_us.into()),
+            ("compile_us", timing.compile_us.into()),
+            ("instantiate_us", timing.instantiate_us.into()),
+            ("run_us", timing.run_us.into()),
+        ])
     }
 }
 
-pub(super) fn usage_value(usage: &Usage, written: (u64, u64)) -> Value {
-    [
-        ("wall_us", usage.wall_us),
-        ("cpu_us", usage.cpu_us),
-        ("memory_bytes", usage.memory_bytes),
-        ("stdout_bytes", written.0),
-        ("stderr_bytes", written.1),
-        ("disk_bytes", usage.disk_bytes),
-        ("files", usage.files),
-        ("descriptors", usage.descriptors),
-    ]
-    .into()
+pub(super) fn usage_item(usage: &Usage, written: (u64, u64)) -> Item<'static> {
+    Item::Object(vec![
+        ("wall_us", usage.wall_us.into()),
+        ("cpu_us", usage.cpu_us.into()),
+        ("memory_bytes", usage.memory_bytes.into()),
+        ("stdout_bytes", written.0.into()),
+        ("stderr_bytes", written.1.into()),
+        ("disk_bytes", usage.disk_bytes.into()),
+        ("files", usage.files.into()),
+        ("descriptors", usage.descriptors.into()),
+    ])
 }
 
-fn limit_value(limit: LimitHit) -> Value {
-    let kind = limit.kind.as_str();
-    [("kind", Value::from(kind)), ("allowed", limit.allowed.into()), ("unit", limit.unit.into())].into()
+fn limit_item(limit: LimitHit) -> Item<'static> {
+    Item::Object(vec![
+        ("kind", limit.kind.as_str().into()),
+        ("allowed", limit.allowed.into()),
+        ("unit", limit.unit.into()),
+    ])
 }
 
-pub(super) fn confinement_value(confinement: &Confinement) -> Value {
-    let layers: Vec<Value> = confinement.layers.iter().map(|layer| layer.as_str().into()).collect();
-    [("level", Value::from(u64::from(confinement.level))), ("layers", Value::List(layers))].into()
+pub(super) fn confinement_item(confinement: &Confinement) -> Item<'_> {
+    let layers = confinement.layers.iter().collect();
+    Item::Object(vec![("level", u64::from(confinement.level).into()), ("layers", layers)])
 }
 
-pub(super) fn grant_value(grant: &Grant) -> Value {
-    [("capability", grant.capability), ("subject", &grant.subject), ("source", &grant.source)].into()
+pub(super) fn grant_item(grant: &Grant) -> Item<'_> {
+    Item::Object(vec![
+        ("capability", grant.capability.into()),
+        ("subject", grant.subject.as_str().into()),
+        ("source", grant.source.as_str().into()),
+    ])
 }
 
-fn denial_value(denial: &Denial) -> Value {
-    [
-        ("capability", denial.capability),
-        ("subject", &denial.subject),
-        ("operation", denial.operation),
-        ("allow", &denial.allow),
-    ]
-    .into()
+fn denial_item(denial: &Denial) -> Item<'_> {
+    Item::Object(vec![
+        ("capability", denial.capability.into()),
+        ("subject", denial.subject.as_str().into()),
+        ("operation", denial.operation.into()),
+        ("allow", denial.allow.as_str().into()),
+    ])
 }

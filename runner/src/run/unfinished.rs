@@ -13,16 +13,17 @@ impl Report {
     /// Returns the report of a module of which nothing but the path is known.
     #[must_use]
     pub fn not_run(path: impl AsRef<Path>, message: &str) -> Self {
-        let module = ModuleFacts {
-            path: path.as_ref().display().to_string(),
-            kind: None,
-            reason: String::new(),
-            digest: String::new(),
-        };
+        Self { result: ModuleResult::runner_failure(message, None), ..Self::pending(path.as_ref()) }
+    }
+
+    /// Returns a report whose result is still to come.
+    fn pending(path: &Path) -> Self {
+        let module =
+            ModuleFacts { path: path.display().to_string(), kind: None, reason: String::new(), digest: String::new() };
         Self {
             module,
             status: Status::Failed,
-            result: ModuleResult::runner_failure(message, None),
+            result: ModuleResult::pending(),
             limit: None,
             grants: Vec::new(),
             denials: Vec::new(),
@@ -37,10 +38,9 @@ impl Report {
         }
     }
 
-    /// Returns the report that a run begins with.
-    #[must_use]
-    pub fn of_module(module: &Module, policy: &Policy) -> Self {
-        let mut report = Self::not_run(module.path(), "the module was not started");
+    /// Returns the report that a run begins with; whatever comes of the run has a result.
+    pub(super) fn of_module(module: &Module, policy: &Policy) -> Self {
+        let mut report = Self::pending(module.path());
         module.digest().clone_into(&mut report.module.digest);
         report.grants = policy.grants();
         if let Ok(detection) = module.detection() {

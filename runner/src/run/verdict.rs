@@ -22,9 +22,9 @@ const LAST_SIGNAL: i32 = 64;
 const KILLED: i64 = 137;
 
 /// Fills in the result and the status of a run that was started.
-pub(super) fn reach(report: &mut Report, outcome: &Outcome, prepared: &Prepared, request: &RunRequest<'_>) {
+pub(super) fn reach(report: &mut Report, outcome: &mut Outcome, prepared: &Prepared, request: &RunRequest<'_>) {
     report.limit = outcome.limit;
-    report.confinement.clone_from(&outcome.confinement);
+    report.confinement = std::mem::take(&mut outcome.confinement);
     report.denials.clone_from(&outcome.denials);
     for denial in &outcome.denials {
         let (capability, operation) = (denial.capability, denial.operation);

@@ -33,7 +33,7 @@ pub(super) fn assemble(request: &Request<'_>, module: &[u8]) -> Result<Vec<u8>, 
         finder.add_wrapper(BECOME_WRAPPER)?;
         actions.push(action(BECOME_WRAPPER, Dict::from_iter([("BecomeUser".to_owned(), "SYSTEM".into())])));
     }
-    actions.push(action(MODULE_WRAPPER, module_params(&finder, &script_name, request.args)));
+    actions.push(action(MODULE_WRAPPER, module_params(&finder, &script_name, &request.args.to_dict())));
     let exec = request.powershell.script(EXEC_WRAPPER)?;
     let manifest = object([
         ("scripts", scripts(&finder)),
@@ -43,7 +43,7 @@ pub(super) fn assemble(request: &Request<'_>, module: &[u8]) -> Result<Vec<u8>, 
     let bootstrap = object([
         ("name", "exec_wrapper".into()),
         ("script", String::from_utf8_lossy(&exec).into()),
-        ("params", bootstrap_params(&finder, request.args)),
+        ("params", bootstrap_params(&finder, &request.args.to_dict())),
     ]);
     Ok([encode(&bootstrap).as_bytes(), SEPARATOR, encode(&manifest).as_bytes()].concat())
 }

@@ -12,7 +12,7 @@ use modbox_python_json::{Dict, Value, encode};
 use crate::kinds::Kind;
 use crate::run::audit::arguments::{self, MASKED, shortened};
 use crate::run::audit::who::Who;
-use crate::run::report::{confinement_value, grant_value, usage_value};
+use crate::run::report::{confinement_item, grant_item, usage_item};
 use crate::run::{Arguments, CENSORED, Module, Report, RunRequest, digest};
 use crate::sandbox::chain;
 use crate::sandbox::invocation::{Confinement, LimitKind, Usage};
@@ -101,7 +101,7 @@ impl Record {
         record.put("module", module(run.module.path(), Some(run.name), kind, Some(run.module.digest())));
         record.put("args", args);
         record.put("check_mode", run.check_mode.into());
-        let grants: Vec<Value> = run.grants.iter().map(grant_value).collect();
+        let grants: Vec<Value> = run.grants.iter().map(|grant| grant_item(grant).to_value()).collect();
         record.put("grants", record.listed(&grants, false));
         record.put("limits", limits(run.limits));
         record
@@ -123,8 +123,8 @@ impl Record {
         for key in ["args", "check_mode", "grants", "denials", "limit", "limits"] {
             record.put(key, Value::Null);
         }
-        record.put("usage", usage_value(&Usage::default(), (0, 0)));
-        record.put("confinement", confinement_value(&Confinement::default()));
+        record.put("usage", usage_item(&Usage::default(), (0, 0)).to_value());
+        record.put("confinement", confinement_item(&Confinement::default()).to_value());
         record.put("error", Value::Null);
         record.put("result_digest", Value::Null);
         record
