@@ -14,6 +14,7 @@ use crate::batch::audit;
 use crate::batch::job::{Job, JobError};
 use crate::batch::lines::{Line, Lines};
 use crate::batch::output::Output;
+use crate::batch::pause;
 use crate::batch::process::{Heard, Pending, Worker};
 use crate::batch::report;
 use crate::batch::setup::{Setup, Surroundings};
@@ -32,12 +33,6 @@ const MAX_HELD: usize = 4096;
 
 /// Workers that are kept although they have nothing to do, beside those that work.
 const KEPT: usize = 16;
-
-/// Jobs that a worker is sent ahead, when its jobs are short: so that it does not wait for the next one.
-const AHEAD: usize = 16;
-
-/// What short is.
-const SHORT: Duration = Duration::from_millis(2);
 
 /// How a batch is to be run.
 #[derive(Debug)]
@@ -229,8 +224,7 @@ impl<'a, W: Write> Batch<'a, W> {
     }
 
     fn takes_more(&self, worker: &Worker) -> bool {
-        let ahead = if worker.pace < SHORT { AHEAD } else { 1 };
-        !self.summary.stopped && worker.jobs.len() < ahead
+        !self.summary.stopped && worker.jobs.len() < pause::jobs_ahead(worker.pace)
     }
 
     /// Returns the worker for a job: an idle one, a new one, or one that is soon ready for it.
@@ -266,6 +260,7 @@ impl<'a, W: Write> Batch<'a, W> {
 
     /// Waits for something to happen, and takes it in.
     fn wait(&mut self, input: BorrowedFd<'_>, stop: BorrowedFd<'_>) -> Result<(), BatchError> {
+        pause::let_work(&self.workers);
         let reading = !self.lines.ended() && self.has_room();
         let deadline = self.workers.iter().filter_map(Worker::deadline).min();
         let timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()) + Duration::from_millis(1));

@@ -14,6 +14,7 @@ mod frame;
 mod job;
 mod lines;
 mod output;
+mod pause;
 mod process;
 mod report;
 mod setup;

@@ -86,6 +86,8 @@ impl Worker {
         #[expect(clippy::disallowed_methods, reason = "the one place that starts workers")]
         let mut command = Command::new(program);
         command.arg(worker::WORD).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped());
+        // A run makes more small blocks of some sizes than the C library keeps at hand by default.
+        command.env("GLIBC_TUNABLES", "glibc.malloc.tcache_count=127");
         // What a terminal sends to stop the batch is not for its workers: they finish.
         command.process_group(0);
         let mut child = command.spawn()?;
@@ -161,28 +163,40 @@ impl Worker {
                 Err(_) => return Heard::Gone,
             };
             self.incoming.extend(&chunk[..count]);
-            loop {
-                let payload = match self.incoming.next() {
-                    Ok(Some(payload)) => payload,
-                    Ok(None) => break,
-                    Err(()) => return Heard::Gone,
-                };
-                let now = Instant::now();
-                if !self.ready {
-                    (self.ready, self.since) = (true, now);
-                    continue;
-                }
-                // An answer to nothing: it does not speak as it should.
-                let Some(job) = self.jobs.pop_front() else { return Heard::Gone };
-                let took = now - self.since;
-                self.pace = if self.pace == Duration::MAX { took } else { (self.pace * 7 + took) / 8 };
-                (self.since, self.idle_since) = (now, now);
-                answer(job, payload);
+            if self.take_in(Instant::now(), &mut answer).is_err() {
+                return Heard::Gone;
             }
             if count < chunk.len() {
                 return Heard::Nothing;
             }
         }
+    }
+
+    /// Takes in the frames that arrived; an error when it does not speak as it should.
+    fn take_in(&mut self, now: Instant, mut answer: impl FnMut(Pending, &[u8])) -> Result<(), ()> {
+        let mut answered = 0;
+        while let Some(payload) = self.incoming.next()? {
+            if !self.ready {
+                (self.ready, self.since) = (true, now);
+                continue;
+            }
+            // An answer to nothing is an error, too.
+            answer(self.jobs.pop_front().ok_or(())?, payload);
+            answered += 1;
+        }
+        if answered > 0 {
+            // Several that arrived together were done one after another.
+            let took = (now - self.since) / answered;
+            self.pace = if self.pace == Duration::MAX { took } else { (self.pace * 7 + took) / 8 };
+            (self.since, self.idle_since) = (now, now);
+        }
+        Ok(())
+    }
+
+    /// Returns for how long it will be busy with what it was sent, when that can be told.
+    pub(super) fn outlook(&self) -> Duration {
+        let jobs = u32::try_from(self.jobs.len()).unwrap_or(u32::MAX);
+        if self.pace == Duration::MAX { Duration::ZERO } else { self.pace.saturating_mul(jobs) }
     }
 
     /// Returns when it has to have answered.
