@@ -1,5 +1,5 @@
 //! `cargo bench`: one process, many runs, through the library: arguments in, a fresh instance, captured output, a parsed
-//! result, a report.
+//! result, a report. Then what an instance takes of the machine's memory while it lives.
 //!
 //! Times depend on the machine; the ratios are what to compare. No test looks at them.
 
@@ -13,7 +13,7 @@ mod support;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use modbox::contract::{Dict, InternalArgs};
+use modbox::contract::{Dict, InternalArgs, Value};
 use modbox::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
 use modbox::sandbox::limits::Limits;
 use modbox::sandbox::policy::Policy;
@@ -22,6 +22,9 @@ use support::{TestDir, guest};
 
 /// How long each set-up is measured.
 const SPAN: Duration = Duration::from_secs(3);
+
+/// How long guests live whose memory is looked at.
+const ASLEEP: Duration = Duration::from_secs(4);
 
 fn main() {
     // `cargo test --benches` and the like only want to know that it builds.
@@ -47,6 +50,48 @@ fn main() {
             println!("{:<44} {:>9.1} {:>9.1} {threads:>9} {rate:>11.0}", format!("{instances:?}"), at(50), at(99));
         }
     }
+    println!("\n{:<44} {:>9} {:>9} {:>9}", "one process, many instances alive", "instances", "KiB each", "RSS each");
+    // A pool has room for eight.
+    for (instances, alive) in [(Instances::OnDemand, 32), (Instances::Pooled, 8)] {
+        let (own, mapped) = resident(dir.path(), instances, alive);
+        println!("{:<44} {alive:>9} {own:>9} {mapped:>9}", format!("{instances:?}"));
+    }
+}
+
+/// Returns how many KiB a guest that sleeps takes: its share of what is resident, and all that is mapped for it. Each
+/// has a thread, which has run another guest before, so that what a thread takes is not counted.
+fn resident(dir: &Path, instances: Instances, alive: u32) -> (u64, u64) {
+    let runner = runner(dir, instances);
+    let module = |name: &str| {
+        let bytes = std::fs::read(guest(name)).expect("the guest was built").into();
+        Module::new(ModuleFile { path: name.into(), bytes }, None)
+    };
+    let (before, sleeping) = (module("hello"), module("sleep"));
+    runner.load(&sleeping, &Limits::default()).expect("it loads");
+    let ready = std::sync::Barrier::new(alive as usize + 1);
+    std::thread::scope(|scope| {
+        for _ in 0..alive {
+            scope.spawn(|| {
+                run(&runner, &before);
+                ready.wait();
+                ready.wait();
+                run_with(&runner, &sleeping, "seconds", ASLEEP.as_secs().into());
+            });
+        }
+        ready.wait();
+        let (own, mapped) = (kilobytes("Pss:"), kilobytes("Rss:"));
+        ready.wait();
+        std::thread::sleep(ASLEEP / 2);
+        let each = |field: &str, idle: u64| kilobytes(field).saturating_sub(idle) / u64::from(alive);
+        (each("Pss:", own), each("Rss:", mapped))
+    })
+}
+
+/// Reads a figure of this process's memory.
+fn kilobytes(field: &str) -> u64 {
+    let all = std::fs::read_to_string("/proc/self/smaps_rollup").expect("Linux says what a process takes");
+    let line = all.lines().find(|line| line.starts_with(field)).expect("it is there");
+    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number of kilobytes")
 }
 
 fn measure(runner: &Runner, module: &Module) -> Vec<Duration> {
@@ -61,7 +106,11 @@ fn measure(runner: &Runner, module: &Module) -> Vec<Duration> {
 }
 
 fn run(runner: &Runner, module: &Module) {
-    let args: Dict = [("name".to_owned(), "world".into())].into_iter().collect();
+    run_with(runner, module, "name", "world".into());
+}
+
+fn run_with(runner: &Runner, module: &Module, key: &str, value: Value) {
+    let args: Dict = [(key.to_owned(), value)].into_iter().collect();
     let report = runner.run(
         module,
         &RunRequest::new(
