@@ -45,10 +45,11 @@ impl OpenFile {
     /// Writes what the kernel takes at once, at a position.
     pub(super) fn write(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let after = offset.checked_add(bytes.len() as u64).ok_or(Errno::FBIG)?;
-        // What a write leaves empty before itself counts as written.
-        let hole = if offset > self.end.load(Ordering::Relaxed) { offset.saturating_sub(self.size()?) } else { 0 };
+        // What a write leaves empty before itself counts as written. A write of nothing leaves nothing.
+        let behind = offset > self.end.load(Ordering::Relaxed) && !bytes.is_empty();
+        let hole = if behind { offset.saturating_sub(self.size()?) } else { 0 };
         let written = self.charged(bytes.len(), hole, || rustix::io::pwrite(&self.file, bytes, offset))?;
-        if written == bytes.len() {
+        if written == bytes.len() && written > 0 {
             self.end.fetch_max(after, Ordering::Relaxed);
         }
         Ok(written)

@@ -55,8 +55,9 @@ impl FileWriter {
         Self { file, position: None, closed: false }
     }
 
+    /// Nothing is written, too, since a descriptor that is not open for writing fails even so.
     fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
+        loop {
             let written = match &mut self.position {
                 Some(position) => {
                     let written = self.file.write(bytes, *position)?;
@@ -65,12 +66,14 @@ impl FileWriter {
                 }
                 None => self.file.append(bytes)?,
             };
+            bytes = &bytes[written..];
+            if bytes.is_empty() {
+                return Ok(());
+            }
             if written == 0 {
                 return Err(Errno::NOSPC.into());
             }
-            bytes = &bytes[written..];
         }
-        Ok(())
     }
 }
 
@@ -144,5 +147,46 @@ impl OutputStream for FileWriter {
 
     fn check_write(&mut self) -> StreamResult<usize> {
         if self.closed { Err(StreamError::Closed) } else { Ok(CHUNK) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::path::Path;
+
+    use super::*;
+    use crate::sandbox::limits::Limits;
+    use crate::sandbox::wasm::files::ledger::{Ledger, Share};
+
+    fn open_file(file: File) -> Arc<OpenFile> {
+        let ledger = Arc::new(Ledger::new(&Limits::default()));
+        let permit = ledger.take_descriptor().unwrap();
+        Arc::new(OpenFile::new(Arc::new(file), 0, Share::All, &ledger, permit))
+    }
+
+    fn new_file(dir: &Path) -> File {
+        File::create_new(dir.join("file")).unwrap()
+    }
+
+    #[test]
+    fn nothing_can_be_written_to_a_file_that_is_open_for_reading() {
+        let dir = tempfile::tempdir().unwrap();
+        new_file(dir.path());
+        let file = open_file(File::open(dir.path().join("file")).unwrap());
+        for mut writer in [FileWriter::at(Arc::clone(&file), 0), FileWriter::append(file)] {
+            assert!(matches!(writer.write(Bytes::new()), Err(StreamError::LastOperationFailed(_))));
+            assert!(matches!(writer.check_write(), Err(StreamError::Closed)));
+        }
+    }
+
+    #[test]
+    fn nothing_written_far_behind_the_end_makes_no_hole_and_takes_no_quota() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = open_file(new_file(dir.path()));
+        let mut writer = FileWriter::at(Arc::clone(&file), 1 << 40);
+        writer.write(Bytes::new()).unwrap();
+        assert_eq!(file.write(b"all there is", 0).unwrap(), 12);
+        assert_eq!(std::fs::metadata(dir.path().join("file")).unwrap().len(), 12);
     }
 }
