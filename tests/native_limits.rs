@@ -161,14 +161,14 @@ fn endless_output_is_drained_and_ended() {
 fn a_disk_filler_ends() {
     for place in Place::all() {
         let data = place.data();
-        let switches = ["--max-disk", "20MiB", "--max-tmp", "20MiB", "--timeout", "20s"];
-        for (script, allowed) in [
-            (format!("while :; do head -c 1000000 /dev/zero >> {data}/big; done"), 20 << 20),
-            (format!("i=0; while :; do i=$((i+1)); head -c 4000000 /dev/zero > {data}/$i; done"), 20 << 20),
-            ("while :; do head -c 1000000 /dev/zero >> /tmp/big; done".to_owned(), 20 << 20),
-            ("while :; do head -c 1000000 /dev/zero >> /dev/shm/big; done".to_owned(), 20 << 20),
+        let switches = ["--max-disk", "20MiB", "--max-tmp", "15MiB", "--timeout", "20s"];
+        for (script, kind, allowed) in [
+            (format!("while :; do head -c 1000000 /dev/zero >> {data}/big; done"), "disk", 20 << 20),
+            (format!("i=0; while :; do i=$((i+1)); head -c 4000000 /dev/zero > {data}/$i; done"), "disk", 20 << 20),
+            ("while :; do head -c 1000000 /dev/zero >> /tmp/big; done".to_owned(), "tmp", 15 << 20),
+            ("while :; do head -c 1000000 /dev/zero >> /dev/shm/big; done".to_owned(), "tmp", 15 << 20),
         ] {
-            let report = place.limited(&script, &switches, "disk", Duration::from_secs(3));
+            let report = place.limited(&script, &switches, kind, Duration::from_secs(3));
             assert_eq!(report["limit"]["allowed"], allowed, "{report:#}");
             let size = |entry: fs::DirEntry| entry.metadata().unwrap().len();
             let left: u64 = fs::read_dir(&data).unwrap().flatten().map(size).sum();

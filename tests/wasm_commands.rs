@@ -228,7 +228,7 @@ fn what_passes_a_limit_is_ended_with_all_that_it_started() {
         (bomb, &["--max-processes", "20", "--timeout", "20s"][..], "processes"),
         (forever, &["--timeout", "1s"], "wall"),
         ("while :; do :; done", &["--cpu-time", "1s", "--timeout", "20s"], "cpu"),
-        ("head -c 50000000 /dev/zero > /tmp/file; sleep 60", &["--max-tmp", "1MiB", "--timeout", "20s"], "disk"),
+        ("head -c 50000000 /dev/zero > /tmp/file; sleep 60", &["--max-tmp", "1MiB", "--timeout", "20s"], "tmp"),
     ] {
         let args = json!({"commands": [sh(&dir, script)], "fail": 1});
         let ran = modbox(&dir, &[&["--allow-run", "sh -c *"], switches].concat(), &args).run().exits_with(5);

@@ -280,7 +280,8 @@ fn a_report_says_what_ran_and_what_it_used() {
     for (group, names) in [
         (
             "usage",
-            ["wall_us", "cpu_us", "memory_bytes", "stdout_bytes", "stderr_bytes", "disk_bytes", "files"].as_slice(),
+            ["wall_us", "cpu_us", "memory_bytes", "stdout_bytes", "stderr_bytes", "disk_bytes", "tmp_bytes", "files"]
+                .as_slice(),
         ),
         ("timing", &["load_us", "compile_us", "instantiate_us", "run_us"]),
     ] {

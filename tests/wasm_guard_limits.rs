@@ -120,7 +120,7 @@ fn a_guest_that_fails_for_a_quota_has_hit_that_limit() {
     let limits = Limits { max_disk: 100_000, max_tmp: 10, max_files: 2, max_descriptors: 10, ..Limits::default() };
     for (ops, kind, allowed) in [
         (json!([["fill", path("a"), "200000"]]), LimitKind::Disk, 100_000),
-        (json!([["fill", "/tmp/a", "11"]]), LimitKind::Disk, 10),
+        (json!([["fill", "/tmp/a", "11"]]), LimitKind::Tmp, 10),
         (json!([["write", path("b"), ""], ["mkdir", path("c")], ["write", path("d"), ""]]), LimitKind::Files, 2),
         (json!([["hold_many", file, "11"]]), LimitKind::Descriptors, 10),
     ] {

@@ -169,6 +169,7 @@ pub(super) fn usage_item(usage: &Usage, written: (u64, u64)) -> Item<'static> {
         ("stdout_bytes", written.0.into()),
         ("stderr_bytes", written.1.into()),
         ("disk_bytes", usage.disk_bytes.into()),
+        ("tmp_bytes", usage.tmp_bytes.into()),
         ("files", usage.files.into()),
         ("descriptors", usage.descriptors.into()),
     ])

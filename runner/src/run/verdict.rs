@@ -121,13 +121,14 @@ pub(super) fn limit_message(hit: LimitHit) -> String {
         LimitKind::Stderr => ("wrote more than its limit to stderr", "--max-output"),
         LimitKind::Processes => ("started more than its limit of processes", "--max-processes"),
         LimitKind::Disk => ("wrote more than its limit to files", "--max-disk"),
+        LimitKind::Tmp => ("wrote more than its limit to files in `/tmp`", "--max-tmp"),
         LimitKind::Files => ("made more than its limit of files", "--max-files"),
         LimitKind::Descriptors => ("opened more than its limit of files and sockets at a time", "--max-descriptors"),
         LimitKind::HostMemory => {
             return match hit.unit {
                 "bytes" => {
                     let allowed = bytesize::ByteSize(hit.allowed).display().iec();
-                    format!("the module handed more to the host at once than any may: {allowed}")
+                    format!("the module exchanged more with the host at once than any may: {allowed}")
                 }
                 unit => format!("the module held more {unit} than any may: {}", hit.allowed),
             };

@@ -174,6 +174,8 @@ pub enum LimitKind {
     Processes,
     /// Bytes written to files.
     Disk,
+    /// Bytes written to files in `/tmp`.
+    Tmp,
     /// Files made.
     Files,
     /// Files, directories and sockets open at a time.
@@ -196,6 +198,7 @@ impl LimitKind {
             Self::Stderr => "stderr",
             Self::Processes => "processes",
             Self::Disk => "disk",
+            Self::Tmp => "tmp",
             Self::Files => "files",
             Self::Descriptors => "descriptors",
             Self::HostMemory => "host-memory",
@@ -214,7 +217,7 @@ impl LimitKind {
     pub fn unit(self) -> &'static str {
         match self {
             Self::Wall | Self::Cpu | Self::Compile => "us",
-            Self::Memory | Self::Stdout | Self::Stderr | Self::Disk => "bytes",
+            Self::Memory | Self::Stdout | Self::Stderr | Self::Disk | Self::Tmp => "bytes",
             Self::Processes => "processes",
             Self::Files => "files",
             Self::Descriptors => "descriptors",
@@ -234,6 +237,8 @@ pub struct Usage {
     pub memory_bytes: u64,
     /// Bytes written to files.
     pub disk_bytes: u64,
+    /// Those of them in `/tmp`.
+    pub tmp_bytes: u64,
     /// Files, directories and links made.
     pub files: u64,
     /// The most files, directories and sockets that were open at a time.

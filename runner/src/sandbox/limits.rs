@@ -110,6 +110,7 @@ impl Limits {
             LimitKind::Stdout | LimitKind::Stderr => self.max_output,
             LimitKind::Processes => self.max_processes,
             LimitKind::Disk => self.max_disk,
+            LimitKind::Tmp => self.max_tmp,
             LimitKind::Files => self.max_files,
             LimitKind::Descriptors => self.max_descriptors,
             LimitKind::HostMemory => MAX_HANDLES,

@@ -27,7 +27,7 @@ const CHECK_MODE_KEY: &str = "_ansible_check_mode";
 const NO_LOG_KEY: &str = "_ansible_no_log";
 
 /// The limits that a line names.
-const LIMITS: [LimitKind; 11] = [
+const LIMITS: [LimitKind; 12] = [
     LimitKind::Wall,
     LimitKind::Cpu,
     LimitKind::Memory,
@@ -35,6 +35,7 @@ const LIMITS: [LimitKind; 11] = [
     LimitKind::Stderr,
     LimitKind::Processes,
     LimitKind::Disk,
+    LimitKind::Tmp,
     LimitKind::Files,
     LimitKind::Descriptors,
     LimitKind::HostMemory,

@@ -74,13 +74,13 @@ use std::time::{Duration, Instant};
 use cap_std::fs::Dir;
 
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::{Confinement, Exit, Invocation, LimitHit, LimitKind, Outcome, Program, Timing, Usage};
+use crate::sandbox::invocation::{Confinement, Exit, Invocation, LimitKind, Outcome, Program, Timing, Usage};
 use crate::sandbox::kernel::Reached;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::attend::Attended;
 use crate::sandbox::native::launch::Launch;
 use crate::sandbox::native::link::Failure;
-use crate::sandbox::native::protocol::{End, InForce, Reply, Spec, Start, WatchedLimit};
+use crate::sandbox::native::protocol::{End, InForce, Reply, Spec, Start};
 use crate::sandbox::native::room::Room;
 
 pub use crate::sandbox::native::group::control_groups;
@@ -274,7 +274,8 @@ fn run_spec(
     outcome.usage.wall_us = run_us;
     if cx.confine.is_none() {
         let contents = files::count(tmpdir);
-        outcome.usage = Usage { disk_bytes: contents.bytes, files: contents.files, ..outcome.usage };
+        outcome.usage =
+            Usage { disk_bytes: contents.bytes, tmp_bytes: contents.bytes, files: contents.files, ..outcome.usage };
     }
     outcome.timing.run_us = run_us;
     tracing::debug!(exit = ?outcome.exit, run_us, "the module ended");
@@ -336,14 +337,15 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
                 // The module may end at the very moment in which its time does; then it did end.
                 End::Exited(code) => outcome.exit = Exit::Code(code),
                 End::Signalled(signal) => outcome.exit = Exit::Code(128 + signal),
-                End::Limit(limit) => outcome.limit = Some(watched_hit(limit, limits)),
+                End::Limit(limit) => outcome.limit = Some(limits.hit(limit.into())),
                 End::Requested if !timed_out => return Err(NativeError::Undone),
                 End::Requested => outcome.limit = Some(wall),
                 End::NotStarted(failure) => return Err(launch_error(failure)),
             }
             outcome.usage = Usage { cpu_us, memory_bytes, ..Usage::default() };
             if let Some(disk) = disk {
-                (outcome.usage.disk_bytes, outcome.usage.files) = (disk.bytes, disk.files);
+                outcome.usage.disk_bytes = disk.bytes;
+                (outcome.usage.tmp_bytes, outcome.usage.files) = (disk.private, disk.files);
             }
             outcome.confinement.level = in_force.level;
             outcome.confinement.layers.clone_from(&in_force.layers);
@@ -370,12 +372,6 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
         outcome.confinement.layers.push("rlimits".to_owned());
     }
     Ok(outcome)
-}
-
-/// What a passed limit is to the report.
-fn watched_hit(limit: WatchedLimit, limits: &Limits) -> LimitHit {
-    let hit = limits.hit(limit.into());
-    if limit == WatchedLimit::Tmp { LimitHit { allowed: limits.max_tmp, ..hit } } else { hit }
 }
 
 fn micros(duration: Duration) -> u64 {

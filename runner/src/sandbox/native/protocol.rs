@@ -112,6 +112,8 @@ pub(super) struct InForce {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DiskUse {
     pub(super) bytes: u64,
+    /// Those of them in the room's own file system.
+    pub(super) private: u64,
     pub(super) files: u64,
 }
 
@@ -183,7 +185,8 @@ impl From<WatchedLimit> for LimitKind {
             WatchedLimit::Cpu => Self::Cpu,
             WatchedLimit::Memory => Self::Memory,
             WatchedLimit::Processes => Self::Processes,
-            WatchedLimit::Disk | WatchedLimit::Tmp => Self::Disk,
+            WatchedLimit::Disk => Self::Disk,
+            WatchedLimit::Tmp => Self::Tmp,
             WatchedLimit::Files => Self::Files,
         }
     }

@@ -68,7 +68,8 @@ impl Watched {
     fn private(&self) -> DiskUse {
         let Some((private, before)) = &self.private else { return DiskUse::default() };
         let now = in_use(private).unwrap_or(*before);
-        DiskUse { bytes: now.bytes.saturating_sub(before.bytes), files: now.files.saturating_sub(before.files) }
+        let bytes = now.bytes.saturating_sub(before.bytes);
+        DiskUse { bytes, private: bytes, files: now.files.saturating_sub(before.files) }
     }
 
     /// What the module has used, once it is gone.
@@ -76,7 +77,7 @@ impl Watched {
         self.link.as_ref()?;
         let private = self.private();
         let written = tree::written("self").saturating_sub(self.written);
-        Some(DiskUse { bytes: private.bytes.saturating_add(written), files: private.files })
+        Some(DiskUse { bytes: private.bytes.saturating_add(written), ..private })
     }
 
     /// The most memory that the module had, if that was counted.
@@ -116,7 +117,8 @@ impl Watched {
 fn in_use(private: &OwnedFd) -> io::Result<DiskUse> {
     let stat = rustix::fs::fstatvfs(private)?;
     let blocks = stat.f_blocks.saturating_sub(stat.f_bfree);
-    Ok(DiskUse { bytes: blocks.saturating_mul(stat.f_frsize), files: stat.f_files.saturating_sub(stat.f_ffree) })
+    let bytes = blocks.saturating_mul(stat.f_frsize);
+    Ok(DiskUse { bytes, private: bytes, files: stat.f_files.saturating_sub(stat.f_ffree) })
 }
 
 /// The tree of processes below the launcher.

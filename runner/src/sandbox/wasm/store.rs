@@ -14,6 +14,7 @@ use crate::sandbox::limits::{Limits, MAX_HANDLES};
 use crate::sandbox::wasm::files::{FileGuard, GuardView, Guarded};
 use crate::sandbox::wasm::net::{self, HttpState, HttpView, NetView, Network};
 use crate::sandbox::wasm::process::Commands;
+use crate::sandbox::wasm::wasi::MAX_RANDOM;
 
 /// Bytes that one host call may copy out of a guest. Far above what WASI's own calls carry.
 const HOSTCALL_FUEL: usize = 4 << 20;
@@ -23,6 +24,9 @@ const TOO_MANY_HANDLES: &str = "store handle limit exceeded";
 
 /// What the engine says when a guest hands over more than [`HOSTCALL_FUEL`]; it has no public type for it.
 const TOO_MUCH_AT_ONCE: &str = "fuel allocated for hostcalls has been exhausted";
+
+/// What wasmtime-wasi says when a guest asks for more random bytes than [`MAX_RANDOM`]; it has no type for it.
+const TOO_MUCH_RANDOM: &str = "requested len ";
 
 /// Core instances, tables and memories of one component. Real ones have fewer than ten of each.
 const MAX_INSTANCES: usize = 64;
@@ -188,7 +192,7 @@ pub(super) fn new_store(
 }
 
 /// Returns what a guest trapped for, if it was that the host would have held too much for it: handles, in the engine's
-/// count or in the host's, what one call hands over, or the fields of an HTTP message.
+/// count or in the host's, what one call hands over or asks for, or the fields of an HTTP message.
 pub(super) fn overfull(error: &wasmtime::Error) -> Option<LimitHit> {
     let bytes = |allowed: usize| LimitHit { kind: LimitKind::HostMemory, allowed: allowed as u64, unit: "bytes" };
     let handles = LimitHit { kind: LimitKind::HostMemory, allowed: MAX_HANDLES, unit: LimitKind::HostMemory.unit() };
@@ -202,6 +206,9 @@ pub(super) fn overfull(error: &wasmtime::Error) -> Option<LimitHit> {
     match cause {
         cause if cause.contains(TOO_MANY_HANDLES) => Some(handles),
         cause if cause.contains(TOO_MUCH_AT_ONCE) => Some(bytes(HOSTCALL_FUEL)),
+        cause if cause.starts_with(TOO_MUCH_RANDOM) && cause.contains(" exceeds limit ") => {
+            Some(LimitHit { allowed: MAX_RANDOM, ..bytes(0) })
+        }
         _ => None,
     }
 }

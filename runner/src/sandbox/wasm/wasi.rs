@@ -10,9 +10,9 @@ use crate::sandbox::policy::Policy;
 use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::output::HeadStream;
 
-/// Random bytes that one call may ask for; the host allocates as many, and who asks for more traps. Nobody needs a
+/// Random bytes that one call may ask for; the host allocates as many, and who asks for more ends there. Nobody needs a
 /// megabyte at once, but a program may fill a buffer.
-const MAX_RANDOM: u64 = 4 << 20;
+pub(super) const MAX_RANDOM: u64 = 4 << 20;
 
 /// Makes the context of one run. What is not named here does not exist for the guest.
 pub(super) fn context(

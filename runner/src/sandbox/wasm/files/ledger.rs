@@ -86,7 +86,7 @@ impl Ledger {
         }
         if share == Share::Tmp && !take(&self.tmp, bytes, self.limits.max_tmp) {
             self.disk.fetch_sub(bytes, Ordering::Relaxed);
-            return self.exhausted(LimitHit { allowed: self.limits.max_tmp, ..self.limits.hit(LimitKind::Disk) });
+            return self.exhausted(self.limits.hit(LimitKind::Tmp));
         }
         Ok(())
     }
@@ -157,8 +157,7 @@ impl Ledger {
         }
         if let CommandEnd::Limit(hit) = output.end {
             // Told with what the run was allowed, of which the command may have had only a rest.
-            let tmp = hit.kind == LimitKind::Disk && hit.allowed == self.limits.max_tmp;
-            let _ = self.exhausted(if tmp { hit } else { self.limits.hit(hit.kind) });
+            let _ = self.exhausted(self.limits.hit(hit.kind));
         }
     }
 
@@ -170,6 +169,7 @@ impl Ledger {
     /// Fills in what was used.
     pub(in crate::sandbox::wasm) fn fill(&self, usage: &mut Usage) {
         usage.disk_bytes = self.disk.load(Ordering::Relaxed);
+        usage.tmp_bytes = self.tmp.load(Ordering::Relaxed);
         usage.files = self.files.load(Ordering::Relaxed);
         usage.descriptors = self.most_open.load(Ordering::Relaxed);
         usage.cpu_us = usage.cpu_us.saturating_add(self.cpu_us.load(Ordering::Relaxed));
@@ -254,14 +254,14 @@ mod tests {
         let ledger = ledger();
         ledger.take_bytes(Share::Tmp, 40).unwrap();
         assert_eq!(ledger.take_bytes(Share::Tmp, 1), Err(Exhausted));
-        assert_eq!(ledger.hit().map(|hit| (hit.kind, hit.allowed)), Some((LimitKind::Disk, 40)));
+        assert_eq!(ledger.hit().map(|hit| (hit.kind, hit.allowed)), Some((LimitKind::Tmp, 40)));
         ledger.take_bytes(Share::All, 60).unwrap();
         assert_eq!(ledger.take_bytes(Share::All, u64::MAX), Err(Exhausted));
         ledger.give_bytes(Share::Tmp, 10);
         ledger.take_bytes(Share::All, 10).unwrap();
         let mut usage = Usage::default();
         ledger.fill(&mut usage);
-        assert_eq!(usage.disk_bytes, 100);
+        assert_eq!((usage.disk_bytes, usage.tmp_bytes), (100, 30));
     }
 
     #[test]
