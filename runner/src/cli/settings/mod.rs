@@ -194,6 +194,7 @@ mod tests {
             cache_dir: None,
             policy_files: vec![dir.join("system.yaml"), dir.join("user.yaml")],
             library: Vec::new(),
+            module_utils: Vec::new(),
             variables: vec![("STAGE".into(), "test".into())],
         }
     }
