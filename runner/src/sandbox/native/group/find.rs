@@ -5,7 +5,8 @@
 //! the one around it, where that was handed to whoever runs here (systemd's `Delegate=` with `DelegateSubgroup=`). Groups
 //! that are somebody else's to manage are left alone.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -40,6 +41,16 @@ impl Parent {
     }
 }
 
+/// More than any of the kernel's files has that is read here, on a machine with thousands of mounts.
+const MAX_FILE: u64 = 4 << 20;
+
+/// Reads a file of the kernel's; one that cannot be read says nothing, and there is no group then.
+fn read(file: &Path) -> String {
+    let mut text = String::new();
+    let read = File::open(file).and_then(|file| file.take(MAX_FILE).read_to_string(&mut text));
+    if read.is_ok() { text } else { String::new() }
+}
+
 /// Where this process is in one hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Own {
@@ -51,8 +62,7 @@ struct Own {
 
 /// Returns the groups in which a group of a run is to be made, the fewest that do: each costs time.
 pub(super) fn parents(namespaces: bool) -> Vec<Parent> {
-    let read = |file| fs::read_to_string(file).unwrap_or_default();
-    let own = owned(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"));
+    let own = owned(&read(Path::new("/proc/self/cgroup")), &read(Path::new("/proc/self/mountinfo")));
     // In namespaces the first process ends all others, and the largest number of a process bounds them.
     let (bound_processes, kill) = (!namespaces || !own::own_pid_limit(), !namespaces);
     choose(&own, bound_processes, kill, &|group| enabled(group), &|group| delegated(group))
@@ -142,7 +152,7 @@ fn unescape(text: &str) -> PathBuf {
 
 /// The controllers that groups below one have.
 fn enabled(group: &Path) -> Vec<String> {
-    let text = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
+    let text = read(&group.join("cgroup.subtree_control"));
     text.split_whitespace().map(str::to_owned).collect()
 }
 
