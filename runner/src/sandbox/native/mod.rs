@@ -24,7 +24,7 @@
 //! 1. die with the launcher; 2. wait for its users; 3. start a session; 4. make the file system (mounts private, what is
 //!    granted and the base copied, read-only where it is, a `/proc` with its own limit of processes, a file system in
 //!    memory for `/tmp`, `/dev` and the module's files, all of it mounted in a new root, the old one gone); 5. join the
-//!    [`group`]; 6. enter the working directory; 7. `no_new_privs`, capabilities, limits, Landlock, seccomp; 8. have calls
+//!    `group`; 6. enter the working directory; 7. `no_new_privs`, capabilities, limits, Landlock, seccomp; 8. have calls
 //!    reported; 9. say what is in force; 10. start the shell, or the program; 11. wait for it, and end, with all that is in
 //!    the namespace.
 //!
