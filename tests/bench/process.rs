@@ -120,13 +120,13 @@ fn warm(dir: &TestDir, builds: &[(&'static str, PathBuf)]) {
     peers.push((Peer::new("static C program", static_c, 1), "hello"));
     peers.push((Peer::new("python3 -c pass", pass, 1), ""));
     peers.push((Peer::new("AnsiballZ ping, run by python", ansiballz, SLOW_EVERY), "pong"));
-    for round in 0..2 {
+    // The first run fills caches. Files that were just written are not trusted by their times alone.
+    for pause in [SETTLED, Duration::ZERO] {
         for (peer, expect) in &mut peers {
             peer.run(expect);
             peer.times.clear();
         }
-        // The first run fills caches. Files that were just written are not trusted by their times alone.
-        std::thread::sleep(SETTLED * (1 - round));
+        std::thread::sleep(pause);
     }
     for round in 0..ROUNDS {
         for (peer, expect) in peers.iter_mut().filter(|(peer, _)| round % peer.every == 0) {
