@@ -1,10 +1,19 @@
-//! `cargo bench`: what confining a native module costs, over starting the same shell without anything.
+//! `cargo bench`: what confining a native module costs, over starting the same shell without anything, and beside
+//! bubblewrap, which makes a room of namespaces as well, without rules of the kernel, limits or a report.
 //!
 //! Every round starts each peer once, in turn, so that whatever else the machine does falls on all of them. Times depend
-//! on the machine; the differences are what to compare. No test looks at them.
+//! on the machine; the ratios to bubblewrap are what to compare. No test looks at them. The static build takes part when
+//! it is there.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts processes")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+#[path = "../support/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "the harness of the tests, of which a benchmark needs little")]
+mod support;
+
+#[path = "builds.rs"]
+mod builds;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,6 +24,7 @@ use modbox::sandbox::invocation::{Exit, Invocation, NativeProgram, Program};
 use modbox::sandbox::limits::Limits;
 use modbox::sandbox::native::{self, Confine, NativeContext};
 use modbox::sandbox::policy::Policy;
+use support::{TestDir, debian};
 
 /// Enough for a stable median of things that take milliseconds.
 const ROUNDS: usize = 200;
@@ -23,46 +33,90 @@ const ROUNDS: usize = 200;
 const COMMANDS: [(&str, &str); 2] =
     [("sh -c true", "true"), ("python3 -I -S -c pass", "/usr/bin/python3 -I -S -c pass")];
 
+/// A room as near to ours as its switches make one.
+const ROOM: &str = "--unshare-all --die-with-parent --new-session --ro-bind /usr /usr --symlink usr/bin /bin \
+--symlink usr/sbin /sbin --symlink usr/lib /lib --symlink usr/lib64 /lib64 --ro-bind /etc /etc --proc /proc --dev /dev \
+--tmpfs /tmp --chdir /tmp";
+
+/// Something that runs a command, by name.
+type Peer<'a> = (String, Box<dyn Fn(&str) -> Duration + 'a>);
+
 fn main() {
     // `cargo test --benches` and the like only want to know that it builds.
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }
+    let dir = TestDir::new();
     let tmp = tempfile::tempdir().expect("there is room");
+    let mut peers: Vec<Peer<'_>> = vec![("plain spawn".to_owned(), Box::new(|command| plain(shell(command))))];
+    if let Some(bubblewrap) = debian::bubblewrap() {
+        peers.push(("bubblewrap".to_owned(), Box::new(move |command| plain(wrapped(&bubblewrap, command)))));
+    }
+    for (name, build) in builds::builds(&dir) {
+        for (what, level) in [("launcher", 0), ("level 3", 3)] {
+            let (tmp, build) = (tmp.path(), build.clone());
+            peers.push((format!("{name}: {what}"), Box::new(move |command| run(tmp, &build, command, level))));
+        }
+    }
     for (name, command) in COMMANDS {
-        let mut times = [const { Vec::new() }; 3];
-        for round in 0..=ROUNDS {
-            let taken = [plain(command), run(tmp.path(), command, false), run(tmp.path(), command, true)];
-            // The first fills caches.
-            if round > 0 {
-                times.iter_mut().zip(taken).for_each(|(times, taken)| times.push(taken));
-            }
-        }
-        let [plain, launched, confined] = times.map(summary);
-        println!("{name} ({ROUNDS} rounds): median and least, in ms");
-        for (what, (median, least)) in [("plain spawn", plain), ("launcher", launched), ("level 3", confined)] {
-            let (over, over_least) = (median - plain.0, least - plain.1);
-            println!("  {what:<12} {median:>7.2} {least:>7.2}   over a plain spawn {over:>6.2} {over_least:>6.2}");
-        }
+        println!("{name} ({ROUNDS} rounds)");
+        compare(&peers, command);
     }
 }
 
-fn plain(command: &str) -> Duration {
-    let started = Instant::now();
-    let output = Command::new("/bin/sh").arg("-c").arg(command).stdin(Stdio::null()).output().expect("a shell starts");
-    assert!(output.status.success());
-    started.elapsed()
+fn compare(peers: &[Peer<'_>], command: &str) {
+    let mut times = vec![Vec::new(); peers.len()];
+    for round in 0..=ROUNDS {
+        for ((_, start), times) in peers.iter().zip(&mut times) {
+            let taken = start(command);
+            // The first fills caches.
+            if round > 0 {
+                times.push(taken);
+            }
+        }
+    }
+    let summaries: Vec<(&str, (f64, f64))> =
+        peers.iter().zip(times).map(|((name, _), times)| (name.as_str(), summary(times))).collect();
+    let of = |name: &str| summaries.iter().find(|(peer, _)| *peer == name).map(|(_, summary)| *summary);
+    let spawn = of("plain spawn").expect("it is a peer");
+    let room = of("bubblewrap").map(|(median, _)| median - spawn.0);
+    println!("{:<32}{:>10}{:>10}{:>22}{:>14}", "", "median ms", "least ms", "over a plain spawn", "/ bubblewrap");
+    for (name, (median, least)) in summaries {
+        let over = median - spawn.0;
+        let ratio = room.map_or(String::new(), |room| format!("{:.2}", over / room));
+        println!("{name:<32}{median:>10.2}{least:>10.2}{over:>14.2}{:>8.2}{ratio:>14}", least - spawn.1);
+    }
 }
 
-fn run(tmp: &Path, command: &str, confined: bool) -> Duration {
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(command);
+    shell
+}
+
+fn wrapped(bubblewrap: &Path, command: &str) -> Command {
+    let mut wrapped = Command::new(bubblewrap);
+    wrapped.args(ROOM.split(' ')).args(["/bin/sh", "-c", command]);
+    wrapped
+}
+
+fn plain(mut command: Command) -> Duration {
+    let started = Instant::now();
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    let elapsed = started.elapsed();
+    assert!(output.status.success(), "{output:?}");
+    elapsed
+}
+
+fn run(tmp: &Path, launcher: &Path, command: &str, level: u8) -> Duration {
     let limits = Limits::default();
-    let confine = Confine { policy: Policy::default(), least: 3, kept: false, readable: Vec::new() };
+    let confine = Confine { policy: Policy::default(), least: level, kept: false, readable: Vec::new() };
     let context = NativeContext {
-        launcher: env!("CARGO_BIN_EXE_modbox").into(),
+        launcher: launcher.to_owned(),
         directory: "/tmp".into(),
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         cleanup: Cleanup::default(),
-        confine: confined.then_some(confine),
+        confine: (level > 0).then_some(confine),
     };
     let program = Program::Native(NativeProgram { command: command.to_owned() });
     let invocation = Invocation { program, files: Vec::new(), stdin: Vec::new(), runtime_paths: Vec::new() };
@@ -70,7 +124,7 @@ fn run(tmp: &Path, command: &str, confined: bool) -> Duration {
     let outcome = native::run(&context, &invocation, tmp, &limits).expect("the module runs");
     let elapsed = started.elapsed();
     assert_eq!(outcome.exit, Exit::Code(0), "{outcome:?}");
-    assert_eq!(outcome.confinement.level, if confined { 3 } else { 0 }, "{outcome:?}");
+    assert_eq!(outcome.confinement.level, level, "{outcome:?}");
     elapsed
 }
 

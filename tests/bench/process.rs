@@ -3,7 +3,7 @@
 //! Every round starts each peer once, in turn, so that whatever else the machine does falls on all of them.
 //! Times depend on the machine; the ratios are what to compare. No test looks at them.
 //!
-//! The static build takes part when it is there: `MODBOX_STATIC` names it, or it lies where `runner/dist/build` puts it.
+//! The static build takes part when it is there.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts processes")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
@@ -11,6 +11,9 @@
 #[path = "../support/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "the harness of the tests, of which a benchmark needs little")]
 mod support;
+
+#[path = "builds.rs"]
+mod builds;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -74,26 +77,9 @@ fn main() {
         return;
     }
     let dir = TestDir::new();
-    let builds = builds(&dir);
+    let builds = builds::builds(&dir);
     warm(&dir, &builds);
     cold(&dir, &builds);
-}
-
-/// The builds of modbox to measure, as they are once installed: a copy. What a linker wrote piece by piece lies in small
-/// pages of the kernel's, which takes longer to start.
-fn builds(dir: &TestDir) -> Vec<(&'static str, PathBuf)> {
-    let default = repository().join("target/x86_64-unknown-linux-musl/dist/modbox");
-    let fixed = std::env::var_os("MODBOX_STATIC").map_or(default, PathBuf::from);
-    let mut builds = vec![("modbox", PathBuf::from(env!("CARGO_BIN_EXE_modbox")))];
-    if fixed.is_file() {
-        builds.push(("modbox, static build", fixed));
-    }
-    for (name, program) in &mut builds {
-        let installed = dir.join(&name.replace([',', ' '], "-"));
-        std::fs::copy(&program, &installed).expect("the disk has room for a copy");
-        *program = installed;
-    }
-    builds
 }
 
 /// A program with nothing in its environment but what it needs.

@@ -48,19 +48,34 @@ const REMEDY: &str = "the tests take programs that are not here out of packages 
 
 /// Returns a folder with directories of a root that hold the programs; nothing where there are no packages of Debian's.
 pub(crate) fn programs() -> Option<PathBuf> {
-    static PROGRAMS: LazyLock<Prepared> = LazyLock::new(|| {
-        let dir = holding("debian-programs", &format!("{PACKAGES:?}{UNPACK}"), |dir| {
-            unpack(dir).map_err(|error| format!("{error}\n{REMEDY}"))
-        });
-        Ok(dir?.join("root"))
-    });
-    let has = |program: &str| Path::new("/usr/bin").join(program).exists();
-    (has("apt-get") && has("dpkg-deb")).then(|| PROGRAMS.clone().unwrap_or_else(|error| panic!("{error}")))
+    static PROGRAMS: LazyLock<Prepared> = LazyLock::new(|| unpacked("debian-programs", &PACKAGES));
+    has_packages().then(|| PROGRAMS.clone().unwrap_or_else(|error| panic!("{error}")))
 }
 
-fn unpack(dir: &Path) -> Result<(), String> {
+/// Returns bubblewrap, another program that makes rooms: this machine's, or else one out of its package.
+pub(crate) fn bubblewrap() -> Option<PathBuf> {
+    let own = PathBuf::from("/usr/bin/bwrap");
+    if own.exists() {
+        return Some(own);
+    }
+    let root = has_packages().then(|| unpacked("debian-bubblewrap", &["bubblewrap"]))?;
+    Some(root.unwrap_or_else(|error| panic!("{error}")).join("usr/bin/bwrap"))
+}
+
+fn has_packages() -> bool {
+    ["apt-get", "dpkg-deb"].iter().all(|program| Path::new("/usr/bin").join(program).exists())
+}
+
+fn unpacked(name: &str, packages: &[&str]) -> Prepared {
+    let dir = holding(name, &format!("{packages:?}{UNPACK}"), |dir| {
+        unpack(dir, packages).map_err(|error| format!("{error}\n{REMEDY}"))
+    });
+    Ok(dir?.join("root"))
+}
+
+fn unpack(dir: &Path, packages: &[&str]) -> Result<(), String> {
     let mut command = Command::new("sh");
-    command.args(["-ec", UNPACK, "sh"]).args(PACKAGES).current_dir(dir).env("LC_ALL", "C");
+    command.args(["-ec", UNPACK, "sh"]).args(packages).current_dir(dir).env("LC_ALL", "C");
     tool(&mut command, INSTALL)?;
     // What the scripts of packages would do.
     for name in ["iptables", "ip6tables"] {
