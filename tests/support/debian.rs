@@ -48,25 +48,18 @@ const REMEDY: &str = "the tests take programs that are not here out of packages 
 
 /// Returns a folder with directories of a root that hold the programs; nothing where there are no packages of Debian's.
 pub(crate) fn programs() -> Option<PathBuf> {
-    static PROGRAMS: LazyLock<Prepared> = LazyLock::new(|| unpacked("debian-programs", &PACKAGES));
-    has_packages().then(|| PROGRAMS.clone().unwrap_or_else(|error| panic!("{error}")))
+    static PROGRAMS: LazyLock<Option<Prepared>> = LazyLock::new(|| unpacked("debian-programs", &PACKAGES));
+    PROGRAMS.clone().map(|made| made.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Returns bubblewrap, another program that makes rooms: this machine's, or else one out of its package.
-pub(crate) fn bubblewrap() -> Option<PathBuf> {
-    let own = PathBuf::from("/usr/bin/bwrap");
-    if own.exists() {
-        return Some(own);
-    }
-    let root = has_packages().then(|| unpacked("debian-bubblewrap", &["bubblewrap"]))?;
-    Some(root.unwrap_or_else(|error| panic!("{error}")).join("usr/bin/bwrap"))
+/// Returns a folder with directories of a root that hold what is in these packages, and is kept under a name; nothing
+/// where there are no packages of Debian's.
+pub(crate) fn unpacked(name: &str, packages: &[&str]) -> Option<Prepared> {
+    let has = |program: &str| Path::new("/usr/bin").join(program).exists();
+    (has("apt-get") && has("dpkg-deb")).then(|| prepared(name, packages))
 }
 
-fn has_packages() -> bool {
-    ["apt-get", "dpkg-deb"].iter().all(|program| Path::new("/usr/bin").join(program).exists())
-}
-
-fn unpacked(name: &str, packages: &[&str]) -> Prepared {
+fn prepared(name: &str, packages: &[&str]) -> Prepared {
     let dir = holding(name, &format!("{packages:?}{UNPACK}"), |dir| {
         unpack(dir, packages).map_err(|error| format!("{error}\n{REMEDY}"))
     });

@@ -19,6 +19,7 @@ use crate::sandbox::kernel::{self, Absent, Links, NetPlan, PathRule, Plan, Proce
 use crate::sandbox::native::group;
 use crate::sandbox::native::link::{self, Failure, Ready, Word};
 use crate::sandbox::native::namespaces::Namespaces;
+use crate::sandbox::native::network::Network;
 use crate::sandbox::native::protocol::{self, Spec, Step};
 use crate::sandbox::native::room::Room;
 use crate::sandbox::native::{base, launcher, observe, root, stdin, system};
@@ -50,8 +51,9 @@ pub(super) fn main(spec: &Spec, room: &Room, namespaces: Namespaces, link: &Unix
 fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) -> Result<(), Failure> {
     let at = |step| move |error: io::Error| Failure::new(step, &error);
     system::default_child_signal();
-    // 1. With the launcher this process ends, and with it the room.
+    // 1. With the launcher this process ends, and with it the room. What takes the kernel longest is begun.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| at(Step::Parent)(e.into()))?;
+    let network = namespaces.net.then(Network::begin).transpose().map_err(at(Step::Namespaces))?;
     // 2. Who it is in here is written by the launcher; one that is gone by now says nothing.
     link::wait(link).map_err(at(Step::Parent))?;
     let mut ready = Ready::default();
@@ -62,6 +64,9 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         rustix::process::setsid().map_err(|errno| at(Step::Session)(errno.into()))?;
         // 4. The file system.
         let root = root::enter(room)?;
+        if let Some(network) = network {
+            network.enter().map_err(at(Step::Namespaces))?;
+        }
         (stages, private, ready.notes) = (root.stages, Some(root.private), root.notes);
         root.rules
     } else {

@@ -24,7 +24,7 @@ use crate::sandbox::native::namespaces::Namespaces;
 use crate::sandbox::native::observe::Observer;
 use crate::sandbox::native::protocol::{self, End, InForce, Reply, Spec, Start, Step};
 use crate::sandbox::native::room::Room;
-use crate::sandbox::native::tree::Proc;
+use crate::sandbox::native::tree::{self, Proc};
 use crate::sandbox::native::watch::{Tree, Watched};
 use crate::sandbox::native::{init, stdin, system};
 
@@ -46,8 +46,11 @@ const NAMESPACES: u8 = 3;
 pub fn main() -> ExitCode {
     let Ok(control) = io::stdin().as_fd().try_clone_to_owned().map(File::from) else { return ExitCode::FAILURE };
     let Ok(spec) = protocol::receive::<Spec>(&control) else { return ExitCode::FAILURE };
-    let reply = launch(&control, &spec).unwrap_or_else(Reply::Failed);
-    match protocol::send(&control, &reply) {
+    let (reply, room) = launch(&control, &spec).unwrap_or_else(|failure| (Reply::Failed(failure), None));
+    let sent = protocol::send(&control, &reply);
+    // 11. While the host reads: the room's file system and its control group.
+    drop(room);
+    match sent {
         Ok(()) => ExitCode::SUCCESS,
         // The host is gone; there is nobody left to tell.
         Err(_) => ExitCode::FAILURE,
@@ -59,7 +62,8 @@ fn at<E: Into<io::Error>>(step: Step) -> impl FnOnce(E) -> Failure {
 }
 
 /// Takes the steps that the documentation of [`crate::sandbox::native`] lists.
-fn launch(control: &File, spec: &Spec) -> Result<Reply, Failure> {
+/// Returns what there is to say, and what is left of the room.
+fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Watched>), Failure> {
     let own = rustix::process::getpid();
     // 1. Without /proc the tree could be neither watched nor killed, so nothing is started.
     let proc = Proc::open().map_err(at(Step::Proc))?;
@@ -78,7 +82,7 @@ fn launch(control: &File, spec: &Spec) -> Result<Reply, Failure> {
     let (first, watched, in_force) = match &spec.room {
         Some(room) => match confined(spec, room, input)? {
             Started::Room(started) => *started,
-            Started::Short(in_force) => return Ok(Reply::Short(in_force)),
+            Started::Short(in_force) => return Ok((Reply::Short(in_force), None)),
         },
         None => (unconfined(spec, input)?, Watched::default(), InForce::default()),
     };
@@ -96,8 +100,7 @@ fn launch(control: &File, spec: &Spec) -> Result<Reply, Failure> {
     let whole = survivors == 0 && matches!(end, End::Exited(_) | End::Signalled(_));
     let uncommitted = if whole { watched.commit(spec) } else { Vec::new() };
     let usage = system::children_usage();
-    // 11. Of a control group the most that was in it is known; then it is removed, as all goes out of scope.
-    Ok(Reply::Ended {
+    let reply = Reply::Ended {
         end,
         cpu_us: usage.cpu_us,
         memory_bytes: watched.peak().unwrap_or(usage.memory_bytes),
@@ -106,7 +109,8 @@ fn launch(control: &File, spec: &Spec) -> Result<Reply, Failure> {
         in_force,
         uncommitted,
         refused: watched.refused(),
-    })
+    };
+    Ok((reply, Some(watched)))
 }
 
 /// Returns a stream that becomes readable when a child ends.
@@ -224,6 +228,8 @@ struct Entered {
     descriptors: Vec<OwnedFd>,
     namespaces: Namespaces,
     group: Option<Group>,
+    /// What this process had written before.
+    written: u64,
 }
 
 fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedFd>) -> Result<Entered, Failure> {
@@ -234,6 +240,7 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
         init::main(spec, room, namespaces, &theirs, input)
     };
     drop(theirs);
+    let written = tree::written("self");
     let mut hear = || -> Result<(Ready, Vec<OwnedFd>), Failure> {
         namespaces.map_identities(first).map_err(at(Step::Identities))?;
         link::go(&link).map_err(at(Step::Parent))?;
@@ -253,7 +260,7 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
     match hear() {
         Ok((ready, descriptors)) => {
             let group = group.complete(ready.joined);
-            Ok(Entered { first, link, ready, descriptors, namespaces, group })
+            Ok(Entered { first, link, ready, descriptors, namespaces, group, written })
         }
         Err(failure) => {
             end(first);
@@ -264,7 +271,7 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
 
 /// Lets the module begin, if what confines it is accepted.
 fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Started, Failure> {
-    let Entered { first, link, mut ready, descriptors, namespaces, group } = entered;
+    let Entered { first, link, mut ready, descriptors, namespaces, group, written } = entered;
     let mut layers = namespaces.layers();
     layers.append(&mut ready.layers);
     layers.extend(group.iter().flat_map(Group::layers));
@@ -295,7 +302,7 @@ fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Star
             None
         };
         link::go(&link).map_err(at(Step::Parent))?;
-        Watched::new(private, stages, observer, link).map_err(at(Step::Private))
+        Watched::new(private, stages, observer, link, written).map_err(at(Step::Private))
     };
     match begin() {
         Ok(watched) => {

@@ -18,12 +18,12 @@
 //!    children; 6. make a process in new namespaces (user, mount, pid, net, ipc, uts), map its users, wait until it has
 //!    made its room and joined its control group, if there can be one, and let it begin if what is in force is accepted; 7. go before all others, if root; 8. watch the
 //!    tree, and take reports of calls; 9. kill what is left of it; 10. take single names back to where they belong;
-//!    11. remove the control group.
+//!    11. say how it ended, and remove the room's file system and the control group.
 //!
 //! the first process of the room (`init`)
-//! 1. die with the launcher; 2. wait for its users; 3. start a session; 4. make the file system (mounts private, what is
+//! 1. die with the launcher; have a thread make its network; 2. wait for its users; 3. start a session; 4. make the file system (mounts private, what is
 //!    granted and the base copied, read-only where it is, a `/proc` with its own limit of processes, a file system in
-//!    memory for `/tmp`, `/dev` and the module's files, all of it mounted in a new root, the old one gone); 5. join the
+//!    memory for `/tmp`, `/dev` and the module's files, all of it mounted in a new root, the old one gone), and enter the network; 5. join the
 //!    `group`; 6. enter the working directory; 7. `no_new_privs`, capabilities, limits, Landlock, seccomp; 8. have calls
 //!    reported; 9. say what is in force; 10. start the shell, or the program; 11. wait for it, and end, with all that is in
 //!    the namespace.
@@ -50,8 +50,10 @@ pub mod launcher;
 mod link;
 mod mounts;
 mod namespaces;
+mod network;
 mod observe;
 mod own;
+mod places;
 mod program;
 mod protocol;
 mod reports;
@@ -226,14 +228,14 @@ pub fn run(
     files::lay_out(&dir, &invocation.files)?;
     let start = Start::Shell(program.command.clone());
     let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, start, tmpdir, limits) };
-    run_spec(cx, &dir, &spec, &invocation.stdin, limits).map(|(outcome, _)| outcome)
+    run_spec(cx, &dir, spec, &invocation.stdin, limits).map(|(outcome, _)| outcome)
 }
 
 /// Runs what a launcher is told. Returns the signal that ended it, too, if it was a program.
 fn run_spec(
     cx: &NativeContext,
     tmpdir: &Dir,
-    spec: &Spec,
+    mut spec: Spec,
     stdin: &[u8],
     limits: &Limits,
 ) -> Result<(Outcome, Option<i32>), NativeError> {
@@ -247,8 +249,12 @@ fn run_spec(
         let launch = launch.clone();
         move || launch.undo()
     });
+    if let Some(room) = &mut spec.room {
+        // The launcher, which is in the same ones, gets ready meanwhile.
+        room.groups = group::find::around();
+    }
     // 4. The module.
-    launch.send(spec, stdin).map_err(NativeError::Instruct)?;
+    launch.send(&spec, stdin).map_err(NativeError::Instruct)?;
     // 5. Its run.
     let attended = attend::attend(&launch, pipes, limits)?;
     let run_us = micros(started.elapsed());

@@ -14,7 +14,6 @@ use crate::sandbox::native::system;
 
 const MOUNT: libc::c_int = libc::CLONE_NEWNS;
 const USER: libc::c_int = libc::CLONE_NEWUSER;
-const NET: libc::c_int = libc::CLONE_NEWNET;
 const OTHERS: libc::c_int = libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
 
 /// More lines than a map of identities has.
@@ -24,7 +23,8 @@ const MAX_MAP: u64 = 64 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Namespaces {
     user: bool,
-    net: bool,
+    /// One of the network, which the child makes for itself: see [`network`](super::network).
+    pub(super) net: bool,
     /// Whether there are any.
     pub(super) any: bool,
 }
@@ -63,7 +63,6 @@ impl Namespaces {
         if self.any {
             flags |= MOUNT | OTHERS;
             flags |= if self.user { USER } else { 0 };
-            flags |= if self.net { NET } else { 0 };
         }
         match group {
             Some(group) => system::fork_into(flags, group),

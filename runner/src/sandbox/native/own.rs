@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use crate::sandbox::native::mounts::{self, Attributes};
@@ -90,6 +90,10 @@ pub(super) fn open_directory(path: &Path) -> io::Result<OwnedFd> {
 /// Opens a directory of the room's own, and makes those on the way.
 pub(super) fn open_below(private: &OwnedFd, below: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    if let Ok(opened) = rustix::fs::openat2(private, below, flags, Mode::empty(), within) {
+        return Ok(opened);
+    }
     let mut opened = rustix::fs::openat(private, ".", flags, Mode::empty())?;
     for component in below {
         match rustix::fs::mkdirat(&opened, component, Mode::from_raw_mode(0o755)) {

@@ -63,7 +63,7 @@ pub fn run_program(
     if let Some(directory) = &command.directory {
         (spec.directory, spec.only_there) = (directory.clone().into_os_string(), true);
     }
-    let (outcome, signal) = run_spec(cx, &files::open(tmpdir)?, &spec, &command.stdin, limits)?;
+    let (outcome, signal) = run_spec(cx, &files::open(tmpdir)?, spec, &command.stdin, limits)?;
     let signal = signal
         .filter(|_| matches!(outcome.exit, Exit::Code(_)) && outcome.limit.is_none_or(|hit| hit.kind.is_output()));
     Ok(ProgramOutcome { outcome, signal })

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sandbox::kernel::NetPlan;
 use crate::sandbox::limits::Limits;
+use crate::sandbox::native::group::find::Own;
 use crate::sandbox::native::runtime::{self, Link};
 use crate::sandbox::policy::{Access, PathGrant, Policy, Shape, normalize};
 
@@ -50,6 +51,8 @@ pub(super) struct Room {
     pub(super) net: NetPlan,
     pub(super) limits: Limits,
     pub(super) least: u8,
+    /// The control groups around the launcher, as the host has found them. A group of the run's own is made below them.
+    pub(super) groups: Vec<Own>,
 }
 
 impl Room {
@@ -63,7 +66,16 @@ impl Room {
         // whole directory may be read, whoever listens in it is out of reach only when there are no such sockets at all.
         let readable = |grant: &PathGrant| grant.shape == Shape::Directory && grant.access == Access::Read;
         net.unix = net.isolated && !policy.paths().iter().any(readable);
-        Self { grants, links, tmpdir, kept: confine.kept, net, limits: *limits, least: confine.least }
+        Self {
+            grants,
+            links,
+            tmpdir,
+            kept: confine.kept,
+            net,
+            limits: *limits,
+            least: confine.least,
+            groups: Vec::new(),
+        }
     }
 
     /// Returns where the room's links lead on the way to a path.

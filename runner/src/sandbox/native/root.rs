@@ -19,6 +19,7 @@ use crate::sandbox::native::base;
 use crate::sandbox::native::link::{Failure, StageNames};
 use crate::sandbox::native::mounts::{self, Attributes};
 use crate::sandbox::native::own::{make_directory, open_below, open_directory, private, proc, terminals};
+use crate::sandbox::native::places::Places;
 use crate::sandbox::native::protocol::Step;
 use crate::sandbox::native::room::Room;
 use crate::sandbox::native::stage;
@@ -62,6 +63,12 @@ pub(super) struct Root {
 struct Entry {
     at: PathBuf,
     what: What,
+}
+
+impl Entry {
+    fn depth(&self) -> usize {
+        self.at.components().count()
+    }
 }
 
 #[derive(Debug)]
@@ -242,7 +249,8 @@ fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>) -> Result<OwnedFd, Fail
     let ways_at = ways(private, &mut entries)?;
     let mut ways = Vec::new();
     let root_place = open_below(private, Path::new("root")).map_err(|error| Failure::new(Step::Root, &error))?;
-    entries.sort_by_key(|entry| entry.at.components().count());
+    // Those in one directory one after the other, of which a later one covers an earlier one.
+    entries.sort_by(|one, other| (one.depth(), &one.at).cmp(&(other.depth(), &other.at)));
     let tree = match entries.first() {
         Some(Entry { at, what: What::Tree { .. } }) if at == Path::new("/") => match entries.remove(0).what {
             What::Tree { tree, .. } => tree,
@@ -252,16 +260,16 @@ fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>) -> Result<OwnedFd, Fail
     };
     mounts::attach(&tree, &root_place).map_err(|error| Failure::new(Step::Root, &error))?;
     // A tree is its own directory, also once it is mounted.
-    let root = tree;
+    let mut places = Places::new(tree);
     for Entry { at, what } in entries {
-        let mounted = mount(&root, private, &at, what).map_err(Failure::with(Step::Grant, &at))?;
+        let mounted = mount(&mut places, private, &at, what).map_err(Failure::with(Step::Grant, &at))?;
         ways.extend(mounted.filter(|_| ways_at.contains(&at)));
     }
     // Now that the places on them are made.
     for way in ways {
         mounts::restrict_only(way, Attributes::READ_ONLY).map_err(|error| Failure::new(Step::Private, &error))?;
     }
-    Ok(root)
+    Ok(places.into_root())
 }
 
 /// Adds the directories in the module's `/tmp` that only lead to what is shown below them. Nothing is to be made there:
@@ -284,11 +292,11 @@ fn ways(private: &OwnedFd, entries: &mut Vec<Entry>) -> Result<BTreeSet<PathBuf>
 }
 
 /// Mounts one entry. Returns a directory of the room's own, as mounted.
-fn mount(root: &OwnedFd, private: &OwnedFd, at: &Path, what: What) -> io::Result<Option<OwnedFd>> {
+fn mount(places: &mut Places, private: &OwnedFd, at: &Path, what: What) -> io::Result<Option<OwnedFd>> {
     match what {
         What::Link(target) => {
             let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else { return Ok(None) };
-            match rustix::fs::symlinkat(&target, place(root, parent, true)?, name) {
+            match rustix::fs::symlinkat(&target, places.directory(parent)?, name) {
                 // With the machine's own root, it is there.
                 Ok(()) | Err(Errno::EXIST | Errno::ROFS) => Ok(None),
                 Err(errno) => Err(errno.into()),
@@ -296,41 +304,17 @@ fn mount(root: &OwnedFd, private: &OwnedFd, at: &Path, what: What) -> io::Result
         }
         What::Copy(file) => {
             let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else { return Ok(None) };
-            stage::copy(&file, &place(root, parent, true)?, name).map(|()| None)
+            stage::copy(&file, places.directory(parent)?, name).map(|()| None)
         }
         What::Own(own) => {
-            let place = place(root, at, true)?;
+            let place = places.place(at, true)?;
             let tree = mounts::copy_of(open_below(private, Path::new(&own))?)?;
             mounts::restrict(&tree, Attributes::PLAIN)?;
             mounts::attach(&tree, place)?;
             Ok(Some(tree))
         }
-        What::Tree { tree, directory, .. } => mounts::attach(tree, place(root, at, directory)?).map(|()| None),
+        What::Tree { tree, directory, .. } => mounts::attach(tree, places.place(at, directory)?).map(|()| None),
     }
-}
-
-/// Opens the place at which something is mounted in the new root, and makes it if it is not there. Links in it lead
-/// where they lead in the room.
-fn place(root: &OwnedFd, at: &Path, directory: bool) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    match rustix::fs::openat2(root, at, flags, Mode::empty(), ResolveFlags::IN_ROOT) {
-        Ok(found) => return Ok(found),
-        Err(Errno::NOENT) => {}
-        Err(errno) => return Err(errno.into()),
-    }
-    let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else { return Err(Errno::NOENT.into()) };
-    let around = place(root, parent, true)?;
-    let made = if directory {
-        rustix::fs::mkdirat(&around, name, Mode::from_raw_mode(0o755))
-    } else {
-        rustix::fs::openat(&around, name, OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, Mode::from_raw_mode(0o644))
-            .map(drop)
-    };
-    match made {
-        Ok(()) | Err(Errno::EXIST) => {}
-        Err(errno) => return Err(errno.into()),
-    }
-    Ok(rustix::fs::openat(&around, name, flags | OFlags::NOFOLLOW, Mode::empty())?)
 }
 
 /// Opens a file of the base that is small; `None` for whatever else there is.

@@ -7,8 +7,8 @@
 //! see [`commit`](super::commit).
 
 use std::fs::File;
-use std::io;
-use std::os::fd::OwnedFd;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps, Uid};
@@ -16,6 +16,9 @@ use rustix::io::Errno;
 
 /// The bits of a mode that a file is given; set-id bits are none of them.
 pub(super) const MODE: u32 = 0o1777;
+
+/// Bytes that are read at once.
+const SMALL: usize = 8 << 10;
 
 /// Whether what is at a path can be copied: a file within the limit, or nothing yet.
 pub(super) fn fits(host: &Path, limit: u64) -> io::Result<bool> {
@@ -52,14 +55,18 @@ pub(super) fn copy_flat(from: &OwnedFd, private: &OwnedFd, name: &str) -> io::Re
     Ok(())
 }
 
-/// Copies an opened file under a name into a directory.
-pub(super) fn copy(from: &OwnedFd, directory: &OwnedFd, name: impl rustix::path::Arg) -> io::Result<()> {
+/// Copies an opened file, from its beginning, under a name into a directory.
+pub(super) fn copy(from: &OwnedFd, directory: impl AsFd, name: impl rustix::path::Arg) -> io::Result<()> {
     let stat = rustix::fs::fstat(from)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let to = rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?;
-    let mut reader = File::from(from.try_clone()?);
-    let mut writer = File::from(to);
-    io::copy(&mut reader, &mut writer)?;
+    let mut writer = File::from(rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?);
+    // Most are so small that one call reads them; what is made for the long ones would take longer than that.
+    let mut small = [0; SMALL];
+    let length = rustix::io::read(from, &mut small)?;
+    writer.write_all(&small[..length])?;
+    if u64::try_from(stat.st_size) != Ok(length as u64) {
+        io::copy(&mut File::from(from.try_clone()?), &mut writer)?;
+    }
     describe(&writer, &stat)
 }
 
@@ -79,8 +86,11 @@ pub(super) fn describe(file: &File, stat: &Stat) -> io::Result<()> {
 /// Gives a file the owner and the group of another. Who may not give files away keeps them, as everywhere.
 pub(super) fn own(file: &File, stat: &Stat) {
     let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-    let _ = rustix::fs::fchown(file, None, Some(gid));
-    let _ = rustix::fs::fchown(file, Some(uid), None);
+    // Each by itself, where they cannot be had together.
+    if rustix::fs::fchown(file, Some(uid), Some(gid)).is_err() {
+        let _ = rustix::fs::fchown(file, None, Some(gid));
+        let _ = rustix::fs::fchown(file, Some(uid), None);
+    }
 }
 
 /// Returns what is under a name, no link followed; `None` when that is nothing.

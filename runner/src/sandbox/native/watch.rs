@@ -49,6 +49,7 @@ impl Watched {
         stages: Vec<Stage>,
         observer: Option<Observer>,
         link: UnixStream,
+        written: u64,
     ) -> io::Result<Self> {
         let private = match private {
             Some(private) => {
@@ -57,7 +58,7 @@ impl Watched {
             }
             None => None,
         };
-        Ok(Self { private, written: tree::written("self"), stages, observer, group: None, link: Some(link) })
+        Ok(Self { private, written, stages, observer, group: None, link: Some(link) })
     }
 
     pub(super) fn with_group(self, group: Option<Group>) -> Self {

@@ -10,13 +10,15 @@ use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::sandbox::native::own;
 
 /// What systemd marks a group with that is no longer its own to manage: the first is for root to see.
 const DELEGATED: [&str; 2] = ["trusted.delegate", "user.delegate"];
 
 /// Which of the kernel's two interfaces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Version {
     One,
     Two,
@@ -52,20 +54,24 @@ fn read(file: &Path) -> String {
 }
 
 /// Where this process is in one hierarchy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Own {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::sandbox::native) struct Own {
     directory: PathBuf,
     version: Version,
     /// Of version 1.
     controllers: Vec<String>,
 }
 
+/// Finds the groups that this process is in, and so is what it starts.
+pub(in crate::sandbox::native) fn around() -> Vec<Own> {
+    owned(&read(Path::new("/proc/self/cgroup")), &read(Path::new("/proc/self/mountinfo")))
+}
+
 /// Returns the groups in which a group of a run is to be made, the fewest that do: each costs time.
-pub(super) fn parents(namespaces: bool) -> Vec<Parent> {
-    let own = owned(&read(Path::new("/proc/self/cgroup")), &read(Path::new("/proc/self/mountinfo")));
+pub(super) fn parents(own: &[Own], namespaces: bool) -> Vec<Parent> {
     // In namespaces the first process ends all others, and the largest number of a process bounds them.
     let (bound_processes, kill) = (!namespaces || !own::own_pid_limit(), !namespaces);
-    choose(&own, bound_processes, kill, &|group| enabled(group), &|group| delegated(group))
+    choose(own, bound_processes, kill, &|group| enabled(group), &|group| delegated(group))
 }
 
 fn choose(
@@ -101,12 +107,14 @@ fn choose(
 
 /// Reads `/proc/self/cgroup` and `/proc/self/mountinfo`; see cgroups(7) and proc_pid_mountinfo(5).
 fn owned(groups: &str, mounts: &str) -> Vec<Own> {
+    // There can be thousands of others.
+    let mounts: Vec<&str> = mounts.lines().filter(|mount| mount.contains(" - cgroup")).collect();
     let line = |line: &str| {
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, path) = (fields.next()?, fields.next()?);
         let version = if controllers.is_empty() { Version::Two } else { Version::One };
         let controllers: Vec<String> = controllers.split(',').map(str::to_owned).collect();
-        let directory = mounts.lines().find_map(|mount| directory(mount, version, &controllers, Path::new(path)))?;
+        let directory = mounts.iter().find_map(|mount| directory(mount, version, &controllers, Path::new(path)))?;
         Some(Own { directory, version, controllers })
     };
     groups.lines().filter_map(line).collect()

@@ -47,7 +47,8 @@ impl Group {
     /// Begins a group with the limits of a room: makes what a process is to be born into. To move a process into a group
     /// would take longer than many a module, since the kernel then waits for all processors.
     pub(super) fn begin(room: &Room, namespaces: bool) -> Self {
-        let (born, later) = find::parents(namespaces).into_iter().partition(|parent| parent.version == Version::Two);
+        let (born, later) =
+            find::parents(&room.groups, namespaces).into_iter().partition(|parent| parent.version == Version::Two);
         let mut group = Self { parts: Vec::new(), later };
         group.add(born, room, namespaces);
         group
@@ -218,7 +219,7 @@ fn value(text: &str, name: &str) -> Option<u64> {
 pub fn control_groups() -> Vec<String> {
     let usable = |parent: &Parent| rustix::fs::access(&parent.directory, rustix::fs::Access::WRITE_OK).is_ok();
     let shown = |parent: Parent| format!("{} below {}", parent.layers().join(", "), parent.directory.display());
-    find::parents(true).into_iter().filter(usable).map(shown).collect()
+    find::parents(&find::around(), true).into_iter().filter(usable).map(shown).collect()
 }
 
 #[cfg(test)]
