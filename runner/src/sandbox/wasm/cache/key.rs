@@ -13,17 +13,21 @@ const LENGTH: usize = blake3::KEY_LEN;
 
 pub(super) type Key = [u8; LENGTH];
 
-/// Reads the key, and makes it when it is missing.
+/// Reads the key, and makes it when it is missing, or when a full disk or a crash left one of another length: that
+/// authenticates nothing.
 pub(super) fn read_or_make(dir: &Path) -> Result<Key, CacheError> {
     let path = dir.join(NAME);
-    if let Some(key) = read(&path)? {
-        return Ok(key);
-    }
+    let put: fn(&Path, &Path) -> io::Result<()> = match read(&path) {
+        Ok(Some(key)) => return Ok(key),
+        Ok(None) => put_first,
+        Err(CacheError::DamagedKey(_)) => |unfinished, path| fs::rename(unfinished, path),
+        Err(error) => return Err(error),
+    };
     let mut key = [0; LENGTH];
     let fill = rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty());
     fill.map_err(|errno| CacheError::Io { verb: "make", path: path.clone(), source: errno.into() })?;
-    write(dir, &path, &key)?;
-    // Another process may have been first: its key is the one that counts.
+    write(dir, &path, &key, put)?;
+    // Another process may have been quicker: the key that is there is the one that counts.
     read(&path)?.ok_or(CacheError::DamagedKey(path))
 }
 
@@ -43,20 +47,29 @@ fn read(path: &Path) -> Result<Option<Key>, CacheError> {
     bytes.try_into().map(Some).map_err(|_| CacheError::DamagedKey(path.to_owned()))
 }
 
-/// Writes the key whole or not at all: a linked file is never seen half-written, and a link fails when
-/// another process was first.
-fn write(dir: &Path, path: &Path, key: &[u8]) -> Result<(), CacheError> {
+/// Writes the key whole or not at all: what is put in place by its name is never seen half-written.
+fn write(
+    dir: &Path,
+    path: &Path,
+    key: &[u8],
+    put: impl FnOnce(&Path, &Path) -> io::Result<()>,
+) -> Result<(), CacheError> {
     let io = |source| CacheError::Io { verb: "write", path: path.to_owned(), source };
     let unfinished = dir.join(format!("{}key-{}", super::UNFINISHED, std::process::id()));
     let write = || -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
         file.write_all(key)?;
-        match fs::hard_link(&unfinished, path) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => Ok(()),
-        }
+        put(&unfinished, path)
     };
     let written = write();
     drop(fs::remove_file(&unfinished));
     written.map_err(io)
+}
+
+/// Leaves what is there, if another process was first.
+fn put_first(unfinished: &Path, path: &Path) -> io::Result<()> {
+    match fs::hard_link(unfinished, path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }

@@ -75,8 +75,8 @@ pub enum CacheError {
     /// The folder, or the key in it, is open to other users.
     #[error("`{}` belongs to another user or is writable by others; remove it or run `chmod go-rwx` on it", .0.display())]
     NotPrivate(PathBuf),
-    /// The key file has the wrong length.
-    #[error("the key `{}` is damaged; `modbox cache clear` makes a new one", .0.display())]
+    /// The key file has the wrong length, and goes on having it.
+    #[error("the key `{}` is damaged, and a new one did not last; remove it", .0.display())]
     DamagedKey(PathBuf),
     /// An entry that would not fit.
     #[error("the compiled code has {bytes} bytes, more than the whole cache may have ({max})")]
