@@ -93,7 +93,7 @@ impl Place {
 
     /// Removes it. While something is in it that cannot be killed it stays, for the sweep of a later run.
     pub(super) fn remove(&self) {
-        remove(&self.parent, &self.name);
+        remove(&self.parent, &self.name, || ());
     }
 
     /// Removes those beside it whose launchers are gone.
@@ -106,8 +106,7 @@ impl Place {
                 && let Ok(directory) = locked(&self.parent, name)
             {
                 tracing::debug!(name, "removing a control group that was left");
-                kill(&directory);
-                remove(&self.parent, name);
+                remove(&self.parent, name, || kill(&directory));
             }
         }
     }
@@ -151,15 +150,27 @@ fn read(directory: impl AsFd, file: &str) -> io::Result<String> {
 
 /// Kills what is in a group that nobody looks after.
 fn kill(directory: &OwnedFd) {
-    let processes = read(directory, "cgroup.procs").unwrap_or_default();
-    // Those of other namespaces are shown as 0.
-    for pid in processes.lines().filter_map(|line| Pid::from_raw(line.parse().ok().filter(|pid| *pid > 0)?)) {
+    let door = rustix::fs::openat(directory, "cgroup.kill", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+    // In one step, where the kernel has one.
+    if door.is_ok_and(|door| rustix::io::write(door, b"1").is_ok()) {
+        return;
+    }
+    for pid in processes(&read(directory, "cgroup.procs").unwrap_or_default()) {
         let _ = rustix::process::kill_process(pid, Signal::KILL);
     }
 }
 
-fn remove(parent: &OwnedFd, name: &str) {
+/// The processes in a list that may have been cut off: the rest of a number would be somebody else's.
+fn processes(list: &str) -> impl Iterator<Item = Pid> {
+    let whole = list.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    // Those of other namespaces are shown as 0.
+    whole.lines().filter_map(|line| Pid::from_raw(line.parse().ok().filter(|pid| *pid > 0)?))
+}
+
+/// Removes a group, and ends what is in the way: more may be born while some are killed.
+fn remove(parent: &OwnedFd, name: &str, end: impl Fn()) {
     for _ in 0..REMOVALS {
+        end();
         match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
             Err(Errno::BUSY) => std::thread::sleep(REMOVAL_ROUND),
             _ => return,
@@ -172,6 +183,15 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn a_list_that_was_cut_off_names_nobody_by_half_a_number() {
+        let numbers = |list: &str| -> Vec<i32> { processes(list).map(|pid| pid.as_raw_nonzero().get()).collect() };
+        assert_eq!(numbers("12\n0\n345\n67"), [12, 345]);
+        assert_eq!(numbers("12\n345\n"), [12, 345]);
+        assert_eq!(numbers("67"), [0; 0]);
+        assert_eq!(numbers(""), [0; 0]);
+    }
 
     #[test]
     fn only_what_nobody_holds_is_swept() {
