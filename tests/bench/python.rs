@@ -1,7 +1,7 @@
 //! `cargo bench`: Ansible's own ping, run by modbox, as the file that Ansible assembles, and by Ansible.
 //!
 //! Every round starts each peer once, in turn, so that whatever else the machine does falls on all of them. The ratios are
-//! what to compare.
+//! what to compare. The static build of modbox takes part when it is there.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts processes")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
@@ -9,6 +9,9 @@
 #[path = "../support/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "the harness of the tests, of which a benchmark needs little")]
 mod support;
+
+#[path = "builds.rs"]
+mod builds;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -21,15 +24,18 @@ const ROUNDS: usize = 40;
 /// Every how many rounds the peer that takes seconds joins in.
 const ANSIBLE_EVERY: usize = 8;
 
+/// Confined as well as can be, and what that costs and saves.
+const WAYS: [&[&str]; 3] = [&["--min-confinement", "3"], &["--allow-all"], &["--allow-all", "--ansiballz", "zip"]];
+
 struct Peer {
-    name: &'static str,
+    name: String,
     command: Command,
     every: usize,
     times: Vec<Duration>,
 }
 
 impl Peer {
-    fn new(name: &'static str, mut command: Command, every: usize) -> Self {
+    fn new(name: String, mut command: Command, every: usize) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self { name, command, every, times: Vec::new() }
     }
@@ -56,24 +62,25 @@ fn main() {
     }
     let dir = TestDir::new();
     let python = oracle::python();
-    let modbox = |form: &str| {
-        let mut command = clean(&dir, &PathBuf::from(env!("CARGO_BIN_EXE_modbox")));
-        command.args(["run", "--allow-all", "--ansiballz", form, "--interpreter"]).arg(&python).arg(ping(&python));
-        command
-    };
     let mut ansiballz = clean(&dir, &python);
     ansiballz.arg(assembled(&dir));
     let mut bare = clean(&dir, &python);
     bare.args(["-c", "print('pong')"]);
     let mut ansible = oracle::ansible(&dir, "adhoc");
     ansible.args(["localhost", "-m", "ping"]);
-    let mut peers = [
-        Peer::new("modbox run", modbox("cached"), 1),
-        Peer::new("modbox run --ansiballz zip", modbox("zip"), 2),
-        Peer::new("python3 -c", bare, 1),
-        Peer::new("AnsiballZ ping, run by python", ansiballz, 1),
-        Peer::new("ansible localhost -m ping", ansible, ANSIBLE_EVERY),
+    let mut peers = vec![
+        Peer::new("python3 -c".to_owned(), bare, 1),
+        Peer::new("AnsiballZ, run by python".to_owned(), ansiballz, 1),
+        Peer::new("ansible localhost -m ping".to_owned(), ansible, ANSIBLE_EVERY),
     ];
+    let others = peers.len();
+    for (name, build) in builds::builds(&dir) {
+        for switches in WAYS {
+            let mut command = clean(&dir, &build);
+            command.arg("run").args(switches).arg("--interpreter").arg(&python).arg(ping(&python));
+            peers.push(Peer::new(format!("{name} {}", switches.join(" ")), command, 1));
+        }
+    }
     for peer in &mut peers {
         // The first run fills caches.
         peer.run("pong");
@@ -84,11 +91,17 @@ fn main() {
             peer.run("pong");
         }
     }
-    let medians = peers.each_mut().map(Peer::median);
+    let medians: Vec<f64> = peers.iter_mut().map(Peer::median).collect();
     println!("ansible's ping, everything cached (median)");
-    println!("{:<32} {:>8}  modbox run divided by it", "", "ms");
-    for (peer, median) in peers.iter().zip(medians) {
-        println!("{:<32} {median:>8.2}{:>10.3}", peer.name, medians[0] / median);
+    print!("{:<44} {:>8}", "", "ms");
+    peers[..others].iter().for_each(|peer| print!("  / {}", peer.name));
+    println!();
+    for (peer, median) in peers.iter().zip(&medians) {
+        print!("{:<44} {median:>8.2}", peer.name);
+        for (other, theirs) in peers.iter().zip(&medians).take(others) {
+            print!("{:>width$.3}", median / theirs, width = other.name.len() + 4);
+        }
+        println!();
     }
 }
 
