@@ -115,7 +115,7 @@ impl GuardView<'_> {
                 let mut open = OFlags::PATH | OFlags::CLOEXEC;
                 open.set(OFlags::NOFOLLOW, !flags.contains(PathFlags::SYMLINK_FOLLOW));
                 let dir = self.host_dir(real.dir)?;
-                let file = open_beneath(dir.as_fd(), &real.path, open, Mode::empty());
+                let file = open_beneath(dir, &real.path, open, Mode::empty());
                 let file = file.map_err(|refused| self.kept_in(&real, act, refused))?;
                 let stat = rustix::fs::fstat(&file).map_err(std::io::Error::from)?;
                 let target = link_target(file.as_fd(), c"", &stat)?;
@@ -144,8 +144,7 @@ impl GuardView<'_> {
             Target::Real(real) => {
                 self.may_change(&real, act)?;
                 let dir = self.host_dir(real.dir)?;
-                let opened =
-                    open_to_change(follow, |flags| open_beneath(dir.as_fd(), &real.path, flags, Mode::empty()));
+                let opened = open_to_change(follow, |flags| open_beneath(dir, &real.path, flags, Mode::empty()));
                 (opened.map_err(|refused| self.kept_in(&real, act, refused))?, join(&real.base, &real.path))
             }
             Target::Name { index, dir } => {
@@ -196,7 +195,7 @@ impl GuardView<'_> {
     }
 
     /// What a refusal beneath a mount is to the guest; a way out of it is recorded.
-    fn kept_in(&self, real: &Real, act: Act, refused: Refused) -> FsError {
+    pub(super) fn kept_in(&self, real: &Real, act: Act, refused: Refused) -> FsError {
         match refused {
             Refused::Escape => self.guard.deny_real(real, act),
             Refused::Special => self.guard.deny_special(&join(&real.base, &real.path), act),

@@ -153,7 +153,7 @@ impl GuardView<'_> {
                     None => self.mount_dir(mount)?,
                 };
                 let dir = self.host_dir(dir)?;
-                Listing::of_host(dir.as_fd(), own, permit).map_err(std::io::Error::from)?
+                Listing::of_host(dir, own, permit).map_err(std::io::Error::from)?
             }
         };
         let listing = self.table.push(listing)?;

@@ -1,18 +1,25 @@
 //! The traits that the engine calls. Each method looks at what stands behind the descriptor and hands on.
+//!
+//! They are the ones that wait for nothing: an `async` host call costs the engine an allocation and a poll, and no file
+//! call of a guest has anything to wait for. wasmtime-wasi has its types twice, for either kind; those of the other one
+//! are what the guard is written in, since its errors are.
 
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::preopens;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
+    ErrorCode as Code, Host as StockHost, HostDescriptor as Stock, MetadataHashValue as Hash,
+};
+use wasmtime_wasi::p2::bindings::sync::filesystem::types::{
     self, Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream, ErrorCode,
-    Filesize, HostDescriptor, HostDirectoryEntryStream, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
+    Filesize, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
 };
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use crate::sandbox::wasm::files::descriptors::Handle;
 use crate::sandbox::wasm::files::listing::Listing;
 use crate::sandbox::wasm::files::resolve::Act;
-use crate::sandbox::wasm::files::{GuardView, times};
+use crate::sandbox::wasm::files::{GuardView, now, stat, times};
 
 type Fd = Resource<Descriptor>;
 
@@ -24,99 +31,100 @@ impl preopens::Host for GuardView<'_> {
 
 impl types::Host for GuardView<'_> {
     fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
-        error.downcast()
+        Ok(error.downcast()?.into())
     }
 
     fn filesystem_error_code(&mut self, error: Resource<wasmtime::Error>) -> wasmtime::Result<Option<ErrorCode>> {
-        self.stock().filesystem_error_code(error)
+        Ok(StockHost::filesystem_error_code(&mut self.stock(), error)?.map(Into::into))
     }
 }
 
-impl HostDescriptor for GuardView<'_> {
-    async fn advise(&mut self, fd: Fd, offset: Filesize, length: Filesize, advice: Advice) -> FsResult<()> {
+impl types::HostDescriptor for GuardView<'_> {
+    fn advise(&mut self, fd: Fd, offset: Filesize, length: Filesize, advice: Advice) -> FsResult<()> {
         match self.handle(&fd)? {
-            Handle::Real(fd) => self.stock().advise(fd, offset, length, advice).await,
+            Handle::Real(fd) => now(Stock::advise(&mut self.stock(), fd, offset, length, advice.into())),
             Handle::Memory(_) => Ok(()),
-            Handle::Virtual(_) => Err(ErrorCode::BadDescriptor.into()),
+            Handle::Virtual(_) => Err(Code::BadDescriptor.into()),
         }
     }
 
-    async fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
+    fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
         match self.handle(&fd)? {
-            Handle::Real(fd) => self.stock().sync_data(fd).await,
+            Handle::Real(fd) => now(Stock::sync_data(&mut self.stock(), fd)),
             Handle::Memory(_) | Handle::Virtual(_) => Ok(()),
         }
     }
 
-    async fn get_flags(&mut self, fd: Fd) -> FsResult<DescriptorFlags> {
+    fn get_flags(&mut self, fd: Fd) -> FsResult<DescriptorFlags> {
         if let Some(writable) = self.is_mount(&fd)? {
             let mutate = if writable { DescriptorFlags::MUTATE_DIRECTORY } else { DescriptorFlags::empty() };
             return Ok(DescriptorFlags::READ | mutate);
         }
         match self.handle(&fd)? {
-            Handle::Real(fd) => self.stock().get_flags(fd).await,
+            Handle::Real(fd) => Ok(now(Stock::get_flags(&mut self.stock(), fd))?.into()),
             Handle::Memory(_) | Handle::Virtual(_) => Ok(DescriptorFlags::READ),
         }
     }
 
-    async fn get_type(&mut self, fd: Fd) -> FsResult<DescriptorType> {
+    fn get_type(&mut self, fd: Fd) -> FsResult<DescriptorType> {
         if self.is_mount(&fd)?.is_some() {
             return Ok(DescriptorType::Directory);
         }
         match self.handle(&fd)? {
-            Handle::Real(fd) => self.stock().get_type(fd).await,
+            Handle::Real(fd) => Ok(now(Stock::get_type(&mut self.stock(), fd))?.into()),
             Handle::Memory(_) => Ok(DescriptorType::RegularFile),
             Handle::Virtual(_) => Ok(DescriptorType::Directory),
         }
     }
 
-    async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
+    fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
         Ok(self.file_to_write(&fd, Act::write("set-size"))?.set_size(size)?)
     }
 
-    async fn set_times(&mut self, fd: Fd, access: NewTimestamp, modification: NewTimestamp) -> FsResult<()> {
+    fn set_times(&mut self, fd: Fd, access: NewTimestamp, modification: NewTimestamp) -> FsResult<()> {
         self.may_set_times(&fd)?;
         match self.handle(&fd)? {
-            Handle::Real(fd) => self.stock().set_times(fd, access, modification).await,
-            Handle::Memory(_) | Handle::Virtual(_) => Err(ErrorCode::NotPermitted.into()),
+            Handle::Real(fd) => now(Stock::set_times(&mut self.stock(), fd, access.into(), modification.into())),
+            Handle::Memory(_) | Handle::Virtual(_) => Err(Code::NotPermitted.into()),
         }
     }
 
-    async fn read(&mut self, fd: Fd, length: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
+    fn read(&mut self, fd: Fd, length: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
         self.read_at(&fd, length, offset)
     }
 
-    async fn write(&mut self, fd: Fd, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
+    fn write(&mut self, fd: Fd, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
         Ok(self.file_to_write(&fd, Act::write("write"))?.write(&bytes, offset)? as u64)
     }
 
-    async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<DirectoryEntryStream>> {
+    fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<DirectoryEntryStream>> {
         self.list(&fd)
     }
 
-    async fn sync(&mut self, fd: Fd) -> FsResult<()> {
+    fn sync(&mut self, fd: Fd) -> FsResult<()> {
         match self.handle(&fd)? {
-            Handle::Real(fd) => self.stock().sync(fd).await,
+            Handle::Real(fd) => now(Stock::sync(&mut self.stock(), fd)),
             Handle::Memory(_) | Handle::Virtual(_) => Ok(()),
         }
     }
 
-    async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.make_dir(fd, path).await
+    fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.make_dir(&fd, path)
     }
 
-    async fn stat(&mut self, fd: Fd) -> FsResult<DescriptorStat> {
-        match self.handle(&fd)? {
-            Handle::Real(fd) => self.stock().stat(fd).await,
-            own => Ok(self.stat_own(&own)),
-        }
+    fn stat(&mut self, fd: Fd) -> FsResult<DescriptorStat> {
+        let seen = match self.handle(&fd)? {
+            Handle::Real(fd) => stat::of_host(&self.host_stat(&fd)?),
+            own => self.stat_own(&own),
+        };
+        Ok(seen.into())
     }
 
-    async fn stat_at(&mut self, fd: Fd, follow: PathFlags, path: String) -> FsResult<DescriptorStat> {
-        self.look(fd, follow, path).await
+    fn stat_at(&mut self, fd: Fd, follow: PathFlags, path: String) -> FsResult<DescriptorStat> {
+        Ok(self.look(&fd, follow.into(), path)?.into())
     }
 
-    async fn set_times_at(
+    fn set_times_at(
         &mut self,
         fd: Fd,
         follow: PathFlags,
@@ -124,14 +132,14 @@ impl HostDescriptor for GuardView<'_> {
         access: NewTimestamp,
         modification: NewTimestamp,
     ) -> FsResult<()> {
-        self.set_path_times(&fd, follow, path, &times::read(access, modification)?)
+        self.set_path_times(&fd, follow.into(), path, &times::read(access.into(), modification.into())?)
     }
 
-    async fn link_at(&mut self, fd: Fd, follow: PathFlags, path: String, to: Fd, new: String) -> FsResult<()> {
-        self.link(follow, (fd, path), (to, new)).await
+    fn link_at(&mut self, fd: Fd, follow: PathFlags, path: String, to: Fd, new: String) -> FsResult<()> {
+        self.link(follow.into(), (fd, path), (to, new))
     }
 
-    async fn open_at(
+    fn open_at(
         &mut self,
         fd: Fd,
         follow: PathFlags,
@@ -139,7 +147,7 @@ impl HostDescriptor for GuardView<'_> {
         open: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
-        self.open(fd, follow, path, open, flags).await
+        self.open(&fd, follow.into(), path, open.into(), flags.into())
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
@@ -148,24 +156,24 @@ impl HostDescriptor for GuardView<'_> {
         Ok(())
     }
 
-    async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
-        self.read_link(fd, path).await
+    fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
+        self.read_link(&fd, path)
     }
 
-    async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.remove_dir(fd, path).await
+    fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.remove_dir(&fd, path)
     }
 
-    async fn rename_at(&mut self, fd: Fd, path: String, to: Fd, new: String) -> FsResult<()> {
-        self.rename((fd, path), (to, new)).await
+    fn rename_at(&mut self, fd: Fd, path: String, to: Fd, new: String) -> FsResult<()> {
+        self.rename((fd, path), (to, new))
     }
 
-    async fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
-        self.make_link(fd, target, path).await
+    fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
+        self.make_link(&fd, target, path)
     }
 
-    async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.unlink(fd, path).await
+    fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.unlink(&fd, path)
     }
 
     fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
@@ -180,34 +188,35 @@ impl HostDescriptor for GuardView<'_> {
         self.writer(&fd, None)
     }
 
-    async fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
-        let handle =
-            |view: &mut Self, fd: &Fd| view.handle(fd).map_err(|error| wasmtime::Error::msg(format!("{error:?}")));
+    fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
+        let failed = |error| wasmtime::Error::msg(format!("{error:?}"));
+        let handle = |view: &mut Self, fd: &Fd| view.handle(fd).map_err(failed);
+        let look = |view: &mut Self, fd: &Fd| view.host_stat(fd).map_err(failed);
         match (handle(self, &a)?, handle(self, &b)?) {
-            (Handle::Real(a), Handle::Real(b)) => self.stock().is_same_object(a, b).await,
+            (Handle::Real(a), Handle::Real(b)) => {
+                Ok(stat::identity(&look(self, &a)?) == stat::identity(&look(self, &b)?))
+            }
             (Handle::Virtual(a), Handle::Virtual(b)) | (Handle::Memory(a), Handle::Memory(b)) => Ok(a == b),
             _ => Ok(false),
         }
     }
 
-    async fn metadata_hash(&mut self, fd: Fd) -> FsResult<MetadataHashValue> {
-        match self.handle(&fd)? {
-            Handle::Real(fd) => self.stock().metadata_hash(fd).await,
-            own => Ok(Self::hash_own(&own)),
-        }
+    fn metadata_hash(&mut self, fd: Fd) -> FsResult<MetadataHashValue> {
+        let hash: Hash = match self.handle(&fd)? {
+            Handle::Real(fd) => stat::hash_of_host(&self.host_stat(&fd)?),
+            own => Self::hash_own(&own),
+        };
+        Ok(hash.into())
     }
 
-    async fn metadata_hash_at(&mut self, fd: Fd, follow: PathFlags, path: String) -> FsResult<MetadataHashValue> {
-        self.identity(fd, follow, path).await
+    fn metadata_hash_at(&mut self, fd: Fd, follow: PathFlags, path: String) -> FsResult<MetadataHashValue> {
+        Ok(self.identity(&fd, follow.into(), path)?.into())
     }
 }
 
-impl HostDirectoryEntryStream for GuardView<'_> {
-    async fn read_directory_entry(
-        &mut self,
-        stream: Resource<DirectoryEntryStream>,
-    ) -> FsResult<Option<DirectoryEntry>> {
-        self.listing(&stream)?.next()
+impl types::HostDirectoryEntryStream for GuardView<'_> {
+    fn read_directory_entry(&mut self, stream: Resource<DirectoryEntryStream>) -> FsResult<Option<DirectoryEntry>> {
+        Ok(self.listing(&stream)?.next()?.map(Into::into))
     }
 
     fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {

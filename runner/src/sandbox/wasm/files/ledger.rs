@@ -55,6 +55,13 @@ struct Denials {
 #[derive(Debug)]
 pub(super) struct Permit(Arc<Ledger>);
 
+impl Permit {
+    /// Returns the account that it was taken from.
+    pub(super) fn ledger(&self) -> &Ledger {
+        &self.0
+    }
+}
+
 impl Drop for Permit {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
@@ -117,7 +124,10 @@ impl Ledger {
         if !take(&self.open, 1, self.limits.max_descriptors) {
             self.exhausted(self.limits.hit(LimitKind::Descriptors))?;
         }
-        self.most_open.fetch_max(self.open.load(Ordering::Relaxed), Ordering::Relaxed);
+        let open = self.open.load(Ordering::Relaxed);
+        if open > self.most_open.load(Ordering::Relaxed) {
+            self.most_open.fetch_max(open, Ordering::Relaxed);
+        }
         Ok(Permit(Arc::clone(self)))
     }
 

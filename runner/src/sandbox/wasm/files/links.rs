@@ -1,7 +1,6 @@
 //! Symbolic links to absolute paths. wasmtime-wasi makes none, since whoever else follows one leaves the directory; here one may lead to
 //! what the guest was granted, and nowhere else.
 
-use std::os::fd::AsFd;
 use std::path::{Component, Path};
 
 use rustix::fs::{Mode, OFlags};
@@ -28,7 +27,7 @@ impl GuardView<'_> {
         let folder = folder.to_str().filter(|folder| !folder.is_empty()).unwrap_or(".");
         let dir = self.host_dir(real.dir)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = open_beneath(dir.as_fd(), folder, flags, Mode::empty()).map_err(|refused| {
+        let folder = open_beneath(dir, folder, flags, Mode::empty()).map_err(|refused| {
             if matches!(refused, Refused::Escape) {
                 self.guard.deny_real(real, act);
             }

@@ -198,7 +198,77 @@ pub(super) fn open_beneath(dir: BorrowedFd<'_>, path: &str, flags: OFlags, mode:
     Err(Refused::Unavailable)
 }
 
+/// Looks at a path that may not lead out of a directory. A single name leads nowhere else unless it is a link that is
+/// followed, so one call is enough for it.
+pub(super) fn stat_beneath(dir: BorrowedFd<'_>, path: &str, follow: bool) -> Result<Stat, Refused> {
+    if !path.contains('/') && !matches!(path, "." | "..") {
+        let stat = rustix::fs::statat(dir, path, AtFlags::SYMLINK_NOFOLLOW)?;
+        if !follow || FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+            return Ok(stat);
+        }
+    }
+    let mut flags = OFlags::PATH | OFlags::CLOEXEC;
+    flags.set(OFlags::NOFOLLOW, !follow);
+    Ok(rustix::fs::fstat(open_beneath(dir, path, flags, Mode::empty())?)?)
+}
+
 /// Looks at a name in a directory, never through a link.
 pub(super) fn stat_name(dir: BorrowedFd<'_>, name: &std::ffi::OsStr) -> rustix::io::Result<Stat> {
     rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_look_at_a_path_follows_links_only_when_asked_and_never_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let inside = dir.path().join("inside");
+        std::fs::create_dir(&inside).unwrap();
+        std::fs::write(inside.join("file"), "1234").unwrap();
+        std::fs::write(dir.path().join("secret"), "").unwrap();
+        let links =
+            [("link", "file"), ("out", "../secret"), ("absolute", "/"), ("gone", "nothing"), ("round", "round")];
+        for (link, target) in links {
+            symlink(target, inside.join(link)).unwrap();
+        }
+        let open = File::open(&inside).unwrap();
+        let look = |path: &str, follow| {
+            let seen = stat_beneath(open.as_fd(), path, follow);
+            seen.map(|stat| (FileType::from_raw_mode(stat.st_mode), stat.st_size))
+        };
+        for follow in [false, true] {
+            assert!(matches!(look("file", follow), Ok((FileType::RegularFile, 4))));
+            assert!(matches!(look(".", follow), Ok((FileType::Directory, _))));
+            assert!(matches!(look("nothing", follow), Err(Refused::Code(ErrorCode::NoEntry))));
+            assert!(matches!(look("file/", follow), Err(Refused::Code(ErrorCode::NotDirectory))));
+            for path in ["..", "../secret", "./../secret", "/", "absolute/", "absolute/etc"] {
+                assert!(matches!(look(path, follow), Err(Refused::Escape)), "{path}");
+            }
+        }
+        for (link, _) in links {
+            assert!(matches!(look(link, false), Ok((FileType::Symlink, _))), "{link}");
+        }
+        assert!(matches!(look("link", true), Ok((FileType::RegularFile, 4))));
+        assert!(matches!(look("out", true), Err(Refused::Escape)));
+        assert!(matches!(look("absolute", true), Err(Refused::Escape)));
+        assert!(matches!(look("gone", true), Err(Refused::Code(ErrorCode::NoEntry))));
+        assert!(matches!(look("round", true), Err(Refused::Code(ErrorCode::Loop))));
+    }
+
+    #[test]
+    fn a_look_at_a_fifo_waits_for_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, dir.path().join("fifo"), Mode::from_raw_mode(0o600)).unwrap();
+        let open = File::open(dir.path()).unwrap();
+        for path in ["fifo", "./fifo"] {
+            let stat = stat_beneath(open.as_fd(), path, true).unwrap();
+            assert_eq!(FileType::from_raw_mode(stat.st_mode), FileType::Fifo);
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::io::{Errno, ReadWriteFlags};
 
-use crate::sandbox::wasm::files::ledger::{Exhausted, Ledger, Permit, Share};
+use crate::sandbox::wasm::files::ledger::{Exhausted, Permit, Share};
 
 /// An open file. Streams share it with the descriptor and may outlive it.
 #[derive(Debug)]
@@ -15,8 +15,7 @@ pub(super) struct OpenFile {
     /// How far the file is known to reach, so that a write behind it can be told without asking the kernel.
     end: AtomicU64,
     share: Share,
-    ledger: Arc<Ledger>,
-    _permit: Permit,
+    permit: Permit,
 }
 
 impl From<Exhausted> for io::Error {
@@ -26,8 +25,8 @@ impl From<Exhausted> for io::Error {
 }
 
 impl OpenFile {
-    pub(super) fn new(file: Arc<std::fs::File>, size: u64, share: Share, ledger: &Arc<Ledger>, permit: Permit) -> Self {
-        Self { file, end: AtomicU64::new(size), share, ledger: Arc::clone(ledger), _permit: permit }
+    pub(super) fn new(file: Arc<std::fs::File>, size: u64, share: Share, permit: Permit) -> Self {
+        Self { file, end: AtomicU64::new(size), share, permit }
     }
 
     /// Reads at most `size` bytes at a position; none at the end.
@@ -69,7 +68,7 @@ impl OpenFile {
     fn charged(&self, bytes: usize, hole: u64, write: impl Fn() -> rustix::io::Result<usize>) -> io::Result<usize> {
         let bytes = bytes as u64;
         let charge = bytes.saturating_add(hole);
-        self.ledger.take_bytes(self.share, charge)?;
+        self.permit.ledger().take_bytes(self.share, charge)?;
         let written = loop {
             match write() {
                 Err(Errno::INTR) => {}
@@ -77,17 +76,17 @@ impl OpenFile {
             }
         };
         let used = written.map_or(0, |written| written as u64 + hole);
-        self.ledger.give_bytes(self.share, charge.saturating_sub(used));
+        self.permit.ledger().give_bytes(self.share, charge.saturating_sub(used));
         Ok(written?)
     }
 
     /// Sets the size; what is added counts as written.
     pub(super) fn set_size(&self, size: u64) -> io::Result<()> {
         let grows = size.saturating_sub(self.size()?);
-        self.ledger.take_bytes(self.share, grows)?;
+        self.permit.ledger().take_bytes(self.share, grows)?;
         let set = rustix::fs::ftruncate(&self.file, size);
         if set.is_err() {
-            self.ledger.give_bytes(self.share, grows);
+            self.permit.ledger().give_bytes(self.share, grows);
         } else {
             self.end.store(size, Ordering::Relaxed);
         }

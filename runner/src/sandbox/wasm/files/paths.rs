@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use rustix::fs::{FileType, Timestamps};
+use rustix::fs::{FileType, Stat, Timestamps};
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, File};
 use wasmtime_wasi::p2::bindings::filesystem::types::{
@@ -13,12 +13,12 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::sandbox::wasm::files::ledger::{Permit, Share};
 use crate::sandbox::wasm::files::names::{HostName, OPEN, code};
-use crate::sandbox::wasm::files::open::{Asked, Opened, Refused};
+use crate::sandbox::wasm::files::open::{Asked, Opened, Refused, stat_beneath};
 use crate::sandbox::wasm::files::open_file::OpenFile;
 use crate::sandbox::wasm::files::records::{Record, stand_in};
 use crate::sandbox::wasm::files::resolve::{Act, Real, Target};
 use crate::sandbox::wasm::files::tree::join;
-use crate::sandbox::wasm::files::{GuardView, stat, times};
+use crate::sandbox::wasm::files::{GuardView, now, stat, times};
 
 /// What tells nodes and memory apart in a hash of identity.
 pub(super) const NODE: u64 = 0;
@@ -27,9 +27,9 @@ pub(super) const MEMORY: u64 = 1;
 type Fd = Resource<Descriptor>;
 
 impl GuardView<'_> {
-    pub(super) async fn open(
+    pub(super) fn open(
         &mut self,
-        fd: Fd,
+        fd: &Fd,
         follow: PathFlags,
         path: String,
         open: OpenFlags,
@@ -37,19 +37,11 @@ impl GuardView<'_> {
     ) -> FsResult<Fd> {
         let asked = Asked::read(follow, open, flags)?;
         let act = if asked.writes() { Act::write(OPEN) } else { Act::read(OPEN) };
-        match self.target(&fd, path, act)? {
+        match self.target(fd, path, act)? {
             Target::Real(real) => match self.open_real(&real, &asked)? {
-                Ok(opened) => Ok(opened),
-                Err(Refused::Unavailable) => self.open_stock(real, follow, open, flags).await,
-                Err(Refused::Escape) => {
-                    self.guard.deny_real(&real, act);
-                    Err(ErrorCode::NotPermitted.into())
-                }
-                Err(Refused::Special) => {
-                    self.guard.deny_special(&join(&real.base, &real.path), act);
-                    Err(ErrorCode::NotPermitted.into())
-                }
-                Err(refused) => Err(code(refused)),
+                Ok((opened, permit)) => self.insert_real(real, opened, &asked, permit),
+                Err(Refused::Unavailable) => self.open_stock(real, follow, open, flags),
+                Err(refused) => Err(self.kept_in(&real, act, refused)),
             },
             Target::Virtual(_) if asked.exclusive => Err(ErrorCode::Exist.into()),
             Target::Virtual(_) if asked.writes() => Err(ErrorCode::IsDirectory.into()),
@@ -64,38 +56,30 @@ impl GuardView<'_> {
     }
 
     /// The common case: one call to open, one to see what it is.
-    fn open_real(&mut self, real: &Real, asked: &Asked) -> FsResult<Result<Fd, Refused>> {
-        let mount = &self.guard.grants.mounts[real.mount];
-        let (writable, share) = (mount.writable, mount.share);
-        if asked.writes() && !writable {
-            self.guard.deny_real(real, Act::write(OPEN));
-            return Err(ErrorCode::NotPermitted.into());
+    fn open_real(&self, real: &Real, asked: &Asked) -> FsResult<Result<(Opened, Permit), Refused>> {
+        if asked.writes() {
+            self.may_change(real, Act::write(OPEN))?;
         }
         let permit = self.permit()?;
-        let dir = self.host_dir(real.dir)?;
-        let opened = match asked.beneath(dir.as_fd(), &real.path, &self.guard.ledger) {
-            Ok(opened) => opened,
-            Err(refused) => return Ok(Err(refused)),
-        };
+        let opened = asked.beneath(self.host_dir(real.dir)?, &real.path, &self.guard.ledger);
+        Ok(opened.map(|opened| (opened, permit)))
+    }
+
+    fn insert_real(&mut self, real: Real, opened: Opened, asked: &Asked, permit: Permit) -> FsResult<Fd> {
+        let mount = &self.guard.grants.mounts[real.mount];
+        let (writable, share) = (mount.writable, mount.share);
         if FileType::from_raw_mode(opened.stat.st_mode) != FileType::Directory {
-            let place = (Arc::clone(&real.base), real.path.clone());
-            return self.insert_file(opened, asked, writable, share, place, permit).map(Ok);
+            return self.insert_file(opened, asked, writable, share, (real.base, real.path), permit);
         }
         let dir = Dir::new(opened.fd.into(), Asked::perms(writable), asked.mode, true);
         let path = join(&real.base, &real.path).into();
-        self.insert(Descriptor::Dir(dir), Record::Dir { mount: real.mount, path }, permit).map(Ok)
+        self.insert(Descriptor::Dir(dir), Record::Dir { mount: real.mount, path }, permit)
     }
 
     /// Without `openat2`: look first, then open as wasmtime-wasi does, component by component.
-    async fn open_stock(
-        &mut self,
-        real: Real,
-        follow: PathFlags,
-        open: OpenFlags,
-        flags: DescriptorFlags,
-    ) -> FsResult<Fd> {
+    fn open_stock(&mut self, real: Real, follow: PathFlags, open: OpenFlags, flags: DescriptorFlags) -> FsResult<Fd> {
         let act = if open == OpenFlags::empty() { Act::read(OPEN) } else { Act::write(OPEN) };
-        let seen = self.stock().stat_at(Resource::new_borrow(real.dir), follow, real.path.clone()).await;
+        let seen = now(self.stock().stat_at(Resource::new_borrow(real.dir), follow, real.path.clone()));
         let new = match seen {
             Ok(seen) if matches!(seen.type_, DescriptorType::RegularFile | DescriptorType::Directory) => false,
             Ok(DescriptorStat { type_: DescriptorType::SymbolicLink, .. }) => false,
@@ -113,7 +97,7 @@ impl GuardView<'_> {
             self.guard.ledger.take_file()?;
         }
         let dir = Resource::new_borrow(real.dir);
-        let opened = self.stock().open_at(dir, follow, real.path.clone(), open, flags).await;
+        let opened = now(self.stock().open_at(dir, follow, real.path.clone(), open, flags));
         let opened = opened.inspect_err(|_| {
             if new {
                 self.guard.ledger.give_file()
@@ -124,7 +108,7 @@ impl GuardView<'_> {
         match self.table.delete(opened)? {
             Descriptor::File(file) => {
                 let size = file.file.metadata()?.len();
-                let open = OpenFile::new(Arc::clone(&file.file), size, share, &self.guard.ledger, permit);
+                let open = OpenFile::new(Arc::clone(&file.file), size, share, permit);
                 let handle = File::new(file.file.try_clone()?, file.perms, file.open_mode, true);
                 let record = Record::File { open: Arc::new(open), writable, base: real.base, path: real.path };
                 self.insert(Descriptor::File(handle), record, None)
@@ -157,7 +141,7 @@ impl GuardView<'_> {
     ) -> FsResult<Fd> {
         let file = File::new(opened.fd.into(), Asked::perms(writable), asked.mode, true);
         let size = u64::try_from(opened.stat.st_size).unwrap_or(0);
-        let open = OpenFile::new(Arc::clone(&file.file), size, share, &self.guard.ledger, permit);
+        let open = OpenFile::new(Arc::clone(&file.file), size, share, permit);
         self.insert(Descriptor::File(file), Record::File { open: Arc::new(open), writable, base, path }, None)
     }
 
@@ -167,11 +151,14 @@ impl GuardView<'_> {
         Ok(fd)
     }
 
-    pub(super) async fn look(&mut self, fd: Fd, follow: PathFlags, path: String) -> FsResult<DescriptorStat> {
+    pub(super) fn look(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<DescriptorStat> {
         let act = Act::read("stat-at");
-        match self.target(&fd, path, act)? {
+        match self.target(fd, path, act)? {
             Target::Real(real) => {
-                let seen = self.stock().stat_at(Resource::new_borrow(real.dir), follow, real.path.clone()).await;
+                if let Some(stat) = self.stat_real(&real, follow, act)? {
+                    return Ok(stat::of_host(&stat));
+                }
+                let seen = now(self.stock().stat_at(Resource::new_borrow(real.dir), follow, real.path.clone()));
                 seen.map_err(|error| self.refused(&real, act, error))
             }
             Target::Virtual(_) => Ok(stat::of_own(DescriptorType::Directory, 0, self.guard.made)),
@@ -182,18 +169,31 @@ impl GuardView<'_> {
         }
     }
 
+    /// Looks at a path beneath a mount. Returns `None` without `openat2`.
+    fn stat_real(&self, real: &Real, follow: PathFlags, act: Act) -> FsResult<Option<Stat>> {
+        let follow = follow.contains(PathFlags::SYMLINK_FOLLOW);
+        match stat_beneath(self.host_dir(real.dir)?, &real.path, follow) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Refused::Unavailable) => Ok(None),
+            Err(refused) => Err(self.kept_in(real, act, refused)),
+        }
+    }
+
     pub(super) fn stat_memory(&self, index: usize) -> DescriptorStat {
         let size = self.guard.grants.memory[index].len() as u64;
         stat::of_own(DescriptorType::RegularFile, size, self.guard.made)
     }
 
-    pub(super) async fn identity(&mut self, fd: Fd, follow: PathFlags, path: String) -> FsResult<MetadataHashValue> {
+    pub(super) fn identity(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<MetadataHashValue> {
         // A guest's `stat` may ask for the identity first; it means the same.
         let act = Act::read("stat-at");
-        match self.target(&fd, path, act)? {
+        match self.target(fd, path, act)? {
             Target::Real(real) => {
+                if let Some(stat) = self.stat_real(&real, follow, act)? {
+                    return Ok(stat::hash_of_host(&stat));
+                }
                 let dir = Resource::new_borrow(real.dir);
-                let seen = self.stock().metadata_hash_at(dir, follow, real.path.clone()).await;
+                let seen = now(self.stock().metadata_hash_at(dir, follow, real.path.clone()));
                 seen.map_err(|error| self.refused(&real, act, error))
             }
             Target::Virtual(node) => Ok(stat::hash_of_own(NODE, node)),
@@ -204,13 +204,13 @@ impl GuardView<'_> {
         }
     }
 
-    pub(super) async fn make_dir(&mut self, fd: Fd, path: String) -> FsResult<()> {
+    pub(super) fn make_dir(&mut self, fd: &Fd, path: String) -> FsResult<()> {
         let act = Act::write("create-directory-at");
-        match self.target(&fd, path, act)? {
+        match self.target(fd, path, act)? {
             Target::Real(real) => {
                 self.may_change(&real, act)?;
                 self.guard.ledger.take_file()?;
-                let made = self.stock().create_directory_at(Resource::new_borrow(real.dir), real.path.clone()).await;
+                let made = now(self.stock().create_directory_at(Resource::new_borrow(real.dir), real.path.clone()));
                 made.map_err(|error| {
                     self.guard.ledger.give_file();
                     self.refused(&real, act, error)
@@ -222,13 +222,13 @@ impl GuardView<'_> {
         }
     }
 
-    pub(super) async fn remove_dir(&mut self, fd: Fd, path: String) -> FsResult<()> {
+    pub(super) fn remove_dir(&mut self, fd: &Fd, path: String) -> FsResult<()> {
         let act = Act::write("remove-directory-at");
-        match self.target(&fd, path, act)? {
+        match self.target(fd, path, act)? {
             Target::Real(real) if self.is_made(&real) => self.remove_name_dir(real.mount),
             Target::Real(real) => {
                 self.may_change(&real, act)?;
-                let removed = self.stock().remove_directory_at(Resource::new_borrow(real.dir), real.path.clone()).await;
+                let removed = now(self.stock().remove_directory_at(Resource::new_borrow(real.dir), real.path.clone()));
                 removed.map_err(|error| self.refused(&real, act, error))
             }
             Target::Name { index, .. } => {
@@ -248,12 +248,12 @@ impl GuardView<'_> {
         mount.name.is_some() && real.path == "." && *real.base == *self.guard.path_of(mount.node)
     }
 
-    pub(super) async fn unlink(&mut self, fd: Fd, path: String) -> FsResult<()> {
+    pub(super) fn unlink(&mut self, fd: &Fd, path: String) -> FsResult<()> {
         let act = Act::write("unlink-file-at");
-        match self.target(&fd, path, act)? {
+        match self.target(fd, path, act)? {
             Target::Real(real) => {
                 self.may_change(&real, act)?;
-                let removed = self.stock().unlink_file_at(Resource::new_borrow(real.dir), real.path.clone()).await;
+                let removed = now(self.stock().unlink_file_at(Resource::new_borrow(real.dir), real.path.clone()));
                 removed.map_err(|error| self.refused(&real, act, error))
             }
             Target::Name { index, dir } => {
@@ -273,11 +273,11 @@ impl GuardView<'_> {
         }
     }
 
-    pub(super) async fn read_link(&mut self, fd: Fd, path: String) -> FsResult<String> {
+    pub(super) fn read_link(&mut self, fd: &Fd, path: String) -> FsResult<String> {
         let act = Act::read("readlink-at");
-        match self.target(&fd, path, act)? {
+        match self.target(fd, path, act)? {
             Target::Real(real) => {
-                let seen = self.stock().readlink_at(Resource::new_borrow(real.dir), real.path.clone()).await;
+                let seen = now(self.stock().readlink_at(Resource::new_borrow(real.dir), real.path.clone()));
                 seen.map_err(|error| self.refused(&real, act, error))
             }
             Target::Name { index, dir } => {
@@ -289,16 +289,16 @@ impl GuardView<'_> {
         }
     }
 
-    pub(super) async fn make_link(&mut self, fd: Fd, to: String, path: String) -> FsResult<()> {
+    pub(super) fn make_link(&mut self, fd: &Fd, to: String, path: String) -> FsResult<()> {
         let act = Act::write("symlink-at");
-        match self.target(&fd, path, act)? {
+        match self.target(fd, path, act)? {
             Target::Real(real) => {
                 self.may_change(&real, act)?;
                 if to.starts_with('/') {
                     return self.make_absolute_link(&real, &to, act);
                 }
                 self.guard.ledger.take_file()?;
-                let made = self.stock().symlink_at(Resource::new_borrow(real.dir), to, real.path.clone()).await;
+                let made = now(self.stock().symlink_at(Resource::new_borrow(real.dir), to, real.path.clone()));
                 made.inspect_err(|_| self.guard.ledger.give_file())
             }
             Target::Name { index, .. } => {
@@ -325,7 +325,7 @@ impl GuardView<'_> {
                 self.may_change(&real, act)?;
                 let follow = follow.contains(PathFlags::SYMLINK_FOLLOW);
                 let dir = self.host_dir(real.dir)?;
-                times::set_beneath(dir.as_fd(), &real.path, follow, times).map_err(|refused| {
+                times::set_beneath(dir, &real.path, follow, times).map_err(|refused| {
                     if matches!(refused, Refused::Escape) {
                         self.guard.deny_real(&real, act);
                     }

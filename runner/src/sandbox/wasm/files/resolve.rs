@@ -1,10 +1,10 @@
 //! From a descriptor and a path to what an operation works on, and from a refusal to its record.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, Stat};
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, OpenMode};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
@@ -162,7 +162,7 @@ impl GuardView<'_> {
             {
                 let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let dir = self.host_dir(real.dir)?;
-                let there = open_beneath(dir.as_fd(), &real.path, flags, Mode::empty());
+                let there = open_beneath(dir, &real.path, flags, Mode::empty());
                 let absent = matches!(there, Err(Refused::Code(ErrorCode::NoEntry)));
                 Ok(if absent { Target::Beside(beside) } else { Target::Real(real) })
             }
@@ -173,11 +173,11 @@ impl GuardView<'_> {
     /// Returns the number of a mount's directory; opens it when it is used for the first time.
     pub(super) fn mount_dir(&mut self, mount: usize) -> FsResult<u32> {
         let mount = &mut self.guard.grants.mounts[mount];
+        if let HostDir::Listed(rep) = mount.dir {
+            return Ok(rep);
+        }
         let fd = match std::mem::replace(&mut mount.dir, HostDir::Later) {
-            HostDir::Listed(rep) => {
-                mount.dir = HostDir::Listed(rep);
-                return Ok(rep);
-            }
+            HostDir::Listed(rep) => return Ok(rep),
             HostDir::Opened(fd) => fd,
             HostDir::Later => {
                 let path = self.guard.run_dir.tmp().map_err(|_| ErrorCode::Io)?;
@@ -193,11 +193,20 @@ impl GuardView<'_> {
     }
 
     /// Returns a directory of the host by its number.
-    pub(super) fn host_dir(&self, rep: u32) -> FsResult<Arc<std::fs::File>> {
+    pub(super) fn host_dir(&self, rep: u32) -> FsResult<BorrowedFd<'_>> {
         match self.table.get(&Resource::<Descriptor>::new_borrow(rep))? {
-            Descriptor::Dir(dir) => Ok(Arc::clone(&dir.dir)),
+            Descriptor::Dir(dir) => Ok(dir.dir.as_fd()),
             Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
         }
+    }
+
+    /// Looks at what stands on the host behind a descriptor in the table.
+    pub(super) fn host_stat(&self, fd: &Resource<Descriptor>) -> FsResult<Stat> {
+        let file = match self.table.get(fd)? {
+            Descriptor::Dir(dir) => &dir.dir,
+            Descriptor::File(file) => &file.file,
+        };
+        Ok(rustix::fs::fstat(file).map_err(std::io::Error::from)?)
     }
 
     fn below(&self, parent: NodeId, guest: &str, act: Act) -> FsError {

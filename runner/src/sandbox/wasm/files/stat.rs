@@ -48,7 +48,12 @@ pub(super) fn of_own(type_: DescriptorType, size: u64, made: SystemTime) -> Desc
 
 /// The identity of a file of the host, the same that wasmtime-wasi gives it.
 pub(super) fn hash_of_host(stat: &Stat) -> MetadataHashValue {
-    hash((stat.st_dev, stat.st_ino))
+    hash(identity(stat))
+}
+
+/// What tells a file of the host from all others.
+pub(super) fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
 }
 
 /// The identity of what only the guest has.
@@ -61,4 +66,28 @@ fn hash(identity: impl Hash) -> MetadataHashValue {
     identity.hash(&mut hasher);
     let lower = hasher.finish();
     MetadataHashValue { lower, upper: lower ^ UPPER }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    use super::*;
+
+    #[test]
+    fn what_a_guest_sees_of_a_file_is_what_the_host_sees() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "12345").unwrap();
+        let handle = std::fs::File::options().write(true).open(&file).unwrap();
+        handle.set_modified(UNIX_EPOCH + std::time::Duration::new(1000, 7)).unwrap();
+        // Its status changes again, after it was made.
+        handle.set_permissions(std::fs::Permissions::from_mode(0o600)).unwrap();
+        let (seen, host) = (of_host(&rustix::fs::fstat(&handle).unwrap()), handle.metadata().unwrap());
+        let time = |time: Option<Datetime>| time.map(|time| (time.seconds, u64::from(time.nanoseconds)));
+        let expect = |seconds: i64, nanoseconds: i64| Some((seconds as u64, nanoseconds as u64));
+        assert_eq!((seen.size, seen.link_count), (5, 1));
+        assert_eq!(time(seen.data_modification_timestamp), Some((1000, 7)));
+        assert_eq!(time(seen.status_change_timestamp), expect(host.ctime(), host.ctime_nsec()));
+        assert_eq!(time(seen.data_access_timestamp), expect(host.atime(), host.atime_nsec()));
+    }
 }

@@ -162,7 +162,7 @@ mod tests {
     fn open_file(file: File) -> Arc<OpenFile> {
         let ledger = Arc::new(Ledger::new(&Limits::default()));
         let permit = ledger.take_descriptor().unwrap();
-        Arc::new(OpenFile::new(Arc::new(file), 0, Share::All, &ledger, permit))
+        Arc::new(OpenFile::new(Arc::new(file), 0, Share::All, permit))
     }
 
     fn new_file(dir: &Path) -> File {

@@ -7,15 +7,15 @@ use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, HostDescriptor, PathFlags};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
-use crate::sandbox::wasm::files::GuardView;
 use crate::sandbox::wasm::files::names::HostName;
 use crate::sandbox::wasm::files::resolve::{Act, Beside, Target};
 use crate::sandbox::wasm::files::temporaries::Temporary;
+use crate::sandbox::wasm::files::{GuardView, now};
 
 type Fd = Resource<Descriptor>;
 
 impl GuardView<'_> {
-    pub(super) async fn rename(&mut self, old: (Fd, String), new: (Fd, String)) -> FsResult<()> {
+    pub(super) fn rename(&mut self, old: (Fd, String), new: (Fd, String)) -> FsResult<()> {
         let act = Act::write("rename-at");
         let old = self.target(&old.0, old.1, act)?;
         let new = self.target(&new.0, new.1, act)?;
@@ -25,7 +25,7 @@ impl GuardView<'_> {
                 let (from, to) = (self.may_change(&old, act), self.may_change(&new, act));
                 from.and(to)?;
                 let (from, to) = (Resource::new_borrow(old.dir), Resource::new_borrow(new.dir));
-                let renamed = self.stock().rename_at(from, old.path.clone(), to, new.path.clone()).await;
+                let renamed = now(self.stock().rename_at(from, old.path.clone(), to, new.path.clone()));
                 renamed.map_err(|error| self.refused(&new, act, self.refused(&old, act, error)))
             }
             (Target::Temporary(file), Target::Name { index, dir }) => self.publish(&file, index, dir, act),
@@ -94,7 +94,7 @@ impl GuardView<'_> {
         Ok(renamed.map_err(std::io::Error::from)?)
     }
 
-    pub(super) async fn link(&mut self, follow: PathFlags, old: (Fd, String), new: (Fd, String)) -> FsResult<()> {
+    pub(super) fn link(&mut self, follow: PathFlags, old: (Fd, String), new: (Fd, String)) -> FsResult<()> {
         let act = Act::write("link-at");
         if follow.contains(PathFlags::SYMLINK_FOLLOW) {
             return Err(ErrorCode::Invalid.into());
@@ -108,7 +108,7 @@ impl GuardView<'_> {
         from.and(to)?;
         self.guard.ledger.take_file()?;
         let (from, to) = (Resource::new_borrow(old.dir), Resource::new_borrow(new.dir));
-        let linked = self.stock().link_at(from, follow, old.path.clone(), to, new.path.clone()).await;
+        let linked = now(self.stock().link_at(from, follow, old.path.clone(), to, new.path.clone()));
         linked.map_err(|error| {
             self.guard.ledger.give_file();
             self.refused(new, act, self.refused(old, act, error))
