@@ -130,8 +130,8 @@ fn a_kind_names_no_other_kind() {
 #[test]
 fn only_the_wasm_sandbox_names_wasmtime() {
     let names = ascii(r"\b(wasmtime|wasmtime_wasi)::|\buse wasmtime");
-    // The benchmark runs a guest on bare Wasmtime, too, to measure against it.
-    let measured = |path: &str| path == "tests/bench/guard.rs";
+    // These benchmarks run a guest on bare Wasmtime, too, to measure against it.
+    let measured = |path: &str| ["tests/bench/guard.rs", "tests/bench/warm.rs"].contains(&path);
     let elsewhere = rust_files().into_iter();
     let elsewhere =
         elsewhere.filter(|source| !source.path.starts_with("runner/src/sandbox/wasm/") && !measured(&source.path));
