@@ -4,6 +4,8 @@
 //! 2.14 (`ActionBase._update_module_args`). A module must not depend on the order; it is kept because people compare
 //! argument files with `diff`.
 
+use std::borrow::Cow;
+
 use modbox_python_json::{Dict, Value};
 
 use crate::contract::Release;
@@ -40,22 +42,22 @@ pub struct InternalArgs {
     /// The name the module was asked for by, as it was typed.
     pub module_name: String,
     /// A facility's name, [`SYSLOG_FACILITY`].
-    pub syslog_facility: String,
+    pub syslog_facility: Cow<'static, str>,
     /// Filesystem types, [`SELINUX_SPECIAL_FS`].
-    pub selinux_special_fs: Vec<String>,
+    pub selinux_special_fs: Vec<Cow<'static, str>>,
     /// What to do with a value that is no string where a string is asked for: `warn`, `error` or `ignore`. Before
     /// ansible-core 2.19 only.
-    pub string_conversion_action: String,
+    pub string_conversion_action: Cow<'static, str>,
     /// The socket of a persistent connection.
     pub socket: Option<String>,
     /// The shell that modules run commands with.
-    pub shell_executable: String,
+    pub shell_executable: Cow<'static, str>,
     /// Leave temporary files where they are.
     pub keep_remote_files: bool,
     /// The module's own temporary directory, with a trailing slash. A run fills it in.
     pub tmpdir: Option<String>,
     /// Where a module makes a temporary directory when it was given none; `~` is not expanded.
-    pub remote_tmp: String,
+    pub remote_tmp: Cow<'static, str>,
     /// Let arguments pass that the module does not know. From ansible-core 2.19 on, as the two below.
     pub ignore_unknown_opts: bool,
     /// What to put before every line in the system's log.
@@ -77,14 +79,14 @@ impl InternalArgs {
             diff: false,
             verbosity: 0,
             module_name: module_name.to_owned(),
-            syslog_facility: SYSLOG_FACILITY.to_owned(),
-            selinux_special_fs: SELINUX_SPECIAL_FS.map(str::to_owned).into(),
-            string_conversion_action: STRING_CONVERSION_ACTION.to_owned(),
+            syslog_facility: SYSLOG_FACILITY.into(),
+            selinux_special_fs: SELINUX_SPECIAL_FS.map(Cow::Borrowed).into(),
+            string_conversion_action: STRING_CONVERSION_ACTION.into(),
             socket: None,
-            shell_executable: "/bin/sh".to_owned(),
+            shell_executable: "/bin/sh".into(),
             keep_remote_files: false,
             tmpdir: None,
-            remote_tmp: "~/.ansible/tmp".to_owned(),
+            remote_tmp: "~/.ansible/tmp".into(),
             ignore_unknown_opts: false,
             target_log_info: None,
             tracebacks_for: Vec::new(),
@@ -108,14 +110,14 @@ impl InternalArgs {
             (true, "_ansible_verbosity", u64::from(self.verbosity).into()),
             (true, "_ansible_version", self.release.version().into()),
             (true, "_ansible_module_name", self.module_name.as_str().into()),
-            (true, "_ansible_syslog_facility", self.syslog_facility.as_str().into()),
+            (true, "_ansible_syslog_facility", self.syslog_facility.as_ref().into()),
             (true, "_ansible_selinux_special_fs", self.selinux_special_fs.iter().collect()),
-            (!newest, "_ansible_string_conversion_action", self.string_conversion_action.as_str().into()),
+            (!newest, "_ansible_string_conversion_action", self.string_conversion_action.as_ref().into()),
             (true, "_ansible_socket", self.socket.as_deref().into()),
-            (true, "_ansible_shell_executable", self.shell_executable.as_str().into()),
+            (true, "_ansible_shell_executable", self.shell_executable.as_ref().into()),
             (true, "_ansible_keep_remote_files", self.keep_remote_files.into()),
             (true, "_ansible_tmpdir", tmpdir.into()),
-            (true, "_ansible_remote_tmp", self.remote_tmp.as_str().into()),
+            (true, "_ansible_remote_tmp", self.remote_tmp.as_ref().into()),
             (newest, "_ansible_ignore_unknown_opts", self.ignore_unknown_opts.into()),
             (newest, "_ansible_target_log_info", self.target_log_info.as_deref().into()),
             (newest, "_ansible_tracebacks_for", self.tracebacks_for.iter().collect()),
@@ -153,8 +155,7 @@ impl InternalArgs {
         }
         for (at, (key, item)) in self.entries(Some(tmpdir)).enumerate() {
             item::separate(&mut text, own.len() + at);
-            item::write_text(&mut text, key);
-            text.push_str(": ");
+            item::write_key(&mut text, key);
             item.write(&mut text);
         }
         text.push('}');

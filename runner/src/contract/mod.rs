@@ -16,6 +16,7 @@
 //! | `stdout` | finding the JSON object in what a module printed |
 //! | `warnings` | the warnings and deprecations of a result |
 //! | `typed` | objects that carry `__ansible_type`, as Python modules print them |
+//! | `reserved` | the keys of a result that only Ansible may use |
 //! | `result` | from raw output to a validated result, or to a well-formed failure |
 //! | `log_lines` | what a module says of its work, on standard error |
 //! | `older` | the same by the rules of releases before 2.19 |
@@ -36,6 +37,7 @@ mod missing;
 mod older;
 pub mod quoting;
 pub mod release;
+mod reserved;
 pub mod result;
 pub mod stdout;
 pub mod told;

@@ -9,6 +9,7 @@ use modbox_python_json::{Dict, Value, decode};
 
 use super::Release;
 use super::missing::missing_interpreter;
+use super::reserved::{remove_internal_keys, strip_internal_keys};
 use super::result::{self, RawOutput, ResultLines};
 use super::stdout::{JsonLines, StreamText, json_lines, json_lines_or_list};
 use super::typed::Refusal;
@@ -73,7 +74,7 @@ fn dict_of(value: Value) -> Result<Dict, Refusal> {
 fn accept(mut dict: Dict, said: &mut Warnings) -> Result<Dict, Refusal> {
     dict.shift_remove("_ansible_suppress_tmpdir_delete");
     result::rename_results(&mut dict, said);
-    result::remove_internal_keys(&mut dict, said);
+    remove_internal_keys(&mut dict, said);
     for key in ["warnings", "deprecations"] {
         if dict.get(key).is_some_and(|value| !value.is_truthy()) {
             dict.shift_remove(key);
@@ -83,7 +84,7 @@ fn accept(mut dict: Dict, said: &mut Warnings) -> Result<Dict, Refusal> {
     result::add_lines(&mut dict, "stdout")?;
     result::add_lines(&mut dict, "stderr")?;
     result::complete_status(&mut dict);
-    result::strip_internal_keys(&mut dict);
+    strip_internal_keys(&mut dict);
     Ok(dict)
 }
 

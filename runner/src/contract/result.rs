@@ -17,16 +17,11 @@ use modbox_python_json::{Dict, Value, decode, str as python_str};
 
 use super::missing::missing_interpreter;
 use super::older;
+use super::reserved::{is_treated, remove_internal_keys, strip_internal_keys};
 use super::stdout::{StreamText, json_lines, object_lines, split_lines};
 use super::typed::{self, NO_TRACEBACK, Refusal};
 use super::warnings::Warnings;
 use super::{Item, Release};
-
-/// What the reserved keys of a result start with; nobody but Ansible may use them.
-const INTERNAL_PREFIX: &str = "_ansible_";
-
-/// Keys by which a module could change the inventory.
-const INVENTORY_KEYS: [&str; 2] = ["add_host", "add_group"];
 
 /// What a module is alleged to have said: bytes that a sandbox bounded, and nothing more.
 ///
@@ -228,14 +223,20 @@ fn decode_json(text: &str) -> Result<Value, Refusal> {
 /// Applies the rules for a result's keys, in Ansible's order.
 fn accept(mut dict: Dict, warnings: &mut Warnings) -> Result<Dict, Refusal> {
     let sent_exception = normalize_exception(&mut dict);
-    dict.shift_remove("_ansible_suppress_tmpdir_delete");
-    rename_results(&mut dict, warnings);
-    remove_internal_keys(&mut dict, warnings);
-    clean_facts(&mut dict)?;
-    add_lines(&mut dict, "stdout")?;
-    add_lines(&mut dict, "stderr")?;
+    // Each of the steps asks for a key; most results have none of them.
+    let treated = dict.keys().any(|key| is_treated(key));
+    if treated {
+        dict.shift_remove("_ansible_suppress_tmpdir_delete");
+        rename_results(&mut dict, warnings);
+        remove_internal_keys(&mut dict, warnings);
+        clean_facts(&mut dict)?;
+        add_lines(&mut dict, "stdout")?;
+        add_lines(&mut dict, "stderr")?;
+    }
     complete_status(&mut dict);
-    warnings.take_from(&mut dict)?;
+    if treated {
+        warnings.take_from(&mut dict)?;
+    }
     if dict["failed"].is_truthy() {
         complete_failure(&mut dict, sent_exception);
     }
@@ -274,19 +275,6 @@ pub(super) fn rename_results(dict: &mut Dict, warnings: &mut Warnings) {
             );
         }
     }
-}
-
-pub(super) fn remove_internal_keys(dict: &mut Dict, warnings: &mut Warnings) {
-    // Ansible has set this one itself by now, so it removes what a module sent without a word.
-    dict.shift_remove("_ansible_parsed");
-    let internal = |key: &str| key.starts_with(INTERNAL_PREFIX) || INVENTORY_KEYS.contains(&key);
-    dict.retain(|key, value| {
-        if internal(key) {
-            let shown = python_str(value);
-            warnings.add_text(format!("Removed unexpected internal key in module return: {key} = {shown}"));
-        }
-        !internal(key)
-    });
 }
 
 /// Removes what only Ansible itself may say about a host.
@@ -351,20 +339,6 @@ fn complete_failure(dict: &mut Dict, sent_exception: bool) {
     let origin = if sent_exception { "Module failed." } else { "Action failed." };
     let msg = typed::join_messages(&["Task failed.", origin, &brief]);
     dict.entry("msg".to_owned()).or_insert(msg.into());
-}
-
-/// Removes reserved keys at any depth, as Ansible does to a result before anyone sees it.
-pub(super) fn strip_internal_keys(dict: &mut Dict) {
-    dict.retain(|key, _| !key.starts_with(INTERNAL_PREFIX));
-    dict.values_mut().for_each(strip_internal_keys_in);
-}
-
-fn strip_internal_keys_in(value: &mut Value) {
-    match value {
-        Value::Dict(dict) => strip_internal_keys(dict),
-        Value::List(items) => items.iter_mut().for_each(strip_internal_keys_in),
-        _ => {}
-    }
 }
 
 /// What Ansible says about output that it refuses.

@@ -3,6 +3,8 @@
 //! Check mode, differences, verbosity and `no_log` are switches of their own everywhere; the temporary directory and
 //! whether files are kept follow from the run.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -107,12 +109,16 @@ impl Told {
             module_name: told.module_name.unwrap_or(defaults.module_name),
             no_log: told.no_target_syslog,
             debug: told.debug,
-            syslog_facility: told.syslog_facility.unwrap_or(defaults.syslog_facility),
-            selinux_special_fs: told.selinux_special_fs.unwrap_or(defaults.selinux_special_fs),
-            string_conversion_action: told.string_conversion_action.unwrap_or(defaults.string_conversion_action),
+            syslog_facility: told.syslog_facility.map_or(defaults.syslog_facility, Cow::Owned),
+            selinux_special_fs: told
+                .selinux_special_fs
+                .map_or(defaults.selinux_special_fs, |all| all.into_iter().map(Cow::Owned).collect()),
+            string_conversion_action: told
+                .string_conversion_action
+                .map_or(defaults.string_conversion_action, Cow::Owned),
             socket: told.socket,
-            shell_executable: told.shell_executable.unwrap_or(defaults.shell_executable),
-            remote_tmp: told.remote_tmp.unwrap_or(defaults.remote_tmp),
+            shell_executable: told.shell_executable.map_or(defaults.shell_executable, Cow::Owned),
+            remote_tmp: told.remote_tmp.map_or(defaults.remote_tmp, Cow::Owned),
             ignore_unknown_opts: told.ignore_unknown_opts,
             target_log_info: told.target_log_info,
             tracebacks_for: TRACEBACK_EVENTS
