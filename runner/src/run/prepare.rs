@@ -1,5 +1,6 @@
 //! Completes the arguments and has the module's kind make an invocation of them.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,16 +31,16 @@ pub(super) fn prepare(
     config: &RunnerConfig,
     python: Option<&PythonStart>,
 ) -> Result<Prepared, RunError> {
-    let tmpdir = tmpdir.display().to_string();
+    let tmpdir = tmpdir.to_string_lossy();
     let own_tmpdir = match (kind.is_wasm(), request.policy.allows_everything()) {
-        (false, _) | (true, true) => format!("{tmpdir}/"),
-        (true, false) => GUEST_TMPDIR.to_owned(),
+        (false, _) | (true, true) => Cow::Owned(format!("{tmpdir}/")),
+        (true, false) => Cow::Borrowed(GUEST_TMPDIR),
     };
     let moved: Dict;
     let args = match &request.arguments {
         // A guest has a directory of its own, and cannot see the one that whoever completed the arguments made.
         Arguments::Complete(args) if kind.is_wasm() && args.contains_key(TMPDIR_KEY) => {
-            moved = with_tmpdir(args.clone(), own_tmpdir);
+            moved = with_tmpdir(args.clone(), own_tmpdir.into_owned());
             ModuleArgs::Complete(&moved)
         }
         Arguments::Complete(args) => ModuleArgs::Complete(args),
@@ -48,7 +49,8 @@ pub(super) fn prepare(
     // The engine has those of a guest.
     let none = Arc::default();
     let bytes = if kind.is_wasm() { &none } else { module.bytes()? };
-    let path = config.directory.join(module.path());
+    // Nobody tells a guest where its file is.
+    let path = if kind.is_wasm() { module.path().into() } else { Cow::from(config.directory.join(module.path())) };
     let powershell = InstalledPowershell::new(&config.environment, &config.python.module_utils, &path);
     let file_name = module.path().file_name().unwrap_or_default().to_string_lossy();
     let mut prepared = kinds::prepare(

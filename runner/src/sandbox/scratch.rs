@@ -60,7 +60,7 @@ pub enum ScratchError {
 /// The folder that holds the directories of all runs of one user.
 #[derive(Debug, Clone)]
 pub struct ScratchRoot {
-    path: PathBuf,
+    path: Arc<Path>,
     cleanup: Cleanup,
     swept: Arc<Once>,
 }
@@ -100,7 +100,7 @@ impl ScratchRoot {
     #[must_use]
     pub fn new(temp_dir: &Path, cleanup: Cleanup) -> Self {
         let uid = rustix::process::geteuid().as_raw();
-        Self { path: temp_dir.join(format!("{ROOT_PREFIX}{uid}")), cleanup, swept: Arc::new(Once::new()) }
+        Self { path: temp_dir.join(format!("{ROOT_PREFIX}{uid}")).into(), cleanup, swept: Arc::new(Once::new()) }
     }
 
     /// Makes the directory of one run.
@@ -143,7 +143,7 @@ impl ScratchRoot {
     }
 
     fn open_private(&self) -> Result<OwnedFd, ScratchError> {
-        let io = |verb| move |source| ScratchError::Io { verb, path: self.path.clone(), source };
+        let io = |verb| move |source| ScratchError::Io { verb, path: self.path.to_path_buf(), source };
         // Opened without following a link: in a shared folder anyone could have put one here.
         let opened = match open_dir(&self.path) {
             Err(rustix::io::Errno::NOENT) => {
@@ -157,13 +157,13 @@ impl ScratchRoot {
         };
         let root = match opened {
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
-                return Err(ScratchError::NotPrivate(self.path.clone()));
+                return Err(ScratchError::NotPrivate(self.path.to_path_buf()));
             }
             root => File::from(root.map_err(|errno| io("open")(errno.into()))?),
         };
         let metadata = root.metadata().map_err(io("look at"))?;
         if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o077 != 0 {
-            return Err(ScratchError::NotPrivate(self.path.clone()));
+            return Err(ScratchError::NotPrivate(self.path.to_path_buf()));
         }
         Ok(root.into())
     }

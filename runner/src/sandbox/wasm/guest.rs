@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tracing::{debug, warn};
 use wasmtime::{Engine, PoolConcurrencyLimitError, Store};
-use wasmtime_wasi::p2::bindings::CommandPre;
 use wasmtime_wasi::{I32Exit, WasiCtx};
 
 use crate::sandbox::invocation::{Exit, LimitHit, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::wasm::files::{FileGuard, Ledger};
+use crate::sandbox::wasm::module::Code;
 use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::process::Commands;
 use crate::sandbox::wasm::store::{self, Meter, State};
@@ -32,8 +32,7 @@ const GRACE: Duration = Duration::from_millis(100);
 
 /// Everything that a guest's thread takes with it.
 pub(super) struct Guest {
-    pub(super) engine: Engine,
-    pub(super) command: CommandPre<State>,
+    pub(super) code: Arc<Code>,
     pub(super) wasi: WasiCtx,
     pub(super) files: FileGuard,
     /// The commands that it asks for.
@@ -66,7 +65,7 @@ pub(super) fn run(guest: Guest, watch: Option<&dyn Fn()>) -> Result<Ended, WasmE
     if watch.is_none() && tokio::runtime::Handle::try_current().is_err() {
         return run_here(guest);
     }
-    let (engine, timeout) = (guest.engine.clone(), guest.limits.timeout);
+    let (code, timeout) = (Arc::clone(&guest.code), guest.limits.timeout);
     let (sender, receiver) = mpsc::sync_channel(1);
     let started = Instant::now();
     let spawned = thread::Builder::new().name("guest".to_owned()).spawn(move || {
@@ -74,7 +73,7 @@ pub(super) fn run(guest: Guest, watch: Option<&dyn Fn()>) -> Result<Ended, WasmE
         let _ = sender.send(run_here(guest));
     });
     spawned.map_err(WasmError::Runtime)?;
-    match wait(&engine, &receiver, started, timeout.saturating_add(GRACE), watch.unwrap_or(&|| ())) {
+    match wait(&code.engine, &receiver, started, timeout.saturating_add(GRACE), watch.unwrap_or(&|| ())) {
         Ok(ended) => ended,
         Err(RecvTimeoutError::Timeout) => {
             warn!("the guest is blocked in a host call; its thread is left behind");
@@ -143,11 +142,11 @@ fn new_runtime(network: bool) -> Result<Runtime, WasmError> {
 fn run_on(runtime: &Runtime, guest: Guest) -> Result<Ended, WasmError> {
     let ledger = guest.files.ledger();
     let mut store =
-        store::new_store(&guest.engine, guest.wasi, guest.files, guest.commands, guest.network, &guest.limits);
+        store::new_store(&guest.code.engine, guest.wasi, guest.files, guest.commands, guest.network, &guest.limits);
     let started = Instant::now();
     let mut instantiate_us = 0;
     let call = async {
-        let command = guest.command.instantiate_async(&mut store).await?;
+        let command = guest.code.command.instantiate_async(&mut store).await?;
         instantiate_us = micros(started.elapsed());
         command.wasi_cli_run().call_run(&mut store).await
     };

@@ -21,12 +21,17 @@ use crate::sandbox::wasm::{WasmError, wasi};
 
 /// A compiled module.
 pub struct LoadedModule {
-    engine: Engine,
-    pre: CommandPre<State>,
+    code: Arc<Code>,
     ticker: Ticker,
     timing: Timing,
     notes: Vec<String>,
     runs_commands: bool,
+}
+
+/// Compiled code and its engine. Shared by all runs, some of which outlast their caller's patience.
+pub(super) struct Code {
+    pub(super) engine: Engine,
+    pub(super) command: CommandPre<State>,
 }
 
 /// What a run has on its host's side.
@@ -54,13 +59,13 @@ impl std::fmt::Debug for LoadedModule {
 impl LoadedModule {
     pub(super) fn new(
         engine: Engine,
-        pre: CommandPre<State>,
+        command: CommandPre<State>,
         ticker: Ticker,
         timing: Timing,
         notes: Vec<String>,
         runs_commands: bool,
     ) -> Self {
-        Self { engine, pre, ticker, timing, notes, runs_commands }
+        Self { code: Arc::new(Code { engine, command }), ticker, timing, notes, runs_commands }
     }
 
     /// Returns what an operator should know of loading it: a cache that cannot be used, a compiler that could not be
@@ -107,8 +112,7 @@ impl LoadedModule {
         let (ledger, temporaries) = (files.ledger(), files.temporaries());
         let commands = Commands::new(commands, Arc::clone(&ledger), limits);
         let guest = Guest {
-            engine: self.engine.clone(),
-            command: self.pre.clone(),
+            code: Arc::clone(&self.code),
             wasi,
             files,
             commands,
