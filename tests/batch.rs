@@ -208,6 +208,24 @@ fn a_worker_that_is_killed_is_replaced() {
 }
 
 #[test]
+fn a_module_that_was_replaced_between_two_jobs_is_read_again() {
+    let dir = TestDir::new();
+    dir.write("m.wasm", fs::read(guest("hello")).unwrap());
+    let job = |id: u32| format!("{}\n", json!({"id": id, "module": dir.join("m.wasm"), "args": {"name": "x"}}));
+    let jobs: Vec<_> = (0..4).map(|id| dir.write(&format!("{id}.jsonl"), job(id))).collect();
+    // Two jobs are written at once before, and two after.
+    let script = "(cat \"$1\" \"$2\"; until [ -s out ]; do sleep 0.02; done; cp \"$3\" m.wasm; cat \"$4\" \"$5\") \
+        | \"$0\" batch > out; cat out";
+    let args = [jobs[0].as_path(), &jobs[1], &guest("echo"), &jobs[2], &jobs[3]];
+    let sh = Modbox::of("/bin/sh".as_ref(), &dir).args(["-c", script, env!("CARGO_BIN_EXE_modbox")]).args(args);
+    let reports = reports(&sh.patience(PATIENCE).run());
+    let digest = |id: u32| reports[&id.to_string()]["module"]["digest"].as_str().unwrap();
+    assert_eq!((digest(0), digest(2)), (digest(1), digest(3)));
+    assert_ne!(digest(0), digest(2));
+    dir.assert_nothing_left();
+}
+
+#[test]
 fn a_signal_lets_running_jobs_finish_and_says_what_did_not() {
     for signal in [Signal::TERM, Signal::INT] {
         let dir = TestDir::new();

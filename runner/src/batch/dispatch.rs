@@ -59,7 +59,7 @@ pub trait Host {
     /// Why the job cannot be run.
     fn resolve(&mut self, job: &Job) -> Result<Arc<Setup>, String>;
 
-    /// Is told how far the batch is, often.
+    /// Is told how far the batch is, often: each time before it waits for more lines.
     fn progress(&mut self, progress: &Progress);
 }
 

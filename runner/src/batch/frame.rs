@@ -10,6 +10,9 @@ pub(super) const MAX_FRAME: usize = 1 << 30;
 
 const HEADER: usize = 4;
 
+/// Bytes of an ordinary frame.
+const ORDINARY: usize = 4 << 10;
+
 /// Puts a frame behind what is already there.
 pub(super) fn push(buffer: &mut Vec<u8>, payload: &[u8]) {
     let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
@@ -32,7 +35,8 @@ pub(super) fn read(stream: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     if length > MAX_FRAME {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame is too long"));
     }
-    let mut payload = Vec::new();
+    // No more than has arrived, or little: the length is only said.
+    let mut payload = Vec::with_capacity(length.min(ORDINARY));
     stream.take(length as u64).read_to_end(&mut payload)?;
     if payload.len() < length {
         return Err(io::ErrorKind::UnexpectedEof.into());

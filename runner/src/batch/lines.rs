@@ -70,7 +70,7 @@ impl Lines {
     pub(super) fn next(&mut self) -> Option<Line> {
         loop {
             let rest = &self.buffer[self.taken..];
-            let end = rest[self.searched..].iter().position(|byte| *byte == b'\n').map(|at| at + self.searched);
+            let end = memchr::memchr(b'\n', &rest[self.searched..]).map(|at| at + self.searched);
             let (line, used) = match end {
                 Some(end) => (&rest[..end], end + 1),
                 None if self.ended && (self.skipping || !rest.is_empty()) => (rest, rest.len()),

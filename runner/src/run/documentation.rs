@@ -19,7 +19,7 @@ use modbox_argument_spec::{Access, Metadata, OptionSpec, OptionType};
 use regex::bytes::Regex;
 
 use crate::contract::{Dict, Value};
-use crate::run::{Arguments, Module};
+use crate::run::Module;
 use crate::sandbox::policy::{self, Policy};
 
 /// Longer than the documentation of any module, by far.
@@ -120,14 +120,11 @@ fn spec_of(option: &Dict, depth: usize) -> Option<Value> {
 }
 
 /// Returns what is known of a module's options, with what the operator says of them.
-pub(super) fn described<'m>(module: &'m Module, policy: &Policy, arguments: &Arguments) -> Option<Cow<'m, Metadata>> {
+pub(super) fn described<'m>(module: &'m Module, policy: &Policy, args: &Dict) -> Option<Cow<'m, Metadata>> {
     let known = module.metadata().or_else(|| module.documentation());
     if policy.designates().is_empty() {
         return known.map(Cow::Borrowed);
     }
-    let args = match arguments {
-        Arguments::Task { args, .. } | Arguments::Complete(args) => args,
-    };
     let name = || Metadata::from_json(r#"{"name": "module"}"#).ok();
     let mut metadata = known.cloned().or_else(name)?;
     for (option, access) in policy.designates() {

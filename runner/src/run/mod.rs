@@ -25,6 +25,7 @@ mod requests;
 mod unfinished;
 mod verdict;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -188,7 +189,7 @@ impl Runner {
         }
         let not_kept = if kind.is_wasm() { Vec::new() } else { native::not_kept(request.policy) };
         // Bytes that cannot be read are for the engine to complain about.
-        let Some(metadata) = documentation::described(module, request.policy, &request.arguments) else {
+        let Some(metadata) = documentation::described(module, request.policy, request.arguments.given()) else {
             return (!not_kept.is_empty()).then(|| Settled {
                 policy: request.policy.clone(),
                 arguments: request.arguments.clone(),
@@ -312,25 +313,19 @@ fn bytes(module: &Module) -> Result<&[u8], RunError> {
 
 /// Returns what a run with these arguments may reach: the policy, and what the arguments name as far as it lets them.
 #[must_use]
-pub fn settled_policy(
+pub fn settled_policy<'p>(
     module: &Module,
-    policy: &Policy,
+    policy: &'p Policy,
     args: &Dict,
     directory: &Path,
     environment: &[(OsString, OsString)],
-) -> Policy {
+) -> Cow<'p, Policy> {
     if policy.allows_everything() || args.is_empty() {
-        return policy.clone();
+        return Cow::Borrowed(policy);
     }
-    let arguments = Arguments::Complete(args.clone());
-    let Some(metadata) = documentation::described(module, policy, &arguments) else { return policy.clone() };
-    designation::settle(
-        &metadata,
-        policy,
-        &arguments,
-        &Caller { directory, environment, is_native: module.format().is_none() },
-    )
-    .policy
+    let Some(metadata) = documentation::described(module, policy, args) else { return Cow::Borrowed(policy) };
+    let caller = Caller { directory, environment, is_native: module.format().is_none() };
+    Cow::Owned(designation::settle(&metadata, policy, &Arguments::Complete(args.clone()), &caller).policy)
 }
 
 /// What the directory of a run is for. Beside a name that is granted for writing there may be temporaries, which are

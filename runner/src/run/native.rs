@@ -107,7 +107,7 @@ pub(super) fn missing_paths(report: &mut Report, outcome: &Outcome, arguments: &
     if !matches!(report.status, Status::Failed | Status::Crashed) {
         return;
     }
-    let (Arguments::Task { args, .. } | Arguments::Complete(args)) = arguments;
+    let args = arguments.given();
     let given = args.iter().filter_map(|(_, value)| value.as_str()).map(str::to_owned);
     let said = [&outcome.stdout.bytes, &outcome.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let complaints =

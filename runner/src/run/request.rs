@@ -21,6 +21,15 @@ pub enum Arguments {
     Complete(Dict),
 }
 
+impl Arguments {
+    /// Returns what the caller gave; all of them, when they are complete.
+    #[must_use]
+    pub fn given(&self) -> &Dict {
+        let (Self::Task { args, .. } | Self::Complete(args)) = self;
+        args
+    }
+}
+
 /// One run asked for.
 #[derive(Debug)]
 pub struct RunRequest<'a> {

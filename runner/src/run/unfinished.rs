@@ -18,8 +18,12 @@ impl Report {
 
     /// Returns a report whose result is still to come.
     fn pending(path: &Path) -> Self {
-        let module =
-            ModuleFacts { path: path.display().to_string(), kind: None, reason: String::new(), digest: String::new() };
+        let module = ModuleFacts {
+            path: path.to_string_lossy().into_owned(),
+            kind: None,
+            reason: String::new(),
+            digest: String::new(),
+        };
         Self {
             module,
             status: Status::Failed,

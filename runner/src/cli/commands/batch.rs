@@ -34,6 +34,9 @@ const MAX_REMEMBERED: usize = 256 << 20;
 /// Setups that are remembered, so that jobs with the same module and grants find the same worker.
 const MAX_SETUPS: usize = 1024;
 
+/// Bytes of reports that are written at once; they are written at the latest when the batch waits for something.
+const OUTPUT: usize = 64 << 10;
+
 /// How often the progress is drawn.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
 
@@ -55,6 +58,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
         limits,
         modules: HashMap::new(),
         remembered: 0,
+        rounds: 0,
         setups: Vec::new(),
         bar: progress_bar(),
         drawn: Instant::now(),
@@ -84,7 +88,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
             .or_usage();
     }
     let stop = context.signals.stop_gracefully().or_internal()?;
-    let batch = Batch::new(config, &mut host, BufWriter::new(io::stdout().lock()));
+    let batch = Batch::new(config, &mut host, BufWriter::with_capacity(OUTPUT, io::stdout().lock()));
     let ended = batch.run(stdin.as_fd(), stop.as_fd());
     if let Some(bar) = &host.bar {
         bar.finish_and_clear();
@@ -120,9 +124,12 @@ struct JobHost<'a> {
     /// What holds for a module without rules of its own.
     policy: Policy,
     limits: Limits,
-    /// By the word that a job names them with, and the kind.
-    modules: HashMap<(PathBuf, Option<String>), Known>,
+    /// By the word that a job names them with, then by the kind.
+    modules: HashMap<PathBuf, HashMap<Option<String>, Known>>,
     remembered: usize,
+    /// How often lines were taken in. Those that are taken in together were all written before the first of them is
+    /// looked at, and so were the files that they name.
+    rounds: u64,
     setups: Vec<Arc<Setup>>,
     bar: Option<ProgressBar>,
     drawn: Instant,
@@ -132,6 +139,8 @@ struct JobHost<'a> {
 struct Known {
     path: PathBuf,
     stamp: Stamp,
+    /// The round in which the stamp was last compared.
+    looked: u64,
     module: Arc<Module>,
 }
 
@@ -148,10 +157,11 @@ impl Stamp {
 
 impl JobHost<'_> {
     fn module(&mut self, job: &Job) -> Result<Arc<Module>, String> {
-        let key = (job.module.clone(), job.options.kind.clone());
-        if let Some(known) = self.modules.get(&key)
-            && Stamp::of(&known.path).as_ref() == Some(&known.stamp)
+        let known = self.modules.get_mut(&job.module).and_then(|kinds| kinds.get_mut(&job.options.kind));
+        if let Some(known) = known
+            && (known.looked == self.rounds || Stamp::of(&known.path).as_ref() == Some(&known.stamp))
         {
+            known.looked = self.rounds;
             return Ok(Arc::clone(&known.module));
         }
         let found = run::find(self.context, &job.module, &self.args.lookup.module_path);
@@ -166,7 +176,8 @@ impl JobHost<'_> {
             self.remembered = file.bytes.len();
         }
         let module = Arc::new(Module::new(file, job.kind()?));
-        self.modules.insert(key, Known { path, stamp, module: Arc::clone(&module) });
+        let known = Known { path, stamp, looked: self.rounds, module: Arc::clone(&module) };
+        self.modules.entry(job.module.clone()).or_default().insert(job.options.kind.clone(), known);
         Ok(module)
     }
 
@@ -186,14 +197,14 @@ impl JobHost<'_> {
             granted.as_ref().map_or((&self.policy, &self.limits), |(policy, limits)| (policy, limits));
         // A worker is confined to its grants for good, so what the arguments name has to be among them.
         let environment = &self.context.environment;
-        let policy = &settled_policy(&module, policy, &job.args, &environment.cwd, &environment.variables);
+        let policy = settled_policy(&module, policy, &job.args, &environment.cwd, &environment.variables);
         let same = |setup: &&Arc<Setup>| {
             Arc::ptr_eq(&setup.module, &module) && setup.limits == *limits && setup.policy == *policy
         };
         if let Some(setup) = self.setups.iter().find(same) {
             return Ok(Arc::clone(setup));
         }
-        let (policy, limits) = (policy.clone(), *limits);
+        let (policy, limits) = (policy.into_owned(), *limits);
         let audit = self.audit.of_job(&policy).map_err(|error| crate::sandbox::chain(&error))?;
         let setup = Arc::new(Setup { module, kind: job.options.kind.clone(), policy, limits, audit });
         if self.setups.len() >= MAX_SETUPS {
@@ -210,6 +221,7 @@ impl Host for JobHost<'_> {
     }
 
     fn progress(&mut self, progress: &Progress) {
+        self.rounds += 1;
         let Some(bar) = &self.bar else { return };
         if self.drawn.elapsed() < DRAW_EVERY {
             return;
