@@ -31,7 +31,7 @@ const STREAMS: [(&str, &str); 1] = [(
 )];
 
 /// Which layer may name what of the crate. The first line whose folder fits counts.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("contract", &["contract"]),
     ("ansiballz", &["ansiballz", "contract"]),
     ("kinds", &["kinds", "ansiballz", "contract", "sandbox::invocation"]),
@@ -43,6 +43,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("cli", &["cli", "authoring", "batch", "jobs", "run", "kinds", "contract", "sandbox"]),
     ("lib", &[]),
     ("main", &[]),
+    ("heaps", &[]),
 ];
 
 /// What the files of kinds share, and so may name; the rest of `kinds` are kinds.

@@ -2,9 +2,12 @@
 
 use std::process::ExitCode;
 
+#[cfg(any(test, target_env = "musl"))]
+mod heaps;
+
 #[cfg(target_env = "musl")]
 #[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static ALLOCATOR: heaps::Heaps = heaps::Heaps::new();
 
 fn main() -> ExitCode {
     modbox::cli::main()
