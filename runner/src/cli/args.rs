@@ -66,7 +66,7 @@ pub(crate) enum Command {
 }
 
 /// What modbox says of its own work.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Logs")]
 pub(crate) struct LogArgs {
     /// Say on stderr what is done, in this detail.
@@ -89,8 +89,9 @@ pub(crate) enum LogLevel {
 }
 
 /// How logs are written: for people, or one JSON object an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
+    #[default]
     Text,
     Json,
 }
@@ -106,7 +107,7 @@ pub(crate) enum OutputFormat {
     Report,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = RUN_HELP)]
 pub(crate) struct RunArgs {
     /// A module file, a guest crate's directory, or a name to look up in the library.
@@ -208,7 +209,7 @@ given here are those of every job. The first SIGTERM or SIGINT lets running jobs
 
 Exit status: 0 every job was ok, changed or skipped · 1 some were not · 2 usage · 70 modbox's own fault.";
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct LookupArgs {
     /// Look module names up here, after ./library and before $MODBOX_LIBRARY. Repeatable.
     #[arg(long, value_name = "DIR")]

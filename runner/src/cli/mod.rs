@@ -10,6 +10,7 @@ mod exit;
 mod late;
 mod logging;
 mod output;
+mod plain;
 mod python;
 mod rules;
 mod settings;
@@ -88,6 +89,9 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
     }
     if let Some(invocation) = commands::file::recognize(argv) {
         return commands::file::run(&context, &invocation);
+    }
+    if let Some((args, order)) = plain::read(argv) {
+        return commands::run::run(&context, &args, &order, argv);
     }
     let matches = match Cli::command().try_get_matches_from(argv) {
         Ok(matches) => matches,
