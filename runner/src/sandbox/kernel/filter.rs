@@ -64,24 +64,17 @@ pub(super) struct Rule {
 /// Makes a filter: calls of other architectures and numberings fail with `EPERM`, those of `verdicts` as it says, all
 /// others are made.
 pub(super) fn program(verdicts: &BTreeMap<u32, Verdict>, rules: &[Vec<Rule>]) -> BpfProgram {
-    let mut program = vec![
-        load(ARCHITECTURE),
-        jump(JUMP_EQUAL, AUDIT_ARCH, 1, 0),
-        fail(libc::EPERM),
-        load(NUMBER),
-        jump(JUMP_GREATER_OR_EQUAL, X32, 0, 1),
-        fail(libc::EPERM),
-    ];
-    let search = halves(&ranges(verdicts));
-    let blocks: Vec<BpfProgram> = rules.iter().map(|rules| block(rules)).collect();
-    let starts: Vec<usize> =
-        blocks.iter().scan(search.len(), |next, block| Some(std::mem::replace(next, *next + block.len()))).collect();
-    program.extend(search.into_iter().enumerate().map(|(at, instruction)| match instruction.code {
-        JUMP => step(JUMP, offset(starts[instruction.k as usize] - at - 1)),
-        _ => instruction,
-    }));
-    program.extend(blocks.into_iter().flatten());
-    program
+    let mut writer = Backwards::default();
+    let blocks: Vec<Place> = rules.iter().map(|rules| writer.block(rules)).collect();
+    let search = writer.search(&ranges(verdicts), &blocks);
+    let refused = writer.fail(libc::EPERM);
+    writer.branch(JUMP_GREATER_OR_EQUAL, X32, refused, search);
+    let known = writer.put(LOAD, NUMBER);
+    let refused = writer.fail(libc::EPERM);
+    writer.branch(JUMP_EQUAL, AUDIT_ARCH, known, refused);
+    writer.put(LOAD, ARCHITECTURE);
+    writer.reversed.reverse();
+    writer.reversed
 }
 
 /// Calls from a number up to the next range's.
@@ -105,52 +98,118 @@ fn ranges(verdicts: &BTreeMap<u32, Verdict>) -> Vec<Range> {
     ranges
 }
 
-/// Looks a number up by halves. A jump names a block of rules, and is told its distance later.
-fn halves(ranges: &[Range]) -> BpfProgram {
-    match ranges {
-        [] => Vec::new(),
-        [(_, Verdict::Allow)] => vec![allow()],
-        [(_, Verdict::Fail(errno))] => vec![fail(*errno)],
-        [(_, Verdict::When(rules))] => vec![step(JUMP, offset(*rules))],
-        ranges => {
-            let (low, high) = ranges.split_at(ranges.len() / 2);
-            let (below, above) = (halves(low), halves(high));
-            let mut program = vec![jump(JUMP_GREATER_OR_EQUAL, high[0].0, short(below.len()), 0)];
-            program.extend(below);
-            program.extend(above);
-            program
+/// Where an instruction is, counted from the end of the program.
+type Place = usize;
+
+/// A program that is written from its end to its start: jumps only go forward, so that whatever one leads to is there
+/// already, and an answer needs to be there once for all that come to it from near.
+#[derive(Debug, Default)]
+struct Backwards {
+    reversed: BpfProgram,
+    /// The answers that were written, the nearest last.
+    answers: Vec<(u32, Place)>,
+}
+
+impl Backwards {
+    /// Writes an instruction before all others.
+    fn put(&mut self, code: u16, k: u32) -> Place {
+        self.jump(code, k, 0, 0)
+    }
+
+    fn jump(&mut self, code: u16, k: u32, jt: u8, jf: u8) -> Place {
+        self.reversed.push(sock_filter { code, jt, jf, k });
+        self.reversed.len() - 1
+    }
+
+    /// How many instructions lie between the next one and a place.
+    fn distance(&self, to: Place) -> usize {
+        self.reversed.len() - to - 1
+    }
+
+    /// Goes to one place or to the other.
+    fn branch(&mut self, code: u16, k: u32, yes: Place, no: Place) -> Place {
+        let (yes, no) = (self.near(yes), self.near(no));
+        let (yes, no) = (self.distance(yes), self.distance(no));
+        // Both are near, so that neither is cut off; the kernel refuses a filter whose jumps leave it.
+        self.jump(code, k, u8::try_from(yes).unwrap_or(u8::MAX), u8::try_from(no).unwrap_or(u8::MAX))
+    }
+
+    /// Returns a place that leads to this one, and that a branch reaches even when one more instruction comes between.
+    fn near(&mut self, to: Place) -> Place {
+        match u32::try_from(self.distance(to)) {
+            Ok(distance) if distance >= u32::from(u8::MAX) => self.put(JUMP, distance),
+            _ => to,
         }
     }
-}
 
-/// Refuses when one of the rules holds.
-fn block(rules: &[Rule]) -> BpfProgram {
-    let mut program = Vec::new();
-    for rule in rules {
-        program.extend(tests(&rule.conditions));
-        program.push(fail(rule.errno));
+    /// Ends with an answer.
+    fn answer(&mut self, answer: u32) -> Place {
+        let near = self.answers.iter().rev().find(|(written, _)| *written == answer).map(|(_, place)| *place);
+        match near.filter(|place| self.distance(*place) < usize::from(u8::MAX)) {
+            Some(place) => place,
+            None => {
+                let place = self.put(RETURN, answer);
+                self.answers.push((answer, place));
+                place
+            }
+        }
     }
-    program.push(allow());
-    program
-}
 
-/// Goes on behind itself when all conditions hold, and one instruction further when one does not.
-fn tests(conditions: &[Condition]) -> BpfProgram {
-    let Some(((argument, test), rest)) = conditions.split_first() else { return Vec::new() };
-    let rest = tests(rest);
-    // Behind the rest there is the refusal, and behind that what comes when this does not hold.
-    let away = short(rest.len() + 1);
-    let (low, high) = (load(ARGUMENTS + 8 * u32::from(*argument)), load(ARGUMENTS + 8 * u32::from(*argument) + 4));
-    let mut program = match *test {
-        Test::HasAny(bits) => vec![low, jump(JUMP_BITS, bits, 0, away)],
-        Test::HasNone(bits) => vec![low, jump(JUMP_BITS, bits, away, 0)],
-        Test::Is(value) => vec![low, jump(JUMP_EQUAL, value, 0, away)],
-        Test::IsNot(value) => vec![low, jump(JUMP_EQUAL, value, away, 0)],
-        Test::Masked(bits, value) => vec![low, step(AND, bits), jump(JUMP_EQUAL, value, 0, away)],
-        Test::NotNull => vec![low, jump(JUMP_EQUAL, 0, 0, 2), high, jump(JUMP_EQUAL, 0, away, 0)],
-    };
-    program.extend(rest);
-    program
+    fn allow(&mut self) -> Place {
+        self.answer(libc::SECCOMP_RET_ALLOW)
+    }
+
+    fn fail(&mut self, errno: i32) -> Place {
+        self.answer(libc::SECCOMP_RET_ERRNO | errno.cast_unsigned())
+    }
+
+    /// Looks a number up by halves.
+    fn search(&mut self, ranges: &[Range], blocks: &[Place]) -> Place {
+        match ranges {
+            [] | [(_, Verdict::Allow)] => self.allow(),
+            [(_, Verdict::Fail(errno))] => self.fail(*errno),
+            [(_, Verdict::When(rules))] => blocks[*rules],
+            ranges => {
+                let (low, high) = ranges.split_at(ranges.len() / 2);
+                let above = self.search(high, blocks);
+                let below = self.search(low, blocks);
+                self.branch(JUMP_GREATER_OR_EQUAL, high[0].0, above, below)
+            }
+        }
+    }
+
+    /// Refuses when one of the rules holds.
+    fn block(&mut self, rules: &[Rule]) -> Place {
+        let mut next = self.allow();
+        for rule in rules.iter().rev() {
+            let mut holds = self.fail(rule.errno);
+            for (argument, test) in rule.conditions.iter().rev() {
+                holds = self.test(ARGUMENTS + 8 * u32::from(*argument), *test, holds, next);
+            }
+            next = holds;
+        }
+        next
+    }
+
+    /// Tests an argument that starts there.
+    fn test(&mut self, argument: u32, test: Test, yes: Place, no: Place) -> Place {
+        match test {
+            Test::HasAny(bits) => self.branch(JUMP_BITS, bits, yes, no),
+            Test::HasNone(bits) => self.branch(JUMP_BITS, bits, no, yes),
+            Test::Is(value) => self.branch(JUMP_EQUAL, value, yes, no),
+            Test::IsNot(value) => self.branch(JUMP_EQUAL, value, no, yes),
+            Test::Masked(bits, value) => {
+                self.branch(JUMP_EQUAL, value, yes, no);
+                self.put(AND, bits)
+            }
+            Test::NotNull => {
+                self.branch(JUMP_EQUAL, 0, no, yes);
+                let high = self.put(LOAD, argument + 4);
+                self.branch(JUMP_EQUAL, 0, high, yes)
+            }
+        };
+        self.put(LOAD, argument)
+    }
 }
 
 const LOAD: u16 = 0x20;
@@ -165,36 +224,6 @@ const RETURN: u16 = 0x06;
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
-
-fn load(from: u32) -> sock_filter {
-    step(LOAD, from)
-}
-
-fn allow() -> sock_filter {
-    step(RETURN, libc::SECCOMP_RET_ALLOW)
-}
-
-fn fail(errno: i32) -> sock_filter {
-    step(RETURN, libc::SECCOMP_RET_ERRNO | errno.cast_unsigned())
-}
-
-fn step(code: u16, k: u32) -> sock_filter {
-    jump(code, k, 0, 0)
-}
-
-fn jump(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
-    sock_filter { code, jt, jf, k }
-}
-
-/// How far a conditional jump goes. The tests of the table hold that it is never too far; the kernel refuses a filter
-/// whose jumps leave it.
-fn short(distance: usize) -> u8 {
-    u8::try_from(distance).unwrap_or(u8::MAX)
-}
-
-fn offset(distance: usize) -> u32 {
-    u32::try_from(distance).unwrap_or(u32::MAX)
-}
 
 #[cfg(test)]
 pub(super) mod tests {
