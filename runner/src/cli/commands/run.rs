@@ -172,7 +172,7 @@ pub(crate) fn find(context: &Context, module: &Path, module_path: &[PathBuf]) ->
 
 /// The module's name: what was asked for, without folder and extension.
 pub(crate) fn module_name(module: &Path) -> String {
-    let name = module.canonicalize().ok().filter(|path| path.is_dir()).unwrap_or_else(|| module.to_owned());
+    let name = module.is_dir().then(|| module.canonicalize().ok()).flatten().unwrap_or_else(|| module.to_owned());
     name.file_stem().unwrap_or(name.as_os_str()).to_string_lossy().into_owned()
 }
 

@@ -19,6 +19,9 @@ const MAX_LENGTH: u64 = crate::sandbox::wasm::compile::MAX_CODE + TRAILER as u64
 /// Written at once: what comes in large pieces lies in large pages of the kernel's, which are faster to map.
 const CHUNK: u64 = 2 << 20;
 
+/// Enough for most of what is read whole: without room, a file is read in many small pieces.
+const SMALL: usize = 2 << 10;
+
 /// Writes an entry, and returns how long it is.
 pub(super) fn write(
     key: &Key,
@@ -66,7 +69,7 @@ pub(super) fn is_authentic(key: &Key, name: &str, file: &File) -> io::Result<boo
 /// Reads a whole entry of at most `max` bytes; nothing, when it is longer or is not what this user's modbox wrote under
 /// this name.
 pub(super) fn read(key: &Key, name: &str, file: &File, max: usize) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(SMALL);
     file.take((max + TRAILER + 1) as u64).read_to_end(&mut bytes)?;
     let Some(payload) = bytes.len().checked_sub(TRAILER).filter(|payload| *payload <= max) else { return Ok(None) };
     let (hash, magic) = bytes[payload..].split_at(HASH);
