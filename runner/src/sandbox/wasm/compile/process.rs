@@ -99,8 +99,9 @@ fn judge(status: ExitStatus, text: &str, code: File, limits: &Limits) -> Result<
         }
         (_, Some(libc::SIGPROF | libc::SIGXCPU)) => Err(time()),
         (_, Some(libc::SIGXFSZ)) => Err(memory()),
-        // What Rust says before it aborts for want of memory.
-        (_, Some(libc::SIGABRT)) if text.contains("memory allocation of") => Err(memory()),
+        // What Rust says before it aborts for want of memory. musl aborts by a call that the compiler may not make, and then
+        // by a fault.
+        (_, Some(libc::SIGABRT | libc::SIGSEGV)) if text.contains("memory allocation of") => Err(memory()),
         _ => Err(crashed()),
     }
 }
@@ -205,6 +206,7 @@ mod tests {
         check(libc::SIGPROF, "", "--compile-time");
         check(libc::SIGXCPU, "", "--compile-time");
         check(libc::SIGABRT, "memory allocation of 64 bytes failed", "--compile-memory");
+        check(libc::SIGSEGV, "memory allocation of 64 bytes failed", "--compile-memory");
         check(libc::SIGABRT, "thread 'main' has overflowed its stack", "overflowed its stack");
         check(libc::SIGKILL, "", "SIGKILL");
         check(libc::SIGSEGV, "", "SIGSEGV");
