@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{CacheError, is_private};
 
@@ -54,8 +55,11 @@ fn write(
     key: &[u8],
     put: impl FnOnce(&Path, &Path) -> io::Result<()>,
 ) -> Result<(), CacheError> {
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let io = |source| CacheError::Io { verb: "write", path: path.to_owned(), source };
-    let unfinished = dir.join(format!("{}key-{}", super::UNFINISHED, std::process::id()));
+    // Not what another thread writes: that may be the key by now, under its second name.
+    let (process, number) = (std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed));
+    let unfinished = dir.join(format!("{}key-{process}-{number}", super::UNFINISHED));
     let write = || -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
         file.write_all(key)?;
