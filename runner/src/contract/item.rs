@@ -70,7 +70,7 @@ impl Item<'_> {
         match self {
             Self::Null => out.push_str("null"),
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-            Self::Number(number) => write_number(out, *number),
+            Self::Number(number) => out.push_str(itoa::Buffer::new().format(*number)),
             Self::Text(text) => write_text(out, text),
             Self::Dict(entries) => write_dict(out, entries),
             Self::Value(value) => write_value(out, value),
@@ -167,21 +167,6 @@ pub(super) fn write_key(out: &mut String, key: &'static str) {
     out.push('"');
     out.push_str(key);
     out.push_str("\": ");
-}
-
-/// The formatter of the standard library takes ten times as long, and a report has many numbers.
-fn write_number(out: &mut String, mut number: u64) {
-    let mut digits = [b'0'; 20];
-    let mut first = digits.len() - 1;
-    loop {
-        digits[first] = b"0123456789"[(number % 10) as usize];
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-        first -= 1;
-    }
-    out.push_str(str::from_utf8(&digits[first..]).expect("digits are ASCII"));
 }
 
 /// Returns whether a string of JSON is the text itself. It looks at sixteen bytes at once, since nearly every text is.
