@@ -58,7 +58,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     link::wait(link).map_err(at(Step::Parent))?;
     let mut ready = Ready::default();
     let mut stages = Vec::new();
-    let mut private = None;
+    let mut own = None;
     let rules = if namespaces.any {
         // 3. Nobody else's session, so that nobody else's share of the processor either.
         rustix::process::setsid().map_err(|errno| at(Step::Session)(errno.into()))?;
@@ -67,7 +67,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         if let Some(network) = network {
             network.enter().map_err(at(Step::Namespaces))?;
         }
-        (stages, private, ready.notes) = (root.stages, Some(root.private), root.notes);
+        (stages, own, ready.notes) = (root.stages, Some([root.private, root.proc]), root.notes);
         root.rules
     } else {
         ready.notes = not_kept(room);
@@ -95,13 +95,13 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         ready.notes.push(format!("what the module is refused is not seen: {error}"));
     }
     ready.listens = listener.is_ok();
-    ready.private = private.is_some();
+    ready.own = own.is_some();
     ready.stages = stages.iter().map(|(names, _)| names.clone()).collect();
     // 9. The launcher is told what is in force, and decides.
     let tell = || -> io::Result<()> {
         protocol::send(link, &Word::Ready(ready))?;
         let directories = stages.iter().map(|(_, directory)| directory);
-        for descriptor in private.iter().chain(directories).chain(listener.as_ref().ok()) {
+        for descriptor in own.iter().flatten().chain(directories).chain(listener.as_ref().ok()) {
             link::send_descriptor(link, descriptor)?;
         }
         link::wait(link)

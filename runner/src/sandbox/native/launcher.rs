@@ -24,7 +24,7 @@ use crate::sandbox::native::namespaces::Namespaces;
 use crate::sandbox::native::observe::Observer;
 use crate::sandbox::native::protocol::{self, End, InForce, Reply, Spec, Start, Step};
 use crate::sandbox::native::room::Room;
-use crate::sandbox::native::tree::{self, Proc};
+use crate::sandbox::native::tree::Proc;
 use crate::sandbox::native::watch::{Tree, Watched};
 use crate::sandbox::native::{init, stdin, system};
 
@@ -240,7 +240,7 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
         init::main(spec, room, namespaces, &theirs, input)
     };
     drop(theirs);
-    let written = tree::written("self");
+    let written = Proc::written_by_self();
     let mut hear = || -> Result<(Ready, Vec<OwnedFd>), Failure> {
         namespaces.map_identities(first).map_err(at(Step::Identities))?;
         link::go(&link).map_err(at(Step::Parent))?;
@@ -250,7 +250,7 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
             Word::Failed(failure) => Err(failure),
             Word::Signalled(_) => Err(at(Step::Parent)(io::Error::from(io::ErrorKind::InvalidData))),
             Word::Ready(ready) => {
-                let count = usize::from(ready.private) + ready.stages.len() + usize::from(ready.listens);
+                let count = 2 * usize::from(ready.own) + ready.stages.len() + usize::from(ready.listens);
                 let descriptors: io::Result<Vec<OwnedFd>> =
                     (0..count).map(|_| link::receive_descriptor(&link)).collect();
                 Ok((ready, descriptors.map_err(at(Step::Parent))?))
@@ -287,7 +287,7 @@ fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Star
     }
     let begin = || -> Result<Watched, Failure> {
         let mut descriptors = descriptors.into_iter();
-        let private = if ready.private { descriptors.next() } else { None };
+        let (private, proc) = if ready.own { (descriptors.next(), descriptors.next()) } else { (None, None) };
         let mut stages = Vec::new();
         for names in ready.stages {
             let subject = names.directory.clone();
@@ -302,7 +302,7 @@ fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Star
             None
         };
         link::go(&link).map_err(at(Step::Parent))?;
-        Watched::new(private, stages, observer, link, written).map_err(at(Step::Private))
+        Watched::new(private, proc.map(Proc::from), stages, observer, link, written).map_err(at(Step::Private))
     };
     match begin() {
         Ok(watched) => {

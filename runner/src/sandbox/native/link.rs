@@ -74,8 +74,8 @@ pub(super) struct Ready {
     pub(super) listens: bool,
     /// How many of the control groups that it was handed it has joined.
     pub(super) joined: usize,
-    /// One of the room's own file system comes before all others.
-    pub(super) private: bool,
+    /// Those of the room's own file system and of its `/proc` come before all others.
+    pub(super) own: bool,
 }
 
 /// What is granted in one directory by its name alone.

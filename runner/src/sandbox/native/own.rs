@@ -87,6 +87,12 @@ pub(super) fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
+/// Opens a mounted directory for those who list it: what it was mounted by is only a path.
+pub(super) fn listing_of(mounted: &OwnedFd) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(mounted, ".", flags, Mode::empty())?)
+}
+
 /// Opens a directory of the room's own, and makes those on the way.
 pub(super) fn open_below(private: &OwnedFd, below: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;

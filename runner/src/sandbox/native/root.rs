@@ -18,7 +18,7 @@ use crate::sandbox::kernel::{Absent, Links, PathRule, Rights};
 use crate::sandbox::native::base;
 use crate::sandbox::native::link::{Failure, StageNames};
 use crate::sandbox::native::mounts::{self, Attributes};
-use crate::sandbox::native::own::{make_directory, open_below, open_directory, private, proc, terminals};
+use crate::sandbox::native::own::{listing_of, make_directory, open_below, open_directory, private, proc, terminals};
 use crate::sandbox::native::places::Places;
 use crate::sandbox::native::protocol::Step;
 use crate::sandbox::native::room::Room;
@@ -53,6 +53,8 @@ pub(super) struct Root {
     pub(super) rules: Vec<PathRule>,
     /// The file system of the module's own.
     pub(super) private: OwnedFd,
+    /// Its `/proc`.
+    pub(super) proc: OwnedFd,
     /// Directories of single names.
     pub(super) stages: Vec<StageDirectory>,
     pub(super) notes: Vec<String>,
@@ -91,10 +93,11 @@ pub(super) fn enter(room: &Room) -> Result<Root, Failure> {
     let at = |step| move |error: io::Error| Failure::new(step, &error);
     mounts::make_private().map_err(at(Step::Mounts))?;
     let own_files = open_directory(&room.tmpdir).map_err(Failure::with(Step::Files, &room.tmpdir))?;
-    let proc = proc(room).map_err(at(Step::ProcMount))?;
+    let own_proc = proc(room).map_err(at(Step::ProcMount))?;
+    let proc = listing_of(&own_proc).map_err(at(Step::ProcMount))?;
     let mut rules = Rules::default();
     let mut entries = sources(room, &mut rules)?;
-    entries.push(Entry { at: "/proc".into(), what: What::Tree { tree: proc, directory: true, writable: false } });
+    entries.push(Entry { at: "/proc".into(), what: What::Tree { tree: own_proc, directory: true, writable: false } });
     // A kernel may have none.
     if let Ok(tree) = terminals() {
         entries.push(Entry { at: TERMINALS.into(), what: What::Tree { tree, directory: true, writable: false } });
@@ -122,7 +125,7 @@ pub(super) fn enter(room: &Room) -> Result<Root, Failure> {
     let (stages, notes) = names(room, &private, &mut entries, &mut rules)?;
     let root = mount_all(&private, entries)?;
     mounts::change_root(&root).map_err(at(Step::Root))?;
-    Ok(Root { rules: rules.0, private, stages, notes })
+    Ok(Root { rules: rules.0, private, proc, stages, notes })
 }
 
 /// Collects what is mounted in the room, but for single names that are written.

@@ -46,6 +46,13 @@ pub(super) struct Process {
     pub(super) cpu_us: u64,
 }
 
+impl From<OwnedFd> for Proc {
+    /// One that is mounted somewhere else.
+    fn from(directory: OwnedFd) -> Self {
+        Self { directory }
+    }
+}
+
 impl Proc {
     /// Opens `/proc`.
     ///
@@ -106,6 +113,17 @@ impl Proc {
         status.lines().filter_map(kibibytes).sum::<u64>().saturating_mul(1024)
     }
 
+    /// Returns how much a process and those that it has waited for have written to disks, as far as this user is told: on
+    /// kernels that do not count it, nothing.
+    pub(super) fn written(&self, process: &Process) -> u64 {
+        written(&self.read(&format!("{}/io", process.pid)).unwrap_or_default())
+    }
+
+    /// Returns how much this process has written.
+    pub(super) fn written_by_self() -> u64 {
+        Self::open().and_then(|proc| proc.read("self/io")).map_or(0, |text| written(&text))
+    }
+
     fn read(&self, path: &str) -> io::Result<String> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.directory, path, flags, Mode::empty())?;
@@ -116,15 +134,9 @@ impl Proc {
     }
 }
 
-/// Returns how much a process and those that it has waited for have written to disks, as far as this user is told: on
-/// kernels that do not count it, nothing.
-pub(super) fn written(process: &str) -> u64 {
-    let Ok(file) = std::fs::File::open(format!("/proc/{process}/io")) else { return 0 };
-    let mut text = String::new();
-    if file.take(MAX_PROC_FILE).read_to_string(&mut text).is_err() {
-        return 0;
-    }
-    text.lines().find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok()).unwrap_or(0)
+/// The bytes that an `io` file says were written.
+fn written(io: &str) -> u64 {
+    io.lines().find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok()).unwrap_or(0)
 }
 
 /// Kills what `find` finds, once, and returns it. More may have been born meanwhile, so this belongs into

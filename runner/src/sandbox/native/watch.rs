@@ -34,6 +34,8 @@ const KILL_PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Watched {
     /// Its own file system, and what lay in it at the beginning.
     private: Option<(OwnedFd, DiskUse)>,
+    /// Its own `/proc`, which has its processes and no others: looking at those takes no longer on a busy machine.
+    proc: Option<Proc>,
     /// What this process had written before.
     written: u64,
     stages: Vec<Stage>,
@@ -46,6 +48,7 @@ pub(super) struct Watched {
 impl Watched {
     pub(super) fn new(
         private: Option<OwnedFd>,
+        proc: Option<Proc>,
         stages: Vec<Stage>,
         observer: Option<Observer>,
         link: UnixStream,
@@ -58,7 +61,7 @@ impl Watched {
             }
             None => None,
         };
-        Ok(Self { private, written, stages, observer, group: None, link: Some(link) })
+        Ok(Self { private, proc, written, stages, observer, group: None, link: Some(link) })
     }
 
     pub(super) fn with_group(self, group: Option<Group>) -> Self {
@@ -77,7 +80,7 @@ impl Watched {
     pub(super) fn used(&self) -> Option<DiskUse> {
         self.link.as_ref()?;
         let private = self.private();
-        let written = tree::written("self").saturating_sub(self.written);
+        let written = Proc::written_by_self().saturating_sub(self.written);
         Some(DiskUse { bytes: private.bytes.saturating_add(written), ..private })
     }
 
@@ -255,7 +258,10 @@ impl Tree {
             return Some(WatchedLimit::Memory);
         }
         // A look that fails is made again; the kernel's own limits hold meanwhile.
-        let processes = self.proc.descendants(self.own).ok()?;
+        let (proc, processes) = match self.watched.proc.as_ref().map(|own| (own, own.processes())) {
+            Some((own, Ok(processes))) => (own, processes),
+            _ => (&self.proc, self.proc.descendants(self.own).ok()?),
+        };
         let threads: u64 = processes.iter().map(|process| process.threads).sum();
         // The first process of a room is none of the module's.
         if threads > spec.max_processes.saturating_add(u64::from(spec.room.is_some())) {
@@ -266,12 +272,12 @@ impl Tree {
             return Some(WatchedLimit::Cpu);
         }
         if let Some(room) = &spec.room {
-            let written: u64 = processes.iter().map(|process| tree::written(&process.pid.to_string())).sum();
+            let written: u64 = processes.iter().map(|process| proc.written(process)).sum();
             if written > room.limits.max_disk {
                 return Some(WatchedLimit::Disk);
             }
         }
-        let sum = || processes.iter().map(|process| self.proc.memory_bytes(process)).sum();
+        let sum = || processes.iter().map(|process| proc.memory_bytes(process)).sum();
         let memory: u64 = self.watched.held().unwrap_or_else(sum);
         (memory > spec.max_memory).then_some(WatchedLimit::Memory)
     }
