@@ -139,6 +139,11 @@ impl<'a, W: Write> Batch<'a, W> {
         loop {
             self.read_lines()?;
             self.hand_out()?;
+            // What was read is taken in before more is: an input that is quicker than the workers would be read whole.
+            while self.has_room() && self.lines.holds_line() {
+                self.read_lines()?;
+                self.hand_out()?;
+            }
             self.output.flush().map_err(BatchError::Write)?;
             self.summary.progress.bytes = self.lines.read;
             self.host.progress(&self.summary.progress);

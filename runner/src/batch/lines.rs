@@ -66,6 +66,13 @@ impl Lines {
         (self.taken, self.searched, self.skipping) = (0, 0, false);
     }
 
+    /// Whether [`next`](Self::next) has something to look at, so that nothing more needs to be read.
+    pub(super) fn holds_line(&self) -> bool {
+        let rest = &self.buffer[self.taken..];
+        let at_the_end = self.ended && (self.skipping || !rest.is_empty());
+        at_the_end || memchr::memchr(b'\n', &rest[self.searched..]).is_some()
+    }
+
     /// Returns the next line that is whole, or the last one of a stream that has ended.
     pub(super) fn next(&mut self) -> Option<Line> {
         loop {
@@ -126,6 +133,28 @@ mod tests {
             got,
             [(1, text(b"one")), (4, text(b"two")), (5, text(b"last"))].map(|(number, text)| Line { number, text })
         );
+    }
+
+    #[test]
+    fn says_whether_there_is_a_line() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let mut lines = Lines::default();
+        for (written, held) in [("one\ntwo\nth", 2), ("ree", 0), ("\n", 1)] {
+            writer.write_all(written.as_bytes()).unwrap();
+            lines.fill(reader.as_fd()).unwrap();
+            for _ in 0..held {
+                assert!(lines.holds_line());
+                assert!(lines.next().is_some());
+            }
+            assert!(!lines.holds_line());
+            assert_eq!(lines.next(), None);
+        }
+        writer.write_all(b"last").unwrap();
+        drop(writer);
+        lines.fill(reader.as_fd()).unwrap();
+        assert!(!lines.holds_line());
+        lines.fill(reader.as_fd()).unwrap();
+        assert!(lines.holds_line() && lines.next().is_some() && !lines.holds_line());
     }
 
     #[test]
