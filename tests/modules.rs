@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -21,6 +21,9 @@ const OF_COLLECTIONS: [&str; 2] = ["archive", "ini_file"];
 /// Modules that ask servers.
 const OF_THE_WEB: [&str; 2] = ["get_url", "uri"];
 
+/// Modules that are compared as programs for this machine, too, which is how Ansible may be given them.
+const NATIVE: [&str; 4] = ["archive", "file", "lineinfile", "unarchive"];
+
 /// What the scenarios of `command` run.
 const COMMANDS: [&str; 9] = [
     "sh -c *",
@@ -34,7 +37,7 @@ const COMMANDS: [&str; 9] = [
     "/etc/passwd",
 ];
 
-/// Compares one module, as a component, in all its scenarios.
+/// Compares one module, as a component, in all its scenarios; some also as a program for this machine.
 #[track_caller]
 fn check(name: &str, scenarios: usize) {
     let dir = TestDir::new();
@@ -46,37 +49,23 @@ fn check(name: &str, scenarios: usize) {
         COMMANDS.iter().filter(|_| name == "command").map(|rule| format!("'{rule}'")).collect::<Vec<_>>().join(", ");
     let policy = format!("allow:\n  write: [{}]\n  net: [{net}]\n  run: [{run}]\n", work.display());
     dir.write("home/.config/modbox/policy.yaml", policy);
-    compare(&dir, name, &modules, &["--suffix", ".wasm", "--runner", env!("CARGO_BIN_EXE_modbox")], scenarios);
-}
-
-/// Compares the module of a folder in all its scenarios.
-#[track_caller]
-fn compare(dir: &TestDir, name: &str, modules: &Path, how: &[&str], scenarios: usize) {
     let python = oracle::python();
     let collections = if OF_COLLECTIONS.contains(&name) { oracle::collections() } else { PathBuf::new() };
-    let ran = Modbox::of(&python, dir)
+    let native = if NATIVE.contains(&name) { native_modules(&NATIVE) } else { PathBuf::new() };
+    let ran = Modbox::of(&python, &dir)
         .arg(fixture("modules_oracle.py"))
-        .args([python.parent().unwrap(), modules])
-        .args(how)
-        .args(["--only", name])
+        .args([python.parent().unwrap(), &modules])
+        .args(["--suffix", ".wasm", "--runner", env!("CARGO_BIN_EXE_modbox"), "--only", name, "--native"])
+        .arg(native)
         .arg("--collections")
         .arg(collections)
         .arg("--work")
-        .arg(dir.mkdir("work"))
+        .arg(work)
         .patience(COMPARISON)
         .run()
         .exits_with(0);
     assert_eq!(ran.stdout_text(), format!("{scenarios} scenarios, 0 different\n"), "{name}: {ran}");
     dir.assert_nothing_left();
-}
-
-#[test]
-fn modules_for_this_machine_do_what_ansibles_do() {
-    let scenarios = [("archive", 66), ("file", 111), ("lineinfile", 93), ("unarchive", 64)];
-    let modules = native_modules(&scenarios.map(|(name, _)| name));
-    for (name, scenarios) in scenarios {
-        compare(&TestDir::new(), name, &modules, &[], scenarios);
-    }
 }
 
 #[test]

@@ -29,6 +29,12 @@ import subprocess
 import sys
 import tempfile
 
+ORACLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle")
+sys.dont_write_bytecode = True  # nothing shall lie beside the sources
+sys.path.insert(0, ORACLE)
+import fork
+import forking_python
+
 TEXT = "a\nfoo=1\nb\nfoo=2\nc\n"
 
 
@@ -325,44 +331,21 @@ def last_object(output):
 def run_ansible(options, module, arguments, scratch, check_mode):
     path = os.path.join(scratch, "ansible-args.json")
     internal = {"_ansible_check_mode": check_mode, "_ansible_diff": True, "_ansible_module_name": module}
-    internal["_ansible_tmpdir"] = scratch  # or it makes one, and the forked process does not remove it
+    internal["_ansible_tmpdir"] = scratch  # or it makes one in the home folder
     with open(path, "w") as file:
         json.dump({"ANSIBLE_MODULE_ARGS": {**arguments, **internal}}, file)
-    server = server_of(options.ansible, options.collections)
-    server.stdin.write(json.dumps([NAMES.get(module, f"ansible.modules.{module}"), path]) + "\n")
-    server.stdin.flush()
-    return last_object(json.loads(server.stdout.readline()))
-
-
-# A process for each run, but forked from one that has imported what takes long.
-SERVER = """
-import json, os, runpy, sys, tempfile
-import ansible.module_utils.basic
-for line in sys.stdin:
-    module, path = json.loads(line)
-    with tempfile.TemporaryFile() as output:
-        child = os.fork()
-        if child == 0:
-            os.dup2(output.fileno(), 1)
-            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            sys.stdin = open(os.devnull)
-            sys.argv = [module, path]
-            try:
-                runpy.run_module(module, run_name="__main__")
-            finally:
-                sys.stdout.flush()
-                os._exit(0)
-        os.waitpid(child, 0)
+    python = forking(options.ansible, options.collections)
+    with tempfile.TemporaryFile() as output, open(os.devnull) as nothing:
+        named = ["-m", NAMES.get(module, f"ansible.modules.{module}"), path]
+        fork.fork(python.address, named, [nothing.fileno(), output.fileno(), 2])
         output.seek(0)
-        print(json.dumps(output.read().decode()), flush=True)
-"""
+        return last_object(output.read().decode())
 
 
 @functools.cache
-def server_of(ansible, collections):
-    command = [os.path.join(ansible, "python"), "-c", SERVER]
+def forking(ansible, collections):
     environment = {**os.environ, "PYTHONPATH": collections or ""}
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+    return forking_python.ForkingPython(os.path.join(ansible, "python"), environment)
 
 
 def play(options, scratch, module, all_arguments, check_mode):
@@ -388,9 +371,9 @@ def play(options, scratch, module, all_arguments, check_mode):
         "ANSIBLE_PIPELINING": "True",  # a third fewer processes
         "ANSIBLE_LOCAL_TEMP": os.path.join(scratch, "local-tmp"),
         "ANSIBLE_REMOTE_TEMP": os.path.join(scratch, "remote-tmp"),
-        "ANSIBLE_PYTHON_INTERPRETER": os.path.join(options.ansible, "python"),
     }
-    command = [os.path.join(options.ansible, "python"), "-m", "ansible", "playbook", "--diff", playbook]
+    forking = os.path.join(ORACLE, "forking_python.py")
+    command = [os.path.join(options.ansible, "python"), forking, "-m", "ansible", "playbook", "--diff", playbook]
     command += ["--check"] if check_mode else []
     run = subprocess.run(command, capture_output=True, text=True, env=environment)
     if not os.path.exists(registered):
@@ -401,13 +384,12 @@ def play(options, scratch, module, all_arguments, check_mode):
     return results
 
 
-def run_modbox(options, module, arguments, scratch, check_mode):
+def run_modbox(start, arguments, scratch, module, check_mode):
     path = os.path.join(scratch, "modbox-args.json")
     internal = {"_ansible_check_mode": check_mode, "_ansible_diff": True, "_ansible_module_name": module}
     with open(path, "w") as file:
         json.dump({**arguments, **internal}, file)
-    binary = os.path.join(options.modules, module + options.suffix)
-    run = subprocess.run([*shlex.split(options.runner), binary, path], capture_output=True, text=True)
+    run = subprocess.run([*start, path], capture_output=True, text=True)
     return last_object(run.stdout)
 
 
@@ -474,9 +456,12 @@ def attributes_diff(diff):
 
 
 def compare(module, scenarios, options, scratch):
-    """Returns the differences between the two sides, for each scenario of a module."""
+    """Returns the differences between Ansible's side and ours, for each scenario of a module."""
     seen = [{} for _ in scenarios]
-    for side in "ansible", "modbox":
+    ours = {"modbox": [*shlex.split(options.runner), os.path.join(options.modules, module + options.suffix)]}
+    if options.native:
+        ours["native"] = [os.path.join(options.native, module)]
+    for side in "ansible", *ours:
         roots = [os.path.join(scratch, f"{side}-{number}") for number in range(len(scenarios))]
         all_arguments = []
         for root, scenario in zip(roots, scenarios):
@@ -489,8 +474,8 @@ def compare(module, scenarios, options, scratch):
                 given = at_servers(given, root)
             all_arguments.append(given)
         for run, check_mode in (("check", True), ("first", False), ("second", False)):
-            if side == "modbox":
-                results = [run_modbox(options, module, a, scratch, check_mode) for a in all_arguments]
+            if side in ours:
+                results = [run_modbox(ours[side], a, scratch, module, check_mode) for a in all_arguments]
             elif module in PLAYED:
                 results = play(options, scratch, module, all_arguments, check_mode)
             else:
@@ -498,13 +483,16 @@ def compare(module, scenarios, options, scratch):
             for found, root, result in zip(seen, roots, results):
                 disk = tree_on_disk(root, module not in FOLDERS_ARE_OLD, DECODERS.get(module)) if module in TREES else on_disk(root)
                 found[side, run] = {**comparable(module, result, root), "disk": disk}
-    return [differences(module, scenario, found) for scenario, found in zip(scenarios, seen)]
+    return [
+        [different for side in ours for different in differences(module, scenario, found, side)]
+        for scenario, found in zip(scenarios, seen)
+    ]
 
 
-def differences(module, scenario, seen):
+def differences(module, scenario, seen, side):
     different = []
     for run in ("check", "first", "second"):
-        ansible, modbox = seen["ansible", run], seen["modbox", run]
+        ansible, modbox = seen["ansible", run], seen[side, run]
         for key in sorted((set(ansible) | set(modbox)) - IGNORED):
             # Action plugins know nothing of the file before they have copied, nor where nothing is to be done.
             unknown = module in PLAYED and key in {"checksum", *PROMISED.get(module, ())} and ansible.get(key) is None
@@ -514,7 +502,7 @@ def differences(module, scenario, seen):
             own_words = key == "msg" and scenario.get("own_words") and ansible["msg"] and modbox["msg"]
             unlike = run == "check" and key in scenario.get("unlike_in_check", ())
             if ansible.get(key) != modbox.get(key) and not unknown and not own_words and not unlike:
-                different.append((run, key, ansible.get(key), modbox.get(key)))
+                different.append((side, run, key, ansible.get(key), modbox.get(key)))
     return different
 
 
@@ -523,6 +511,7 @@ def main():
     parser.add_argument("ansible", help="the bin folder of an environment with ansible-core")
     parser.add_argument("modules", help="the folder with modbox's modules")
     parser.add_argument("--runner", default="", help="a command that gets MODULE and ARGSFILE")
+    parser.add_argument("--native", help="a folder with the same modules for this machine, which must do the same")
     parser.add_argument("--suffix", default="", help="how the modules' file names end, such as .wasm")
     parser.add_argument("--work", help="where to make the folders of the scenarios, for a runner that has to be allowed there")
     parser.add_argument("--collections", help="where `ansible_collections` lies, for modules that are in one")
@@ -530,8 +519,6 @@ def main():
     options = parser.parse_args()
     modules = {"ping": PING, "stat": STAT, "lineinfile": LINEINFILE, "copy": COPY}
     if options.only not in modules:
-        sys.dont_write_bytecode = True  # nothing shall lie beside the sources
-        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
         cases = importlib.import_module(f"modules.{options.only}")
         modules[options.only] = cases.SCENARIOS
         PROMISED[options.only] = cases.PROMISED
@@ -558,8 +545,8 @@ def main():
                 different += bool(found)
                 if found:
                     print("scenario", json.dumps(scenario))
-                for run, key, ansible, modbox in found:
-                    print(f"  {run} {key}\n    ansible {ansible!r}\n    modbox  {modbox!r}")
+                for side, run, key, ansible, ours in found:
+                    print(f"  {side} {run} {key}\n    ansible {ansible!r}\n    ours    {ours!r}")
     print(f"{count} scenarios, {different} different")
     return 1 if different else 0
 

@@ -3,6 +3,7 @@
 //! It is run, never linked or copied. The environment also holds a C compiler for WebAssembly, because
 //! that, too, comes from Python's package index.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::TestDir;
+use crate::support::{TestDir, fixture};
 use crate::support::install::{Prepared, holding, once, tool};
 
 /// The release whose behaviour modbox promises.
@@ -182,12 +183,23 @@ fn clean(command: &mut Command) -> &mut Command {
 /// Prepares `ansible` or `ansible-playbook` (`adhoc`, `playbook`) in a test's directory, untouched by the user's
 /// configuration.
 pub(crate) fn ansible(dir: &TestDir, command: &str) -> Command {
+    started(dir, &["-m".as_ref(), "ansible".as_ref(), command.as_ref()])
+}
+
+/// Prepares `ansible-playbook` like [`ansible`], for plays of many tasks: what modules import is imported once for all.
+pub(crate) fn forking_playbook(dir: &TestDir) -> Command {
+    let script = fixture("oracle/forking_python.py");
+    started(dir, &[script.as_os_str(), "-m".as_ref(), "ansible".as_ref(), "playbook".as_ref()])
+}
+
+/// Prepares Python, for it to run Ansible.
+fn started(dir: &TestDir, args: &[&OsStr]) -> Command {
     let python = python();
     // Ansible looks for a file elsewhere when there is none here, and takes none without this extension.
     let config = dir.write("home/ansible.cfg", "");
     let mut ansible = Command::new(&python);
     ansible
-        .args(["-m", "ansible", command])
+        .args(args)
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("LC_ALL", "C.UTF-8")
@@ -221,17 +233,12 @@ pub(crate) fn play(dir: &TestDir, tasks: &[Value], options: &[&str]) -> Vec<Valu
 /// Runs tasks like [`play`] and returns one list in Python's JSON, for results with `NaN` or lone surrogates.
 #[track_caller]
 pub(crate) fn play_to_text(dir: &TestDir, tasks: &[Value], options: &[&str]) -> String {
-    play_behind(dir, tasks, options, |command| command)
+    play_by(ansible(dir, "playbook"), dir, tasks, options)
 }
 
-/// Runs tasks like [`play_to_text`], behind another program.
+/// Runs tasks like [`play_to_text`], by a command to which only the options and the play are added.
 #[track_caller]
-pub(crate) fn play_behind(
-    dir: &TestDir,
-    tasks: &[Value],
-    options: &[&str],
-    wrap: impl FnOnce(Command) -> Command,
-) -> String {
+pub(crate) fn play_by(mut playbook: Command, dir: &TestDir, tasks: &[Value], options: &[&str]) -> String {
     let named = |(index, task): (usize, &Value)| {
         let mut task = task.clone();
         let task_object = task.as_object_mut().expect("a task is an object");
@@ -247,8 +254,6 @@ pub(crate) fn play_behind(
     all.push(json!({"ansible.builtin.copy": {"content": content, "dest": registered}, "check_mode": false}));
     let play = json!([{"hosts": "localhost", "connection": "local", "gather_facts": false, "tasks": all}]);
     let file = dir.write("play.yml", play.to_string());
-    let mut command = ansible(dir, "playbook");
-    command.args(options).arg(file);
-    let output = tool(&mut wrap(command), PLAY).unwrap_or_else(|output| output);
+    let output = tool(playbook.args(options).arg(file), PLAY).unwrap_or_else(|output| output);
     std::fs::read_to_string(&registered).unwrap_or_else(|error| panic!("nothing was registered: {error}\n{output}"))
 }
