@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::support::install::{Prepared, locked, tool};
-use crate::support::{Modbox, TestDir, fixture, oracle, repository};
+use crate::support::{TestDir, fixture, oracle, repository};
 
 const TARGET: &str = "wasm32-wasip2";
 
@@ -17,24 +17,22 @@ const BUILD: Duration = Duration::from_secs(300);
 
 /// Returns the component of one of the programs in `tests/guests/src/bin`.
 pub(crate) fn guest(name: &str) -> PathBuf {
-    static DIR: LazyLock<Prepared> = LazyLock::new(build_guests);
+    static DIR: LazyLock<Prepared> = LazyLock::new(|| build_guests("test-guests"));
     let path = DIR.as_ref().unwrap_or_else(|error| panic!("{error}")).join(format!("{name}.wasm"));
     assert!(path.exists(), "there is no guest `{name}`");
     path
 }
 
-/// Returns the component of one of modbox's own modules, built as a user would.
+/// Returns the component of one of modbox's own modules. `modbox build` makes a smaller one of the same, and takes ten times
+/// as long for it.
 pub(crate) fn module(name: &str) -> PathBuf {
     static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(component) = built.get(name) {
-        return component.clone();
-    }
-    let dir = TestDir::new();
-    let build = Modbox::new(&dir).with_toolchain().arg("build").arg(repository().join("modules").join(name));
-    let component = PathBuf::from(build.patience(BUILD).run().exits_with(0).stdout_text().trim_end());
-    built.insert(name.to_owned(), component.clone());
-    component
+    let build = || {
+        let dir = build_guests(&format!("modbox-module-{name}")).unwrap_or_else(|error| panic!("{error}"));
+        dir.join(format!("{name}.wasm"))
+    };
+    built.entry(name.to_owned()).or_insert_with(build).clone()
 }
 
 /// Returns the folder of modbox's own modules that were built for this machine, as Ansible runs them.
@@ -49,13 +47,14 @@ pub(crate) fn native_modules(names: &[&str]) -> PathBuf {
     dir.unwrap_or_else(|error| panic!("{error}")).join("debug")
 }
 
-fn build_guests() -> Prepared {
+/// Builds the programs of a package.
+fn build_guests(package: &str) -> Prepared {
     let dir = locked("guests", |dir| {
         ensure_target()?;
         let mut cargo = cargo();
         cargo
-            .args(["build", "--locked", "--release", "--package", "test-guests", "--bins", "--target", TARGET])
-            // Thirty small programs: small and quickly compiled counts more than fast.
+            .args(["build", "--locked", "--release", "--package", package, "--bins", "--target", TARGET])
+            // Many small programs: small and quickly compiled counts more than fast.
             .args(["--config", "profile.release.opt-level=\"s\""])
             .arg("--target-dir")
             .arg(dir)

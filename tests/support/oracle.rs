@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{TestDir, fixture};
 use crate::support::install::{Prepared, holding, once, tool};
+use crate::support::{TestDir, fixture};
 
 /// The release whose behaviour modbox promises.
 pub(crate) const VERSION: &str = "2.19.14";

@@ -56,6 +56,7 @@ pub struct BuiltModule {
 /// Cargo is always asked, and does nothing when it finds nothing to do. Its diagnostics and its progress go to
 /// standard error. A missing `wasm32-wasip2` target is added with rustup.
 ///
+/// # Errors
 ///
 /// Fails when the directory holds no package with a binary, when Rust or the target is missing and
 /// cannot be added, when cargo fails, and when the result is no component or cannot be put into place.
@@ -96,6 +97,7 @@ pub fn find_fresh(cx: &AuthoringContext<'_>, dir: &Path, options: &BuildOptions)
 
 /// Returns the component of a guest crate, building it only when something has changed.
 ///
+/// # Errors
 ///
 /// As [`build`].
 pub fn build_if_stale(
