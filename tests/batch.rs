@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, children, guest, module, wait_for};
+use crate::support::{Modbox, Ran, TestDir, children, guest, module, small_module, wait_for};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -285,5 +285,33 @@ fn a_reader_that_went_away_ends_the_batch() {
     let ran =
         Modbox::of("/bin/sh".as_ref(), &dir).args(["-c", &script, env!("CARGO_BIN_EXE_modbox")]).run().exits_with(0);
     assert_eq!(ran.stdout_text().lines().count(), 1);
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn an_input_that_is_quicker_than_the_workers_is_not_read_whole() {
+    const JOBS: u64 = 10_000;
+    const AHEAD: u64 = 4 << 20;
+    let dir = TestDir::new();
+    let job = json!({"id": 1, "module": small_module(&dir, "small.wasm"), "args": {"padding": "x".repeat(4000)}});
+    let line = format!("{job}\n");
+    dir.write("jobs.jsonl", line.repeat(usize::try_from(JOBS).unwrap()));
+    let reports = dir.write("reports.jsonl", "");
+    let script = "exec \"$0\" batch --jobs 1 < jobs.jsonl > reports.jsonl";
+    let shell = Modbox::of("/bin/sh".as_ref(), &dir).args(["-c", script, env!("CARGO_BIN_EXE_modbox")]);
+    let running = shell.patience(PATIENCE).spawn();
+    let position = format!("/proc/{}/fdinfo/0", running.pid().as_raw_nonzero());
+    let mut most = 0;
+    let ended = wait_for(PATIENCE, || {
+        let read = fs::read_to_string(&position).unwrap_or_default();
+        let read = read.lines().find_map(|line| line.strip_prefix("pos:")?.trim().parse::<u64>().ok());
+        let reported = fs::read(&reports).unwrap().iter().filter(|byte| **byte == b'\n').count() as u64;
+        most = most.max(read.unwrap_or_default().saturating_sub(reported * line.len() as u64));
+        read.is_none()
+    });
+    assert!(ended);
+    running.wait().exits_with(0);
+    assert_eq!(fs::read_to_string(&reports).unwrap().lines().count() as u64, JOBS);
+    assert!((1..AHEAD).contains(&most), "{most} of {} bytes were read ahead", JOBS * line.len() as u64);
     dir.assert_nothing_left();
 }
