@@ -24,6 +24,7 @@ use signal_hook::iterator::exfiltrator::SignalOnly;
 
 use crate::cli::Context;
 use crate::sandbox::cleanup::Cleanup;
+use crate::sandbox::kernel;
 
 /// What ends the process.
 const SIGNALS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGXCPU];
@@ -192,7 +193,7 @@ impl SignalWatch {
 impl Shared {
     fn install(&self) -> io::Result<Delivery> {
         for signal in SIGNALS {
-            signal_hook::flag::register_conditional_default(signal, Arc::clone(&self.unneeded))?;
+            kernel::end_by_while(signal, Arc::clone(&self.unneeded))?;
         }
         let (read, write) = UnixStream::pair()?;
         Delivery::with_pipe(read, write, SignalOnly, SIGNALS)
@@ -257,10 +258,9 @@ pub(crate) fn end_as_stopped(context: &Context) {
     }
 }
 
-fn end(cleanup: &Cleanup, signal: i32) {
+fn end(cleanup: &Cleanup, signal: i32) -> ! {
     cleanup.undo_all();
-    // Returns only when the signal's default is to be ignored, which is true of none of these.
-    let _ = signal_hook::low_level::emulate_default_handler(signal);
+    kernel::end_by(signal);
 }
 
 #[cfg(test)]

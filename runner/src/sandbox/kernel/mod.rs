@@ -12,6 +12,7 @@
 
 mod calls;
 mod capabilities;
+mod ending;
 mod filter;
 mod landlock;
 mod level;
@@ -26,6 +27,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub use self::calls::{Call, Profile, Refusal, Refused, refusals};
+pub(crate) use self::ending::{end_by, end_by_while};
 pub use self::level::{DEFAULT_LEAST, HIGHEST, Probe, describe, probe};
 pub use self::plan::{Absent, Links, NetPlan, OwnPaths, PathRule, Plan, Ports, Rights};
 pub use self::rlimits::ProcessLimits;

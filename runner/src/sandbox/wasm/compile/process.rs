@@ -21,6 +21,12 @@ use crate::sandbox::wasm::WasmError;
 /// Kept of what the worker says. The engine's complaints have a few hundred bytes.
 const MAX_TEXT: usize = 4 << 10;
 
+/// What Rust's allocator says before the process aborts, and what the engine says where it panics instead.
+const NO_MEMORY: [&str; 2] = ["memory allocation of", "unhandled out-of-memory error"];
+
+/// The exit status of a program that has panicked.
+const PANICKED: i32 = 101;
+
 /// Memory for each thread of the compiler. With less, threads would only take it from each other.
 const MEMORY_PER_THREAD: u64 = 64 << 20;
 
@@ -99,9 +105,12 @@ fn judge(status: ExitStatus, text: &str, code: File, limits: &Limits) -> Result<
         }
         (_, Some(libc::SIGPROF | libc::SIGXCPU)) => Err(time()),
         (_, Some(libc::SIGXFSZ)) => Err(memory()),
-        // What Rust says before it aborts for want of memory. musl aborts by a call that the compiler may not make, and then
-        // by a fault.
-        (_, Some(libc::SIGABRT | libc::SIGSEGV)) if text.contains("memory allocation of") => Err(memory()),
+        // musl aborts by a call that the compiler may not make, and then by a fault.
+        (Some(PANICKED), _) | (_, Some(libc::SIGABRT | libc::SIGSEGV))
+            if NO_MEMORY.iter().any(|says| text.contains(says)) =>
+        {
+            Err(memory())
+        }
         _ => Err(crashed()),
     }
 }
@@ -207,6 +216,8 @@ mod tests {
         check(libc::SIGXCPU, "", "--compile-time");
         check(libc::SIGABRT, "memory allocation of 64 bytes failed", "--compile-memory");
         check(libc::SIGSEGV, "memory allocation of 64 bytes failed", "--compile-memory");
+        check(libc::SIGSEGV, "unhandled out-of-memory error: out of memory", "--compile-memory");
+        check(exited(PANICKED), "unhandled out-of-memory error: out of memory", "--compile-memory");
         check(libc::SIGABRT, "thread 'main' has overflowed its stack", "overflowed its stack");
         check(libc::SIGKILL, "", "SIGKILL");
         check(libc::SIGSEGV, "", "SIGSEGV");
