@@ -17,7 +17,7 @@ const BUILD: Duration = Duration::from_secs(300);
 
 /// Returns the component of one of the programs in `tests/guests/src/bin`.
 pub(crate) fn guest(name: &str) -> PathBuf {
-    static DIR: LazyLock<Prepared> = LazyLock::new(|| build_guests("test-guests"));
+    static DIR: LazyLock<Prepared> = LazyLock::new(|| build_guests("guests", "test-guests"));
     let path = DIR.as_ref().unwrap_or_else(|error| panic!("{error}")).join(format!("{name}.wasm"));
     assert!(path.exists(), "there is no guest `{name}`");
     path
@@ -29,7 +29,8 @@ pub(crate) fn module(name: &str) -> PathBuf {
     static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     let build = || {
-        let dir = build_guests(&format!("modbox-module-{name}")).unwrap_or_else(|error| panic!("{error}"));
+        // In a folder of their own: test guests have some of their names.
+        let dir = build_guests("modules", &format!("modbox-module-{name}")).unwrap_or_else(|error| panic!("{error}"));
         dir.join(format!("{name}.wasm"))
     };
     built.entry(name.to_owned()).or_insert_with(build).clone()
@@ -47,9 +48,9 @@ pub(crate) fn native_modules(names: &[&str]) -> PathBuf {
     dir.unwrap_or_else(|error| panic!("{error}")).join("debug")
 }
 
-/// Builds the programs of a package.
-fn build_guests(package: &str) -> Prepared {
-    let dir = locked("guests", |dir| {
+/// Builds the programs of a package, below a folder.
+fn build_guests(folder: &str, package: &str) -> Prepared {
+    let dir = locked(folder, |dir| {
         ensure_target()?;
         let mut cargo = cargo();
         cargo
