@@ -348,6 +348,12 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
                 End::Requested => outcome.limit = Some(wall),
                 End::NotStarted(failure) => return Err(launch_error(failure)),
             }
+            // The kernel's own limit, which is in whole seconds, may be there before the watch on a busy machine. Then
+            // it ended one process, and others in their own ways.
+            let ended_by_itself = outcome.limit.is_none() && outcome.exit != Exit::Code(0);
+            if ended_by_itself && cpu_us > micros(limits.cpu_time) {
+                (outcome.exit, outcome.limit) = (Exit::Killed, Some(limits.hit(LimitKind::Cpu)));
+            }
             outcome.usage = Usage { cpu_us, memory_bytes, ..Usage::default() };
             if let Some(disk) = disk {
                 outcome.usage.disk_bytes = disk.bytes;
