@@ -5,6 +5,7 @@
 //! no permission. None is anchored, so that a comment that mentions a marker counts; that is what Ansible
 //! does, and `--kind` is there for it.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::bytes::Regex;
@@ -45,34 +46,69 @@ const WASM_MAGIC: &[u8] = b"\0asm";
 /// How much of a file Ansible looks at to tell text from binary.
 const TEXT_WINDOW: usize = 1024;
 
-/// A rule over the whole file.
-struct Marker {
-    kind: Kind,
-    /// What to look for. Bytes mode throughout: `.` is any byte but a newline, as in Python.
-    pattern: Regex,
+/// What a rule looks for in the whole file.
+enum Pattern {
+    /// This text.
+    Text(&'static str),
+    /// One of these texts in letters of either case. Each begins with `#`.
+    AnyCase(&'static [&'static str]),
+    /// An import of what modules share.
+    Import,
 }
 
 /// The markers, in Ansible's order.
-static MARKERS: LazyLock<Vec<Marker>> = LazyLock::new(|| {
+const MARKERS: [(Kind, Pattern); 8] = [
+    (Kind::Python, Pattern::Text("#<<INCLUDE_ANSIBLE_MODULE_COMMON>>")),
+    (Kind::Python, Pattern::Import),
+    (Kind::Powershell, Pattern::Text("# POWERSHELL_COMMON")),
+    (Kind::Powershell, Pattern::AnyCase(&["#Requires -Module"])),
+    (Kind::Powershell, Pattern::AnyCase(&["#Requires -Version"])),
+    (
+        Kind::Powershell,
+        Pattern::AnyCase(&[
+            "#AnsibleRequires -OSVersion",
+            "#AnsibleRequires -PowerShell",
+            "#AnsibleRequires -CSharpUtil",
+            "#AnsibleRequires -Wrapper",
+        ]),
+    ),
+    (Kind::Jsonargs, Pattern::Text(jsonargs::TOKEN)),
+    (Kind::WantJson, Pattern::Text("WANT_JSON")),
+];
+
+/// What every such import names. Compiling the expression takes longer than reading most modules.
+const MODULE_UTILS: &str = "module_utils";
+
+/// Bytes mode: `.` is any byte but a newline, as in Python.
+static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
     let collection = r"ansible_collections\.[^.]+\.[^.]+\.plugins\.module_utils";
-    let python_import = format!(
-        r"from +\.{{2,}} *module_utils.* +import |from +{collection}.* +import |import +{collection}.*|from +ansible\.module_utils.* +import |import +ansible\.module_utils\."
+    let pattern = format!(
+        r"(?-u)from +\.{{2,}} *module_utils.* +import |from +{collection}.* +import |import +{collection}.*|from +ansible\.module_utils.* +import |import +ansible\.module_utils\."
     );
-    let marker = |kind, pattern: &str| {
-        let pattern = format!("(?-u){pattern}");
-        Marker { kind, pattern: Regex::new(&pattern).expect("a test compiles every pattern") }
-    };
-    vec![
-        marker(Kind::Python, "#<<INCLUDE_ANSIBLE_MODULE_COMMON>>"),
-        marker(Kind::Python, &python_import),
-        marker(Kind::Powershell, "# POWERSHELL_COMMON"),
-        marker(Kind::Powershell, "(?i)#Requires -Module"),
-        marker(Kind::Powershell, "(?i)#Requires -Version"),
-        marker(Kind::Powershell, "(?i)#AnsibleRequires -(?:OSVersion|PowerShell|CSharpUtil|Wrapper)"),
-        marker(Kind::Jsonargs, jsonargs::TOKEN),
-        marker(Kind::WantJson, "WANT_JSON"),
-    ]
+    Regex::new(&pattern).expect("a test compiles it")
 });
+
+impl Pattern {
+    fn find(&self, bytes: &[u8]) -> Option<Range<usize>> {
+        match self {
+            Self::Text(text) => find(bytes, text),
+            Self::AnyCase(texts) => memchr::memchr_iter(b'#', bytes).find_map(|at| {
+                let is_here = |text: &&&str| {
+                    bytes[at..].get(..text.len()).is_some_and(|here| here.eq_ignore_ascii_case(text.as_bytes()))
+                };
+                texts.iter().find(is_here).map(|text| at..at + text.len())
+            }),
+            Self::Import => {
+                find(bytes, MODULE_UTILS)?;
+                IMPORT.find(bytes).map(|found| found.range())
+            }
+        }
+    }
+}
+
+fn find(bytes: &[u8], text: &str) -> Option<Range<usize>> {
+    memchr::memmem::find(bytes, text.as_bytes()).map(|at| at..at + text.len())
+}
 
 /// Finds the kind of some bytes.
 ///
@@ -90,11 +126,12 @@ pub fn detect(bytes: &[u8]) -> Result<Detection, DetectError> {
         let reason = format!("byte 0x{byte:02x} at offset {at} is not text");
         return Ok(Detection { kind: Kind::Binary, reason });
     }
-    let found = MARKERS.iter().find_map(|marker| Some((marker.kind, marker.pattern.find(bytes)?)));
+    let found = MARKERS.iter().find_map(|(kind, pattern)| Some((*kind, pattern.find(bytes)?)));
     Ok(match found {
         Some((kind, found)) => {
-            let text = String::from_utf8_lossy(found.as_bytes());
-            let reason = format!("`{}` on line {}", shorten(text.trim()), line_of(bytes, found.start()));
+            let line = line_of(bytes, found.start);
+            let text = String::from_utf8_lossy(&bytes[found]);
+            let reason = format!("`{}` on line {line}", shorten(text.trim()));
             Detection { kind, reason }
         }
         None => Detection { kind: Kind::OldStyle, reason: "text without any marker".to_owned() },
@@ -120,7 +157,7 @@ pub fn choose(declared: Option<Kind>, bytes: &[u8]) -> Result<Detection, DetectE
     let is_text = first_binary_byte(bytes).is_none();
     let against = match declared {
         _ if found.kind.is_wasm() || declared.is_wasm() => Some(format!("it is {}, {}", found.kind, found.reason)),
-        Kind::Jsonargs if !contains(bytes, jsonargs::TOKEN.as_bytes()) => {
+        Kind::Jsonargs if find(bytes, jsonargs::TOKEN).is_none() => {
             Some("it does not contain `<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>`".to_owned())
         }
         Kind::Binary if !has_line => Some(format!("it is text without a `#!` line ({})", found.kind)),
@@ -165,10 +202,6 @@ fn first_binary_byte(bytes: &[u8]) -> Option<(usize, u8)> {
     let is_text = |byte: &u8| matches!(byte, 7..=10 | 12 | 13 | 27 | 0x20..=0x7e | 0x80..);
     let window = bytes.iter().take(TEXT_WINDOW).enumerate();
     window.map(|(at, byte)| (at, *byte)).find(|(_, byte)| !is_text(byte))
-}
-
-fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
-    bytes.windows(wanted.len()).any(|window| window == wanted)
 }
 
 fn line_of(bytes: &[u8], at: usize) -> usize {

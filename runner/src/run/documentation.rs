@@ -13,14 +13,15 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::sync::LazyLock;
 
 use modbox_argument_spec::{Access, Metadata, OptionSpec, OptionType};
-use regex::bytes::Regex;
 
 use crate::contract::{Dict, Value};
 use crate::run::Module;
 use crate::sandbox::policy::{self, Policy};
+
+/// What a module's text calls it.
+const NAME: &str = "DOCUMENTATION";
 
 /// Longer than the documentation of any module, by far.
 const MAX_DOCUMENTATION: usize = 1 << 20;
@@ -43,18 +44,25 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Option<Metadata> {
     Metadata::from_value(&Value::Dict(metadata)).ok()
 }
 
+/// Returns whether the text that is assigned to the name at an offset is raw, its quotes, and what comes behind those.
+fn assigned(head: &[u8], at: usize) -> Option<(bool, &[u8], &[u8])> {
+    let begins_a_line = at == 0 || head[at - 1] == b'\n';
+    let blanks = |bytes: &[u8]| bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let rest = head.get(at + NAME.len()..).filter(|_| begins_a_line)?;
+    let rest = rest[blanks(rest)..].strip_prefix(b"=")?;
+    let rest = &rest[blanks(rest)..];
+    let prefix = rest.first().filter(|byte| matches!(byte, b'u' | b'U' | b'r' | b'R'));
+    let (quotes, rest) = rest[usize::from(prefix.is_some())..].split_at_checked(3)?;
+    let raw = prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(&b'r'));
+    matches!(quotes, b"\"\"\"" | b"'''").then_some((raw, quotes, rest))
+}
+
 /// The text between the quotes, as Python reads it.
 fn in_text(bytes: &[u8]) -> Option<String> {
-    static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"(?-u)(?m)^DOCUMENTATION[ \t]*=[ \t]*([uUrR]?)("""|''')"#).expect("a test matches it")
-    });
     let head = bytes.get(..bytes.len().min(MAX_DOCUMENTATION * 2))?;
-    let found = ASSIGNMENT.captures(head)?;
-    let (raw, quotes) = (found.get(1)?.as_bytes(), found.get(2)?.as_bytes());
-    let rest = head.get(found.get(0)?.end()..)?;
+    let (raw, quotes, rest) = memchr::memmem::find_iter(head, NAME).find_map(|at| assigned(head, at))?;
     let end = rest.windows(3).take(MAX_DOCUMENTATION).position(|window| window == quotes)?;
     let text = str::from_utf8(&rest[..end]).ok()?;
-    let raw = raw.eq_ignore_ascii_case(b"r");
     // Of the escapes of ordinary strings these are the ones that documentation has.
     Some(if raw { text.to_owned() } else { text.replace("\\\n", "").replace("\\\"", "\"").replace("\\\\", "\\") })
 }
@@ -70,7 +78,7 @@ fn beside(path: &Path) -> Option<String> {
     let mut text = String::new();
     file.take(MAX_DOCUMENTATION as u64).read_to_string(&mut text).ok()?;
     match serde_saphyr::from_str::<Value>(&text).ok()? {
-        Value::Dict(mut entries) => match entries.get_mut("DOCUMENTATION")? {
+        Value::Dict(mut entries) => match entries.get_mut(NAME)? {
             Value::Str(text) => Some(std::mem::take(text)),
             // JSON is YAML.
             Value::Dict(documentation) => Some(crate::contract::encode(&Value::Dict(documentation.clone()))),
