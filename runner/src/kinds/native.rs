@@ -2,7 +2,7 @@
 //!
 //! Names, modes and the command are those of ansible-core 2.19 on a POSIX target: the module is
 //! `AnsiballZ_<file name>` in its own temporary directory, its arguments are `args` beside it, and the
-//! command is `[interpreter] MODULE [ARGS] && sleep 0`, for `/bin/sh -c`. A module that is piped in has no file, and
+//! command is `[interpreter] MODULE [ARGS] && :`, for `/bin/sh -c`. A module that is piped in has no file, and
 //! its interpreter is the whole command.
 
 use std::sync::Arc;
@@ -51,13 +51,13 @@ pub(super) fn redirect(request: &Request<'_>, module: Vec<u8>, interpreter: &She
     let name = format!("AnsiballZ_{}", request.file_name);
     let path = format!("{}/{name}", request.tmpdir.trim_end_matches('/'));
     let words = quoting::join(interpreter.words.iter().map(String::as_str));
-    let command = format!("{words} < {} && sleep 0", quoting::quote(&path));
+    let command = format!("{words} < {} && :", quoting::quote(&path));
     let files = vec![InputFile { name, contents: module.into(), mode: MODULE_MODE }];
     Prepared { invocation: started(command, files, Vec::new()), shebang: Some(interpreter.text()) }
 }
 
 fn invocation(words: &[String], files: Vec<InputFile>, stdin: Vec<u8>) -> Invocation {
-    let command = format!("{} && sleep 0", quoting::join(words.iter().map(String::as_str)));
+    let command = format!("{} && :", quoting::join(words.iter().map(String::as_str)));
     started(command, files, stdin)
 }
 
