@@ -134,6 +134,50 @@ fn an_ordinary_user_gets_the_walls_of_the_kernel_without_namespaces() {
     assert_eq!(fs::read(other).unwrap(), b"content");
 }
 
+/// Looks at the processes above a module as far as they are modbox's, and says what there is to be seen of them.
+const LOOK_UP: &str = r#"python3 -c '
+import json, os
+seen, pid = {"opened": [], "cmdlines": []}, os.getpid()
+while pid > 1:
+    try:
+        pid = int(open(f"/proc/{pid}/stat").read().rsplit(") ")[-1].split()[1])
+        cmdline = open(f"/proc/{pid}/cmdline").read().replace(chr(0), " ").strip()
+    except OSError:
+        break
+    if "modbox" not in cmdline.split(" ")[0]:
+        continue
+    seen["cmdlines"].append(cmdline)
+    for name in ["mem", "environ", "maps", "auxv", "fd/0"]:
+        try:
+            open(f"/proc/{pid}/{name}", "rb").close()
+            seen["opened"].append(f"{cmdline}: {name}")
+        except OSError:
+            pass
+print(json.dumps(seen))
+'"#;
+
+/// What is not the module's stays with modbox: the first process of its room is a copy of modbox's own, memory and all.
+#[test]
+fn the_processes_above_a_module_keep_their_memory_to_themselves() {
+    for (user, calls, level) in [(None, &[][..], 3), (Some(USER), &[][..], 3), (Some(USER), NO_MOUNTS, 2)] {
+        let place = Place::new(user);
+        if user.is_some() && place.user.is_none() && rustix::process::geteuid().is_root() {
+            continue;
+        }
+        let report = place.without(calls, LOOK_UP, &["--args", r#"{"secret": "in the command line"}"#]);
+        if report["confinement"]["level"] != level {
+            assert!(user.is_none(), "a machine without namespaces confines others: {report:#}");
+            continue;
+        }
+        let result = &report["result"];
+        assert_eq!(result["opened"], json!([]), "{report:#}");
+        // Without namespaces all processes are listed, the host's own among them.
+        let cmdlines = &result["cmdlines"];
+        assert_eq!(cmdlines[0], "modbox __native-launcher", "{report:#}");
+        assert!(level == 2 || cmdlines.as_array().unwrap().len() == 1, "{report:#}");
+    }
+}
+
 #[test]
 fn a_daemon_is_gone_without_namespaces_too() {
     let place = Place::new(Some(USER));

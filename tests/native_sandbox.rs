@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use modbox::sandbox::cleanup::Cleanup;
 use modbox::sandbox::invocation::{Exit, InputFile, Invocation, LimitHit, LimitKind, NativeProgram, Outcome, Program};
 use modbox::sandbox::limits::Limits;
-use modbox::sandbox::native::{self, NativeContext, NativeError, Step};
+use modbox::sandbox::native::{self, Launcher, NativeContext, NativeError, Step};
 
 /// Names the command for [`plays_the_host_when_asked`].
 const PLAYED_COMMAND: &str = "MODBOX_TEST_PLAYED_COMMAND";
@@ -33,7 +33,7 @@ impl Room {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let tmp = tempfile::tempdir().unwrap();
         let cx = NativeContext {
-            launcher: env!("CARGO_BIN_EXE_modbox").into(),
+            launcher: Launcher::Program(env!("CARGO_BIN_EXE_modbox").into()),
             directory: tmp.path().to_owned(),
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             cleanup: Cleanup::default(),
@@ -323,10 +323,10 @@ fn what_hinders_the_launcher_is_an_error_that_says_so() {
     room.cx.directory = "/nonexistent".into();
     let error = room.try_run("true").unwrap_err();
     assert!(matches!(error, NativeError::Launch { step: Step::Directory, .. }), "{error}");
-    room.cx.launcher = "/nonexistent".into();
+    room.cx.launcher = Launcher::Program("/nonexistent".into());
     let error = room.try_run("true").unwrap_err();
     assert!(matches!(error, NativeError::StartLauncher { .. }), "{error}");
-    room.cx.launcher = "/bin/false".into();
+    room.cx.launcher = Launcher::Program("/bin/false".into());
     let error = room.try_run("true").unwrap_err();
     assert!(matches!(error, NativeError::Vanished { .. } | NativeError::Instruct(_)), "{error}");
 }

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use modbox::sandbox::cleanup::Cleanup;
 use modbox::sandbox::invocation::{Exit, Invocation, NativeProgram, Program};
 use modbox::sandbox::limits::Limits;
-use modbox::sandbox::native::{self, Confine, NativeContext};
+use modbox::sandbox::native::{self, Confine, Launcher, NativeContext};
 use modbox::sandbox::policy::Policy;
 use support::{TestDir, debian};
 
@@ -52,10 +52,12 @@ fn main() {
     if let Some(bubblewrap) = bubblewrap() {
         peers.push(("bubblewrap".to_owned(), Box::new(move |command| plain(wrapped(&bubblewrap, command)))));
     }
-    for (name, build) in builds::builds(&dir) {
+    let started = builds::builds(&dir).into_iter().map(|(name, build)| (name, Launcher::Program(build)));
+    // This process has one thread, as one of `modbox run` has then.
+    for (name, launcher) in [("modbox, a copy", Launcher::Own)].into_iter().chain(started) {
         for (what, level) in [("launcher", 0), ("level 3", 3)] {
-            let (tmp, build) = (tmp.path(), build.clone());
-            peers.push((format!("{name}: {what}"), Box::new(move |command| run(tmp, &build, command, level))));
+            let (tmp, launcher) = (tmp.path(), launcher.clone());
+            peers.push((format!("{name}: {what}"), Box::new(move |command| run(tmp, &launcher, command, level))));
         }
     }
     for (name, command) in COMMANDS {
@@ -118,11 +120,11 @@ fn plain(mut command: Command) -> Duration {
     elapsed
 }
 
-fn run(tmp: &Path, launcher: &Path, command: &str, level: u8) -> Duration {
+fn run(tmp: &Path, launcher: &Launcher, command: &str, level: u8) -> Duration {
     let limits = Limits::default();
     let confine = Confine { policy: Policy::default(), least: level, kept: false, readable: Vec::new() };
     let context = NativeContext {
-        launcher: launcher.to_owned(),
+        launcher: launcher.clone(),
         directory: "/tmp".into(),
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         cleanup: Cleanup::default(),

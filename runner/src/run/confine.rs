@@ -49,7 +49,7 @@ pub struct Shortfall {
     pub(super) message: String,
 }
 
-/// The threads of a process that was just confined, stopped until this is dropped.
+/// The threads of a process, stopped until this is dropped.
 #[must_use = "dropping it starts the threads"]
 pub(super) struct Stopped<'c>(Option<&'c dyn ProcessConfinement>);
 
@@ -72,6 +72,17 @@ impl Drop for Stopped<'_> {
             tracing::warn!(%error, "the threads of the process were not started again");
         }
     }
+}
+
+/// Stops the threads of this process, if it is one that runs modules and does nothing else.
+///
+/// # Errors
+///
+/// A thread that cannot be ended.
+pub(super) fn stop_threads(config: &RunnerConfig) -> Result<Stopped<'_>, RunError> {
+    let process = config.confine.as_deref();
+    process.map_or(Ok(()), ProcessConfinement::stop_threads).map_err(RunError::Threads)?;
+    Ok(Stopped(process.map(|process| process as &dyn ProcessConfinement)))
 }
 
 /// Confines this process to what the request grants, and returns what is in force, with what has to wait until the run

@@ -154,25 +154,31 @@ impl Runner {
             return Ok(());
         }
         let run_dir = Arc::new(RunDir::new(&self.scratch, purpose(kind, request)));
-        let tmpdir = tmpdir(kind, request, &run_dir)?;
-        if request.keep_files {
-            report.kept_files = Some(run_dir.path()?.display().to_string());
-        }
         let python = match kind {
             Kind::Python => Some(self.python_start(module, request, &run_dir)?),
             _ => None,
         };
+        // Before the directory of the run is made: that has the process wait for signals, on a thread.
+        let stopped = if kind.is_wasm() { None } else { Some(confine::stop_threads(&self.config)?) };
+        let tmpdir = tmpdir(kind, request, &run_dir)?;
+        if request.keep_files {
+            report.kept_files = Some(run_dir.path()?.display().to_string());
+        }
         report.notes.extend(python.iter().flat_map(|ready| ready.notes.clone()));
         let prepared =
             prepare::prepare(kind, module, request, &tmpdir, &self.config, python.as_ref().map(|ready| &ready.start))?;
         let invocation = &prepared.invocation;
         let ran = match &invocation.program {
-            Program::Wasm(program) => self.run_wasm(module, program, invocation, request, &run_dir, report),
-            Program::Native(_) => self.run_native(invocation, request, &run_dir, report),
+            Program::Wasm(program) => {
+                self.run_wasm(module, program, invocation, request, &run_dir, report).map(|outcome| (outcome, None))
+            }
+            Program::Native(_) => self
+                .run_native(invocation, request, &run_dir, stopped, report)
+                .map(|(outcome, leaving)| (outcome, Some(leaving))),
         };
         // A guest's thread that was left behind makes nothing any more.
         run_dir.close();
-        let mut outcome = ran?;
+        let (mut outcome, _leaving) = ran?;
         verdict::reach(report, &mut outcome, &prepared, request);
         if !kind.is_wasm() && !request.policy.allows_everything() {
             native::missing_paths(report, &outcome, &request.arguments, request.policy);

@@ -5,30 +5,37 @@ use std::path::PathBuf;
 
 use crate::kinds::detect::DetectError;
 use crate::kinds::{Kind, PythonSource};
+use crate::run::confine::{self, Stopped};
+use crate::run::native::{environment, narrow};
 use crate::run::python::{self, Assembler, Subject};
-use crate::run::{Module, Report, RunError, RunRequest, Runner, confine, native};
+use crate::run::{Module, Report, RunError, RunRequest, Runner};
 use crate::sandbox::invocation::{Invocation, Outcome};
 use crate::sandbox::kernel;
-use crate::sandbox::native::{Confine, NativeContext, NativeError, THIS_BINARY};
+use crate::sandbox::native::{self, Confine, Launcher, Leaving, NativeContext, NativeError, THIS_BINARY};
 use crate::sandbox::policy::Policy;
 use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::scratch::Use;
 
 impl Runner {
+    /// Runs a native module. `stopped` are the threads of this process, which start again when the launcher runs: of a
+    /// process with one thread it can be a copy.
     pub(super) fn run_native(
         &self,
         invocation: &Invocation,
         request: &RunRequest<'_>,
         run_dir: &RunDir,
+        stopped: Option<Stopped<'_>>,
         report: &mut Report,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<(Outcome, Leaving), RunError> {
         let policy = request.policy;
         let context = self.native_context(policy, request.keep_files, &invocation.runtime_paths);
         let least = context.confine.as_ref().map_or(0, |confine| confine.least);
-        match crate::sandbox::native::run(&context, invocation, &run_dir.path()?, request.limits) {
-            Ok(outcome) => {
+        let started = native::start(&context, invocation, &run_dir.path()?, request.limits);
+        drop(stopped);
+        match started.and_then(|started| started.finish(request.limits)) {
+            Ok((outcome, leaving)) => {
                 report.notes.extend_from_slice(&outcome.notes);
-                Ok(outcome)
+                Ok((outcome, leaving))
             }
             Err(NativeError::Unconfined(reached)) => Err(confine::native_shortfall(reached, least, policy)),
             Err(error) => Err(error.into()),
@@ -41,14 +48,18 @@ impl Runner {
             policy: policy.clone(),
             least: policy.least_confinement().map_or(kernel::DEFAULT_LEAST, |least| least.level),
             kept,
-            readable: native::narrow(own),
+            readable: narrow(own),
         });
         let environment = match &confine {
-            Some(_) => native::environment(policy),
+            Some(_) => environment(policy),
             None => self.config.environment.clone(),
         };
         NativeContext {
-            launcher: PathBuf::from(THIS_BINARY),
+            // A process that is here to run modules can be copied; what else an embedder's has in it is not for a room.
+            launcher: match self.config.confine {
+                Some(_) => Launcher::Own,
+                None => Launcher::Program(PathBuf::from(THIS_BINARY)),
+            },
             directory: self.config.directory.clone(),
             environment,
             cleanup: self.config.cleanup.clone(),

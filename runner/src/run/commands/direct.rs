@@ -14,7 +14,7 @@ use crate::sandbox::invocation::{Captured, Denial, Exit, LimitKind};
 use crate::sandbox::kernel;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{
-    Confine, NativeContext, NativeError, NotStarted, ProgramCommand, ProgramOutcome, base, run_program,
+    Confine, Launcher, NativeContext, NativeError, NotStarted, ProgramCommand, ProgramOutcome, base, run_program,
 };
 use crate::sandbox::policy::run::{STANDARD_DIRECTORIES, exactly};
 use crate::sandbox::policy::{Access, Decides, PathGrant, Policy, Shape, normalize};
@@ -127,7 +127,7 @@ impl Direct {
             readable: native::narrow(&native::installation(program)),
         });
         Ok(NativeContext {
-            launcher: self.launcher.clone().ok_or_else(missing)?,
+            launcher: self.launcher.clone().map(Launcher::Program).ok_or_else(missing)?,
             directory: self.directory.clone(),
             environment,
             confine,

@@ -2,6 +2,9 @@
 //!
 //! Whoever is not root keeps none: what a user namespace gives its first process is for making the room, not for the
 //! module in it.
+//!
+//! Whoever starts a module keeps one that the module cannot have, and does not use it: the kernel lets a process look
+//! into the memory of another one only when it may do all that that one may (ptrace(2), "Ptrace access mode checking").
 
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -29,11 +32,15 @@ pub(super) fn reduce(plan: &Plan) -> rustix::io::Result<()> {
         bound(kept)?;
     }
     let present = rustix::thread::capabilities(None)?;
+    let own = match plan.profile {
+        Profile::Guest => None,
+        Profile::Native | Profile::NativeOnHost => present.permitted.difference(kept).iter().next(),
+    };
     rustix::thread::set_capabilities(
         None,
         CapabilitySets {
             effective: present.effective & kept,
-            permitted: present.permitted & kept,
+            permitted: present.permitted & (kept | own.unwrap_or(CapabilitySet::empty())),
             inheritable: CapabilitySet::empty(),
         },
     )

@@ -94,6 +94,9 @@ pub fn confine_process(plan: &Plan) -> Result<Reached, KernelError> {
 
 /// Confines the calling thread and whatever it starts later. Limits, where the plan has any, bind the whole process.
 ///
+/// The memory of a process that was so confined to start a module in namespaces is not the module's to look into. Without
+/// namespaces that takes `PR_SET_DUMPABLE`, which is the caller's business.
+///
 /// # Errors
 ///
 /// A path of the plan that cannot be used.

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::Mode;
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 
 use crate::sandbox::kernel::{self, Absent, Links, NetPlan, PathRule, Plan, ProcessLimits, Profile, Rights};
 use crate::sandbox::native::group;
@@ -82,6 +82,11 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         home(room, namespaces)
     };
     std::env::set_current_dir(start).map_err(Failure::with(Step::Directory, start))?;
+    if !namespaces.any {
+        // Its memory is nobody's. In namespaces capabilities see to that, and the launcher can go on counting what it writes.
+        rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+            .map_err(|errno| at(Step::Confine)(errno.into()))?;
+    }
     // 7. The walls of the kernel, for good.
     let plan = plan(room, namespaces, rules);
     let reached = kernel::confine_thread(&plan).map_err(|error| {

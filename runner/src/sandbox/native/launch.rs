@@ -6,16 +6,17 @@
 use std::io::{self, PipeReader, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, WaitOptions};
 
 use crate::sandbox::native::protocol::{self, Reply, Spec};
 use crate::sandbox::native::tree::{self, Proc};
-use crate::sandbox::native::{NativeContext, NativeError, launcher, stdin};
+use crate::sandbox::native::{Launcher, NativeContext, NativeError, THIS_BINARY, copy, launcher, stdin};
 
 /// How long the launcher may take to do what it was told. It needs milliseconds; a module that stopped
 /// or starved it must not win more than this.
@@ -43,6 +44,31 @@ pub(super) struct Launch {
     control: UnixStream,
 }
 
+/// A launcher's process, which is waited for once.
+#[derive(Debug)]
+struct Child {
+    pid: Pid,
+    /// How it ended, when that is known.
+    status: Option<ExitStatus>,
+}
+
+impl Child {
+    fn wait(&mut self, options: WaitOptions) -> io::Result<Option<ExitStatus>> {
+        if self.status.is_none() {
+            let ended = rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(self.pid), options))?;
+            self.status = ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw()));
+        }
+        Ok(self.status)
+    }
+
+    fn kill(&self) {
+        // Waited for, its number may be another's.
+        if self.status.is_none() {
+            let _ = rustix::process::kill_process(self.pid, Signal::KILL);
+        }
+    }
+}
+
 /// The module's output streams.
 #[derive(Debug)]
 pub(super) struct Pipes {
@@ -62,18 +88,19 @@ impl Launch {
         for reader in [&stdout, &stderr] {
             rustix::io::ioctl_fionbio(reader, true).map_err(|error| NativeError::Channel(error.into()))?;
         }
-        #[expect(clippy::disallowed_methods, reason = "the one place that starts the launcher")]
-        let mut command = Command::new(&cx.launcher);
-        command.arg0("modbox").arg(launcher::WORD).env_clear();
-        command.stdin(std::os::fd::OwnedFd::from(launchers_end)).stdout(stdout_writer).stderr(stderr_writer);
-        let spawned = {
+        let streams = [launchers_end.into(), stdout_writer.into(), stderr_writer.into()];
+        let pid = {
             let _no_file_is_being_written = exclude_processes();
-            command.spawn()
-        };
-        let child = spawned.map_err(|source| NativeError::StartLauncher { path: cx.launcher.clone(), source })?;
-        let pid = Pid::from_child(&child);
-        // The command goes out of scope here, and with it the host's copies of the launcher's ends.
-        Ok((Self { child: Mutex::new(child), pid, control }, Pipes { stdout, stderr }))
+            match &cx.launcher {
+                Launcher::Own => match copy::launcher(&streams) {
+                    Some(pid) => Ok(pid),
+                    None => spawn(Path::new(THIS_BINARY), streams),
+                },
+                Launcher::Program(path) => spawn(path, streams),
+            }
+        }?;
+        // The streams went out of scope, and with them the host's copies of the launcher's ends.
+        Ok((Self { child: Mutex::new(Child { pid, status: None }), pid, control }, Pipes { stdout, stderr }))
     }
 
     /// Tells the launcher what to start, and gives it the bytes that the command is to read.
@@ -102,12 +129,12 @@ impl Launch {
     /// The launcher goes last: while it lives all orphans come to it and can be found below it.
     pub(super) fn take_over(&self) {
         let mut child = self.lock();
-        if let Ok(None) = child.try_wait()
+        if let Ok(None) = child.wait(WaitOptions::NOHANG)
             && let Ok(proc) = Proc::open()
         {
             tree::kill_all(|| proc.descendants(self.pid), self.pid, KILL_PATIENCE);
         }
-        let _ = child.kill();
+        child.kill();
     }
 
     /// Kills what can be found of a tree whose launcher died: its session, and all below that. A daemon
@@ -127,7 +154,7 @@ impl Launch {
         let timeout = Timespec::try_from(patience).ok();
         match rustix::io::retry_on_intr(|| rustix::event::poll(&mut descriptors, timeout.as_ref())) {
             Ok(0) | Err(_) => None,
-            Ok(_) => self.lock().wait().ok(),
+            Ok(_) => self.lock().wait(WaitOptions::empty()).ok().flatten(),
         }
     }
 
@@ -143,6 +170,16 @@ impl Launch {
     fn lock(&self) -> MutexGuard<'_, Child> {
         self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Starts a program as a launcher.
+fn spawn(path: &Path, [input, output, errors]: copy::Streams) -> Result<Pid, NativeError> {
+    #[expect(clippy::disallowed_methods, reason = "the one place that starts a program as the launcher")]
+    let mut command = Command::new(path);
+    command.arg0("modbox").arg(launcher::WORD).env_clear();
+    command.stdin(input).stdout(output).stderr(errors);
+    let child = command.spawn().map_err(|source| NativeError::StartLauncher { path: path.to_owned(), source })?;
+    Ok(Pid::from_child(&child))
 }
 
 /// Returns a status as a shell would.

@@ -1,7 +1,7 @@
 //! The process between modbox and a native module: prepares the room, has the module started in it, watches it, and
 //! leaves nothing of it behind.
 //!
-//! It is modbox itself, started again with [`WORD`]. A process of its own is needed because a subreaper
+//! It is modbox itself, started again with [`WORD`], or a [`copy`](super::copy) of it. A process of its own is needed because a subreaper
 //! adopts every orphan below it, which must not be the host with its other runs; because the module has
 //! to be killed even when the host is killed first; and because work between fork and exec is not safe
 //! in a host with threads. It has one thread and trusts the host alone.
@@ -14,7 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
 
 use crate::sandbox::native::commit::Stage;
@@ -31,6 +31,9 @@ use crate::sandbox::native::{init, stdin, system};
 /// The first argument that makes modbox a launcher. Not for people: without the host's socket as its
 /// standard input it fails at once.
 pub const WORD: &str = "__native-launcher";
+
+/// The command line of one that was not started so.
+pub(super) const TITLE: &[u8] = b"modbox\0__native-launcher\0";
 
 /// RLIMIT_DATA is not set lower, as it binds the launcher too while it starts the shell.
 const MIN_DATA_LIMIT: u64 = 32 << 20;
@@ -86,6 +89,8 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Watched>), Failu
         },
         None => (unconfined(spec, input)?, Watched::default(), InForce::default()),
     };
+    // The module has its own. The host, who reads them to their end, would wait for this process's as well: no harm.
+    let _ = say_nothing();
     // 7. A bomb takes the processor from everybody, so also from whoever is to end it. Only root may go
     // first; for others ending one takes longer.
     let _ = system::run_before_others();
@@ -111,6 +116,13 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Watched>), Failu
         refused: watched.refused(),
     };
     Ok((reply, Some(watched)))
+}
+
+/// Lets go of the module's output streams.
+fn say_nothing() -> io::Result<()> {
+    let null = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdout(&null)?;
+    Ok(rustix::stdio::dup2_stderr(&null)?)
 }
 
 /// Returns a stream that becomes readable when a child ends.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::sandbox::invocation::{Exit, Outcome};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::protocol::{Spec, Start, Step};
-use crate::sandbox::native::{NativeContext, NativeError, files, run_spec, spec};
+use crate::sandbox::native::started::{Started, spec};
+use crate::sandbox::native::{NativeContext, NativeError, files};
 
 /// A program and all that it is told.
 #[derive(Debug, Clone)]
@@ -63,7 +64,8 @@ pub fn run_program(
     if let Some(directory) = &command.directory {
         (spec.directory, spec.only_there) = (directory.clone().into_os_string(), true);
     }
-    let (outcome, signal) = run_spec(cx, &files::open(tmpdir)?, spec, &command.stdin, limits)?;
+    let started = Started::new(cx, files::open(tmpdir)?, spec, &command.stdin)?;
+    let (outcome, signal, _leaving) = started.finish_program(limits)?;
     let signal = signal
         .filter(|_| matches!(outcome.exit, Exit::Code(_)) && outcome.limit.is_none_or(|hit| hit.kind.is_output()));
     Ok(ProgramOutcome { outcome, signal })

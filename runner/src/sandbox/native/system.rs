@@ -5,12 +5,16 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::process::Pid;
 
 /// `CLONE_INTO_CGROUP`, which is no `int`.
 const INTO_CGROUP: u64 = 1 << 33;
+
+/// `CLONE_CLEAR_SIGHAND`, which is none either.
+const CLEAR_SIGHAND: u64 = 1 << 32;
 
 /// What all ended and reaped descendants of this process used together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +65,38 @@ pub(super) fn close_on_exec_from(first: libc::c_uint) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Closes every descriptor from `first` on.
+///
+/// # Errors
+///
+/// What the kernel says; [`io::ErrorKind::Unsupported`] before Linux 5.9.
+#[expect(unsafe_code, reason = "rustix does not wrap close_range")]
+pub(super) fn close_from(first: libc::c_uint) -> io::Result<()> {
+    // SAFETY: close_range takes three integers. It closes descriptors without their owners' knowledge; they are those of
+    // the process that this one is a copy of, whose code never runs here again.
+    let status = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has this process show another command line, as far as that fits into its own, and no environment.
+///
+/// Both must be where the kernel says that they are. They are gone for this process, too.
+#[expect(unsafe_code, reason = "what other processes see of a command line is this process's memory")]
+pub(super) fn overwrite_command_line(arguments: Range<usize>, environment: Range<usize>, title: &[u8]) {
+    let fits = title.len().min(arguments.len().saturating_sub(1));
+    for range in [&arguments, &environment] {
+        // SAFETY: the kernel has put the strings of both there, below the stack of the first thread, which is writable and
+        // stays. No reference into them is held: the standard library copies what it is asked for, and whoever asks for a
+        // variable later finds empty strings, which are none.
+        unsafe { std::ptr::with_exposed_provenance_mut::<u8>(range.start).write_bytes(0, range.len()) };
+    }
+    // SAFETY: the same place, and no more than is there, with the zero at its end.
+    unsafe {
+        let start = std::ptr::with_exposed_provenance_mut::<u8>(arguments.start);
+        start.copy_from_nonoverlapping(title.as_ptr(), fits);
+    }
+}
+
 /// Makes this process run before all ordinary ones, but nothing that it starts.
 ///
 /// A nice value would not do: where the kernel groups processes by session for scheduling, it counts
@@ -99,7 +135,7 @@ pub(super) fn fork(flags: libc::c_int) -> io::Result<Option<Pid>> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
     let zero = std::ptr::null::<()>();
     // SAFETY: without a stack of its own and without sharing memory, clone is fork: the child goes on here with a copy of
-    // everything. The launcher has one thread, so that no lock of the C library or of the allocator is held by another.
+    // everything. Its parent has one thread, so that no lock of the C library or of the allocator is held by another.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, zero, zero, zero, zero) };
     match i32::try_from(pid) {
         Ok(0) => Ok(None),
@@ -113,14 +149,30 @@ pub(super) fn fork(flags: libc::c_int) -> io::Result<Option<Pid>> {
 /// # Errors
 ///
 /// What the kernel says: not permitted, no such call, or a group that takes no processes.
-#[expect(unsafe_code, reason = "no library makes a child in a control group")]
 pub(super) fn fork_into(flags: libc::c_int, group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
+    clone3(u64::from(flags.cast_unsigned()) | INTO_CGROUP, Some(group))
+}
+
+/// Makes a child as [`fork`] does, for which signals do what they do by themselves, unless they are ignored: a handler
+/// is its parent's, and from the child's birth on would speak for that.
+///
+/// # Errors
+///
+/// What the kernel says: no such call, or too many processes.
+pub(super) fn fork_without_handlers() -> io::Result<Option<Pid>> {
+    clone3(CLEAR_SIGHAND, None)
+}
+
+#[expect(unsafe_code, reason = "no library makes a child without executing a program")]
+fn clone3(flags: u64, group: Option<BorrowedFd<'_>>) -> io::Result<Option<Pid>> {
     // All its fields are integers, and zero is none.
     // SAFETY: `clone_args` is a plain structure of integers, for which zeroes are valid.
     let mut arguments: libc::clone_args = unsafe { MaybeUninit::zeroed().assume_init() };
-    arguments.flags = u64::from(flags.cast_unsigned()) | INTO_CGROUP;
+    arguments.flags = flags;
     arguments.exit_signal = u64::from(libc::SIGCHLD.cast_unsigned());
-    arguments.cgroup = u64::try_from(group.as_raw_fd()).unwrap_or(u64::MAX);
+    if let Some(group) = group {
+        arguments.cgroup = u64::try_from(group.as_raw_fd()).unwrap_or(u64::MAX);
+    }
     let size = size_of::<libc::clone_args>();
     // SAFETY: clone3 reads one `clone_args` of the size that it is told; without a stack it is fork, and `fork` says why
     // that is sound here.

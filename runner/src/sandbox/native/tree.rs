@@ -124,7 +124,12 @@ impl Proc {
         Self::open().and_then(|proc| proc.read("self/io")).map_or(0, |text| written(&text))
     }
 
-    fn read(&self, path: &str) -> io::Result<String> {
+    /// Returns a file of it, as much as a file of one process has.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there or not for this user.
+    pub(super) fn read(&self, path: &str) -> io::Result<String> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.directory, path, flags, Mode::empty())?;
         let mut bytes = Vec::with_capacity(512);
