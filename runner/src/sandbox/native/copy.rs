@@ -9,6 +9,7 @@
 //! not granted. So the kernel refuses the module the memory of the first process of its room, which is a copy again:
 //! see [`kernel::confine_thread`](crate::sandbox::kernel::confine_thread) and the steps of `init`.
 
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
@@ -19,8 +20,9 @@ use std::time::{Duration, Instant};
 use rustix::process::Pid;
 use tracing::subscriber::NoSubscriber;
 
+use crate::sandbox::native::protocol::Spec;
 use crate::sandbox::native::tree::Proc;
-use crate::sandbox::native::{launcher, system};
+use crate::sandbox::native::{launcher, stdin, system};
 
 /// The most writable memory of a process that is copied, in bytes: a quarter of the least that a module may have.
 const MAX_DATA: u64 = 8 << 20;
@@ -32,13 +34,13 @@ const PATIENCE: Duration = Duration::from_millis(1);
 /// Standard input, output and error output.
 pub(super) type Streams = [OwnedFd; 3];
 
-/// Makes a launcher out of a copy of this process. `None` where there can be none: what keeps a copy from being made
+/// Makes a launcher out of a copy of this process, which knows what it is to do. `None` where there can be none: what keeps a copy from being made
 /// does not keep a program from being started.
-pub(super) fn launcher(streams: &Streams) -> Option<Pid> {
+pub(super) fn launcher(streams: &Streams, spec: &Spec, stdin: &[u8]) -> Option<Pid> {
     let own = Own::alone().filter(|own| own.data <= MAX_DATA)?;
     match system::fork_without_handlers() {
         Ok(Some(child)) => Some(child),
-        Ok(None) => be_launcher(streams, own),
+        Ok(None) => be_launcher(streams, own, spec, stdin),
         Err(error) => {
             tracing::debug!(%error, "the launcher is no copy");
             None
@@ -47,18 +49,19 @@ pub(super) fn launcher(streams: &Streams) -> Option<Pid> {
 }
 
 /// Is a launcher, to its end.
-fn be_launcher([input, output, errors]: &Streams, own: Own) -> ! {
-    let turn = || -> io::Result<()> {
+fn be_launcher([input, output, errors]: &Streams, own: Own, spec: &Spec, bytes: &[u8]) -> ! {
+    let turn = || -> io::Result<File> {
         rustix::stdio::dup2_stdin(input)?;
         rustix::stdio::dup2_stdout(output)?;
         rustix::stdio::dup2_stderr(errors)?;
         system::close_from(3)?;
         system::overwrite_command_line(own.arguments, own.environment, launcher::TITLE);
-        Ok(())
+        launcher::control()
     };
     // A log of the parent's is not the launcher's to write, nor are destructors of the parent's to be run.
     let launched = catch_unwind(AssertUnwindSafe(|| {
-        turn().map(|()| tracing::subscriber::with_default(NoSubscriber::new(), launcher::main))
+        let be = |control| launcher::serve(&control, spec, || stdin::sealed(bytes));
+        turn().map(|control| tracing::subscriber::with_default(NoSubscriber::new(), || be(control)))
     }));
     system::exit(match launched {
         Ok(Ok(ExitCode::SUCCESS)) => 0,
@@ -131,7 +134,8 @@ mod tests {
     #[test]
     fn a_process_with_threads_is_not_copied() {
         let null = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
-        assert_eq!(launcher(&[null(), null(), null()]), None);
+        let spec = Spec::for_tests();
+        assert_eq!(launcher(&[null(), null(), null()], &spec, b""), None);
     }
 
     #[test]

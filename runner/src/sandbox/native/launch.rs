@@ -42,6 +42,8 @@ pub(super) struct Launch {
     child: Mutex<Child>,
     pid: Pid,
     control: UnixStream,
+    /// Whether it knows what to start.
+    told: bool,
 }
 
 /// A launcher's process, which is waited for once.
@@ -77,8 +79,8 @@ pub(super) struct Pipes {
 }
 
 impl Launch {
-    /// Starts a launcher, which waits for its [`Spec`].
-    pub(super) fn start(cx: &NativeContext) -> Result<(Self, Pipes), NativeError> {
+    /// Starts a launcher, which waits to be told its [`Spec`] if it does not know it.
+    pub(super) fn start(cx: &NativeContext, spec: &mut Spec, stdin: &[u8]) -> Result<(Self, Pipes), NativeError> {
         let (control, launchers_end) = UnixStream::pair().map_err(NativeError::Channel)?;
         for set in [UnixStream::set_read_timeout, UnixStream::set_write_timeout] {
             set(&control, Some(ANSWER_PATIENCE)).map_err(NativeError::Channel)?;
@@ -89,22 +91,30 @@ impl Launch {
             rustix::io::ioctl_fionbio(reader, true).map_err(|error| NativeError::Channel(error.into()))?;
         }
         let streams = [launchers_end.into(), stdout_writer.into(), stderr_writer.into()];
-        let pid = {
+        let (pid, told) = {
             let _no_file_is_being_written = exclude_processes();
             match &cx.launcher {
-                Launcher::Own => match copy::launcher(&streams) {
-                    Some(pid) => Ok(pid),
-                    None => spawn(Path::new(THIS_BINARY), streams),
-                },
-                Launcher::Program(path) => spawn(path, streams),
+                Launcher::Own => {
+                    spec.look_around();
+                    match copy::launcher(&streams, spec, stdin) {
+                        Some(pid) => (pid, true),
+                        None => (spawn(Path::new(THIS_BINARY), streams)?, false),
+                    }
+                }
+                Launcher::Program(path) => (spawn(path, streams)?, false),
             }
-        }?;
-        // The streams went out of scope, and with them the host's copies of the launcher's ends.
-        Ok((Self { child: Mutex::new(Child { pid, status: None }), pid, control }, Pipes { stdout, stderr }))
+        };
+        // The streams go out of scope here, and with them the host's copies of the launcher's ends.
+        Ok((Self { child: Mutex::new(Child { pid, status: None }), pid, control, told }, Pipes { stdout, stderr }))
     }
 
-    /// Tells the launcher what to start, and gives it the bytes that the command is to read.
-    pub(super) fn send(&self, spec: &Spec, stdin: &[u8]) -> io::Result<()> {
+    /// Tells the launcher what to start, and gives it the bytes that the command is to read, unless it knows.
+    pub(super) fn tell(&self, spec: &mut Spec, stdin: &[u8]) -> io::Result<()> {
+        if self.told {
+            return Ok(());
+        }
+        // While it gets ready.
+        spec.look_around();
         protocol::send(&self.control, spec)?;
         if spec.has_stdin { stdin::send(&self.control, stdin) } else { Ok(()) }
     }

@@ -44,13 +44,24 @@ const RULES: u8 = 2;
 /// And namespaces.
 const NAMESPACES: u8 = 3;
 
-/// Is the launcher. Returns when the module and everything that it started are gone.
+/// Is the launcher, by what comes over its standard input. Returns when the module and everything that it started are
+/// gone.
 #[must_use]
 pub fn main() -> ExitCode {
-    let Ok(control) = io::stdin().as_fd().try_clone_to_owned().map(File::from) else { return ExitCode::FAILURE };
+    let Ok(control) = control() else { return ExitCode::FAILURE };
     let Ok(spec) = protocol::receive::<Spec>(&control) else { return ExitCode::FAILURE };
-    let (reply, room) = launch(&control, &spec).unwrap_or_else(|failure| (Reply::Failed(failure), None));
-    let sent = protocol::send(&control, &reply);
+    serve(&control, &spec, || stdin::receive(&control))
+}
+
+/// The socket to the host, of which the module knows nothing.
+pub(super) fn control() -> io::Result<File> {
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// Is the launcher, by a spec; `input` is what the module reads, if that says that it reads something.
+pub(super) fn serve(control: &File, spec: &Spec, input: impl FnOnce() -> io::Result<OwnedFd>) -> ExitCode {
+    let (reply, room) = launch(control, spec, input).unwrap_or_else(|failure| (Reply::Failed(failure), None));
+    let sent = protocol::send(control, &reply);
     // 11. While the host reads: the room's file system and its control group.
     drop(room);
     match sent {
@@ -66,7 +77,11 @@ fn at<E: Into<io::Error>>(step: Step) -> impl FnOnce(E) -> Failure {
 
 /// Takes the steps that the documentation of [`crate::sandbox::native`] lists.
 /// Returns what there is to say, and what is left of the room.
-fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Watched>), Failure> {
+fn launch(
+    control: &File,
+    spec: &Spec,
+    input: impl FnOnce() -> io::Result<OwnedFd>,
+) -> Result<(Reply, Option<Watched>), Failure> {
     let own = rustix::process::getpid();
     // 1. Without /proc the tree could be neither watched nor killed, so nothing is started.
     let proc = Proc::open().map_err(at(Step::Proc))?;
@@ -76,8 +91,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Watched>), Failu
     rustix::process::set_child_subreaper(Some(own)).map_err(at(Step::Subreaper))?;
     // 4. The three standard streams are all that a module inherits.
     system::close_on_exec_from(3).map_err(at(Step::Descriptors))?;
-    // What the module reads came with its instructions.
-    let input = if spec.has_stdin { Some(stdin::receive(control).map_err(at(Step::Stdin))?) } else { None };
+    let input = if spec.has_stdin { Some(input().map_err(at(Step::Stdin))?) } else { None };
     let input = input.as_ref();
     // 5. Before the first child, so that none is missed.
     let ended = ended_children().map_err(at(Step::ChildSignal))?;

@@ -10,7 +10,7 @@
 //! 2. start the launcher, with a socket as its input and two pipes as its output: this program again, or a [`copy`] of
 //!    this process;
 //! 3. register how to undo that, should a signal end modbox;
-//! 4. send the launcher what to start, and what it may reach;
+//! 4. send the launcher what to start, and what it may reach, unless it is a copy, which knows;
 //! 5. empty the pipes until it replies or the time is over;
 //! 6. count what was used.
 //!

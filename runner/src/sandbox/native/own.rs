@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
+use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use crate::sandbox::native::mounts::{self, Attributes};
@@ -75,10 +75,7 @@ pub(super) fn private(room: &Room) -> io::Result<OwnedFd> {
 
 /// Makes a directory in it, with exactly this mode.
 pub(super) fn make_directory(private: &OwnedFd, name: &str, mode: u32) -> io::Result<()> {
-    rustix::fs::mkdirat(private, name, Mode::from_raw_mode(mode))?;
-    // By its own call, as the mode given at creation is cut by the umask.
-    rustix::fs::chmodat(private, name, Mode::from_raw_mode(mode), AtFlags::empty())?;
-    Ok(())
+    Ok(rustix::fs::mkdirat(private, name, Mode::from_raw_mode(mode))?)
 }
 
 /// Opens a directory of the machine's.

@@ -47,6 +47,26 @@ pub(super) struct Spec {
     pub(super) room: Option<Room>,
 }
 
+#[cfg(test)]
+impl Spec {
+    /// One with a bit of everything.
+    pub(super) fn for_tests() -> Self {
+        use std::os::unix::ffi::OsStringExt as _;
+        Self {
+            start: Start::Shell("true".to_owned()),
+            directory: OsString::from_vec(b"/srv/\xff".to_vec()),
+            only_there: false,
+            umask: None,
+            environment: vec![("A".into(), OsString::from_vec(b"\xfe".to_vec()))],
+            cpu_time_us: 1,
+            max_memory: 2,
+            max_processes: 3,
+            has_stdin: false,
+            room: None,
+        }
+    }
+}
+
 /// A command in either of its forms.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Start {
@@ -314,39 +334,22 @@ pub(super) fn receive<M: DeserializeOwned>(mut stream: impl Read) -> io::Result<
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::ffi::OsStringExt;
-
     use super::*;
-
-    fn spec() -> Spec {
-        Spec {
-            start: Start::Shell("true".to_owned()),
-            directory: OsString::from_vec(b"/srv/\xff".to_vec()),
-            only_there: false,
-            umask: None,
-            environment: vec![("A".into(), OsString::from_vec(b"\xfe".to_vec()))],
-            cpu_time_us: 1,
-            max_memory: 2,
-            max_processes: 3,
-            has_stdin: false,
-            room: None,
-        }
-    }
 
     #[test]
     fn a_message_arrives_as_it_was_sent_and_leaves_what_follows() {
         let mut wire = Vec::new();
-        send(&mut wire, &spec()).unwrap();
+        send(&mut wire, &Spec::for_tests()).unwrap();
         wire.push(b'k');
         let mut rest = wire.as_slice();
-        assert_eq!(receive::<Spec>(&mut rest).unwrap(), spec());
+        assert_eq!(receive::<Spec>(&mut rest).unwrap(), Spec::for_tests());
         assert_eq!(rest, b"k");
     }
 
     #[test]
     fn a_cut_message_is_an_error() {
         let mut wire = Vec::new();
-        send(&mut wire, &spec()).unwrap();
+        send(&mut wire, &Spec::for_tests()).unwrap();
         for length in 0..wire.len() {
             assert_eq!(receive::<Spec>(&wire[..length]).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         }

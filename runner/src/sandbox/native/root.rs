@@ -11,7 +11,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use crate::sandbox::kernel::{Absent, Links, PathRule, Rights};
@@ -85,11 +85,19 @@ enum What {
     Own(String),
     Link(PathBuf),
     /// A file of the base that is so small that copying it is less work than mounting it.
-    Copy(OwnedFd),
+    Copy(OwnedFd, Stat),
 }
 
 /// Makes the root, and makes it this process's.
 pub(super) fn enter(room: &Room) -> Result<Root, Failure> {
+    // What is made in it has the modes that are written here.
+    let umask = rustix::process::umask(Mode::empty());
+    let made = make(room);
+    rustix::process::umask(umask);
+    made
+}
+
+fn make(room: &Room) -> Result<Root, Failure> {
     let at = |step| move |error: io::Error| Failure::new(step, &error);
     mounts::make_private().map_err(at(Step::Mounts))?;
     let own_files = open_directory(&room.tmpdir).map_err(Failure::with(Step::Files, &room.tmpdir))?;
@@ -155,10 +163,7 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
         entries.extend(what.map(|what| Entry { at: path.into(), what }));
     }
     for path in base::CONFIGURATION.into_iter().filter(|path| !shown(path)) {
-        let what = match small_file(Path::new(path)) {
-            Some(file) => Some(What::Copy(file)),
-            None => tree(Path::new(path), Attributes::READ_ONLY, false, Links::Follow)?,
-        };
+        let what = configuration(Path::new(path))?;
         entries.extend(what.map(|what| Entry { at: path.into(), what }));
     }
     for grant in &room.grants {
@@ -199,10 +204,10 @@ fn names(
         let (Some(directory), Some(name)) = (guest.parent(), guest.file_name()) else { continue };
         let name = name.to_string_lossy().into_owned();
         let around = entries.iter().filter(|entry| directory.starts_with(&entry.at));
-        let around = around.filter(|entry| !matches!(entry.what, What::Link(_) | What::Copy(_)));
+        let around = around.filter(|entry| !matches!(entry.what, What::Link(_) | What::Copy(..)));
         let own = match around.max_by_key(|entry| entry.at.as_os_str().len()).map(|entry| (&entry.at, &entry.what)) {
             Some((_, What::Tree { writable: true, .. })) => continue,
-            Some((_, What::Tree { .. } | What::Link(_) | What::Copy(_))) => None,
+            Some((_, What::Tree { .. } | What::Link(_) | What::Copy(..))) => None,
             Some((at, What::Own(own))) if at == directory && (own == "tmp" || own.starts_with("stage-")) => {
                 Some(PathBuf::from(own))
             }
@@ -257,7 +262,7 @@ fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>) -> Result<OwnedFd, Fail
     let tree = match entries.first() {
         Some(Entry { at, what: What::Tree { .. } }) if at == Path::new("/") => match entries.remove(0).what {
             What::Tree { tree, .. } => tree,
-            What::Own(_) | What::Link(_) | What::Copy(_) => unreachable!("it was just looked at"),
+            What::Own(_) | What::Link(_) | What::Copy(..) => unreachable!("it was just looked at"),
         },
         _ => mounts::copy_of(&root_place).map_err(|error| Failure::new(Step::Root, &error))?,
     };
@@ -305,9 +310,9 @@ fn mount(places: &mut Places, private: &OwnedFd, at: &Path, what: What) -> io::R
                 Err(errno) => Err(errno.into()),
             }
         }
-        What::Copy(file) => {
+        What::Copy(file, stat) => {
             let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else { return Ok(None) };
-            stage::copy(&file, places.directory(parent)?, name).map(|()| None)
+            stage::copy_base(&file, &stat, places.directory(parent)?, name).map(|()| None)
         }
         What::Own(own) => {
             let place = places.place(at, true)?;
@@ -320,10 +325,22 @@ fn mount(places: &mut Places, private: &OwnedFd, at: &Path, what: What) -> io::R
     }
 }
 
-/// Opens a file of the base that is small; `None` for whatever else there is.
-fn small_file(path: &Path) -> Option<OwnedFd> {
-    path.metadata().ok().filter(|metadata| metadata.is_file() && metadata.len() <= SMALL)?;
-    rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty()).ok()
+/// Shows a path of the configuration. `None` where there is nothing.
+fn configuration(path: &Path) -> Result<Option<What>, Failure> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let opened = match rustix::fs::open(path, flags, Mode::empty()) {
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        opened => opened.and_then(|opened| rustix::fs::fstat(&opened).map(|stat| (opened, stat))),
+    };
+    match opened {
+        Ok((opened, stat)) if is_small(&stat) => Ok(Some(What::Copy(opened, stat))),
+        _ => tree(path, Attributes::READ_ONLY, false, Links::Follow),
+    }
+}
+
+fn is_small(stat: &Stat) -> bool {
+    let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    file && u64::try_from(stat.st_size).is_ok_and(|size| size <= SMALL)
 }
 
 /// Copies what is mounted at a path of the machine. `None` where there is nothing.

@@ -56,31 +56,68 @@ pub(super) fn copy_flat(from: &OwnedFd, private: &OwnedFd, name: &str) -> io::Re
 }
 
 /// Copies an opened file, from its beginning, under a name into a directory.
-pub(super) fn copy(from: &OwnedFd, directory: impl AsFd, name: impl rustix::path::Arg) -> io::Result<()> {
+fn copy(from: &OwnedFd, directory: impl AsFd, name: impl rustix::path::Arg) -> io::Result<()> {
     let stat = rustix::fs::fstat(from)?;
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let mut writer = File::from(rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?);
-    // Most are so small that one call reads them; what is made for the long ones would take longer than that.
-    let mut small = [0; SMALL];
-    let length = rustix::io::read(from, &mut small)?;
-    writer.write_all(&small[..length])?;
-    if u64::try_from(stat.st_size) != Ok(length as u64) {
-        io::copy(&mut File::from(from.try_clone()?), &mut writer)?;
+    let copied = copy_content(from, &stat, directory, name, Mode::RUSR | Mode::WUSR)?;
+    describe(&copied, &stat)
+}
+
+/// Copies a file of the base, which is for reading alone: it has the mode of the original, cut by the umask, and its
+/// times; and its owner where this user is root, to whom it mostly belongs.
+pub(super) fn copy_base(
+    from: &OwnedFd,
+    stat: &Stat,
+    directory: impl AsFd,
+    name: impl rustix::path::Arg,
+) -> io::Result<()> {
+    let copied = copy_content(from, stat, directory, name, Mode::from_raw_mode(stat.st_mode & MODE))?;
+    if (stat.st_uid, stat.st_gid) != (0, 0) && rustix::process::geteuid().is_root() {
+        own(&copied, stat);
     }
-    describe(&writer, &stat)
+    Ok(rustix::fs::futimens(&copied, &times(stat))?)
+}
+
+fn copy_content(
+    from: &OwnedFd,
+    stat: &Stat,
+    directory: impl AsFd,
+    name: impl rustix::path::Arg,
+    mode: Mode,
+) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let mut writer = File::from(rustix::fs::openat(directory, name, flags, mode)?);
+    // Most are so small that one call reads them; what is made for the long ones would take longer than that. Files of
+    // the kernel's are shorter than they say.
+    let mut small = [0; SMALL];
+    let mut total = 0;
+    loop {
+        let length = rustix::io::read(from, &mut small)?;
+        writer.write_all(&small[..length])?;
+        total += length as u64;
+        if length == 0 || u64::try_from(stat.st_size) == Ok(total) {
+            return Ok(writer);
+        }
+        if length == SMALL {
+            io::copy(&mut File::from(from.try_clone()?), &mut writer)?;
+            return Ok(writer);
+        }
+    }
 }
 
 /// Gives a file the owner, mode and times of another, as far as this user may.
 pub(super) fn describe(file: &File, stat: &Stat) -> io::Result<()> {
     own(file, stat);
     rustix::fs::fchmod(file, Mode::from_raw_mode(stat.st_mode & MODE))?;
+    Ok(rustix::fs::futimens(file, &times(stat))?)
+}
+
+fn times(stat: &Stat) -> Timestamps {
     let time =
         |seconds: i64, nanoseconds: u64| Timespec { tv_sec: seconds, tv_nsec: i64::try_from(nanoseconds).unwrap_or(0) };
-    let times = Timestamps {
+    Timestamps {
         last_access: time(stat.st_atime, stat.st_atime_nsec),
         last_modification: time(stat.st_mtime, stat.st_mtime_nsec),
-    };
-    Ok(rustix::fs::futimens(file, &times)?)
+    }
 }
 
 /// Gives a file the owner and the group of another. Who may not give files away keeps them, as everywhere.

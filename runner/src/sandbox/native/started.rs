@@ -105,7 +105,7 @@ impl Started {
     pub(super) fn new(cx: &NativeContext, tmpdir: Dir, mut spec: Spec, stdin: &[u8]) -> Result<Self, NativeError> {
         let since = Instant::now();
         // 2. The launcher.
-        let (launch, pipes) = Launch::start(cx)?;
+        let (launch, pipes) = Launch::start(cx, &mut spec, stdin)?;
         let launch = Arc::new(launch);
         tracing::debug!("the launcher started");
         // 3. From here on every way out that is not the ordinary one kills the tree.
@@ -113,12 +113,8 @@ impl Started {
             let launch = launch.clone();
             move || launch.undo()
         });
-        if let Some(room) = &mut spec.room {
-            // The launcher, which is in the same ones, gets ready meanwhile.
-            room.groups = group::find::around();
-        }
         // 4. The module.
-        launch.send(&spec, stdin).map_err(NativeError::Instruct)?;
+        launch.tell(&mut spec, stdin).map_err(NativeError::Instruct)?;
         let least = cx.confine.as_ref().map(|confine| confine.least);
         Ok(Self { launch, pipes, undo, since, tmpdir, least })
     }
@@ -191,6 +187,15 @@ pub(super) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Lim
         max_processes: limits.max_processes,
         has_stdin: false,
         room,
+    }
+}
+
+impl Spec {
+    /// Finds the control groups that this process is in, which the launcher will be in as well.
+    pub(super) fn look_around(&mut self) {
+        if let Some(room) = self.room.as_mut().filter(|room| room.groups.is_empty()) {
+            room.groups = group::find::around();
+        }
     }
 }
 

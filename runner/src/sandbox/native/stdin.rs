@@ -63,7 +63,11 @@ pub(super) fn of(input: Option<&OwnedFd>) -> io::Result<Stdio> {
 }
 
 /// A file in memory with these bytes, to be read from its beginning.
-fn sealed(bytes: &[u8]) -> io::Result<OwnedFd> {
+///
+/// # Errors
+///
+/// No memory.
+pub(super) fn sealed(bytes: &[u8]) -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut file = File::from(rustix::fs::memfd_create("modbox-stdin", flags)?);
     file.write_all(bytes)?;
