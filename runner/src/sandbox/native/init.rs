@@ -17,9 +17,9 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 
 use crate::sandbox::kernel::{self, Absent, Links, NetPlan, PathRule, Plan, ProcessLimits, Profile, Rights};
 use crate::sandbox::native::group;
+use crate::sandbox::native::helper::Helper;
 use crate::sandbox::native::link::{self, Failure, Ready, Word};
 use crate::sandbox::native::namespaces::Namespaces;
-use crate::sandbox::native::network::Network;
 use crate::sandbox::native::protocol::{self, Spec, Step};
 use crate::sandbox::native::room::Room;
 use crate::sandbox::native::{base, launcher, observe, root, stdin, system};
@@ -53,7 +53,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     system::default_child_signal();
     // 1. With the launcher this process ends, and with it the room. What takes the kernel longest is begun.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| at(Step::Parent)(e.into()))?;
-    let network = namespaces.net.then(Network::begin).transpose().map_err(at(Step::Namespaces))?;
+    let helper = namespaces.net.then(Helper::begin).transpose().map_err(at(Step::Namespaces))?;
     // 2. Who it is in here is written by the launcher; one that is gone by now says nothing.
     link::wait(link).map_err(at(Step::Parent))?;
     let mut ready = Ready::default();
@@ -62,11 +62,9 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     let rules = if namespaces.any {
         // 3. Nobody else's session, so that nobody else's share of the processor either.
         rustix::process::setsid().map_err(|errno| at(Step::Session)(errno.into()))?;
-        // 4. The file system.
-        let root = root::enter(room)?;
-        if let Some(network) = network {
-            network.enter().map_err(at(Step::Namespaces))?;
-        }
+        // 4. The file system, and the network.
+        let root = root::enter(room, helper.as_ref())?;
+        helper.map_or(Ok(()), Helper::enter_network)?;
         (stages, own, ready.notes) = (root.stages, Some([root.private, root.proc]), root.notes);
         root.rules
     } else {

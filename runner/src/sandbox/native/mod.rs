@@ -22,7 +22,7 @@
 //!    11. say how it ended, and remove the room's file system and the control group.
 //!
 //! the first process of the room (`init`)
-//! 1. die with the launcher; have a thread make its network; 2. wait for its users; 3. start a session; 4. make the file system (mounts private, what is
+//! 1. die with the launcher; have a thread make its network, and copy small files; 2. wait for its users; 3. start a session; 4. make the file system (mounts private, what is
 //!    granted and the base copied, read-only where it is, a `/proc` with its own limit of processes, a file system in
 //!    memory for `/tmp`, `/dev` and the module's files, all of it mounted in a new root, the old one gone), and enter the network; 5. join the
 //!    `group`; 6. enter the working directory; 7. `no_new_privs`, capabilities, limits, Landlock, seccomp; 8. have calls
@@ -46,13 +46,14 @@ mod copy;
 mod denials;
 mod files;
 mod group;
+mod helper;
 mod init;
+mod kernel_file;
 mod launch;
 pub mod launcher;
 mod link;
 mod mounts;
 mod namespaces;
-mod network;
 mod observe;
 mod own;
 mod places;

@@ -5,12 +5,13 @@
 //! of the room, and starts the module by way of `posix_spawn`.
 
 use std::fs::OpenOptions;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
 
+use rustix::fs::CWD;
 use rustix::process::Pid;
 
-use crate::sandbox::native::system;
+use crate::sandbox::native::{kernel_file, system};
 
 const MOUNT: libc::c_int = libc::CLONE_NEWNS;
 const USER: libc::c_int = libc::CLONE_NEWUSER;
@@ -94,8 +95,7 @@ impl Namespaces {
 
 /// The numbers that exist where this process is, each mapped to itself.
 fn same(map: &str) -> io::Result<String> {
-    let mut text = String::new();
-    std::fs::File::open(map)?.take(MAX_MAP).read_to_string(&mut text)?;
+    let text = kernel_file::read(CWD, map, MAX_MAP)?;
     let line = |line: &str| {
         let mut fields = line.split_whitespace();
         let (first, count) = (fields.next()?, fields.nth(1)?);

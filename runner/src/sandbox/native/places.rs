@@ -1,8 +1,9 @@
 //! The places in a new root at which something is to stand: found, or made.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -12,7 +13,7 @@ use rustix::io::Errno;
 pub(super) struct Places {
     root: OwnedFd,
     /// The directory that was looked for last: mostly the next place is in it, too.
-    last: Option<(PathBuf, OwnedFd)>,
+    last: Option<(PathBuf, Arc<OwnedFd>)>,
 }
 
 impl Places {
@@ -47,12 +48,12 @@ impl Places {
 
     /// Opens a directory in which something is to be made, and makes it if it is not there. Nothing may be mounted on it
     /// afterwards: it is remembered.
-    pub(super) fn directory(&mut self, at: &Path) -> io::Result<BorrowedFd<'_>> {
+    pub(super) fn directory(&mut self, at: &Path) -> io::Result<&Arc<OwnedFd>> {
         if self.last.as_ref().is_none_or(|(last, _)| last != at) {
             let opened = self.place(at, true)?;
-            self.last = Some((at.to_owned(), opened));
+            self.last = Some((at.to_owned(), Arc::new(opened)));
         }
-        self.last.as_ref().map(|(_, opened)| opened.as_fd()).ok_or_else(|| Errno::NOENT.into())
+        self.last.as_ref().map(|(_, opened)| opened).ok_or_else(|| Errno::NOENT.into())
     }
 
     fn find(&self, at: &Path) -> io::Result<Option<OwnedFd>> {

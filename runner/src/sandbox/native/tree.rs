@@ -6,12 +6,14 @@
 //! whose end is decided by something that cannot be wrong, as by `wait` having no children left.
 
 use std::collections::HashMap;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal};
+
+use crate::sandbox::native::kernel_file;
 
 /// A `stat` file is one line of some 300 bytes, a `status` file some 1500 bytes.
 const MAX_PROC_FILE: u64 = 16 << 10;
@@ -130,12 +132,7 @@ impl Proc {
     ///
     /// When it is not there or not for this user.
     pub(super) fn read(&self, path: &str) -> io::Result<String> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.directory, path, flags, Mode::empty())?;
-        let mut bytes = Vec::with_capacity(512);
-        std::fs::File::from(file).take(MAX_PROC_FILE).read_to_end(&mut bytes)?;
-        // A process may call itself anything.
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        kernel_file::read(&self.directory, path, MAX_PROC_FILE)
     }
 }
 

@@ -5,14 +5,13 @@
 //! the one around it, where that was handed to whoever runs here (systemd's `Delegate=` with `DelegateSubgroup=`). Groups
 //! that are somebody else's to manage are left alone.
 
-use std::fs::File;
-use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
+use rustix::fs::CWD;
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::native::own;
+use crate::sandbox::native::{kernel_file, own};
 
 /// What systemd marks a group with that is no longer its own to manage: the first is for root to see.
 const DELEGATED: [&str; 2] = ["trusted.delegate", "user.delegate"];
@@ -48,9 +47,7 @@ const MAX_FILE: u64 = 4 << 20;
 
 /// Reads a file of the kernel's; one that cannot be read says nothing, and there is no group then.
 fn read(file: &Path) -> String {
-    let mut text = String::new();
-    let read = File::open(file).and_then(|file| file.take(MAX_FILE).read_to_string(&mut text));
-    if read.is_ok() { text } else { String::new() }
+    kernel_file::read(CWD, file, MAX_FILE).unwrap_or_default()
 }
 
 /// Where this process is in one hierarchy.

@@ -4,7 +4,7 @@
 //! still in it is killed, and it is removed.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
@@ -13,6 +13,8 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 use rustix::rand::GetRandomFlags;
+
+use crate::sandbox::native::kernel_file;
 
 /// What the name of each begins with; a number and random digits follow.
 const PREFIX: &str = "modbox-";
@@ -88,7 +90,7 @@ impl Place {
     ///
     /// A file that is not there.
     pub(super) fn read(&self, file: &str) -> io::Result<String> {
-        read(&self.directory, file)
+        kernel_file::read(&self.directory, file, MAX_FILE)
     }
 
     /// Removes it. While something is in it that cannot be killed it stays, for the sweep of a later run.
@@ -141,13 +143,6 @@ fn locked(parent: &OwnedFd, name: &str) -> rustix::io::Result<OwnedFd> {
     Ok(directory)
 }
 
-fn read(directory: impl AsFd, file: &str) -> io::Result<String> {
-    let file = rustix::fs::openat(directory, file, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    let mut text = String::new();
-    File::from(file).take(MAX_FILE).read_to_string(&mut text)?;
-    Ok(text)
-}
-
 /// Kills what is in a group that nobody looks after.
 fn kill(directory: &OwnedFd) {
     let door = rustix::fs::openat(directory, "cgroup.kill", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
@@ -155,7 +150,7 @@ fn kill(directory: &OwnedFd) {
     if door.is_ok_and(|door| rustix::io::write(door, b"1").is_ok()) {
         return;
     }
-    for pid in processes(&read(directory, "cgroup.procs").unwrap_or_default()) {
+    for pid in processes(&kernel_file::read(directory, "cgroup.procs", MAX_FILE).unwrap_or_default()) {
         let _ = rustix::process::kill_process(pid, Signal::KILL);
     }
 }
