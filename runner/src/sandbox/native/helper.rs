@@ -1,5 +1,5 @@
 //! A second thread of a room's first process, for what takes long while the first one makes the file system: the room's
-//! own network, in which there is nothing, and the copies of the base's small files.
+//! own network, in which there is nothing. When it has made that, it helps to copy the base's small files.
 //!
 //! For the kernel a network is the most work of all namespaces. That the thread is gone before anything else is done with
 //! this process, which has one thread again then, is the caller's part: [`Helper::enter_network`] waits for it.
@@ -7,8 +7,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use rustix::fs::{Mode, OFlags, Stat};
@@ -21,49 +20,40 @@ use crate::sandbox::native::stage;
 /// What the thread needs of its stack is less than a quarter of it.
 const STACK: usize = 64 << 10;
 
-/// How many files are handed over at once: waking the thread takes about as long as copying one.
-const BATCH: usize = 8;
-
 /// The calling thread's own namespace, by whichever `/proc` there is: in the room's own it is found as well.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// The thread.
+/// The thread, and what it and its process do together.
 #[derive(Debug)]
 pub(super) struct Helper {
-    thread: JoinHandle<Result<OwnedFd, Failure>>,
-    files: Sender<Vec<BaseFile>>,
+    thread: JoinHandle<io::Result<OwnedFd>>,
 }
 
 impl Helper {
-    /// Begins to make a network.
+    /// Begins to make a network, and then to copy files.
     ///
     /// # Errors
     ///
     /// No thread.
-    pub(super) fn begin() -> io::Result<Self> {
-        let (files, copied) = channel();
-        let thread = thread::Builder::new().stack_size(STACK).spawn(move || work(&copied))?;
-        Ok(Self { thread, files })
+    pub(super) fn begin(copies: &Arc<Copies>) -> io::Result<Self> {
+        let copies = Arc::clone(copies);
+        let work = move || {
+            let network = make_network()?;
+            copies.make();
+            Ok(network)
+        };
+        thread::Builder::new().stack_size(STACK).spawn(work).map(|thread| Self { thread })
     }
 
     /// Moves this process into the network, once that and all copies are there.
     ///
     /// # Errors
     ///
-    /// A kernel that gives no network, or a file that cannot be copied.
-    pub(super) fn enter_network(self) -> Result<(), Failure> {
-        drop(self.files);
-        let failed = |error: io::Error| Failure::new(Step::Namespaces, &error);
-        let made = self.thread.join().map_err(|_| failed(io::Error::other("the helping thread ended")))??;
-        rustix::thread::move_into_link_name_space(made.as_fd(), Some(LinkNameSpaceType::Network))
-            .map_err(|errno| failed(errno.into()))
+    /// A kernel that gives no network.
+    pub(super) fn enter_network(self) -> io::Result<()> {
+        let made = self.thread.join().map_err(|_| io::Error::other("the helping thread ended"))??;
+        Ok(rustix::thread::move_into_link_name_space(made.as_fd(), Some(LinkNameSpaceType::Network))?)
     }
-}
-
-fn work(files: &Receiver<Vec<BaseFile>>) -> Result<OwnedFd, Failure> {
-    let network = make_network().map_err(|error| Failure::new(Step::Namespaces, &error))?;
-    files.iter().flatten().try_for_each(|file| file.copy().map_err(Failure::with(Step::Grant, &file.at)))?;
-    Ok(network)
 }
 
 /// Makes one for the calling thread, and returns what others enter it by.
@@ -94,43 +84,40 @@ impl BaseFile {
     }
 }
 
-/// The files of the base on their way into the room: the thread copies them, where there is one.
-#[derive(Debug)]
-pub(super) struct Copies<'h> {
-    helper: Option<&'h Helper>,
-    batch: Vec<BaseFile>,
+/// The files of the base on their way into the room.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    waiting: Mutex<Vec<BaseFile>>,
+    failed: Mutex<Option<Failure>>,
 }
 
-impl<'h> Copies<'h> {
-    pub(super) fn new(helper: Option<&'h Helper>) -> Self {
-        Self { helper, batch: Vec::new() }
+impl Copies {
+    /// Has a file copied, sooner or later.
+    pub(super) fn add(&self, file: BaseFile) {
+        locked(&self.waiting).push(file);
     }
 
-    /// Has a file copied, sooner or later.
+    /// Copies what waits, until nothing does. Another thread may still be at its last one then.
+    pub(super) fn make(&self) {
+        loop {
+            // No longer than that, so that both threads copy.
+            let Some(file) = locked(&self.waiting).pop() else { return };
+            if let Err(error) = file.copy() {
+                locked(&self.failed).get_or_insert(Failure::with(Step::Grant, &file.at)(error));
+            }
+        }
+    }
+
+    /// Returns what went wrong, when no thread copies any more.
     ///
     /// # Errors
     ///
-    /// One that cannot be copied, if that is known already.
-    pub(super) fn add(&mut self, file: BaseFile) -> io::Result<()> {
-        if self.helper.is_none() {
-            return file.copy();
-        }
-        self.batch.push(file);
-        if self.batch.len() >= BATCH {
-            self.hand_over();
-        }
-        Ok(())
+    /// A file that could not be copied.
+    pub(super) fn result(&self) -> Result<(), Failure> {
+        locked(&self.failed).take().map_or(Ok(()), Err)
     }
+}
 
-    /// Hands over the rest.
-    pub(super) fn finish(mut self) {
-        self.hand_over();
-    }
-
-    fn hand_over(&mut self) {
-        if let Some(helper) = self.helper {
-            // A thread that is gone has failed, which is heard when it is waited for.
-            let _ = helper.files.send(std::mem::take(&mut self.batch));
-        }
-    }
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,6 +10,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::Mode;
@@ -17,7 +18,7 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 
 use crate::sandbox::kernel::{self, Absent, Links, NetPlan, PathRule, Plan, ProcessLimits, Profile, Rights};
 use crate::sandbox::native::group;
-use crate::sandbox::native::helper::Helper;
+use crate::sandbox::native::helper::{Copies, Helper};
 use crate::sandbox::native::link::{self, Failure, Ready, Word};
 use crate::sandbox::native::namespaces::Namespaces;
 use crate::sandbox::native::protocol::{self, Spec, Step};
@@ -53,7 +54,8 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     system::default_child_signal();
     // 1. With the launcher this process ends, and with it the room. What takes the kernel longest is begun.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| at(Step::Parent)(e.into()))?;
-    let helper = namespaces.net.then(Helper::begin).transpose().map_err(at(Step::Namespaces))?;
+    let copies = Arc::new(Copies::default());
+    let helper = namespaces.net.then(|| Helper::begin(&copies)).transpose().map_err(at(Step::Namespaces))?;
     // 2. Who it is in here is written by the launcher; one that is gone by now says nothing.
     link::wait(link).map_err(at(Step::Parent))?;
     let mut ready = Ready::default();
@@ -63,8 +65,9 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         // 3. Nobody else's session, so that nobody else's share of the processor either.
         rustix::process::setsid().map_err(|errno| at(Step::Session)(errno.into()))?;
         // 4. The file system, and the network.
-        let root = root::enter(room, helper.as_ref())?;
-        helper.map_or(Ok(()), Helper::enter_network)?;
+        let root = root::enter(room, &copies)?;
+        helper.map_or(Ok(()), Helper::enter_network).map_err(at(Step::Namespaces))?;
+        copies.result()?;
         (stages, own, ready.notes) = (root.stages, Some([root.private, root.proc]), root.notes);
         root.rules
     } else {

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use crate::sandbox::kernel::{Absent, Links, PathRule, Rights};
 use crate::sandbox::native::base;
-use crate::sandbox::native::helper::{BaseFile, Copies, Helper};
+use crate::sandbox::native::helper::{BaseFile, Copies};
 use crate::sandbox::native::link::{Failure, StageNames};
 use crate::sandbox::native::mounts::{self, Attributes};
 use crate::sandbox::native::own::{listing_of, make_directory, open_below, open_directory, private, proc, terminals};
@@ -91,15 +91,15 @@ enum What {
 }
 
 /// Makes the root, and makes it this process's.
-pub(super) fn enter(room: &Room, helper: Option<&Helper>) -> Result<Root, Failure> {
+pub(super) fn enter(room: &Room, copies: &Copies) -> Result<Root, Failure> {
     // What is made in it has the modes that are written here.
     let umask = rustix::process::umask(Mode::empty());
-    let made = make(room, helper);
+    let made = make(room, copies);
     rustix::process::umask(umask);
     made
 }
 
-fn make(room: &Room, helper: Option<&Helper>) -> Result<Root, Failure> {
+fn make(room: &Room, copies: &Copies) -> Result<Root, Failure> {
     let at = |step| move |error: io::Error| Failure::new(step, &error);
     mounts::make_private().map_err(at(Step::Mounts))?;
     let own_files = open_directory(&room.tmpdir).map_err(Failure::with(Step::Files, &room.tmpdir))?;
@@ -133,7 +133,7 @@ fn make(room: &Room, helper: Option<&Helper>) -> Result<Root, Failure> {
     rules.add(&room.tmpdir, Rights::OwnDirectory);
 
     let (stages, notes) = names(room, &private, &mut entries, &mut rules)?;
-    let root = mount_all(&private, entries, Copies::new(helper))?;
+    let root = mount_all(&private, entries, copies)?;
     mounts::change_root(&root).map_err(at(Step::Root))?;
     Ok(Root { rules: rules.0, private, proc, stages, notes })
 }
@@ -255,7 +255,7 @@ fn names(
 }
 
 /// Mounts everything, the outer before the inner, and returns the root.
-fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>, mut copies: Copies<'_>) -> Result<OwnedFd, Failure> {
+fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>, copies: &Copies) -> Result<OwnedFd, Failure> {
     let ways_at = ways(private, &mut entries)?;
     let mut ways = Vec::new();
     let root_place = open_below(private, Path::new("root")).map_err(|error| Failure::new(Step::Root, &error))?;
@@ -272,10 +272,10 @@ fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>, mut copies: Copies<'_>)
     // A tree is its own directory, also once it is mounted.
     let mut places = Places::new(tree);
     for Entry { at, what } in entries {
-        let mounted = mount(&mut places, &mut copies, private, &at, what).map_err(Failure::with(Step::Grant, &at))?;
+        let mounted = mount(&mut places, copies, private, &at, what).map_err(Failure::with(Step::Grant, &at))?;
         ways.extend(mounted.filter(|_| ways_at.contains(&at)));
     }
-    copies.finish();
+    copies.make();
     // Now that the places on them are made.
     for way in ways {
         mounts::restrict_only(way, Attributes::READ_ONLY).map_err(|error| Failure::new(Step::Private, &error))?;
@@ -305,7 +305,7 @@ fn ways(private: &OwnedFd, entries: &mut Vec<Entry>) -> Result<BTreeSet<PathBuf>
 /// Mounts one entry. Returns a directory of the room's own, as mounted.
 fn mount(
     places: &mut Places,
-    copies: &mut Copies<'_>,
+    copies: &Copies,
     private: &OwnedFd,
     at: &Path,
     what: What,
@@ -322,7 +322,8 @@ fn mount(
         What::Copy(file, stat) => {
             let Some(parent) = at.parent() else { return Ok(None) };
             let directory = Arc::clone(places.directory(parent)?);
-            copies.add(BaseFile { at: at.to_owned(), file, stat, directory }).map(|()| None)
+            copies.add(BaseFile { at: at.to_owned(), file, stat, directory });
+            Ok(None)
         }
         What::Own(own) => {
             let place = places.place(at, true)?;

@@ -42,6 +42,9 @@ impl Parent {
     }
 }
 
+/// Controllers of version 1 that bound something of a run's.
+const USEFUL: [&str; 2] = ["memory", "pids"];
+
 /// More than any of the kernel's files has that is read here, on a machine with thousands of mounts.
 const MAX_FILE: u64 = 4 << 20;
 
@@ -111,6 +114,10 @@ fn owned(groups: &str, mounts: &str) -> Vec<Own> {
         let (controllers, path) = (fields.next()?, fields.next()?);
         let version = if controllers.is_empty() { Version::Two } else { Version::One };
         let controllers: Vec<String> = controllers.split(',').map(str::to_owned).collect();
+        let useful = |one: &String| USEFUL.contains(&one.as_str());
+        if version == Version::One && !controllers.iter().any(useful) {
+            return None;
+        }
         let directory = mounts.iter().find_map(|mount| directory(mount, version, &controllers, Path::new(path)))?;
         Some(Own { directory, version, controllers })
     };
@@ -128,11 +135,14 @@ fn directory(mount: &str, version: Version, controllers: &[String], path: &Path)
         }
         Version::Two => kind == "cgroup2",
     };
+    if !is_it {
+        return None;
+    }
     let mut before = before.split(' ').skip(3);
     let (root, point) = (unescape(before.next()?), unescape(before.next()?));
     let below = path.strip_prefix(root).ok()?;
     let plain = below.components().all(|component| matches!(component, Component::Normal(_)));
-    (is_it && plain).then(|| if below == Path::new("") { point } else { point.join(below) })
+    plain.then(|| if below == Path::new("") { point } else { point.join(below) })
 }
 
 /// Undoes how mountinfo writes blanks and their like: as a backslash and three octal digits.
