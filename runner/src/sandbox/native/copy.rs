@@ -127,7 +127,8 @@ mod tests {
         let own = Own::look().unwrap();
         assert!(own.threads >= 2, "each test has a thread: {own:?}");
         assert!(own.data > 1 << 20, "with a stack of its own: {own:?}");
-        assert_eq!(own.arguments.len(), std::fs::read("/proc/self/cmdline").unwrap().len());
+        let shown = Proc::open().unwrap().read("self/cmdline").unwrap();
+        assert_eq!(own.arguments.len(), shown.len());
         assert!(own.environment.start >= own.arguments.end);
     }
 
