@@ -1,7 +1,7 @@
 //! The process between modbox and a native module: prepares the room, has the module started in it, watches it, and
 //! leaves nothing of it behind.
 //!
-//! It is modbox itself, started again with [`WORD`], or a [`copy`](super::copy) of it. A process of its own is needed because a subreaper
+//! It is modbox itself, started again with [`WORD`], or a copy of it. A process of its own is needed because a subreaper
 //! adopts every orphan below it, which must not be the host with its other runs; because the module has
 //! to be killed even when the host is killed first; and because work between fork and exec is not safe
 //! in a host with threads. It has one thread and trusts the host alone.

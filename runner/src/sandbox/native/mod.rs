@@ -7,7 +7,7 @@
 //!
 //! host ([`run`])
 //! 1. write the module's files into its temporary directory;
-//! 2. start the launcher, with a socket as its input and two pipes as its output: this program again, or a [`copy`] of
+//! 2. start the launcher, with a socket as its input and two pipes as its output: this program again, or a `copy` of
 //!    this process;
 //! 3. register how to undo that, should a signal end modbox;
 //! 4. send the launcher what to start, and what it may reach, unless it is a copy, which knows;
