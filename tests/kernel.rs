@@ -13,7 +13,7 @@ use seccompiler::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, guest, small_module};
+use crate::support::{Modbox, Ran, TestDir, copy_program, guest, small_module};
 
 fn layers(ran: &Ran) -> (u64, Vec<String>) {
     let confinement = &ran.json()["confinement"];
@@ -150,7 +150,7 @@ fn an_ordinary_user_is_confined_like_root() {
     // Another user may not be let into the target directory.
     let place = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o755)).tempdir().unwrap();
     let at = |name: &str| place.path().join(name);
-    fs::copy(env!("CARGO_BIN_EXE_modbox"), at("modbox")).unwrap();
+    copy_program(&at("modbox"));
     fs::copy(guest("files"), at("files.wasm")).unwrap();
     for own in ["home", "tmp", "granted"] {
         fs::create_dir(at(own)).unwrap();

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::support::{children, wait_for};
+use crate::support::{children, copy_program, wait_for};
 
 const USER: u32 = 12345;
 
@@ -41,7 +41,7 @@ impl Place {
             fs::create_dir(&own).unwrap();
             fs::set_permissions(own, fs::Permissions::from_mode(0o777)).unwrap();
         }
-        fs::copy(env!("CARGO_BIN_EXE_modbox"), dir.path().join("modbox")).unwrap();
+        copy_program(&dir.path().join("modbox"));
         Self { dir }
     }
 

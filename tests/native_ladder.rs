@@ -4,16 +4,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use serde_json::{Value, json};
+
+use crate::support::copy_program;
 
 const USER: u32 = 12345;
 
@@ -35,7 +35,7 @@ impl Place {
             fs::write(place.at(file), "content").unwrap();
             std::os::unix::fs::chown(place.at(file), user, user).unwrap();
         }
-        fs::copy(env!("CARGO_BIN_EXE_modbox"), place.at("modbox")).unwrap();
+        copy_program(&place.at("modbox"));
         place
     }
 
@@ -56,19 +56,7 @@ impl Place {
         if let Some(user) = self.user {
             command.uid(user).gid(user);
         }
-        let output = behind(calls, || {
-            // While another test starts a process, that one may still hold the file that was just written.
-            let busy = |error: &io::Error| error.kind() == io::ErrorKind::ExecutableFileBusy;
-            let mut output = command.output();
-            for _ in 0..100 {
-                if !output.as_ref().is_err_and(busy) {
-                    break;
-                }
-                thread::sleep(Duration::from_millis(20));
-                output = command.output();
-            }
-            output.unwrap()
-        });
+        let output = behind(calls, || command.output().unwrap());
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
     }
 }

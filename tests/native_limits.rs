@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::wait_for;
+use crate::support::{copy_program, wait_for};
 
 const USER: u32 = 12345;
 
@@ -35,7 +35,7 @@ impl Place {
             fs::create_dir(&own).unwrap();
             std::os::unix::fs::chown(&own, user, user).unwrap();
         }
-        fs::copy(env!("CARGO_BIN_EXE_modbox"), dir.path().join("modbox")).unwrap();
+        copy_program(&dir.path().join("modbox"));
         let marker = format!("marker-{}", dir.path().file_name().unwrap().to_str().unwrap().trim_start_matches('.'));
         Self { dir, user, marker }
     }

@@ -17,7 +17,7 @@ use modbox::sandbox::policy::run::{RunGrant, exactly, switch};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, TestDir, guest, wait_for};
+use crate::support::{Modbox, TestDir, copy_program, guest, wait_for};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -327,7 +327,7 @@ fn an_ordinary_users_commands_are_confined_too() {
     let rooted = rustix::process::geteuid().is_root();
     let place = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o755)).tempdir().unwrap();
     let at = |name: &str| place.path().join(name);
-    fs::copy(env!("CARGO_BIN_EXE_modbox"), at("modbox")).unwrap();
+    copy_program(&at("modbox"));
     fs::copy(guest("command"), at("command.wasm")).unwrap();
     for own in ["home", "tmp", "granted"] {
         fs::create_dir(at(own)).unwrap();
