@@ -13,16 +13,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::Mode;
-use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 
 use crate::sandbox::kernel::{self, Absent, Links, NetPlan, PathRule, Plan, ProcessLimits, Profile, Rights};
 use crate::sandbox::native::group;
 use crate::sandbox::native::helper::{Copies, Helper};
-use crate::sandbox::native::link::{self, Failure, Ready, Word};
+use crate::sandbox::native::link::{self, Failure, Over, Ready, Word};
 use crate::sandbox::native::namespaces::Namespaces;
 use crate::sandbox::native::protocol::{self, Spec, Step};
 use crate::sandbox::native::room::Room;
+use crate::sandbox::native::tree::Proc;
 use crate::sandbox::native::{base, launcher, observe, root, stdin, system};
 use crate::sandbox::policy::{Access, Shape};
 
@@ -37,8 +39,8 @@ const NOT_STARTED: i32 = 127;
 
 /// Is the first process, to its end.
 pub(super) fn main(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream, input: Option<&OwnedFd>) -> ! {
-    let code = match prepare(spec, room, namespaces, link).and_then(|()| run(spec, home(room, namespaces), input, link))
-    {
+    let run = |null| run(spec, room, namespaces, input, link, null);
+    let code = match prepare(spec, room, namespaces, link).and_then(run) {
         Ok(code) => code,
         Err(failure) => {
             let _ = protocol::send(link, &Word::Failed(failure));
@@ -48,8 +50,8 @@ pub(super) fn main(spec: &Spec, room: &Room, namespaces: Namespaces, link: &Unix
     system::exit(code)
 }
 
-/// Makes the room, and waits until the module may begin.
-fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) -> Result<(), Failure> {
+/// Makes the room, and waits until the module may begin. Returns an opened `/dev/null`.
+fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) -> Result<Option<OwnedFd>, Failure> {
     let at = |step| move |error: io::Error| Failure::new(step, &error);
     system::default_child_signal();
     // 1. With the launcher this process ends, and with it the room. What takes the kernel longest is begun.
@@ -83,6 +85,8 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         home(room, namespaces)
     };
     std::env::set_current_dir(start).map_err(Failure::with(Step::Directory, start))?;
+    // While opening it is nothing to report.
+    let null = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()).ok();
     if !namespaces.any {
         // Its memory is nobody's. In namespaces capabilities see to that, and the launcher can go on counting what it writes.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
@@ -112,28 +116,63 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         }
         link::wait(link)
     };
-    tell().map_err(at(Step::Parent))
+    tell().map_err(at(Step::Parent))?;
+    Ok(null)
 }
 
 /// Starts the module and waits for its end, and for that of every orphan meanwhile.
-fn run(spec: &Spec, home: &Path, input: Option<&OwnedFd>, link: &UnixStream) -> Result<i32, Failure> {
+fn run(
+    spec: &Spec,
+    room: &Room,
+    namespaces: Namespaces,
+    input: Option<&OwnedFd>,
+    link: &UnixStream,
+    null: Option<OwnedFd>,
+) -> Result<i32, Failure> {
     // 10. The module.
     if let Some(umask) = spec.umask {
         rustix::process::umask(Mode::from_raw_mode(umask & 0o777));
     }
-    let shell = start_shell(spec, home, input).map_err(|error| Failure::new(spec.start.step(), &error))?;
+    let shell =
+        start_shell(spec, home(room, namespaces), input).map_err(|error| Failure::new(spec.start.step(), &error))?;
+    // Who reads the module's output to its end would wait for this process as well: no harm.
+    drop(null.map(launcher::say_nothing));
     // 11. The rest ends with this process.
+    let status = wait_for(shell).map_err(|errno| Failure::new(Step::Shell, &errno.into()))?;
+    let killed = status.terminating_signal();
+    let code = status.exit_status().or_else(|| killed.map(|signal| 128 + signal)).unwrap_or(NOT_STARTED);
+    let signal = killed.filter(|_| spec.start.tells_signals());
+    let word = match signal {
+        _ if namespaces.any && is_alone() => {
+            let usage = system::children_usage().and(system::own_usage());
+            Some(Word::Over(Over { code, signal, usage, written: Proc::written_by_self() }))
+        }
+        signal => signal.map(Word::Signalled),
+    };
+    if let Some(word) = word {
+        let _ = protocol::send(link, &word);
+    }
+    Ok(code)
+}
+
+/// Waits for a child's end, and buries every orphan that ends meanwhile.
+fn wait_for(child: Pid) -> rustix::io::Result<WaitStatus> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid == shell => {
-                if let Some(signal) = status.terminating_signal().filter(|_| spec.start.tells_signals()) {
-                    let _ = protocol::send(link, &Word::Signalled(signal));
-                }
-                let signal = status.terminating_signal().map(|signal| 128 + signal);
-                return Ok(status.exit_status().or(signal).unwrap_or(NOT_STARTED));
-            }
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(Failure::new(Step::Shell, &errno.into())),
+            Ok(Some((pid, status))) if pid == child => return Ok(status),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+/// Whether nobody else is in the namespace: all that are there descend from its first process.
+fn is_alone() -> bool {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return false,
+            Err(errno) => return errno == Errno::CHILD,
         }
     }
 }

@@ -62,8 +62,10 @@ pub(super) fn control() -> io::Result<File> {
 pub(super) fn serve(control: &File, spec: &Spec, input: impl FnOnce() -> io::Result<OwnedFd>) -> ExitCode {
     let (reply, room) = launch(control, spec, input).unwrap_or_else(|failure| (Reply::Failed(failure), None));
     let sent = protocol::send(control, &reply);
-    // 11. While the host reads: the room's file system and its control group.
-    drop(room);
+    // 11. While the host reads: the room's first process, its file system and its control group.
+    if let Some(mut room) = room.filter(Tree::is_over) {
+        room.kill();
+    }
     match sent {
         Ok(()) => ExitCode::SUCCESS,
         // The host is gone; there is nobody left to tell.
@@ -81,7 +83,7 @@ fn launch(
     control: &File,
     spec: &Spec,
     input: impl FnOnce() -> io::Result<OwnedFd>,
-) -> Result<(Reply, Option<Watched>), Failure> {
+) -> Result<(Reply, Option<Tree>), Failure> {
     let own = rustix::process::getpid();
     // 1. Without /proc the tree could be neither watched nor killed, so nothing is started.
     let proc = Proc::open().map_err(at(Step::Proc))?;
@@ -104,7 +106,8 @@ fn launch(
         None => (unconfined(spec, input)?, Watched::default(), InForce::default()),
     };
     // The module has its own. The host, who reads them to their end, would wait for this process's as well: no harm.
-    let _ = say_nothing();
+    let null = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+    let _ = null.map(say_nothing);
     // 7. A bomb takes the processor from everybody, so also from whoever is to end it. Only root may go
     // first; for others ending one takes longer.
     let _ = system::run_before_others();
@@ -112,29 +115,27 @@ fn launch(
     let mut tree = Tree::new(own, first, proc, ended, watched);
     // 8. Until it ends, is ended by a limit, or the host says so or is gone.
     let end = tree.watch(control, spec);
-    // 9. Nothing stays.
-    let survivors = tree.kill();
+    // 9. Nothing stays: unless there is nothing but the first process of the room, which is about to end.
+    let survivors = if tree.is_over() { 0 } else { tree.kill() };
     // 10. What it has made of single names goes where it belongs, when it has come to its own end.
-    let mut watched = tree.into_watched();
     let whole = survivors == 0 && matches!(end, End::Exited(_) | End::Signalled(_));
-    let uncommitted = if whole { watched.commit(spec) } else { Vec::new() };
-    let usage = system::children_usage();
+    let uncommitted = if whole { tree.commit(spec) } else { Vec::new() };
+    let usage = tree.usage();
     let reply = Reply::Ended {
         end,
         cpu_us: usage.cpu_us,
-        memory_bytes: watched.peak().unwrap_or(usage.memory_bytes),
-        disk: watched.used(),
+        memory_bytes: usage.memory_bytes,
+        disk: tree.used(),
         survivors,
         in_force,
         uncommitted,
-        refused: watched.refused(),
+        refused: tree.refused(),
     };
-    Ok((reply, Some(watched)))
+    Ok((reply, Some(tree)))
 }
 
 /// Lets go of the module's output streams.
-fn say_nothing() -> io::Result<()> {
-    let null = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+pub(super) fn say_nothing(null: OwnedFd) -> io::Result<()> {
     rustix::stdio::dup2_stdout(&null)?;
     Ok(rustix::stdio::dup2_stderr(&null)?)
 }
@@ -274,7 +275,7 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
         group.invite(&link, room, namespaces.any).map_err(at(Step::Parent))?;
         match protocol::receive(&link).map_err(at(Step::Parent))? {
             Word::Failed(failure) => Err(failure),
-            Word::Signalled(_) => Err(at(Step::Parent)(io::Error::from(io::ErrorKind::InvalidData))),
+            Word::Signalled(_) | Word::Over(_) => Err(at(Step::Parent)(io::Error::from(io::ErrorKind::InvalidData))),
             Word::Ready(ready) => {
                 let count = 2 * usize::from(ready.own) + ready.stages.len() + usize::from(ready.listens);
                 let descriptors: io::Result<Vec<OwnedFd>> =

@@ -13,6 +13,7 @@ use rustix::net::{
 use serde::{Deserialize, Serialize};
 
 use crate::sandbox::native::protocol::Step;
+use crate::sandbox::native::system::TreeUsage;
 
 /// What the first process says when it has made the room, or could not.
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,6 +24,19 @@ pub(super) enum Word {
     Failed(Failure),
     /// It is about to end, since a signal ended the program.
     Signalled(i32),
+    /// It is about to end, and is the last in its room: whoever waits for the module need not wait for that.
+    Over(Over),
+}
+
+/// How a module came to its end, and what it used together with the first process of its room.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Over {
+    pub(super) code: i32,
+    /// The signal that ended the program.
+    pub(super) signal: Option<i32>,
+    pub(super) usage: TreeUsage,
+    /// Bytes written to disks.
+    pub(super) written: u64,
 }
 
 /// A step that failed.

@@ -19,15 +19,16 @@
 //!    children; 6. make a process in new namespaces (user, mount, pid, net, ipc, uts), map its users, wait until it has
 //!    made its room and joined its control group, if there can be one, and let it begin if what is in force is accepted; 7. go before all others, if root; 8. watch the
 //!    tree, and take reports of calls; 9. kill what is left of it; 10. take single names back to where they belong;
-//!    11. say how it ended, and remove the room's file system and the control group.
+//!    11. say how it ended, which the host need not wait any longer for, and remove the room's file system and the control
+//!    group.
 //!
 //! the first process of the room (`init`)
 //! 1. die with the launcher; have a thread make its network, and copy small files; 2. wait for its users; 3. start a session; 4. make the file system (mounts private, what is
 //!    granted and the base copied, read-only where it is, a `/proc` with its own limit of processes, a file system in
 //!    memory for `/tmp`, `/dev` and the module's files, all of it mounted in a new root, the old one gone), and enter the network; 5. join the
 //!    `group`; 6. enter the working directory; 7. `no_new_privs`, capabilities, limits, Landlock, seccomp; 8. have calls
-//!    reported; 9. say what is in force; 10. start the shell, or the program; 11. wait for it, and end, with all that is in
-//!    the namespace.
+//!    reported; 9. say what is in force; 10. start the shell, or the program; 11. wait for it, say so if it was the last that
+//!    ran in here, since ending takes the kernel long, and end, with all that is in the namespace.
 //!
 //! Where the kernel gives no namespaces, the first process does 1, 2 and 5 to 11: level 2. That is for ordinary users
 //! alone, since rules of the kernel know neither modes nor owners, which are then refused by seccomp; sockets with a path

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::process::Pid;
+use serde::{Deserialize, Serialize};
 
 /// `CLONE_INTO_CGROUP`, which is no `int`.
 const INTO_CGROUP: u64 = 1 << 33;
@@ -16,33 +17,51 @@ const INTO_CGROUP: u64 = 1 << 33;
 /// `CLONE_CLEAR_SIGHAND`, which is none either.
 const CLEAR_SIGHAND: u64 = 1 << 32;
 
-/// What all ended and reaped descendants of this process used together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ChildrenUsage {
+/// What processes used together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct TreeUsage {
     /// User and system time in microseconds.
     pub(super) cpu_us: u64,
     /// The largest resident set of any one of them, in bytes.
     pub(super) memory_bytes: u64,
 }
 
+impl TreeUsage {
+    /// Of both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            cpu_us: self.cpu_us.saturating_add(other.cpu_us),
+            memory_bytes: self.memory_bytes.max(other.memory_bytes),
+        }
+    }
+}
+
 /// Returns what the reaped descendants of this process used.
-///
+pub(super) fn children_usage() -> TreeUsage {
+    usage(libc::RUSAGE_CHILDREN)
+}
+
+/// Returns what this process used.
+pub(super) fn own_usage() -> TreeUsage {
+    usage(libc::RUSAGE_SELF)
+}
+
 /// `/proc/self/stat` has the times too, but in hundredths of a second, and has no peak memory at all.
 #[expect(unsafe_code, reason = "rustix wraps neither getrusage nor wait4")]
-pub(super) fn children_usage() -> ChildrenUsage {
+fn usage(whose: libc::c_int) -> TreeUsage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: getrusage writes one `rusage` through its second argument, which points to a live local
     // of that type. It fails only for an unknown first argument or a bad address; were it to fail, the
     // zeroes stay, and every field of `rusage` is an integer, for which zero is a valid value.
     let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        libc::getrusage(whose, usage.as_mut_ptr());
         usage.assume_init()
     };
     let micros = |time: libc::timeval| {
         let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
         seconds.saturating_mul(1_000_000).saturating_add(u64::try_from(time.tv_usec).unwrap_or(0))
     };
-    ChildrenUsage {
+    TreeUsage {
         cpu_us: micros(usage.ru_utime).saturating_add(micros(usage.ru_stime)),
         memory_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0).saturating_mul(1024),
     }

@@ -12,10 +12,10 @@ use rustix::process::{Pid, Signal, WaitOptions};
 
 use crate::sandbox::native::commit::Stage;
 use crate::sandbox::native::group::Group;
-use crate::sandbox::native::link::Word;
+use crate::sandbox::native::link::{Over, Word};
 use crate::sandbox::native::observe::Observer;
 use crate::sandbox::native::protocol::{self, DiskUse, End, RefusedUse, Spec, WatchedLimit};
-use crate::sandbox::native::system;
+use crate::sandbox::native::system::{self, TreeUsage};
 use crate::sandbox::native::tree::{self, Proc};
 
 /// How often the tree is looked at: often enough that a fork bomb stays small, seldom enough that a long
@@ -41,7 +41,7 @@ pub(super) struct Watched {
     stages: Vec<Stage>,
     observer: Option<Observer>,
     group: Option<Group>,
-    /// From its first process, which says no more but when it fails.
+    /// From its first process, which says no more but how it ends.
     link: Option<UnixStream>,
 }
 
@@ -77,16 +77,11 @@ impl Watched {
     }
 
     /// What the module has used, once it is gone.
-    pub(super) fn used(&self) -> Option<DiskUse> {
+    fn used(&self) -> Option<DiskUse> {
         self.link.as_ref()?;
         let private = self.private();
         let written = Proc::written_by_self().saturating_sub(self.written);
         Some(DiskUse { bytes: private.bytes.saturating_add(written), ..private })
-    }
-
-    /// The most memory that the module had, if that was counted.
-    pub(super) fn peak(&self) -> Option<u64> {
-        self.group.as_ref()?.peak()
     }
 
     fn out_of_memory(&self) -> bool {
@@ -100,7 +95,7 @@ impl Watched {
     }
 
     /// Takes single names back to where they belong. Returns what was in the way.
-    pub(super) fn commit(&mut self, spec: &Spec) -> Vec<(PathBuf, String)> {
+    fn commit(&mut self, spec: &Spec) -> Vec<(PathBuf, String)> {
         let limit = spec.room.as_ref().map_or(0, |room| room.limits.max_disk);
         let mut failed = Vec::new();
         for stage in &self.stages {
@@ -113,7 +108,7 @@ impl Watched {
     }
 
     /// Returns what the module tried and was refused.
-    pub(super) fn refused(&mut self) -> Vec<RefusedUse> {
+    fn refused(&mut self) -> Vec<RefusedUse> {
         self.observer.take().map(Observer::refused).unwrap_or_default()
     }
 }
@@ -139,6 +134,10 @@ pub(super) struct Tree {
     signal: Option<i32>,
     /// Nobody is left whom the observer could report of.
     observed: bool,
+    /// What the first process of the room had to say, once it has.
+    word: Option<Word>,
+    /// Nor will it say anything more.
+    silent: bool,
     watched: Watched,
 }
 
@@ -147,22 +146,57 @@ pub(super) struct Tree {
 struct Woken {
     asked: bool,
     reported: bool,
+    spoken: bool,
 }
 
 impl Tree {
     pub(super) fn new(own: Pid, first: Pid, proc: Proc, ended: UnixStream, watched: Watched) -> Self {
-        Self { own, first, proc, ended, exited: None, signal: None, observed: true, watched }
+        let (exited, signal, word) = (None, None, None);
+        Self { own, first, proc, ended, exited, signal, observed: true, word, silent: false, watched }
     }
 
-    pub(super) fn into_watched(self) -> Watched {
-        self.watched
+    /// Whether nothing is left but the first process of the room, which is about to end and has not yet been waited for.
+    pub(super) fn is_over(&self) -> bool {
+        self.over().is_some()
+    }
+
+    fn over(&self) -> Option<&Over> {
+        match &self.word {
+            Some(Word::Over(over)) if self.exited.is_none() => Some(over),
+            _ => None,
+        }
+    }
+
+    /// What the module used, once it is gone.
+    pub(super) fn usage(&self) -> TreeUsage {
+        let last = self.over().map_or_else(TreeUsage::default, |over| over.usage);
+        let usage = system::children_usage().and(last);
+        let peak = self.watched.group.as_ref().and_then(Group::peak);
+        TreeUsage { memory_bytes: peak.unwrap_or(usage.memory_bytes), ..usage }
+    }
+
+    /// What it used of disks.
+    pub(super) fn used(&self) -> Option<DiskUse> {
+        let used = self.watched.used()?;
+        let last = self.over().map_or(0, |over| over.written);
+        Some(DiskUse { bytes: used.bytes.saturating_add(last), ..used })
+    }
+
+    /// Takes single names back to where they belong. Returns what was in the way.
+    pub(super) fn commit(&mut self, spec: &Spec) -> Vec<(PathBuf, String)> {
+        self.watched.commit(spec)
+    }
+
+    /// Returns what the module tried and was refused.
+    pub(super) fn refused(&mut self) -> Vec<RefusedUse> {
+        self.watched.refused()
     }
 
     pub(super) fn watch(&mut self, control: &File, spec: &Spec) -> End {
         let mut next = Instant::now() + WATCH_INTERVAL;
         loop {
             self.reap();
-            if let Some(code) = self.exited {
+            if let Some(code) = self.exited.or_else(|| self.over().map(|over| over.code)) {
                 // Killed for want of memory it did not come to an end of its own, and neither did one that lost a part of
                 // itself that way.
                 let out_of_memory = self.watched.out_of_memory();
@@ -179,6 +213,9 @@ impl Tree {
             if woken.asked {
                 return End::Requested;
             }
+            if woken.spoken {
+                self.listen();
+            }
             if woken.reported
                 && let Some(observer) = &mut self.watched.observer
             {
@@ -188,25 +225,38 @@ impl Tree {
     }
 
     /// An end that the first process came to by itself. It may have had something to say.
-    fn own_end(&self, code: i32, spec: &Spec) -> End {
-        let Some(link) = &self.watched.link else {
+    fn own_end(&mut self, code: i32, spec: &Spec) -> End {
+        if self.watched.link.is_none() {
             let signal = self.signal.filter(|_| spec.start.tells_signals());
             return signal.map_or(End::Exited(code), End::Signalled);
-        };
-        let _ = link.set_nonblocking(true);
-        match protocol::receive(link) {
-            Ok(Word::Failed(failure)) => End::NotStarted(failure),
-            Ok(Word::Signalled(signal)) => End::Signalled(signal),
-            // It is gone, and said nothing.
+        }
+        if self.word.is_none() {
+            self.listen();
+        }
+        match &self.word {
+            Some(Word::Failed(failure)) => End::NotStarted(failure.clone()),
+            Some(Word::Signalled(signal) | Word::Over(Over { signal: Some(signal), .. })) => End::Signalled(*signal),
+            // It said nothing else.
             _ => End::Exited(code),
+        }
+    }
+
+    /// Hears the first process of the room, if it says something.
+    fn listen(&mut self) {
+        if let Some(link) = &self.watched.link {
+            let _ = link.set_nonblocking(true);
+            self.word = protocol::receive(link).ok();
+            self.silent = true;
         }
     }
 
     /// Waits for an ended child, the host, a report or the time. The host says only one thing, by a byte or by its end.
     fn wait(&mut self, control: Option<&File>, timeout: Duration) -> Woken {
         let observer = self.watched.observer.as_ref().filter(|_| self.observed).map(Observer::listener);
+        let link = self.watched.link.as_ref().filter(|_| control.is_some() && !self.silent);
         let mut descriptors = vec![PollFd::new(&self.ended, PollFlags::IN)];
         descriptors.extend(control.map(|control| PollFd::new(control, PollFlags::IN)));
+        descriptors.extend(link.map(|link| PollFd::new(link, PollFlags::IN)));
         descriptors.extend(observer.map(|listener| PollFd::from_borrowed_fd(listener, PollFlags::IN)));
         let timeout = Timespec::try_from(timeout).ok();
         if rustix::event::poll(&mut descriptors, timeout.as_ref()).is_err() {
@@ -215,6 +265,7 @@ impl Tree {
         }
         let at = |index: usize| descriptors.get(index).is_some_and(|polled| !polled.revents().is_empty());
         let asked = control.is_some() && at(1);
+        let spoken = link.is_some() && at(2);
         let heard = descriptors.last().filter(|_| observer.is_some()).map_or(PollFlags::empty(), PollFd::revents);
         let reported = heard.contains(PollFlags::IN);
         // A listener whose last process ended says so whenever it is asked: whoever went on asking would keep the processor
@@ -225,7 +276,7 @@ impl Tree {
             let _ = io::Read::read(&mut &self.ended, &mut [0; 64]);
         }
         self.observed &= !deserted;
-        Woken { asked, reported }
+        Woken { asked, reported, spoken }
     }
 
     /// Collects every child that has ended. Returns whether there is any other.
