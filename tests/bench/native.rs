@@ -38,6 +38,15 @@ const ROOM: &str = "--unshare-all --die-with-parent --new-session --ro-bind /usr
 --symlink usr/sbin /sbin --symlink usr/lib /lib --symlink usr/lib64 /lib64 --ro-bind /etc /etc --proc /proc --dev /dev \
 --tmpfs /tmp --chdir /tmp";
 
+/// What a time goes up to.
+#[derive(Clone, Copy)]
+enum Until {
+    /// How the command ended is known, and all that it had started is gone.
+    Result,
+    /// And of its room nothing is left, which whoever has the result need not wait for.
+    TakenDown,
+}
+
 /// Something that runs a command, by name.
 type Peer<'a> = (String, Box<dyn Fn(&str) -> Duration + 'a>);
 
@@ -55,9 +64,14 @@ fn main() {
     let started = builds::builds(&dir).into_iter().map(|(name, build)| (name, Launcher::Program(build)));
     // This process has one thread, as one of `modbox run` has then.
     for (name, launcher) in [("modbox, a copy", Launcher::Own)].into_iter().chain(started) {
-        for (what, level) in [("launcher", 0), ("level 3", 3)] {
+        for (what, level, until) in [
+            ("launcher", 0, Until::Result),
+            ("level 3", 3, Until::Result),
+            ("level 3, taken down", 3, Until::TakenDown),
+        ] {
             let (tmp, launcher) = (tmp.path(), launcher.clone());
-            peers.push((format!("{name}: {what}"), Box::new(move |command| run(tmp, &launcher, command, level))));
+            peers
+                .push((format!("{name}: {what}"), Box::new(move |command| run(tmp, &launcher, command, level, until))));
         }
     }
     for (name, command) in COMMANDS {
@@ -92,11 +106,11 @@ fn compare(peers: &[Peer<'_>], command: &str) {
     let of = |name: &str| summaries.iter().find(|(peer, _)| *peer == name).map(|(_, summary)| *summary);
     let spawn = of("plain spawn").expect("it is a peer");
     let room = of("bubblewrap").map(|(median, _)| median - spawn.0);
-    println!("{:<32}{:>10}{:>10}{:>22}{:>14}", "", "median ms", "least ms", "over a plain spawn", "/ bubblewrap");
+    println!("{:<42}{:>10}{:>10}{:>22}{:>14}", "", "median ms", "least ms", "over a plain spawn", "/ bubblewrap");
     for (name, (median, least)) in summaries {
         let over = median - spawn.0;
         let ratio = room.map_or(String::new(), |room| format!("{:.2}", over / room));
-        println!("{name:<32}{median:>10.2}{least:>10.2}{over:>14.2}{:>8.2}{ratio:>14}", least - spawn.1);
+        println!("{name:<42}{median:>10.2}{least:>10.2}{over:>14.2}{:>8.2}{ratio:>14}", least - spawn.1);
     }
 }
 
@@ -120,7 +134,7 @@ fn plain(mut command: Command) -> Duration {
     elapsed
 }
 
-fn run(tmp: &Path, launcher: &Launcher, command: &str, level: u8) -> Duration {
+fn run(tmp: &Path, launcher: &Launcher, command: &str, level: u8, until: Until) -> Duration {
     let limits = Limits::default();
     let confine = Confine { policy: Policy::default(), least: level, kept: false, readable: Vec::new() };
     let context = NativeContext {
@@ -133,8 +147,14 @@ fn run(tmp: &Path, launcher: &Launcher, command: &str, level: u8) -> Duration {
     let program = Program::Native(NativeProgram { command: command.to_owned() });
     let invocation = Invocation { program, files: Vec::new(), stdin: Vec::new(), runtime_paths: Vec::new() };
     let started = Instant::now();
-    let outcome = native::run(&context, &invocation, tmp, &limits).expect("the module runs");
-    let elapsed = started.elapsed();
+    let module = native::start(&context, &invocation, tmp, &limits).expect("the module starts");
+    let (outcome, leaving) = module.finish(&limits).expect("the module runs");
+    let result = started.elapsed();
+    drop(leaving);
+    let elapsed = match until {
+        Until::Result => result,
+        Until::TakenDown => started.elapsed(),
+    };
     assert_eq!(outcome.exit, Exit::Code(0), "{outcome:?}");
     assert_eq!(outcome.confinement.level, level, "{outcome:?}");
     elapsed
