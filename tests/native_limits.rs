@@ -167,6 +167,9 @@ fn a_disk_filler_ends() {
             (format!("i=0; while :; do i=$((i+1)); head -c 4000000 /dev/zero > {data}/$i; done"), "disk", 20 << 20),
             ("while :; do head -c 1000000 /dev/zero >> /tmp/big; done".to_owned(), "tmp", 15 << 20),
             ("while :; do head -c 1000000 /dev/zero >> /dev/shm/big; done".to_owned(), "tmp", 15 << 20),
+            // So quick that it ends by itself before anybody looks.
+            (format!("head -c 25000000 /dev/zero > {data}/big; echo '{{}}'"), "disk", 20 << 20),
+            ("head -c 15900000 /dev/zero > /tmp/big; echo '{}'".to_owned(), "tmp", 15 << 20),
         ] {
             let report = place.limited(&script, &switches, kind, Duration::from_secs(3));
             assert_eq!(report["limit"]["allowed"], allowed, "{report:#}");

@@ -199,8 +199,12 @@ impl Tree {
             if let Some(code) = self.exited.or_else(|| self.over().map(|over| over.code)) {
                 // Killed for want of memory it did not come to an end of its own, and neither did one that lost a part of
                 // itself that way.
-                let out_of_memory = self.watched.out_of_memory();
-                return if out_of_memory { End::Limit(WatchedLimit::Memory) } else { self.own_end(code, spec) };
+                let passed = self.watched.out_of_memory().then_some(WatchedLimit::Memory);
+                // Nor did one that has written too much, if that took it less time than there is between two looks.
+                return match passed.or_else(|| self.overfull(spec)).or_else(|| self.overwritten(spec)) {
+                    Some(limit) => End::Limit(limit),
+                    None => self.own_end(code, spec),
+                };
             }
             let now = Instant::now();
             if now >= next {
@@ -295,15 +299,24 @@ impl Tree {
         }
     }
 
+    /// The limit of files of the room's own that is passed.
+    fn overfull(&self, spec: &Spec) -> Option<WatchedLimit> {
+        let limits = &spec.room.as_ref()?.limits;
+        let private = self.watched.private();
+        let tmp = (private.bytes > limits.max_tmp).then_some(WatchedLimit::Tmp);
+        tmp.or_else(|| (private.files > limits.max_files).then_some(WatchedLimit::Files))
+    }
+
+    /// The limit of what is written to disks, when that is passed at the end.
+    fn overwritten(&self, spec: &Spec) -> Option<WatchedLimit> {
+        let (limits, used) = (&spec.room.as_ref()?.limits, self.used()?);
+        (used.bytes.saturating_sub(used.private) > limits.max_disk).then_some(WatchedLimit::Disk)
+    }
+
     fn passed_limit(&self, spec: &Spec) -> Option<WatchedLimit> {
-        if let Some(limits) = spec.room.as_ref().map(|room| &room.limits) {
-            let private = self.watched.private();
-            if private.bytes > limits.max_tmp {
-                return Some(WatchedLimit::Tmp);
-            }
-            if private.files > limits.max_files {
-                return Some(WatchedLimit::Files);
-            }
+        let overfull = self.overfull(spec);
+        if overfull.is_some() {
+            return overfull;
         }
         if self.watched.out_of_memory() {
             return Some(WatchedLimit::Memory);
