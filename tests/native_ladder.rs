@@ -82,6 +82,8 @@ fn behind<T: Send>(calls: &[(i64, i32)], run: impl FnOnce() -> T + Send) -> T {
 /// As in a container: there are namespaces, and nothing can be mounted in them.
 const NO_MOUNTS: &[(i64, i32)] = &[(libc::SYS_mount, libc::EPERM)];
 const NO_LANDLOCK: &[(i64, i32)] = &[(libc::SYS_landlock_create_ruleset, libc::ENOSYS)];
+/// As in a container with an older filter.
+const NO_CLONE3: &[(i64, i32)] = &[(libc::SYS_clone3, libc::ENOSYS)];
 const NEITHER: &[(i64, i32)] = &[NO_MOUNTS[0], NO_LANDLOCK[0]];
 
 const DONE: &str = "echo '{\"changed\": true}'";
@@ -163,6 +165,21 @@ fn the_processes_above_a_module_keep_their_memory_to_themselves() {
         let cmdlines = &result["cmdlines"];
         assert_eq!(cmdlines[0], "modbox __native-launcher", "{report:#}");
         assert!(level == 2 || cmdlines.as_array().unwrap().len() == 1, "{report:#}");
+    }
+}
+
+#[test]
+fn where_modbox_cannot_be_copied_it_is_started_again() {
+    for user in [None, Some(USER)] {
+        let place = Place::new(user);
+        let report = place.without(NO_CLONE3, DONE, &[]);
+        assert_eq!((&report["status"], &report["confinement"]["level"]), (&json!("changed"), &json!(3)), "{report:#}");
+        // Nor is a process with so much memory.
+        let large = format!("{{\"text\": \"{}\"}}", "x".repeat(9 << 20));
+        fs::write(place.at("large.json"), large).unwrap();
+        let switch = format!("@{}", place.at("large.json").display());
+        let report = place.without(&[], "wc -c < \"$1\" >&2; echo '{\"changed\": true}'", &["--args", &switch]);
+        assert_eq!((&report["status"], &report["confinement"]["level"]), (&json!("changed"), &json!(3)), "{report:#}");
     }
 }
 
