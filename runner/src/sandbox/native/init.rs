@@ -67,8 +67,11 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         // 3. Nobody else's session, so that nobody else's share of the processor either.
         rustix::process::setsid().map_err(|errno| at(Step::Session)(errno.into()))?;
         // 4. The file system, and the network.
+        // What is made in it has the modes that are written there, also by the helper until that is waited for.
+        let umask = rustix::process::umask(Mode::empty());
         let root = root::enter(room, &copies)?;
         helper.map_or(Ok(()), Helper::enter_network).map_err(at(Step::Namespaces))?;
+        rustix::process::umask(umask);
         copies.result()?;
         (stages, own, ready.notes) = (root.stages, Some([root.private, root.proc]), root.notes);
         root.rules

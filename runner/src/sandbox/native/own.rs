@@ -73,7 +73,7 @@ pub(super) fn private(room: &Room) -> io::Result<OwnedFd> {
     mounts::new(c"tmpfs", &options, Attributes::PLAIN)
 }
 
-/// Makes a directory in it, with exactly this mode.
+/// Makes a directory in it, with this mode: while a room is made there is no umask.
 pub(super) fn make_directory(private: &OwnedFd, name: &str, mode: u32) -> io::Result<()> {
     Ok(rustix::fs::mkdirat(private, name, Mode::from_raw_mode(mode))?)
 }

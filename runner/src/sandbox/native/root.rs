@@ -92,14 +92,6 @@ enum What {
 
 /// Makes the root, and makes it this process's.
 pub(super) fn enter(room: &Room, copies: &Copies) -> Result<Root, Failure> {
-    // What is made in it has the modes that are written here.
-    let umask = rustix::process::umask(Mode::empty());
-    let made = make(room, copies);
-    rustix::process::umask(umask);
-    made
-}
-
-fn make(room: &Room, copies: &Copies) -> Result<Root, Failure> {
     let at = |step| move |error: io::Error| Failure::new(step, &error);
     mounts::make_private().map_err(at(Step::Mounts))?;
     let own_files = open_directory(&room.tmpdir).map_err(Failure::with(Step::Files, &room.tmpdir))?;

@@ -62,8 +62,8 @@ fn copy(from: &OwnedFd, directory: impl AsFd, name: impl rustix::path::Arg) -> i
     describe(&copied, &stat)
 }
 
-/// Copies a file of the base, which is for reading alone: it has the mode of the original, cut by the umask, and its
-/// times; and its owner where this user is root, to whom it mostly belongs.
+/// Copies a file of the base, which is for reading alone: it has the mode of the original and its
+/// times, while there is no umask; and its owner where this user is root, to whom it mostly belongs.
 pub(super) fn copy_base(
     from: &OwnedFd,
     stat: &Stat,
