@@ -29,8 +29,10 @@ struct Case {
 impl Case {
     /// A directory with `file`, `dir/inner`, `link` to `dir/inner` and a home; `designated: write`.
     fn new() -> Self {
-        // Not below `/tmp`, which has rules of its own.
-        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR").to_owned() + "/../target").unwrap();
+        // Not below `/tmp`, which has rules of its own. Who builds elsewhere has no such directory yet.
+        let target = env!("CARGO_MANIFEST_DIR").to_owned() + "/../target";
+        fs::create_dir_all(&target).unwrap();
+        let dir = tempfile::tempdir_in(target).unwrap();
         for name in ["dir", "home"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }
