@@ -27,7 +27,8 @@ pub struct RunnerConfig {
     /// Where the memory of guests comes from: [`Instances::Pooled`] where modules run many times.
     pub instances: Instances,
     /// Run each guest on a thread of its own, so that [`Runner::run`](crate::run::Runner::run) returns at the wall-clock limit even when a host
-    /// call hangs. A call that hangs in the file system cannot be ended otherwise than with its process.
+    /// call hangs. A call that hangs in the file system cannot be ended otherwise than with its process. A process that
+    /// makes one run (see [`confine`](Self::confine)) does without the thread where the guest was granted nothing that may block.
     pub watched: bool,
     /// Called before a module is compiled, since that may take seconds.
     pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
@@ -56,6 +57,11 @@ impl RunnerConfig {
             python: PythonConfig::default(),
             confine: None,
         }
+    }
+
+    /// Whether this process makes one run and does nothing else.
+    pub(super) fn is_for_one_run(&self) -> bool {
+        self.confine.as_ref().is_some_and(|process| process.directory().is_none())
     }
 }
 

@@ -52,7 +52,7 @@ use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::{Access, Policy, Shape};
 use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::scratch::{ScratchError, ScratchRoot, Use};
-use crate::sandbox::wasm::{self, Compiler, Host, Instances, LoadedModule, Ticker, WasmError, WasmSandbox};
+use crate::sandbox::wasm::{self, Compiler, Host, Instances, LoadedModule, Ticker, WasmError, WasmSandbox, Watch};
 
 /// Runs modules. Makes the engine when the first wasm module comes.
 pub struct Runner {
@@ -230,8 +230,8 @@ impl Runner {
         let (reached, stopped) = confine::confine(&self.config, &self.confined, request, run_dir)?;
         report.notes.extend(reached.notes());
         let run = |loaded: &LoadedModule| {
-            let look: &dyn Fn() = &|| stopped.look();
-            let host = Host { run_dir, commands: commands.clone(), watch: self.config.watched.then_some(look) };
+            let watch = Watch { look: &|| stopped.look(), sole: self.config.is_for_one_run() };
+            let host = Host { run_dir, commands: commands.clone(), watch: self.config.watched.then_some(watch) };
             loaded.run(invocation, program, request.policy, request.limits, host)
         };
         let ran = match run(loaded) {

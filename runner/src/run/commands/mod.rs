@@ -45,7 +45,7 @@ impl Runner {
 
     /// Ends who runs commands, and with it what still runs, in a process for one run.
     pub(super) fn end_commands(&self) {
-        let one_run = self.config.confine.as_ref().is_some_and(|process| process.directory().is_none());
+        let one_run = self.config.is_for_one_run();
         if let Some(broker) = self.broker.get().filter(|_| one_run) {
             broker.close();
         }

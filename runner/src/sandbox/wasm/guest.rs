@@ -2,25 +2,29 @@
 //!
 //! File calls of a guest block the thread they are made on: handing each to a pool and back costs more than
 //! most of them take. Nothing can take a thread out of a call that does not come back, such as reading from a file
-//! server that is gone. So where nobody watches the process from outside, the guest has its own thread, and
-//! whoever waits for it stops waiting at the wall-clock limit. The thread is left behind then; the guest gets no
-//! further, because the epoch deadline has passed when the call returns.
+//! server that is gone. So where nobody watches the process from outside, and the guest was granted what may block, it
+//! has its own thread, and whoever waits for it stops waiting at the wall-clock limit. The thread is left behind then;
+//! the guest gets no further, because the epoch deadline has passed when the call returns.
 
 use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
+use tokio::time::MissedTickBehavior;
 use tracing::{debug, warn};
 use wasmtime::{Engine, PoolConcurrencyLimitError, Store};
 use wasmtime_wasi::{I32Exit, WasiCtx};
 
 use crate::sandbox::invocation::{Exit, LimitHit, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
+use crate::sandbox::wasm::alarm::Alarm;
 use crate::sandbox::wasm::files::{FileGuard, Ledger};
-use crate::sandbox::wasm::module::Code;
+use crate::sandbox::wasm::module::{Code, Watch};
 use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::process::Commands;
 use crate::sandbox::wasm::store::{self, Meter, State};
@@ -40,6 +44,8 @@ pub(super) struct Guest {
     pub(super) limits: Limits,
     /// What it may reach.
     pub(super) network: Arc<Network>,
+    /// Whether a host call of it may block: whether it was granted anything outside of what the run makes for it.
+    pub(super) may_block: bool,
     /// Keeps the epochs going while the guest runs; unless it is watched.
     pub(super) ticking: Option<Ticking>,
 }
@@ -54,26 +60,41 @@ pub(super) struct Ended {
     pub(super) instantiate_us: u64,
 }
 
-/// Runs a guest to its end, or to its wall-clock limit: on a thread of its own when there is somebody to `watch`.
+/// Runs a guest to its end, or to its wall-clock limit: on a thread of its own when there is somebody to `watch`, and
+/// something that may block or a process with other things to do.
 ///
 /// # Errors
 ///
 /// A thread or runtime that cannot be made, a pool without a free place, or a thread that ended without a word.
-pub(super) fn run(guest: Guest, watch: Option<&dyn Fn()>) -> Result<Ended, WasmError> {
+pub(super) fn run(guest: Guest, watch: Option<Watch<'_>>) -> Result<Ended, WasmError> {
     debug!(watched = watch.is_some(), "the guest starts");
     // A runtime cannot be entered from within another one.
-    if watch.is_none() && tokio::runtime::Handle::try_current().is_err() {
-        return run_here(guest);
+    if tokio::runtime::Handle::try_current().is_err() {
+        match watch {
+            None => return run_here(guest, None),
+            Some(watch) if watch.sole && !guest.may_block => {
+                // Without one, a thread does the same.
+                if let Ok(_alarm) = Alarm::start(&guest.code.engine) {
+                    return run_here(guest, Some(watch.look));
+                }
+            }
+            Some(_) => {}
+        }
     }
+    run_apart(guest, watch.map_or(&|| (), |watch| watch.look))
+}
+
+/// Runs a guest on a thread of its own.
+fn run_apart(guest: Guest, look: &dyn Fn()) -> Result<Ended, WasmError> {
     let (code, timeout) = (Arc::clone(&guest.code), guest.limits.timeout);
     let (sender, receiver) = mpsc::sync_channel(1);
     let started = Instant::now();
     let spawned = thread::Builder::new().name("guest".to_owned()).spawn(move || {
         // Nobody listens any more when the wait is over.
-        let _ = sender.send(run_here(guest));
+        let _ = sender.send(run_here(guest, None));
     });
     spawned.map_err(WasmError::Runtime)?;
-    match wait(&code.engine, &receiver, started, timeout.saturating_add(GRACE), watch.unwrap_or(&|| ())) {
+    match wait(&code.engine, &receiver, started, timeout.saturating_add(GRACE), look) {
         Ok(ended) => ended,
         Err(RecvTimeoutError::Timeout) => {
             warn!("the guest is blocked in a host call; its thread is left behind");
@@ -90,14 +111,14 @@ fn wait<T>(
     receiver: &Receiver<T>,
     started: Instant,
     patience: Duration,
-    watch: &dyn Fn(),
+    look: &dyn Fn(),
 ) -> Result<T, RecvTimeoutError> {
     loop {
         let left = patience.saturating_sub(started.elapsed());
         match receiver.recv_timeout(left.min(TICK)) {
             Err(RecvTimeoutError::Timeout) if left > TICK => {
                 engine.increment_epoch();
-                watch();
+                look();
             }
             Err(error) => {
                 // A guest that is left behind is looked at when it comes back.
@@ -115,10 +136,10 @@ thread_local! {
     static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
 }
 
-fn run_here(guest: Guest) -> Result<Ended, WasmError> {
+fn run_here(guest: Guest, look: Option<&dyn Fn()>) -> Result<Ended, WasmError> {
     if guest.network.is_granted() {
         let runtime = new_runtime(true)?;
-        let ended = run_on(&runtime, guest);
+        let ended = run_on(&runtime, guest, look);
         runtime.shutdown_background();
         return ended;
     }
@@ -127,7 +148,7 @@ fn run_here(guest: Guest) -> Result<Ended, WasmError> {
             Some(runtime) => runtime,
             None => runtime.insert(new_runtime(false)?),
         };
-        run_on(runtime, guest)
+        run_on(runtime, guest, look)
     })
 }
 
@@ -139,7 +160,7 @@ fn new_runtime(network: bool) -> Result<Runtime, WasmError> {
     runtime.enable_time().build().map_err(WasmError::Runtime)
 }
 
-fn run_on(runtime: &Runtime, guest: Guest) -> Result<Ended, WasmError> {
+fn run_on(runtime: &Runtime, guest: Guest, look: Option<&dyn Fn()>) -> Result<Ended, WasmError> {
     let ledger = guest.files.ledger();
     let mut store =
         store::new_store(&guest.code.engine, guest.wasi, guest.files, guest.commands, guest.network, &guest.limits);
@@ -151,8 +172,8 @@ fn run_on(runtime: &Runtime, guest: Guest) -> Result<Ended, WasmError> {
         command.wasi_cli_run().call_run(&mut store).await
     };
     let timeout = guest.limits.timeout;
-    // The timer must be made inside the runtime.
-    let ended = runtime.block_on(async { tokio::time::timeout(timeout, call).await }).ok();
+    // The timers must be made inside the runtime.
+    let ended = runtime.block_on(async { tokio::time::timeout(timeout, looking(call, look)).await }).ok();
     let wall_us = micros(started.elapsed());
     drop(guest.ticking);
     match ended {
@@ -163,6 +184,21 @@ fn run_on(runtime: &Runtime, guest: Guest) -> Result<Ended, WasmError> {
             Ok(ended)
         }
     }
+}
+
+/// Runs a call, and calls `look` every few milliseconds meanwhile: also when the guest sleeps.
+async fn looking<T>(call: impl Future<Output = T>, look: Option<&dyn Fn()>) -> T {
+    let Some(look) = look else { return call.await };
+    let mut call = pin!(call);
+    let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + TICK, TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    poll_fn(|cx| {
+        while ticks.poll_tick(cx).is_ready() {
+            look();
+        }
+        call.as_mut().poll(cx)
+    })
+    .await
 }
 
 /// What [`CommandPre`]'s `run` returns; `None` stands for a timeout.

@@ -5,6 +5,7 @@
 //! blocked ends at its limit like one that spins.
 
 mod adapter;
+mod alarm;
 mod bindings;
 mod cache;
 mod compile;
@@ -36,7 +37,7 @@ pub use self::cache::{CacheEntry, CacheError, CompileCache, DEFAULT_MAX_CACHE};
 pub use self::compile::{CompileLimit, Compiler, WORD as COMPILE_WORKER, check_size, worker_main};
 use self::compile::{Compiled, Source};
 pub use self::engine::Instances;
-pub use self::module::{Host, LoadedModule};
+pub use self::module::{Host, LoadedModule, Watch};
 pub use self::ticker::Ticker;
 use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;

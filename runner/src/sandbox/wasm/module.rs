@@ -41,12 +41,27 @@ pub struct Host<'a> {
     /// Who runs its commands; without, every one is denied.
     pub commands: Option<Arc<dyn RunsCommands>>,
     /// Who looks on, if somebody does.
-    pub watch: Option<&'a dyn Fn()>,
+    pub watch: Option<Watch<'a>>,
+}
+
+/// Who looks on while a guest runs.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// Called every few milliseconds.
+    pub look: &'a dyn Fn(),
+    /// Whether the process runs this guest and does nothing else, so that its timers and handlers are free.
+    pub sole: bool,
 }
 
 impl std::fmt::Debug for Host<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Host").field("run_dir", &self.run_dir).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("sole", &self.sole).finish_non_exhaustive()
     }
 }
 
@@ -87,8 +102,8 @@ impl LoadedModule {
         self.timing
     }
 
-    /// Runs the module once, in a fresh store; with [`watch`](Host::watch), on a thread of its own, so that this returns at the
-    /// wall-clock limit even when a host call does not. `watch` is called every few milliseconds meanwhile.
+    /// Runs the module once, in a fresh store; with [`watch`](Host::watch), on a thread of its own where a host call may
+    /// block, so that this returns at the wall-clock limit even when that call does not.
     ///
     /// # Errors
     ///
@@ -110,6 +125,7 @@ impl LoadedModule {
         let files = FileGuard::new(policy, &invocation.files, limits, Arc::clone(run_dir));
         let files = files.map_err(|cannot| WasmError::Open { path: cannot.path, source: cannot.why.into() })?;
         let (ledger, temporaries) = (files.ledger(), files.temporaries());
+        let runs_commands = commands.is_some();
         let commands = Commands::new(commands, Arc::clone(&ledger), limits);
         let guest = Guest {
             code: Arc::clone(&self.code),
@@ -118,6 +134,10 @@ impl LoadedModule {
             commands,
             limits: *limits,
             network: Arc::clone(&network),
+            may_block: !policy.paths().is_empty()
+                || policy.allows_everything()
+                || network.is_granted()
+                || runs_commands,
             ticking: watch.is_none().then(|| self.ticker.start()).transpose().map_err(WasmError::Runtime)?,
         };
         let ended = guest::run(guest, watch);
