@@ -21,6 +21,7 @@ mod host_memory;
 mod wasm_guard;
 mod wasm_guard_hostile;
 mod wasm_guard_limits;
+mod wasm_guard_own;
 mod wasm_guard_runs;
 // Modes and owners of files.
 mod wasm_attributes;

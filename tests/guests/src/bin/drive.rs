@@ -7,6 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use test_guests::Args;
+use wasip2::filesystem::preopens::get_directories;
+use wasip2::filesystem::types::PathFlags;
 
 fn main() {
     let args = Args::read();
@@ -62,6 +64,7 @@ fn attempt<'a>(op: &str, arg: impl Fn(usize) -> &'a str, held: &mut Vec<File>) -
         "list" => list(path),
         "stat" => fs::metadata(path).map(|metadata| describe(&metadata)),
         "lstat" => fs::symlink_metadata(path).map(|metadata| describe(&metadata)),
+        "identity" => Ok(identity(path)),
         "open_dir" => File::open(path)?.metadata().map(|metadata| describe(&metadata)),
         "rename" => fs::rename(path, second).map(nothing),
         "link" => fs::hard_link(path, second).map(nothing),
@@ -127,6 +130,18 @@ fn often(tries: u64, attempt: impl Fn() -> io::Result<String>) -> String {
 
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// What tells an object from all others; the standard library does not say it.
+fn identity(path: &str) -> String {
+    let below = |dir: &str| path.strip_prefix(dir).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let found = get_directories().into_iter().find_map(|(dir, at)| below(&at).map(|rest| (dir, rest)));
+    let (dir, rest) = found.expect("a directory that the guest starts with");
+    let rest = if rest.is_empty() { "." } else { &rest[1..] };
+    match dir.metadata_hash_at(PathFlags::empty(), rest) {
+        Ok(hash) => format!("{:x} {:x}", hash.lower, hash.upper),
+        Err(error) => format!("{error:?}"),
+    }
 }
 
 fn describe(metadata: &fs::Metadata) -> String {

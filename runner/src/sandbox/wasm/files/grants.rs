@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
+use wasmtime_wasi::p2::bindings::filesystem::types::MetadataHashValue;
 
 use crate::sandbox::invocation::InputFile;
 use crate::sandbox::policy::{Access, PathGrant, Policy, Shape};
@@ -32,6 +33,8 @@ pub(super) struct Mount {
     pub(super) dir: HostDir,
     /// The granted name in whose place the guest has made it.
     pub(super) name: Option<usize>,
+    /// The identity of the directory on the host, if it was made when the guest had it already.
+    pub(super) made: Option<MetadataHashValue>,
 }
 
 /// The directory behind a mount. It is in the table of the run's resources, but no handle of the guest's leads to it.
@@ -98,6 +101,7 @@ impl Grants {
                 nested: false,
                 dir: HostDir::Later,
                 name: None,
+                made: None,
             };
             grants.place_mount(TMP, tmp)?;
         }
@@ -130,6 +134,7 @@ impl Grants {
                     nested: false,
                     dir: HostDir::Opened(dir),
                     name: None,
+                    made: None,
                 };
                 self.place_mount(&grant.guest, mount)
             }

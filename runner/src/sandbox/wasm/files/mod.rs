@@ -48,6 +48,7 @@ mod temporaries;
 mod times;
 mod tree;
 mod two_paths;
+mod unmade;
 
 use std::path::PathBuf;
 use std::pin::pin;

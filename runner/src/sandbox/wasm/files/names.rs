@@ -153,7 +153,7 @@ impl GuardView<'_> {
         let grants = &mut self.guard.grants;
         let (node, path) = (grants.names[index].node, grants.names[index].host.clone());
         let (writable, share, name) = (true, Share::All, Some(index));
-        grants.mounts.push(Mount { node, host: path, writable, share, nested: false, dir, name });
+        grants.mounts.push(Mount { node, host: path, writable, share, nested: false, dir, name, made: None });
         grants.tree.change(node, Kind::Mount(grants.mounts.len() - 1));
         Ok(())
     }

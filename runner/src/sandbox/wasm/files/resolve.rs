@@ -171,8 +171,8 @@ impl GuardView<'_> {
     }
 
     /// Returns the number of a mount's directory; opens it when it is used for the first time.
-    pub(super) fn mount_dir(&mut self, mount: usize) -> FsResult<u32> {
-        let mount = &mut self.guard.grants.mounts[mount];
+    pub(super) fn mount_dir(&mut self, index: usize) -> FsResult<u32> {
+        let mount = &mut self.guard.grants.mounts[index];
         if let HostDir::Listed(rep) = mount.dir {
             return Ok(rep);
         }
@@ -182,9 +182,12 @@ impl GuardView<'_> {
             HostDir::Later => {
                 let path = self.guard.run_dir.tmp().map_err(|_| ErrorCode::Io)?;
                 mount.host.clone_from(&path);
-                open_own(&path).map_err(std::io::Error::from)?
+                let fd = open_own(&path).map_err(std::io::Error::from)?;
+                self.guard.note_made(index, &rustix::fs::fstat(&fd).map_err(std::io::Error::from)?);
+                fd
             }
         };
+        let mount = &mut self.guard.grants.mounts[index];
         let mode = if mount.writable { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
         let dir = Dir::new(fd.into(), Asked::perms(mount.writable), mode, true);
         let rep = self.table.push(Descriptor::Dir(dir))?.rep();
