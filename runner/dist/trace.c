@@ -92,7 +92,8 @@ int main(int argc, char **argv)
             continue;
         }
         int signal = WSTOPSIG(status);
-        if (signal == SIGTRAP || signal == SIGSTOP)
+        /* Ticks of a clock that come quicker than steps would leave no time for them. */
+        if (signal == SIGTRAP || signal == SIGSTOP || signal == SIGVTALRM)
             signal = 0;
         called(ptrace(PTRACE_PEEKUSER, thread, offsetof(struct user_regs_struct, rip), 0));
         ptrace(PTRACE_SINGLESTEP, thread, 0, signal);

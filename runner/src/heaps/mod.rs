@@ -4,7 +4,10 @@
 //! compiler with a thread for each processor spends half of its time waiting for the lock of such a heap. So every thread
 //! begins with the first heap, and one that finds its heap taken moves to another one, for good.
 //!
-//! The word before a block says which heap it is from, whoever frees it. Each heap is dlmalloc, with a lock of its own.
+//! The word before a block says which heap it is from, whoever frees it. Each heap is dlmalloc, with a lock of its own;
+//! beside the first one is what a [start](start) takes.
+
+mod start;
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
@@ -12,8 +15,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dlmalloc::Dlmalloc;
 
+use self::start::Start;
+
 /// As many as the compiler has threads at most.
 const HEAPS: usize = 16;
+
+/// In the place of the number of a heap: a block of the first one's [`Start`].
+const START: usize = HEAPS;
 
 /// Room for the number of a heap.
 const WORD: usize = size_of::<usize>();
@@ -23,19 +31,31 @@ thread_local! {
     static CHOSEN: Cell<usize> = const { Cell::new(0) };
 }
 
-type Heap = Mutex<Dlmalloc>;
+/// One heap.
+struct Heap {
+    blocks: Dlmalloc,
+    start: Start,
+}
+
+impl Heap {
+    const fn new(start: Start) -> Mutex<Self> {
+        Mutex::new(Self { blocks: Dlmalloc::new(), start })
+    }
+}
 
 /// All memory of a program.
-pub(crate) struct Heaps([Heap; HEAPS]);
+pub(crate) struct Heaps([Mutex<Heap>; HEAPS]);
 
 impl Heaps {
     /// Makes them, empty.
     pub(crate) const fn new() -> Self {
-        Self([const { Mutex::new(Dlmalloc::new()) }; HEAPS])
+        let mut heaps = [const { Heap::new(Start::without()) }; HEAPS];
+        heaps[0] = Heap::new(Start::new());
+        Self(heaps)
     }
 
     /// Returns the heap of this thread, and its number.
-    fn own(&self) -> (usize, MutexGuard<'_, Dlmalloc>) {
+    fn own(&self) -> (usize, MutexGuard<'_, Heap>) {
         // Nothing is left of the thread-local memory of a thread that has ended.
         let chosen = CHOSEN.try_with(Cell::get).unwrap_or(0);
         for number in (chosen..HEAPS).chain(0..chosen) {
@@ -49,7 +69,7 @@ impl Heaps {
         (chosen, self.of(chosen))
     }
 
-    fn of(&self, number: usize) -> MutexGuard<'_, Dlmalloc> {
+    fn of(&self, number: usize) -> MutexGuard<'_, Heap> {
         self.0[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -85,32 +105,61 @@ unsafe impl GlobalAlloc for Heaps {
         let before = before(layout);
         let (number, mut heap) = self.own();
         // SAFETY: the alignment is a power of two, and what is given is aligned to it.
-        unsafe { block(heap.malloc(layout.size() + before, before), before, number) }
+        unsafe {
+            match heap.start.take(layout.size() + before, before) {
+                Some(given) => block(given, before, START),
+                None => block(heap.blocks.malloc(layout.size() + before, before), before, number),
+            }
+        }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let before = before(layout);
         let (number, mut heap) = self.own();
-        // SAFETY: as for `alloc`.
-        unsafe { block(heap.calloc(layout.size() + before, before), before, number) }
+        // SAFETY: as for `alloc`; a block has as many bytes as were asked for.
+        unsafe {
+            match heap.start.take(layout.size() + before, before) {
+                Some(given) => {
+                    let block = block(given, before, START);
+                    block.write_bytes(0, layout.size());
+                    block
+                }
+                None => block(heap.blocks.calloc(layout.size() + before, before), before, number),
+            }
+        }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         let before = before(layout);
         // SAFETY: `block` wrote the word, and moved the pointer by as much, for the same layout.
         unsafe {
-            let number = pointer.cast::<usize>().sub(1).read();
-            self.of(number).free(pointer.sub(before), layout.size() + before, before);
+            match pointer.cast::<usize>().sub(1).read() {
+                START => self.of(0).start.give(pointer.sub(before), layout.size() + before),
+                number => self.of(number).blocks.free(pointer.sub(before), layout.size() + before, before),
+            }
         }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let before = before(layout);
-        // SAFETY: as for `dealloc`; the block stays with its heap, and its word is copied with it.
+        // SAFETY: as for `dealloc`; the block stays with its heap, and its word is copied with it. A block that moves is
+        // another one, as large as the caller says that a layout may be.
         unsafe {
             let number = pointer.cast::<usize>().sub(1).read();
-            let given = self.of(number).realloc(pointer.sub(before), layout.size() + before, before, size + before);
-            block(given, before, number)
+            let (given, old, new) = (pointer.sub(before), layout.size() + before, size + before);
+            if number != START {
+                return block(self.of(number).blocks.realloc(given, old, before, new), before, number);
+            }
+            // One that shrinks may stay where it is, too.
+            if self.of(0).start.resize(given, old, new) || new <= old {
+                return pointer;
+            }
+            let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !moved.is_null() {
+                moved.copy_from_nonoverlapping(pointer, layout.size().min(size));
+                self.dealloc(pointer, layout);
+            }
+            moved
         }
     }
 }
@@ -153,14 +202,18 @@ mod tests {
     fn heap_of(address: Address) -> usize {
         let block: *mut usize = std::ptr::with_exposed_provenance_mut(address);
         // SAFETY: the word before a live block.
-        unsafe { block.sub(1).read() }
+        match unsafe { block.sub(1).read() } {
+            START => 0,
+            number => number,
+        }
     }
 
     #[test]
     fn blocks_are_aligned_keep_what_is_in_them_and_grow() {
         let heaps = Heaps::new();
-        for align in [1, 2, 8, 16, 32, 4096] {
-            let layouts: Vec<Layout> = [1, 7, 24, 100, 5000, 1 << 20].map(|size| layout(size, align)).to_vec();
+        // The first of them are from the start, the others when that is used up.
+        for align in [1, 2, 8, 16, 32, 4096].into_iter().cycle().take(1000) {
+            let layouts: Vec<Layout> = [1, 7, 24, 100, 5000, 300_000].map(|size| layout(size, align)).to_vec();
             let bytes = 1..;
             let blocks: Vec<_> = layouts
                 .into_iter()
