@@ -4,13 +4,14 @@
 //! compiler with a thread for each processor spends half of its time waiting for the lock of such a heap. So every thread
 //! begins with the first heap, and one that finds its heap taken moves to another one, for good.
 //!
-//! The word before a block says which heap it is from, whoever frees it. Each heap is dlmalloc, with a lock of its own;
-//! beside the first one is what a [start](start) takes.
+//! The word before a block says which heap it is from, whoever frees it. Each heap is dlmalloc, with a lock of its own. What
+//! the first thread takes when it starts is from no heap, see [`start`].
 
 mod start;
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dlmalloc::Dlmalloc;
@@ -20,7 +21,7 @@ use self::start::Start;
 /// As many as the compiler has threads at most.
 const HEAPS: usize = 16;
 
-/// In the place of the number of a heap: a block of the first one's [`Start`].
+/// In the place of the number of a heap: a block of a [`Start`].
 const START: usize = HEAPS;
 
 /// Room for the number of a heap.
@@ -29,48 +30,50 @@ const WORD: usize = size_of::<usize>();
 thread_local! {
     /// The heap that this thread takes memory from. Without a destructor, so that it needs no memory itself.
     static CHOSEN: Cell<usize> = const { Cell::new(0) };
+
+    /// What this thread takes first, if no other one has it.
+    static FIRST: Start = const { Start::new() };
 }
 
-/// One heap.
-struct Heap {
-    blocks: Dlmalloc,
-    start: Start,
-}
-
-impl Heap {
-    const fn new(start: Start) -> Mutex<Self> {
-        Mutex::new(Self { blocks: Dlmalloc::new(), start })
-    }
-}
+type Heap = Mutex<Dlmalloc>;
 
 /// All memory of a program.
-pub(crate) struct Heaps([Mutex<Heap>; HEAPS]);
+pub(crate) struct Heaps {
+    heaps: [Heap; HEAPS],
+    /// Whether a thread has what is taken first.
+    started: AtomicBool,
+}
 
 impl Heaps {
     /// Makes them, empty.
     pub(crate) const fn new() -> Self {
-        let mut heaps = [const { Heap::new(Start::without()) }; HEAPS];
-        heaps[0] = Heap::new(Start::new());
-        Self(heaps)
+        Self { heaps: [const { Mutex::new(Dlmalloc::new()) }; HEAPS], started: AtomicBool::new(false) }
+    }
+
+    /// Returns memory of what this thread takes first, if it has that and there is enough of it.
+    #[inline]
+    fn first(&self, size: usize, align: usize) -> Option<*mut u8> {
+        FIRST.with(|start| start.take(size, align, &self.started))
     }
 
     /// Returns the heap of this thread, and its number.
-    fn own(&self) -> (usize, MutexGuard<'_, Heap>) {
+    fn own(&self) -> (usize, MutexGuard<'_, Dlmalloc>) {
         // Nothing is left of the thread-local memory of a thread that has ended.
         let chosen = CHOSEN.try_with(Cell::get).unwrap_or(0);
-        for number in (chosen..HEAPS).chain(0..chosen) {
-            if let Ok(heap) = self.0[number].try_lock() {
-                if number != chosen {
-                    let _ = CHOSEN.try_with(|cell| cell.set(number));
-                }
+        if let Ok(heap) = self.heaps[chosen].try_lock() {
+            return (chosen, heap);
+        }
+        for number in (chosen + 1..HEAPS).chain(0..chosen) {
+            if let Ok(heap) = self.heaps[number].try_lock() {
+                let _ = CHOSEN.try_with(|cell| cell.set(number));
                 return (number, heap);
             }
         }
         (chosen, self.of(chosen))
     }
 
-    fn of(&self, number: usize) -> MutexGuard<'_, Heap> {
-        self.0[number].lock().unwrap_or_else(PoisonError::into_inner)
+    fn of(&self, number: usize) -> MutexGuard<'_, Dlmalloc> {
+        self.heaps[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -103,29 +106,29 @@ unsafe fn block(given: *mut u8, before: usize, number: usize) -> *mut u8 {
 unsafe impl GlobalAlloc for Heaps {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let before = before(layout);
-        let (number, mut heap) = self.own();
+        let size = layout.size() + before;
         // SAFETY: the alignment is a power of two, and what is given is aligned to it.
         unsafe {
-            match heap.start.take(layout.size() + before, before) {
-                Some(given) => block(given, before, START),
-                None => block(heap.blocks.malloc(layout.size() + before, before), before, number),
+            if let Some(given) = self.first(size, before) {
+                return block(given, before, START);
             }
+            let (number, mut heap) = self.own();
+            block(heap.malloc(size, before), before, number)
         }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let before = before(layout);
-        let (number, mut heap) = self.own();
+        let size = layout.size() + before;
         // SAFETY: as for `alloc`; a block has as many bytes as were asked for.
         unsafe {
-            match heap.start.take(layout.size() + before, before) {
-                Some(given) => {
-                    let block = block(given, before, START);
-                    block.write_bytes(0, layout.size());
-                    block
-                }
-                None => block(heap.blocks.calloc(layout.size() + before, before), before, number),
+            if let Some(given) = self.first(size, before) {
+                let block = block(given, before, START);
+                block.write_bytes(0, layout.size());
+                return block;
             }
+            let (number, mut heap) = self.own();
+            block(heap.calloc(size, before), before, number)
         }
     }
 
@@ -134,8 +137,8 @@ unsafe impl GlobalAlloc for Heaps {
         // SAFETY: `block` wrote the word, and moved the pointer by as much, for the same layout.
         unsafe {
             match pointer.cast::<usize>().sub(1).read() {
-                START => self.of(0).start.give(pointer.sub(before), layout.size() + before),
-                number => self.of(number).blocks.free(pointer.sub(before), layout.size() + before, before),
+                START => FIRST.with(|start| start.give(pointer.sub(before), layout.size() + before)),
+                number => self.of(number).free(pointer.sub(before), layout.size() + before, before),
             }
         }
     }
@@ -148,10 +151,10 @@ unsafe impl GlobalAlloc for Heaps {
             let number = pointer.cast::<usize>().sub(1).read();
             let (given, old, new) = (pointer.sub(before), layout.size() + before, size + before);
             if number != START {
-                return block(self.of(number).blocks.realloc(given, old, before, new), before, number);
+                return block(self.of(number).realloc(given, old, before, new), before, number);
             }
             // One that shrinks may stay where it is, too.
-            if self.of(0).start.resize(given, old, new) || new <= old {
+            if FIRST.with(|start| start.resize(given, old, new)) || new <= old {
                 return pointer;
             }
             let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));

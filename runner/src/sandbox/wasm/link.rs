@@ -36,20 +36,20 @@ impl State {
 /// Adds one interface to a linker.
 type Link = fn(&mut Linker<State>) -> wasmtime::Result<()>;
 
-/// Every interface, by its name without a version.
+/// Every interface, by its name without a version, in the order of the names.
 const INTERFACES: &[(&str, Link)] = &[
     ("modbox:host/files", files::add_attributes),
     (process::INTERFACE, process::add_process),
     ("wasi:cli/environment", |linker| cli::environment::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/exit", |linker| cli::exit::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/stderr", |linker| cli::stderr::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/stdin", |linker| cli::stdin::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/stdout", |linker| cli::stdout::add_to_linker::<_, WasiCli>(linker, State::cli)),
-    ("wasi:cli/stderr", |linker| cli::stderr::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/terminal-input", |linker| cli::terminal_input::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/terminal-output", |linker| cli::terminal_output::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/terminal-stderr", |linker| cli::terminal_stderr::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/terminal-stdin", |linker| cli::terminal_stdin::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/terminal-stdout", |linker| cli::terminal_stdout::add_to_linker::<_, WasiCli>(linker, State::cli)),
-    ("wasi:cli/terminal-stderr", |linker| cli::terminal_stderr::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:clocks/monotonic-clock", |linker| {
         clocks::monotonic_clock::add_to_linker::<_, WasiClocks>(linker, State::clocks)
     }),
@@ -89,10 +89,20 @@ pub(super) fn linker(engine: &Engine, component: &Component) -> wasmtime::Result
     let (mut linker, mut runs_commands) = (Linker::new(engine), false);
     for (import, _) in component.component_type().imports(engine) {
         let name = import.split_once('@').map_or(import, |(name, _)| name);
-        if let Some((_, link)) = INTERFACES.iter().find(|(known, _)| *known == name) {
-            link(&mut linker)?;
+        if let Ok(known) = INTERFACES.binary_search_by_key(&name, |(known, _)| known) {
+            INTERFACES[known].1(&mut linker)?;
             runs_commands |= name == process::INTERFACE;
         }
     }
     Ok((linker, runs_commands))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interfaces_are_found_by_their_order() {
+        assert!(INTERFACES.is_sorted_by_key(|(name, _)| *name));
+    }
 }
