@@ -1,8 +1,10 @@
 //! A guest ends at its limits: spinning, asleep, blocked, greedy or talkative. The result is well-formed and
 //! the report names the limit.
 
+use std::process::Command;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::{Modbox, Ran, TestDir, component, core_module, guest};
@@ -33,6 +35,41 @@ fn an_endless_loop_ends_at_the_timeout() {
     let ran = limited("spin", &json!({}), &["--timeout", "400ms"]).exits_with(5);
     assert_limit(&ran, "wall", 400_000, "us");
     ran.within(Duration::from_millis(400) + SLACK);
+}
+
+/// Runs a guest from a process that something was done to before.
+fn limited_after(done: &str, name: &str, options: &[&str]) -> Ran {
+    let dir = TestDir::new();
+    Modbox::run_module(&dir, guest(name)).args(["--timeout", "1ms"]).run();
+    let before = |modbox: Command| {
+        let mut python = Command::new("python3");
+        python.args(["-c", &format!("import os, resource, signal, sys; {done}; os.execv(sys.argv[1], sys.argv[1:])")]);
+        python.arg(modbox.get_program()).args(modbox.get_args());
+        python.env_clear().envs(modbox.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        python.current_dir(modbox.get_current_dir().expect("runs have a directory"));
+        python
+    };
+    Modbox::run_module(&dir, guest(name)).args(options).report().behind(before).run()
+}
+
+#[test]
+fn an_endless_loop_ends_without_the_timer_that_would_look_at_it() {
+    for done in [
+        "resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))",
+        "signal.signal(signal.SIGVTALRM, signal.SIG_IGN)",
+        "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))",
+    ] {
+        let ran = limited_after(done, "spin", &["--timeout", "400ms"]).exits_with(5);
+        assert_limit(&ran, "wall", 400_000, "us");
+        ran.within(Duration::from_millis(400) + SLACK);
+    }
+}
+
+#[test]
+fn an_alarm_that_somebody_else_has_set_still_ends_the_process() {
+    for name in ["spin", "sleep"] {
+        limited_after("signal.setitimer(signal.ITIMER_REAL, 0.5)", name, &[]).dies_of(Signal::ALARM);
+    }
 }
 
 #[test]

@@ -14,6 +14,8 @@ mod support;
 
 #[path = "builds.rs"]
 mod builds;
+#[path = "pings.rs"]
+mod pings;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,7 +25,7 @@ use modbox::contract::{Dict, InternalArgs};
 use modbox::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
 use modbox::sandbox::limits::Limits;
 use modbox::sandbox::policy::Policy;
-use support::{Modbox, TestDir, guest, oracle, repository};
+use support::{TestDir, guest, oracle, repository};
 
 /// Enough for a stable median of things that take milliseconds.
 const ROUNDS: usize = 100;
@@ -92,7 +94,7 @@ fn command(dir: &TestDir, program: &Path, args: &[&Path]) -> Command {
 /// Everything cached, confined as by default.
 fn warm(dir: &TestDir, builds: &[(&'static str, PathBuf)]) {
     let args = dir.write("args.json", r#"{"data": "hello"}"#);
-    let component = build_ping(dir);
+    let component = pings::module(dir);
     let python = oracle::python();
     let mut peers: Vec<(Peer, &str)> = Vec::new();
     for (name, program) in builds {
@@ -102,7 +104,7 @@ fn warm(dir: &TestDir, builds: &[(&'static str, PathBuf)]) {
     }
     let static_c = command(dir, &compile_c(dir), &[&args]);
     let pass = command(dir, &python, &[Path::new("-c"), Path::new("pass")]);
-    let ansiballz = command(dir, &python, &[&ansiballz_ping(dir)]);
+    let ansiballz = command(dir, &python, &[&pings::ansiballz(dir)]);
     peers.push((Peer::new("static C program", static_c, 1), "hello"));
     peers.push((Peer::new("python3 -c pass", pass, 1), ""));
     peers.push((Peer::new("AnsiballZ ping, run by python", ansiballz, SLOW_EVERY), "pong"));
@@ -187,29 +189,4 @@ fn compile_c(dir: &TestDir) -> PathBuf {
     let status = Command::new("cc").args(["-O2", "-static", "-o"]).arg(&output).arg(source).status();
     assert!(status.expect("cc starts").success());
     output
-}
-
-fn build_ping(dir: &TestDir) -> PathBuf {
-    let built = Modbox::new(dir)
-        .with_toolchain()
-        .args(["build".as_ref(), repository().join("modules/ping").as_os_str()])
-        .patience(Duration::from_secs(600))
-        .run()
-        .exits_with(0);
-    PathBuf::from(built.stdout_text().trim())
-}
-
-/// Has ansible-core assemble its own ping and leave it.
-fn ansiballz_ping(dir: &TestDir) -> PathBuf {
-    let mut ansible = oracle::ansible(dir, "adhoc");
-    ansible.args(["localhost", "-m", "ping"]).env("ANSIBLE_KEEP_REMOTE_FILES", "1");
-    let output = ansible.output().expect("ansible starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let kept = dir.join("home/remote-tmp");
-    let tasks = std::fs::read_dir(kept).expect("ansible keeps its files");
-    tasks
-        .flatten()
-        .map(|task| task.path().join("AnsiballZ_ping.py"))
-        .find(|path| path.is_file())
-        .expect("ansible keeps the assembled module")
 }
