@@ -208,6 +208,32 @@ fn a_worker_that_is_killed_is_replaced() {
 }
 
 #[test]
+fn a_worker_that_gets_no_turn_when_the_batch_ends_removes_what_it_made_all_the_same() {
+    let dir = TestDir::new();
+    let job = json!({"id": 1, "module": guest("hello"), "args": {"name": "x"}});
+    let jobs = dir.write("jobs", format!("{job}\n"));
+    let script = "(cat \"$1\"; until [ -e go ]; do sleep 0.02; done) | \"$0\" batch > out; cat out";
+    let sh = Modbox::of("/bin/sh".as_ref(), &dir).args(["-c", script, env!("CARGO_BIN_EXE_modbox")]).arg(jobs);
+    let running = sh.patience(PATIENCE).spawn();
+    // Its one job is done, so it waits for another one.
+    assert!(wait_for(PATIENCE, || fs::metadata(dir.join("out")).is_ok_and(|out| out.len() > 0)));
+    let is_modbox = |pid: &Pid| {
+        let exe = fs::read_link(format!("/proc/{}/exe", pid.as_raw_nonzero()));
+        exe.is_ok_and(|exe| exe == Path::new(env!("CARGO_BIN_EXE_modbox")))
+    };
+    let [batch] = children(running.pid()).into_iter().filter(is_modbox).collect::<Vec<_>>()[..] else {
+        panic!("there is one batch")
+    };
+    let [worker] = children(batch)[..] else { panic!("it has one worker") };
+    rustix::process::kill_process(worker, Signal::STOP).unwrap();
+    dir.write("go", "");
+    std::thread::sleep(Duration::from_millis(500));
+    rustix::process::kill_process(worker, Signal::CONT).unwrap();
+    running.wait().exits_with(0);
+    dir.assert_nothing_left();
+}
+
+#[test]
 fn a_module_that_was_replaced_between_two_jobs_is_read_again() {
     let dir = TestDir::new();
     dir.write("m.wasm", fs::read(guest("hello")).unwrap());

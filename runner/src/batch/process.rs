@@ -23,8 +23,12 @@ const GRACE: Duration = Duration::from_millis(200);
 /// How long a worker may take to start, beside compiling.
 const START_PATIENCE: Duration = Duration::from_secs(20);
 
-/// How often a worker that is ending is looked at.
+/// How often a worker that is ending is looked at: it may be one that hangs.
 const REAP_TRIES: u32 = 50;
+
+/// The same of one that has nothing to do. It ends at once where it gets a turn, and what it has made stays behind where
+/// it is killed before.
+const IDLE_REAP_TRIES: u32 = 2500;
 
 const REAP_PAUSE: Duration = Duration::from_millis(2);
 
@@ -96,7 +100,7 @@ impl Worker {
         let output = child.stdout.take().ok_or_else(missing)?;
         let child = Arc::new(Mutex::new(child));
         let undone = Arc::clone(&child);
-        let undo = cleanup.register(move || kill(&undone));
+        let undo = cleanup.register(move || kill(&undone, REAP_TRIES));
         rustix::io::ioctl_fionbio(&input, true)?;
         rustix::io::ioctl_fionbio(&output, true)?;
         let greeting = Greeting {
@@ -232,17 +236,25 @@ impl Worker {
     }
 }
 
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if self.ready && self.jobs.is_empty() {
+            kill(&self.child, IDLE_REAP_TRIES);
+        }
+    }
+}
+
 fn lock(child: &Mutex<Child>) -> std::sync::MutexGuard<'_, Child> {
     child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Ends a worker. It is asked first, so that it removes what its run left on the disk.
-fn kill(child: &Mutex<Child>) {
+fn kill(child: &Mutex<Child>, tries: u32) {
     let mut child = lock(child);
     if let Ok(None) = child.try_wait() {
         // It was not waited for yet, so the number is still its own.
         let _ = rustix::process::kill_process(Pid::from_child(&child), Signal::TERM);
-        if ended(&mut child, REAP_TRIES).is_some() {
+        if ended(&mut child, tries).is_some() {
             return;
         }
     }
