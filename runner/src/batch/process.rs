@@ -220,7 +220,7 @@ impl Worker {
 
     /// Waits for one that is ending by itself, and returns how it ended. Whoever only closed its output is killed.
     pub(super) fn reap(&mut self) -> Option<ExitStatus> {
-        ended(&mut lock(&self.child), REAP_TRIES)
+        ended(&self.child, REAP_TRIES)
     }
 
     pub(super) fn wants_to_write(&self) -> bool {
@@ -248,24 +248,31 @@ fn lock(child: &Mutex<Child>) -> std::sync::MutexGuard<'_, Child> {
     child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends a worker. It is asked first, so that it removes what its run left on the disk.
+/// Ends a worker. It is asked first, so that it removes what its run left on the disk. Whoever would have it end sooner, as
+/// a second signal does, need not wait for this.
 fn kill(child: &Mutex<Child>, tries: u32) {
-    let mut child = lock(child);
-    if let Ok(None) = child.try_wait() {
-        // It was not waited for yet, so the number is still its own.
-        let _ = rustix::process::kill_process(Pid::from_child(&child), Signal::TERM);
-        if ended(&mut child, tries).is_some() {
-            return;
-        }
+    if ask(&mut lock(child)) && ended(child, tries).is_some() {
+        return;
     }
+    let mut child = lock(child);
     // Neither fails but for a process that is gone already.
     drop(child.kill());
     drop(child.wait());
 }
 
-fn ended(child: &mut Child, tries: u32) -> Option<ExitStatus> {
+/// Asks a process to end. Returns whether it was still there.
+fn ask(child: &mut Child) -> bool {
+    let is_there = matches!(child.try_wait(), Ok(None));
+    if is_there {
+        // It was not waited for yet, so the number is still its own.
+        let _ = rustix::process::kill_process(Pid::from_child(child), Signal::TERM);
+    }
+    is_there
+}
+
+fn ended(child: &Mutex<Child>, tries: u32) -> Option<ExitStatus> {
     for _ in 0..tries {
-        if let Ok(Some(status)) = child.try_wait() {
+        if let Ok(Some(status)) = lock(child).try_wait() {
             return Some(status);
         }
         std::thread::sleep(REAP_PAUSE);

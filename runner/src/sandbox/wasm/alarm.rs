@@ -36,7 +36,6 @@ impl Alarm {
         let engine = engine.clone();
         // SAFETY: incrementing an epoch is adding to an atomic number, which the engine's documents allow in a handler.
         let handler = unsafe { signal_hook::low_level::register(SIGVTALRM, move || engine.increment_epoch()) }?;
-        let undo = || signal_hook::low_level::unregister(handler);
         // SAFETY: `timer_create` reads a `sigevent` in which every field that it looks at was set, zero being a value of
         // all others, and writes a `timer_t`; `sigprocmask` reads a set that was made empty before. All are live locals.
         let timer = unsafe {
@@ -53,7 +52,7 @@ impl Alarm {
                 0 => timer,
                 _ => {
                     let error = io::Error::last_os_error();
-                    undo();
+                    signal_hook::low_level::unregister(handler);
                     return Err(error);
                 }
             }
