@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 #[cfg(any(test, target_env = "musl"))]
-mod heaps;
+mod memory;
 
 #[cfg(target_env = "musl")]
 #[global_allocator]
-static ALLOCATOR: heaps::Heaps = heaps::Heaps::new();
+static ALLOCATOR: memory::Heaps = memory::Heaps::new();
 
 fn main() -> ExitCode {
     modbox::cli::main()

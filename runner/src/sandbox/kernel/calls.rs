@@ -141,11 +141,11 @@ pub(super) const NAMESPACES: [u32; 7] =
     [0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000];
 
 /// `clone3` and `openat2` have their flags in memory.
-const CLONE3: u32 = 435;
-const OPENAT2: u32 = 437;
+const CLONE3: i64 = 435;
+const OPENAT2: i64 = 437;
 
 /// Calls that are said not to exist, so that programs take an older one, which a filter can read.
-pub(super) fn unreadable(profile: Profile) -> &'static [u32] {
+pub(super) fn unreadable(profile: Profile) -> &'static [i64] {
     match profile {
         Profile::Guest => &[CLONE3],
         Profile::Native | Profile::NativeOnHost => &[CLONE3, OPENAT2],

@@ -5,8 +5,6 @@
 //! number asked for again, and takes as long to write that as the kernel to read it. It knows nothing of what is refused,
 //! and why.
 
-use std::collections::BTreeMap;
-
 use seccompiler::{BpfProgram, sock_filter};
 
 /// The name of this architecture in a filter.
@@ -18,8 +16,14 @@ pub(super) const AUDIT_ARCH: u32 = 0xc000_00b7;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) const AUDIT_ARCH: u32 = 0;
 
+/// `EPERM`, the error of nearly all that is refused.
+pub(super) const EPERM: u16 = 1;
+
 /// From here on, calls are of x32.
 pub(super) const X32: u32 = 0x4000_0000;
+
+/// More than any call has for a number; what comes after the last one that is named is allowed.
+const CALLS: usize = 512;
 
 /// What the number of a call says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,9 +31,31 @@ pub(super) enum Verdict {
     /// It is made.
     Allow,
     /// It fails with this error.
-    Fail(i32),
+    Fail(u16),
     /// It fails with the error of the first of the rules at this index that holds, and is made otherwise.
-    When(usize),
+    When(u16),
+}
+
+/// What all numbers say, each in its place: a filter is made at every start, and a map of them took longer than the rest.
+#[derive(Debug)]
+pub(super) struct Verdicts([Verdict; CALLS]);
+
+impl Verdicts {
+    /// Allows all of them.
+    pub(super) fn new() -> Self {
+        Self([Verdict::Allow; CALLS])
+    }
+
+    /// Says something else about one.
+    ///
+    /// # Errors
+    ///
+    /// A number that no call has.
+    pub(super) fn set(&mut self, number: i64, verdict: Verdict) -> Result<(), String> {
+        let place = usize::try_from(number).ok().and_then(|number| self.0.get_mut(number));
+        *place.ok_or_else(|| format!("seccomp: no call has the number {number}"))? = verdict;
+        Ok(())
+    }
 }
 
 /// What is asked of an argument. The kernel takes all of these but pointers as 32 bits wide: comparing 64 could be
@@ -58,19 +84,19 @@ pub(super) type Condition = (u8, Test);
 pub(super) struct Rule {
     pub(super) conditions: Vec<Condition>,
     /// What the call fails with.
-    pub(super) errno: i32,
+    pub(super) errno: u16,
 }
 
 /// Makes a filter: calls of other architectures and numberings fail with `EPERM`, those of `verdicts` as it says, all
 /// others are made.
-pub(super) fn program(verdicts: &BTreeMap<u32, Verdict>, rules: &[Vec<Rule>]) -> BpfProgram {
+pub(super) fn program(verdicts: &Verdicts, rules: &[Vec<Rule>]) -> BpfProgram {
     let mut writer = Backwards::default();
     let blocks: Vec<Place> = rules.iter().map(|rules| writer.block(rules)).collect();
     let search = writer.search(&ranges(verdicts), &blocks);
-    let refused = writer.fail(libc::EPERM);
+    let refused = writer.fail(EPERM);
     writer.branch(JUMP_GREATER_OR_EQUAL, X32, refused, search);
     let known = writer.put(LOAD, NUMBER);
-    let refused = writer.fail(libc::EPERM);
+    let refused = writer.fail(EPERM);
     writer.branch(JUMP_EQUAL, AUDIT_ARCH, known, refused);
     writer.put(LOAD, ARCHITECTURE);
     writer.reversed.reverse();
@@ -80,20 +106,13 @@ pub(super) fn program(verdicts: &BTreeMap<u32, Verdict>, rules: &[Vec<Rule>]) ->
 /// Calls from a number up to the next range's.
 type Range = (u32, Verdict);
 
-/// Gathers calls whose numbers follow each other. What nobody names is allowed.
-fn ranges(verdicts: &BTreeMap<u32, Verdict>) -> Vec<Range> {
-    let mut ranges: Vec<Range> = vec![(0, Verdict::Allow)];
-    let mut add = |start, verdict| {
-        if ranges.last().is_some_and(|(last, _)| *last == start) {
-            ranges.pop();
-        }
+/// Gathers calls whose numbers follow each other.
+fn ranges(verdicts: &Verdicts) -> Vec<Range> {
+    let mut ranges: Vec<Range> = Vec::with_capacity(CALLS / 4);
+    for (number, verdict) in (0..).zip(verdicts.0) {
         if ranges.last().is_none_or(|(_, last)| *last != verdict) {
-            ranges.push((start, verdict));
+            ranges.push((number, verdict));
         }
-    };
-    for (number, verdict) in verdicts {
-        add(*number, *verdict);
-        add(number + 1, Verdict::Allow);
     }
     ranges
 }
@@ -159,8 +178,8 @@ impl Backwards {
         self.answer(libc::SECCOMP_RET_ALLOW)
     }
 
-    fn fail(&mut self, errno: i32) -> Place {
-        self.answer(libc::SECCOMP_RET_ERRNO | errno.cast_unsigned())
+    fn fail(&mut self, errno: u16) -> Place {
+        self.answer(libc::SECCOMP_RET_ERRNO | u32::from(errno))
     }
 
     /// Looks a number up by halves.
@@ -168,7 +187,7 @@ impl Backwards {
         match ranges {
             [] | [(_, Verdict::Allow)] => self.allow(),
             [(_, Verdict::Fail(errno))] => self.fail(*errno),
-            [(_, Verdict::When(rules))] => blocks[*rules],
+            [(_, Verdict::When(rules))] => blocks[usize::from(*rules)],
             ranges => {
                 let (low, high) = ranges.split_at(ranges.len() / 2);
                 let above = self.search(high, blocks);
@@ -261,7 +280,8 @@ pub(super) mod tests {
     #[test]
     fn each_test_asks_what_it_says() {
         let allowed = |test, value: u64| {
-            let verdicts = BTreeMap::from([(7, Verdict::When(0))]);
+            let mut verdicts = Verdicts::new();
+            verdicts.set(7, Verdict::When(0)).unwrap();
             let rules = [vec![(1, test), (0, Test::Is(1))], vec![(0, Test::Is(2))]];
             let program = program(&verdicts, &[rules.map(|conditions| Rule { conditions, errno: 1 }).to_vec()]);
             assert_eq!(answer(&program, AUDIT_ARCH, 6, [2, value, 0, 0]), libc::SECCOMP_RET_ALLOW);
@@ -281,5 +301,11 @@ pub(super) mod tests {
             assert!(holds.iter().all(|value| !allowed(test, *value)), "{test:?}");
             assert!(fails.iter().all(|value| allowed(test, *value)), "{test:?}");
         }
+    }
+
+    #[test]
+    fn a_number_that_no_call_has_is_not_passed_over() {
+        assert!(Verdicts::new().set(-1, Verdict::Fail(EPERM)).is_err());
+        assert!(Verdicts::new().set(512, Verdict::Fail(EPERM)).is_err());
     }
 }

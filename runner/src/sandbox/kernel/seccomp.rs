@@ -6,12 +6,10 @@
 //!
 //! A refused call fails, with `EPERM` mostly; it kills nothing, since programs ask for what they can do without.
 
-use std::collections::BTreeMap;
-
 use seccompiler::BpfProgram;
 
 use crate::sandbox::kernel::calls::{self, Profile, Refused};
-use crate::sandbox::kernel::filter::{self, Condition, Rule, Test, Verdict, X32};
+use crate::sandbox::kernel::filter::{self, Condition, EPERM, Rule, Test, Verdict, Verdicts};
 use crate::sandbox::kernel::plan::NetPlan;
 
 /// Set-user-id and set-group-id.
@@ -26,6 +24,12 @@ const SOCKET_TYPE: u32 = 0xf;
 /// `SOCK_DGRAM`.
 const DATAGRAM: u32 = 2;
 
+/// `ENOSYS`: a call that is said not to exist.
+const ENOSYS: u16 = 38;
+
+/// `EAFNOSUPPORT`.
+const NO_SUCH_FAMILY: u16 = 97;
+
 /// `SOCK_RAW`.
 const RAW: u32 = 3;
 
@@ -33,19 +37,23 @@ const RAW: u32 = 3;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) fn compile(profile: Profile, net: &NetPlan) -> Result<BpfProgram, String> {
     let pid = rustix::process::getpid().as_raw_nonzero().get().cast_unsigned();
-    let (mut verdicts, mut rules) = (BTreeMap::new(), Vec::new());
+    let (mut verdicts, mut rules) = (Verdicts::new(), Vec::new());
     for refusal in calls::refusals(profile) {
         let verdict = match conditions(refusal.refused, profile, net, pid) {
-            Some(conditions) if conditions.is_empty() => Verdict::Fail(libc::EPERM),
+            Some(conditions) if conditions.is_empty() => Verdict::Fail(EPERM),
             Some(conditions) => {
                 rules.push(conditions);
-                Verdict::When(rules.len() - 1)
+                Verdict::When(u16::try_from(rules.len() - 1).map_err(|_| "seccomp: too many rules".to_owned())?)
             }
             None => continue,
         };
-        verdicts.extend(refusal.calls.iter().map(|call| (u32::try_from(call.number()).unwrap_or(X32), verdict)));
+        for call in refusal.calls {
+            verdicts.set(call.number(), verdict)?;
+        }
     }
-    verdicts.extend(calls::unreadable(profile).iter().map(|number| (*number, Verdict::Fail(libc::ENOSYS))));
+    for number in calls::unreadable(profile) {
+        verdicts.set(*number, Verdict::Fail(ENOSYS))?;
+    }
     Ok(filter::program(&verdicts, &rules))
 }
 
@@ -102,9 +110,8 @@ fn sockets(family: u8, kind: u8, profile: Profile, net: &NetPlan) -> Vec<Rule> {
         |families: &[i32]| families.iter().map(|other| (family, Test::IsNot(other.cast_unsigned()))).collect();
     // What a kernel says that does not have them: programs that can do without, such as those that would tell the audit
     // log what they do, then go on.
-    let unknown =
-        Rule { conditions: none_of(&[libc::AF_INET, libc::AF_INET6, libc::AF_UNIX]), errno: libc::EAFNOSUPPORT };
-    let others = Rule { conditions: none_of(&families), errno: libc::EPERM };
+    let unknown = Rule { conditions: none_of(&[libc::AF_INET, libc::AF_INET6, libc::AF_UNIX]), errno: NO_SUCH_FAMILY };
+    let others = Rule { conditions: none_of(&families), errno: EPERM };
     let mut rules = vec![unknown, others, refuse([(kind, Test::Masked(SOCKET_TYPE, RAW))])];
     if profile != Profile::Guest && net.any() && !net.udp {
         // No rule of the kernel knows the ports of datagrams, so a grant of TCP is none of them.
@@ -115,21 +122,21 @@ fn sockets(family: u8, kind: u8, profile: Profile, net: &NetPlan) -> Vec<Rule> {
 }
 
 fn refuse<const N: usize>(conditions: [Condition; N]) -> Rule {
-    Rule { conditions: conditions.to_vec(), errno: libc::EPERM }
+    Rule { conditions: conditions.to_vec(), errno: EPERM }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::kernel::filter::AUDIT_ARCH;
     use crate::sandbox::kernel::filter::tests::answer;
+    use crate::sandbox::kernel::filter::{AUDIT_ARCH, X32};
     use crate::sandbox::kernel::plan::Ports;
 
     const ALLOWED: u32 = libc::SECCOMP_RET_ALLOW;
     const REFUSED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
     const CLONE3: i64 = libc::SYS_clone3;
     const OPENAT2: i64 = libc::SYS_openat2;
-    const NO_SUCH_FAMILY: u32 = libc::SECCOMP_RET_ERRNO | libc::EAFNOSUPPORT.cast_unsigned();
+    const UNSUPPORTED: u32 = libc::SECCOMP_RET_ERRNO | libc::EAFNOSUPPORT.cast_unsigned();
     const UNKNOWN: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
 
     fn filter(profile: Profile, connect: Ports) -> impl Fn(i64, [u64; 4]) -> u32 {
@@ -150,7 +157,7 @@ mod tests {
                 let list = if known { &mut always } else { &mut sometimes };
                 list.extend(refusal.calls.iter().map(calls::Call::number));
             }
-            let unknown: Vec<i64> = calls::unreadable(profile).iter().map(|number| i64::from(*number)).collect();
+            let unknown: Vec<i64> = calls::unreadable(profile).to_vec();
             for number in (0..1024).filter(|number| !sometimes.contains(number)) {
                 let expect = match (unknown.contains(&number), always.contains(&number)) {
                     (true, _) => UNKNOWN,
@@ -235,13 +242,13 @@ mod tests {
             (libc::AF_INET, libc::SOCK_STREAM, REFUSED, ALLOWED),
             (libc::AF_INET6, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, REFUSED, ALLOWED),
             (libc::AF_INET, libc::SOCK_RAW, REFUSED, REFUSED),
-            (libc::AF_NETLINK, libc::SOCK_DGRAM, REFUSED, NO_SUCH_FAMILY),
-            (libc::AF_VSOCK, libc::SOCK_STREAM, REFUSED, NO_SUCH_FAMILY),
-            (libc::AF_ALG, libc::SOCK_SEQPACKET, REFUSED, NO_SUCH_FAMILY),
+            (libc::AF_NETLINK, libc::SOCK_DGRAM, REFUSED, UNSUPPORTED),
+            (libc::AF_VSOCK, libc::SOCK_STREAM, REFUSED, UNSUPPORTED),
+            (libc::AF_ALG, libc::SOCK_SEQPACKET, REFUSED, UNSUPPORTED),
         ] {
             for profile in [Profile::Guest, Profile::Native] {
                 // A guest without a network has no sockets at all.
-                let has_none = profile == Profile::Guest || online != NO_SUCH_FAMILY;
+                let has_none = profile == Profile::Guest || online != UNSUPPORTED;
                 let offline = if has_none { offline } else { online };
                 assert_eq!(socket(profile, Ports::None, family, kind), offline, "{profile:?} {family} {kind}");
                 assert_eq!(socket(profile, Ports::All, family, kind), online, "{profile:?} {family} {kind}");
