@@ -132,7 +132,8 @@ unsafe impl GlobalAlloc for Heaps {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         let before = before(layout);
-        // SAFETY: `block` wrote the word, and moved the pointer by as much, for the same layout.
+        // SAFETY: `block` wrote the word, and moved the pointer by as much, for the same layout; what shrank where it is has
+        // more than that.
         unsafe {
             match pointer.cast::<usize>().sub(1).read() {
                 START => FIRST.with(|start| start.give(pointer.sub(before), layout.size() + before)),
