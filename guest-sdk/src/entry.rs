@@ -19,6 +19,9 @@ use crate::typed::Args;
 /// How long an arguments file may be: file contents travel in arguments, but nobody sends films.
 pub const MAX_ARGS_BYTES: u64 = 64 * 1024 * 1024;
 
+/// Longer than most: they are then read at once, where reading without room begins with a few bytes.
+const USUAL_ARGS_BYTES: usize = 8 << 10;
+
 /// The secrets of the run, for the panic hook: a panic's message may hold one.
 static SECRETS: Mutex<Option<Secrets>> = Mutex::new(None);
 
@@ -36,11 +39,12 @@ pub fn start<A: DeserializeOwned>(
 ) -> ExitCode {
     with_body(read_by(|own| from_value(Value::Dict(own)), run), |body| match Metadata::from_json(metadata) {
         Ok(metadata) => start_with(&metadata, body),
-        Err(error) => emit(&Finished::failure(&format!("the module's own metadata is wrong: {error}"))),
+        Err(error) => emit(Finished::failure(&format!("the module's own metadata is wrong: {error}"))),
     })
 }
 
-/// Does what [`start`] does, for a function whose arguments derive [`Args`].
+/// Does what [`start`] does, for a function whose arguments derive [`Args`]. Of the metadata it needs what
+/// [`Extent::Spec`](crate::typed::Extent::Spec) is.
 pub fn start_typed<A: Args>(metadata: &str, run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>) -> ExitCode {
     with_body(read_by(|mut own| A::fill(&mut own), run), |body| start_with(&Metadata::trusted(metadata), body))
 }
@@ -60,13 +64,13 @@ fn start_with(metadata: &Metadata, body: Body<'_>) -> ExitCode {
         Ok(arguments) => perform(metadata, arguments, &ProcessEnvironment, body),
         Err(message) => Finished::failure(&message),
     };
-    emit(&finished)
+    emit(finished)
 }
 
 fn read_arguments(path: &std::path::Path) -> Result<Dict, String> {
     let shown = path.display();
     let unreadable = |error: io::Error| format!("failed to read the arguments file `{shown}`: {error}");
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(USUAL_ARGS_BYTES);
     let file = File::open(path).map_err(unreadable)?;
     file.take(MAX_ARGS_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_ARGS_BYTES) {
@@ -79,8 +83,8 @@ fn read_arguments(path: &std::path::Path) -> Result<Dict, String> {
     }
 }
 
-fn emit(finished: &Finished) -> ExitCode {
-    let text = format!("\n{}\n", encode(&Value::Dict(finished.result.clone())));
+fn emit(finished: Finished) -> ExitCode {
+    let text = ["\n", &encode(&Value::Dict(finished.result)), "\n"].concat();
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) if !finished.failed => ExitCode::SUCCESS,
@@ -109,6 +113,6 @@ fn fail_on_panic(panic: &PanicHookInfo<'_>) {
         Ok(secrets) => secrets.as_ref().map_or_else(|| message.clone(), |secrets| secrets.mask_text(&message)),
         Err(_) => format!("the module panicked{place}"),
     };
-    emit(&Finished::failure(&message));
+    emit(Finished::failure(&message));
     std::process::exit(1);
 }

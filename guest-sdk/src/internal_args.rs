@@ -39,14 +39,13 @@ impl InternalArgs {
     pub fn take(arguments: &mut Dict) -> Result<Self, String> {
         let mut internal = Self::default();
         let mut first_error = None;
-        let (reserved, own) =
-            std::mem::take(arguments).into_iter().partition::<Dict, _>(|(key, _)| key.starts_with(PREFIX));
-        *arguments = own;
-        for (key, value) in reserved {
-            if let Err(error) = internal.set(&key[PREFIX.len()..], value) {
+        arguments.retain(|key, value| {
+            let Some(key) = key.strip_prefix(PREFIX) else { return true };
+            if let Err(error) = internal.set(key, std::mem::take(value)) {
                 first_error.get_or_insert(error);
             }
-        }
+            false
+        });
         first_error.map_or(Ok(internal), Err)
     }
 

@@ -141,10 +141,12 @@ macro_rules! module {
             &[
                 __Piece::Text("{\"name\": "),
                 __Piece::Quoted($crate::typed::first(&[$($name,)? PROGRAM])),
-                __Piece::Text(", \"version\": "),
-                __Piece::Quoted(env!("CARGO_PKG_VERSION")),
-                __Piece::Text(", \"description\": "),
-                __Piece::Text(<$args as $crate::Args>::DESCRIPTION),
+                __Piece::Doc(&[
+                    __Piece::Text(", \"version\": "),
+                    __Piece::Quoted(env!("CARGO_PKG_VERSION")),
+                    __Piece::Text(", \"description\": "),
+                    __Piece::Text(<$args as $crate::Args>::DESCRIPTION),
+                ]),
                 $(__Piece::Text(if $check_mode { ", \"supports_check_mode\": true" } else { "" }),)?
                 __Piece::Text(", \"argument_spec\": {"),
                 __Piece::Of(<$args as $crate::Args>::OPTIONS),
@@ -154,7 +156,7 @@ macro_rules! module {
                 )?
                 __Piece::Text("}"),
                 __Piece::Text(<$args as $crate::Args>::RULES),
-                $(
+                $(__Piece::Doc(&[
                     __Piece::Text(", \"returns\": {"),
                     __Piece::List(&[$(__Piece::Of(&[
                         __Piece::Quoted(stringify!($key)),
@@ -167,8 +169,8 @@ macro_rules! module {
                         __Piece::Text("}"),
                     ])),*]),
                     __Piece::Text("}"),
-                )?
-                $(
+                ]),)?
+                $(__Piece::Doc(&[
                     __Piece::Text(", \"requests\": ["),
                     __Piece::List(&[$(__Piece::Of(&[
                         __Piece::Text("{\"capability\": "),
@@ -180,26 +182,33 @@ macro_rules! module {
                         __Piece::Text("}"),
                     ])),*]),
                     __Piece::Text("]"),
-                )?
-                $(__Piece::Text(", \"examples\": ["), __Piece::List(&[$(__Piece::Quoted($example)),*]), __Piece::Text("]"),)?
+                ]),)?
+                $(__Piece::Doc(&[
+                    __Piece::Text(", \"examples\": ["),
+                    __Piece::List(&[$(__Piece::Quoted($example)),*]),
+                    __Piece::Text("]"),
+                ]),)?
                 __Piece::Text("}"),
             ]
         };
 
-        const MODBOX_METADATA: &str = {
-            const BYTES: &[u8] = &$crate::typed::join::<{ $crate::typed::length(MODBOX_PIECES) }>(MODBOX_PIECES);
-            match ::core::str::from_utf8(BYTES) {
-                Ok(text) => text,
-                Err(_) => panic!("pieces are text"),
-            }
-        };
+        const MODBOX_METADATA: &str = $crate::module!(@text $crate::typed::Extent::Everything);
 
         fn main() -> ::std::process::ExitCode {
-            $crate::start_typed::<$args>(MODBOX_METADATA, $run)
+            const SPEC: &str = $crate::module!(@text $crate::typed::Extent::Spec);
+            $crate::start_typed::<$args>(SPEC, $run)
         }
 
         $crate::module!(@section);
     };
+    (@text $extent:expr) => {{
+        const BYTES: &[u8] =
+            &$crate::typed::join::<{ $crate::typed::length(MODBOX_PIECES, $extent) }>(MODBOX_PIECES, $extent);
+        match ::core::str::from_utf8(BYTES) {
+            Ok(text) => text,
+            Err(_) => panic!("pieces are text"),
+        }
+    }};
     (@section) => {
         // Hosts read this section without running anything. Its name is `SECTION_NAME`.
         #[cfg(target_family = "wasm")]

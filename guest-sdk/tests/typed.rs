@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use modbox_sdk::argument_spec::{ArgumentSpec, NoEnvironment};
 use modbox_sdk::json::{decode, encode};
-use modbox_sdk::typed::{Piece, join, length};
+use modbox_sdk::typed::{Extent, Piece, join, length};
 use modbox_sdk::{Args, Choice, Dict, Exit, Failure, Metadata, Module, Value, call_typed};
 
 /// Looks after users.
@@ -94,9 +94,18 @@ const PIECES: &[Piece] = &[
     Piece::Text("}"),
 ];
 
+const WHOLE: [u8; length(PIECES, Extent::Everything)] = join(PIECES, Extent::Everything);
+const RUNNING: [u8; length(PIECES, Extent::Spec)] = join(PIECES, Extent::Spec);
+
 fn metadata() -> Metadata {
-    const BYTES: [u8; length(PIECES)] = join(PIECES);
-    Metadata::from_json(str::from_utf8(&BYTES).unwrap()).unwrap()
+    Metadata::from_json(str::from_utf8(&WHOLE).unwrap()).unwrap()
+}
+
+#[test]
+fn a_module_runs_by_the_same_spec_without_what_is_for_readers() {
+    let [text, spec] = [&WHOLE[..], &RUNNING].map(|bytes| str::from_utf8(bytes).unwrap());
+    assert!(text.contains("description") && !spec.contains("description"), "{spec}");
+    assert_eq!(Metadata::trusted(spec), Metadata::trusted(text));
 }
 
 fn run(args: Users, _module: &mut Module) -> Result<Exit, Failure> {

@@ -22,6 +22,8 @@ pub(crate) struct Option {
     pub(crate) apply_defaults: bool,
     /// Keys whose value is written already: `, "no_log": true`.
     pub(crate) others: String,
+    /// The same for those that only readers want: `, "version_added": "1.2"`.
+    pub(crate) docs: String,
 }
 
 const TYPES: [&str; 10] = ["str", "path", "raw", "json", "jsonarg", "bytes", "bits", "int", "float", "dict"];
@@ -43,6 +45,7 @@ impl Option {
             access: None,
             apply_defaults: false,
             others: String::new(),
+            docs: String::new(),
         };
         let mut deprecated = Vec::new();
         each_key(&field.attrs, "arg", &whose, |key, meta| option.key(key, meta, &mut deprecated))?;
@@ -51,7 +54,7 @@ impl Option {
         }
         let paragraphs = docs::paragraphs(&field.attrs);
         if !paragraphs.is_empty() {
-            option.push("description", &quoted_list(paragraphs));
+            push(&mut option.docs, "description", &quoted_list(paragraphs));
         }
         if option.default.is_some() && is_option(&field.ty) {
             return Err(Error::new_spanned(
@@ -90,7 +93,7 @@ impl Option {
             }
             "version_added" => {
                 let version = text(meta)?;
-                self.push("version_added", &quoted(&version));
+                push(&mut self.docs, "version_added", &quoted(&version));
             }
             "deprecated" => {
                 for (key, text) in removal(meta)? {
@@ -110,8 +113,12 @@ impl Option {
     }
 
     fn push(&mut self, key: &str, json: &str) {
-        self.others.push_str(&format!(", {}: {json}", quoted(key)));
+        push(&mut self.others, key, json);
     }
+}
+
+fn push(entries: &mut String, key: &str, json: &str) {
+    entries.push_str(&format!(", {}: {json}", quoted(key)));
 }
 
 /// Reads `(version = "2.0", collection = "acme.tools")`.

@@ -125,8 +125,17 @@ fn pieces(option: &field::Option, first: bool) -> TokenStream {
     if !option.aliases.is_empty() {
         rest.push_str(&format!(", \"aliases\": {}", quoted_list(option.aliases.iter().map(syn::LitStr::value))));
     }
-    let rest = format!("{rest}{}}}", option.others);
-    quote! { ::modbox_sdk::typed::Piece::Text(#start), ::modbox_sdk::typed::Piece::Text(#type_name), #more #required ::modbox_sdk::typed::Piece::Text(#rest), }
+    rest.push_str(&option.others);
+    let docs = &option.docs;
+    quote! {
+        ::modbox_sdk::typed::Piece::Text(#start),
+        ::modbox_sdk::typed::Piece::Text(#type_name),
+        #more
+        #required
+        ::modbox_sdk::typed::Piece::Text(#rest),
+        ::modbox_sdk::typed::Piece::Doc(&[::modbox_sdk::typed::Piece::Text(#docs)]),
+        ::modbox_sdk::typed::Piece::Text("}"),
+    }
 }
 
 /// What only the compiler can check, since it knows the types.

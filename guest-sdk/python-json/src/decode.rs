@@ -125,17 +125,16 @@ impl Scanner<'_> {
     }
 
     fn constant(&self, at: usize) -> Option<(Value, usize)> {
-        let constants = [
-            ("null", Value::Null),
-            ("true", Value::Bool(true)),
-            ("false", Value::Bool(false)),
-            ("NaN", Value::Float(f64::NAN)),
-            ("Infinity", Value::Float(f64::INFINITY)),
-            ("-Infinity", Value::Float(f64::NEG_INFINITY)),
-        ];
-        let rest = &self.bytes[at..];
-        let (word, value) = constants.into_iter().find(|(word, _)| rest.starts_with(word.as_bytes()))?;
-        Some((value, at + word.len()))
+        let (word, value) = match self.byte(at)? {
+            b'n' => ("null", Value::Null),
+            b't' => ("true", Value::Bool(true)),
+            b'f' => ("false", Value::Bool(false)),
+            b'N' => ("NaN", Value::Float(f64::NAN)),
+            b'I' => ("Infinity", Value::Float(f64::INFINITY)),
+            b'-' => ("-Infinity", Value::Float(f64::NEG_INFINITY)),
+            _ => return None,
+        };
+        self.bytes[at..].starts_with(word.as_bytes()).then(|| (value, at + word.len()))
     }
 
     fn dict(&self, at: usize, depth: usize) -> Scanned<Value> {
@@ -193,9 +192,14 @@ impl Scanner<'_> {
     /// Reads a string whose opening quote is at `begin`. Plain text is taken in whole runs; UTF-16 units
     /// are gathered only once a lone surrogate shows up.
     fn string(&self, begin: usize) -> Scanned<Value> {
+        let mut at = begin + 1;
+        // Nearly every string is one run.
+        let run = self.plain_run(begin, at)?;
+        if self.bytes[run] == b'"' {
+            return Ok((Value::Str(self.text[at..run].to_owned()), run + 1));
+        }
         let mut text = String::new();
         let mut lone: Option<Vec<u16>> = None;
-        let mut at = begin + 1;
         loop {
             let run = self.plain_run(begin, at)?;
             match &mut lone {

@@ -8,7 +8,7 @@ mod values;
 
 use modbox_python_json::{ConvertError, Dict, Value};
 
-pub use self::pieces::{Piece, first, join, length};
+pub use self::pieces::{Extent, Piece, first, join, length};
 
 /// A struct whose fields are options. Derive it.
 ///

@@ -11,18 +11,31 @@ pub enum Piece {
     Of(&'static [Piece]),
     /// Other pieces with commas between them.
     List(&'static [Piece]),
+    /// Other pieces, which are for whoever reads about a module: it runs without them.
+    Doc(&'static [Piece]),
+}
+
+/// What of the pieces is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it: what hosts read.
+    Everything,
+    /// What a module needs of its own when it runs, and reads each time.
+    Spec,
 }
 
 /// Returns how many bytes pieces make.
 #[must_use]
-pub const fn length(pieces: &[Piece]) -> usize {
+pub const fn length(pieces: &[Piece], extent: Extent) -> usize {
     let (mut sum, mut at) = (0, 0);
     while at < pieces.len() {
         sum += match pieces[at] {
             Piece::Text(text) => text.len(),
             Piece::Quoted(text) => quoted_length(text),
-            Piece::Of(pieces) => length(pieces),
-            Piece::List(pieces) => length(pieces) + 2 * pieces.len().saturating_sub(1),
+            Piece::Of(pieces) => length(pieces, extent),
+            Piece::List(pieces) => length(pieces, extent) + 2 * pieces.len().saturating_sub(1),
+            Piece::Doc(pieces) if matches!(extent, Extent::Everything) => length(pieces, extent),
+            Piece::Doc(_) => 0,
         };
         at += 1;
     }
@@ -35,11 +48,11 @@ pub const fn length(pieces: &[Piece]) -> usize {
 ///
 /// When there are more.
 #[must_use]
-pub const fn join<const N: usize>(pieces: &[Piece]) -> [u8; N] {
-    put([0; N], 0, pieces).0
+pub const fn join<const N: usize>(pieces: &[Piece], extent: Extent) -> [u8; N] {
+    put([0; N], 0, pieces, extent).0
 }
 
-const fn put<const N: usize>(mut bytes: [u8; N], mut end: usize, pieces: &[Piece]) -> ([u8; N], usize) {
+const fn put<const N: usize>(mut bytes: [u8; N], mut end: usize, pieces: &[Piece], extent: Extent) -> ([u8; N], usize) {
     let mut at = 0;
     while at < pieces.len() {
         match pieces[at] {
@@ -51,7 +64,11 @@ const fn put<const N: usize>(mut bytes: [u8; N], mut end: usize, pieces: &[Piece
                 }
             }
             Piece::Quoted(text) => (bytes, end) = put_quoted(bytes, end, text),
-            Piece::Of(pieces) => (bytes, end) = put(bytes, end, pieces),
+            Piece::Of(pieces) => (bytes, end) = put(bytes, end, pieces, extent),
+            Piece::Doc(pieces) if matches!(extent, Extent::Everything) => {
+                (bytes, end) = put(bytes, end, pieces, extent);
+            }
+            Piece::Doc(_) => {}
             Piece::List(pieces) => {
                 let mut item = 0;
                 while item < pieces.len() {
@@ -59,7 +76,7 @@ const fn put<const N: usize>(mut bytes: [u8; N], mut end: usize, pieces: &[Piece
                         (bytes[end], bytes[end + 1]) = (b',', b' ');
                         end += 2;
                     }
-                    (bytes, end) = put(bytes, end, &[pieces[item]]);
+                    (bytes, end) = put(bytes, end, &[pieces[item]], extent);
                     item += 1;
                 }
             }
@@ -143,9 +160,12 @@ mod tests {
     fn texts_become_json() {
         const INNER: &[Piece] = &[Piece::Quoted("a\"\\\n\u{7f}é"), Piece::Text(", ")];
         const LIST: Piece = Piece::List(&[Piece::Quoted(""), Piece::Text("1")]);
-        const PIECES: &[Piece] = &[Piece::Text("["), Piece::Of(INNER), LIST, Piece::Text("]")];
-        const BYTES: [u8; length(PIECES)] = join(PIECES);
-        assert_eq!(str::from_utf8(&BYTES), Ok(r#"["a\"\\\u000a\u007fé", "", 1]"#));
+        const DOC: Piece = Piece::Doc(&[Piece::Text(", "), Piece::Quoted("b")]);
+        const PIECES: &[Piece] = &[Piece::Text("["), Piece::Of(INNER), LIST, DOC, Piece::Text("]")];
+        const BYTES: [u8; length(PIECES, Extent::Everything)] = join(PIECES, Extent::Everything);
+        assert_eq!(str::from_utf8(&BYTES), Ok(r#"["a\"\\\u000a\u007fé", "", 1, "b"]"#));
+        const SPEC: [u8; length(PIECES, Extent::Spec)] = join(PIECES, Extent::Spec);
+        assert_eq!(str::from_utf8(&SPEC), Ok(r#"["a\"\\\u000a\u007fé", "", 1]"#));
         assert!(same("ab", "ab") && !same("ab", "a") && !same("a", "ab") && !same("aa", "ab"));
     }
 }
