@@ -19,7 +19,7 @@ pub(super) const AUDIT_ARCH: u32 = 0;
 /// `EPERM`, the error of nearly all that is refused.
 pub(super) const EPERM: u16 = 1;
 
-/// From here on, calls are of x32.
+/// From here on, calls are of x32, or of nothing.
 pub(super) const X32: u32 = 0x4000_0000;
 
 /// More than any call has for a number; what comes after the last one that is named is allowed.
@@ -92,9 +92,7 @@ pub(super) struct Rule {
 pub(super) fn program(verdicts: &Verdicts, rules: &[Vec<Rule>]) -> BpfProgram {
     let mut writer = Backwards::default();
     let blocks: Vec<Place> = rules.iter().map(|rules| writer.block(rules)).collect();
-    let search = writer.search(&ranges(verdicts), &blocks);
-    let refused = writer.fail(EPERM);
-    writer.branch(JUMP_GREATER_OR_EQUAL, X32, refused, search);
+    writer.search(&ranges(verdicts), &blocks);
     let known = writer.put(LOAD, NUMBER);
     let refused = writer.fail(EPERM);
     writer.branch(JUMP_EQUAL, AUDIT_ARCH, known, refused);
@@ -114,6 +112,7 @@ fn ranges(verdicts: &Verdicts) -> Vec<Range> {
             ranges.push((number, verdict));
         }
     }
+    ranges.push((X32, Verdict::Fail(EPERM)));
     ranges
 }
 
