@@ -44,6 +44,7 @@ mod environment;
 mod equality;
 mod error;
 mod exchange;
+mod for_runs;
 mod literal;
 mod literal_text;
 mod logged;
