@@ -5,6 +5,10 @@ use std::process::ExitCode;
 #[cfg(any(test, target_env = "musl"))]
 mod memory;
 
+// Only its symbols are wanted.
+#[cfg(all(target_env = "musl", target_arch = "x86_64"))]
+use modbox_bytes as _;
+
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: memory::Heaps = memory::Heaps::new();

@@ -1,4 +1,5 @@
-//! Copying and comparing bytes, under the names that the compiler calls: `memcpy`, `memmove`, `memcmp`, `bcmp`.
+//! Copying and comparing bytes, under the names that the compiler calls: `memcpy`, `memmove`, `memcmp`, `bcmp`. For static
+//! builds on x86-64, in place of what their C library has; elsewhere there is nothing here.
 //!
 //! musl has one string instruction for a copy of any length, which takes longer to begin than most copies here take, and
 //! compares byte by byte. A start copies two thousand times, twenty bytes mostly: with these it takes a tenth less, and
@@ -8,12 +9,16 @@
 //! A short copy is read whole, as its beginning and its end, which may overlap, before any of it is written: that is right
 //! for bytes that overlap, too. Sixteen bytes at once every x86-64 has; to ask for more takes longer than it saves.
 //!
-//! Nothing here may become a call of what it is: no loop moves one thing of the size of its step, which is what the
-//! compiler makes a call of. Without optimisation musl's functions stay.
+//! It is a crate of its own for `no_builtins`: the compiler then makes no loop of it a call of what it is, and leaves it
+//! out of link-time optimisation, which crashes when it meets the functions that it calls itself. Without
+//! optimisation, musl's functions stay.
 
-use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_storeu_si128};
-use std::cmp::Ordering;
-use std::ffi::c_int;
+#![cfg(target_arch = "x86_64")]
+#![cfg_attr(not(test), no_builtins, no_std)]
+
+use core::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_storeu_si128};
+use core::cmp::Ordering;
+use core::ffi::c_int;
 
 /// Bytes that are read or written at once.
 const VECTOR: usize = size_of::<__m128i>();
@@ -29,9 +34,9 @@ const SAME: c_int = 0xffff;
 /// # Safety
 ///
 /// `from` can be read and `to` be written for `length` bytes.
-#[cfg_attr(not(test), unsafe(no_mangle))]
+#[cfg_attr(all(target_env = "musl", not(test), not(debug_assertions)), unsafe(no_mangle))]
 #[expect(unsafe_code, reason = "memory")]
-unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, length: usize) -> *mut u8 {
+pub unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, length: usize) -> *mut u8 {
     // SAFETY: the same is asked for.
     unsafe { copy(to, from, length) }
 }
@@ -41,9 +46,9 @@ unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, length: usize) -> *mut
 /// # Safety
 ///
 /// `from` can be read and `to` be written for `length` bytes.
-#[cfg_attr(not(test), unsafe(no_mangle))]
+#[cfg_attr(all(target_env = "musl", not(test), not(debug_assertions)), unsafe(no_mangle))]
 #[expect(unsafe_code, reason = "memory")]
-unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, length: usize) -> *mut u8 {
+pub unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, length: usize) -> *mut u8 {
     // SAFETY: the same is asked for.
     unsafe { copy(to, from, length) }
 }
@@ -53,9 +58,9 @@ unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, length: usize) -> *mu
 /// # Safety
 ///
 /// Both can be read for `length` bytes.
-#[cfg_attr(not(test), unsafe(no_mangle))]
+#[cfg_attr(all(target_env = "musl", not(test), not(debug_assertions)), unsafe(no_mangle))]
 #[expect(unsafe_code, reason = "memory")]
-unsafe extern "C" fn memcmp(one: *const u8, other: *const u8, length: usize) -> c_int {
+pub unsafe extern "C" fn memcmp(one: *const u8, other: *const u8, length: usize) -> c_int {
     // SAFETY: the same is asked for.
     unsafe { compare(one, other, length) }
 }
@@ -65,9 +70,9 @@ unsafe extern "C" fn memcmp(one: *const u8, other: *const u8, length: usize) -> 
 /// # Safety
 ///
 /// Both can be read for `length` bytes.
-#[cfg_attr(not(test), unsafe(no_mangle))]
+#[cfg_attr(all(target_env = "musl", not(test), not(debug_assertions)), unsafe(no_mangle))]
 #[expect(unsafe_code, reason = "memory")]
-unsafe extern "C" fn bcmp(one: *const u8, other: *const u8, length: usize) -> c_int {
+pub unsafe extern "C" fn bcmp(one: *const u8, other: *const u8, length: usize) -> c_int {
     // SAFETY: the same is asked for.
     unsafe { compare(one, other, length) }
 }
