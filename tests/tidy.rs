@@ -43,7 +43,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("cli", &["cli", "authoring", "batch", "jobs", "run", "kinds", "contract", "sandbox"]),
     ("lib", &[]),
     ("main", &[]),
-    ("memory", &[]),
+    ("heaps", &[]),
 ];
 
 /// What the files of kinds share, and so may name; the rest of `kinds` are kinds.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 #[cfg(any(test, target_env = "musl"))]
-mod memory;
+mod heaps;
 
 // Only its symbols are wanted.
 #[cfg(all(target_env = "musl", target_arch = "x86_64"))]
@@ -11,7 +11,7 @@ use modbox_bytes as _;
 
 #[cfg(target_env = "musl")]
 #[global_allocator]
-static ALLOCATOR: memory::Heaps = memory::Heaps::new();
+static ALLOCATOR: heaps::Heaps = heaps::Heaps::new();
 
 fn main() -> ExitCode {
     modbox::cli::main()

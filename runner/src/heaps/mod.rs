@@ -5,7 +5,9 @@
 //! begins with the first heap, and one that finds its heap taken moves to another one, for good.
 //!
 //! The word before a block says which heap it is from, whoever frees it. Each heap is dlmalloc, with a lock of its own. What
-//! the first thread takes when it starts is from no heap, see [`start`](super::start).
+//! the first thread takes when it starts is from no heap, see [`start`].
+
+mod start;
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
@@ -14,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dlmalloc::Dlmalloc;
 
-use super::start::Start;
+use self::start::Start;
 
 /// As many as the compiler has threads at most.
 const HEAPS: usize = 16;
