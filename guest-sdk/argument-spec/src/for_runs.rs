@@ -3,7 +3,7 @@
 
 use modbox_python_json::{Dict, Value, decode, encode};
 
-use crate::metadata::Metadata;
+use crate::metadata::{MAX_METADATA_BYTES, Metadata};
 
 /// The entries of the whole that are only read.
 const OF_MODULE: [&str; 3] = ["description", "examples", "returns"];
@@ -13,9 +13,12 @@ const OF_OPTION: [&str; 2] = ["description", "version_added"];
 
 impl Metadata {
     /// Returns the text of metadata without what is only there to be read. What is wrong in it stays. `None` is text
-    /// that is no JSON object.
+    /// that is no JSON object, or longer than metadata may be.
     #[must_use]
     pub fn for_runs(json: &str) -> Option<String> {
+        if json.len() > MAX_METADATA_BYTES {
+            return None;
+        }
         let Ok(Value::Dict(mut entries)) = decode(json) else { return None };
         entries.retain(|key, _| !OF_MODULE.contains(&key.as_str()));
         strip_options(&mut entries, "argument_spec");
@@ -59,6 +62,7 @@ mod tests {
             let text = Metadata::for_runs(json).unwrap();
             assert_eq!(Metadata::from_json(&text).unwrap_err(), Metadata::from_json(json).unwrap_err());
         }
-        assert_eq!([Metadata::for_runs("5"), Metadata::for_runs("{")], [None, None]);
+        let long = format!("{{\"name\": \"{}\"}}", "x".repeat(MAX_METADATA_BYTES));
+        assert_eq!(["5", "{", &long].map(Metadata::for_runs), [const { None }; 3]);
     }
 }
