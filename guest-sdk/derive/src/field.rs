@@ -54,7 +54,7 @@ impl Option {
         }
         let paragraphs = docs::paragraphs(&field.attrs);
         if !paragraphs.is_empty() {
-            push(&mut option.docs, "description", &quoted_list(paragraphs));
+            option.document("description", &quoted_list(paragraphs));
         }
         if option.default.is_some() && is_option(&field.ty) {
             return Err(Error::new_spanned(
@@ -93,7 +93,7 @@ impl Option {
             }
             "version_added" => {
                 let version = text(meta)?;
-                push(&mut self.docs, "version_added", &quoted(&version));
+                self.document("version_added", &quoted(&version));
             }
             "deprecated" => {
                 for (key, text) in removal(meta)? {
@@ -113,12 +113,16 @@ impl Option {
     }
 
     fn push(&mut self, key: &str, json: &str) {
-        push(&mut self.others, key, json);
+        self.others.push_str(&entry(key, json));
+    }
+
+    fn document(&mut self, key: &str, json: &str) {
+        self.docs.push_str(&entry(key, json));
     }
 }
 
-fn push(entries: &mut String, key: &str, json: &str) {
-    entries.push_str(&format!(", {}: {json}", quoted(key)));
+fn entry(key: &str, json: &str) -> String {
+    format!(", {}: {json}", quoted(key))
 }
 
 /// Reads `(version = "2.0", collection = "acme.tools")`.

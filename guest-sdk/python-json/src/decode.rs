@@ -193,15 +193,14 @@ impl Scanner<'_> {
     /// are gathered only once a lone surrogate shows up.
     fn string(&self, begin: usize) -> Scanned<Value> {
         let mut at = begin + 1;
+        let mut run = self.plain_run(begin, at)?;
         // Nearly every string is one run.
-        let run = self.plain_run(begin, at)?;
         if self.bytes[run] == b'"' {
             return Ok((Value::Str(self.text[at..run].to_owned()), run + 1));
         }
         let mut text = String::new();
         let mut lone: Option<Vec<u16>> = None;
         loop {
-            let run = self.plain_run(begin, at)?;
             match &mut lone {
                 None => text.push_str(&self.text[at..run]),
                 Some(units) => units.extend(self.text[at..run].encode_utf16()),
@@ -220,6 +219,7 @@ impl Scanner<'_> {
                     units.push(u16::try_from(code).expect("only surrogates are no chars here"));
                 }
             }
+            run = self.plain_run(begin, at)?;
         }
     }
 

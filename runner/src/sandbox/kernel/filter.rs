@@ -16,9 +16,6 @@ pub(super) const AUDIT_ARCH: u32 = 0xc000_00b7;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) const AUDIT_ARCH: u32 = 0;
 
-/// `EPERM`, the error of nearly all that is refused.
-pub(super) const EPERM: u16 = 1;
-
 /// From here on, calls are of x32, or of nothing.
 pub(super) const X32: u32 = 0x4000_0000;
 
@@ -31,9 +28,9 @@ pub(super) enum Verdict {
     /// It is made.
     Allow,
     /// It fails with this error.
-    Fail(u16),
+    Fail(i32),
     /// It fails with the error of the first of the rules at this index that holds, and is made otherwise.
-    When(u16),
+    When(usize),
 }
 
 /// What all numbers say, each in its place: a filter is made at every start, and a map of them took longer than the rest.
@@ -84,7 +81,7 @@ pub(super) type Condition = (u8, Test);
 pub(super) struct Rule {
     pub(super) conditions: Vec<Condition>,
     /// What the call fails with.
-    pub(super) errno: u16,
+    pub(super) errno: i32,
 }
 
 /// Makes a filter: calls of other architectures and numberings fail with `EPERM`, those of `verdicts` as it says, all
@@ -92,9 +89,10 @@ pub(super) struct Rule {
 pub(super) fn program(verdicts: &Verdicts, rules: &[Vec<Rule>]) -> BpfProgram {
     let mut writer = Backwards::default();
     let blocks: Vec<Place> = rules.iter().map(|rules| writer.block(rules)).collect();
+    // It ends with its first question, so that what is put before it goes on there.
     writer.search(&ranges(verdicts), &blocks);
     let known = writer.put(LOAD, NUMBER);
-    let refused = writer.fail(EPERM);
+    let refused = writer.fail(libc::EPERM);
     writer.branch(JUMP_EQUAL, AUDIT_ARCH, known, refused);
     writer.put(LOAD, ARCHITECTURE);
     writer.reversed.reverse();
@@ -107,12 +105,12 @@ type Range = (u32, Verdict);
 /// Gathers calls whose numbers follow each other.
 fn ranges(verdicts: &Verdicts) -> Vec<Range> {
     let mut ranges: Vec<Range> = Vec::with_capacity(CALLS / 4);
-    for (number, verdict) in (0..).zip(verdicts.0) {
-        if ranges.last().is_none_or(|(_, last)| *last != verdict) {
-            ranges.push((number, verdict));
+    for (number, verdict) in (0..).zip(&verdicts.0) {
+        if ranges.last().is_none_or(|(_, last)| last != verdict) {
+            ranges.push((number, *verdict));
         }
     }
-    ranges.push((X32, Verdict::Fail(EPERM)));
+    ranges.push((X32, Verdict::Fail(libc::EPERM)));
     ranges
 }
 
@@ -177,8 +175,8 @@ impl Backwards {
         self.answer(libc::SECCOMP_RET_ALLOW)
     }
 
-    fn fail(&mut self, errno: u16) -> Place {
-        self.answer(libc::SECCOMP_RET_ERRNO | u32::from(errno))
+    fn fail(&mut self, errno: i32) -> Place {
+        self.answer(libc::SECCOMP_RET_ERRNO | errno.cast_unsigned())
     }
 
     /// Looks a number up by halves.
@@ -186,7 +184,7 @@ impl Backwards {
         match ranges {
             [] | [(_, Verdict::Allow)] => self.allow(),
             [(_, Verdict::Fail(errno))] => self.fail(*errno),
-            [(_, Verdict::When(rules))] => blocks[usize::from(*rules)],
+            [(_, Verdict::When(rules))] => blocks[*rules],
             ranges => {
                 let (low, high) = ranges.split_at(ranges.len() / 2);
                 let above = self.search(high, blocks);
@@ -304,7 +302,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_number_that_no_call_has_is_not_passed_over() {
-        assert!(Verdicts::new().set(-1, Verdict::Fail(EPERM)).is_err());
-        assert!(Verdicts::new().set(512, Verdict::Fail(EPERM)).is_err());
+        assert!(Verdicts::new().set(-1, Verdict::Fail(libc::EPERM)).is_err());
+        assert!(Verdicts::new().set(512, Verdict::Fail(libc::EPERM)).is_err());
     }
 }

@@ -9,7 +9,7 @@
 use seccompiler::BpfProgram;
 
 use crate::sandbox::kernel::calls::{self, Profile, Refused};
-use crate::sandbox::kernel::filter::{self, Condition, EPERM, Rule, Test, Verdict, Verdicts};
+use crate::sandbox::kernel::filter::{self, Condition, Rule, Test, Verdict, Verdicts};
 use crate::sandbox::kernel::plan::NetPlan;
 
 /// Set-user-id and set-group-id.
@@ -24,12 +24,6 @@ const SOCKET_TYPE: u32 = 0xf;
 /// `SOCK_DGRAM`.
 const DATAGRAM: u32 = 2;
 
-/// `ENOSYS`: a call that is said not to exist.
-const ENOSYS: u16 = 38;
-
-/// `EAFNOSUPPORT`.
-const NO_SUCH_FAMILY: u16 = 97;
-
 /// `SOCK_RAW`.
 const RAW: u32 = 3;
 
@@ -40,10 +34,10 @@ pub(super) fn compile(profile: Profile, net: &NetPlan) -> Result<BpfProgram, Str
     let (mut verdicts, mut rules) = (Verdicts::new(), Vec::new());
     for refusal in calls::refusals(profile) {
         let verdict = match conditions(refusal.refused, profile, net, pid) {
-            Some(conditions) if conditions.is_empty() => Verdict::Fail(EPERM),
+            Some(conditions) if conditions.is_empty() => Verdict::Fail(libc::EPERM),
             Some(conditions) => {
                 rules.push(conditions);
-                Verdict::When(u16::try_from(rules.len() - 1).map_err(|_| "seccomp: too many rules".to_owned())?)
+                Verdict::When(rules.len() - 1)
             }
             None => continue,
         };
@@ -52,7 +46,7 @@ pub(super) fn compile(profile: Profile, net: &NetPlan) -> Result<BpfProgram, Str
         }
     }
     for number in calls::unreadable(profile) {
-        verdicts.set(*number, Verdict::Fail(ENOSYS))?;
+        verdicts.set(*number, Verdict::Fail(libc::ENOSYS))?;
     }
     Ok(filter::program(&verdicts, &rules))
 }
@@ -110,8 +104,9 @@ fn sockets(family: u8, kind: u8, profile: Profile, net: &NetPlan) -> Vec<Rule> {
         |families: &[i32]| families.iter().map(|other| (family, Test::IsNot(other.cast_unsigned()))).collect();
     // What a kernel says that does not have them: programs that can do without, such as those that would tell the audit
     // log what they do, then go on.
-    let unknown = Rule { conditions: none_of(&[libc::AF_INET, libc::AF_INET6, libc::AF_UNIX]), errno: NO_SUCH_FAMILY };
-    let others = Rule { conditions: none_of(&families), errno: EPERM };
+    let unknown =
+        Rule { conditions: none_of(&[libc::AF_INET, libc::AF_INET6, libc::AF_UNIX]), errno: libc::EAFNOSUPPORT };
+    let others = Rule { conditions: none_of(&families), errno: libc::EPERM };
     let mut rules = vec![unknown, others, refuse([(kind, Test::Masked(SOCKET_TYPE, RAW))])];
     if profile != Profile::Guest && net.any() && !net.udp {
         // No rule of the kernel knows the ports of datagrams, so a grant of TCP is none of them.
@@ -122,7 +117,7 @@ fn sockets(family: u8, kind: u8, profile: Profile, net: &NetPlan) -> Vec<Rule> {
 }
 
 fn refuse<const N: usize>(conditions: [Condition; N]) -> Rule {
-    Rule { conditions: conditions.to_vec(), errno: EPERM }
+    Rule { conditions: conditions.to_vec(), errno: libc::EPERM }
 }
 
 #[cfg(test)]
@@ -136,7 +131,7 @@ mod tests {
     const REFUSED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
     const CLONE3: i64 = libc::SYS_clone3;
     const OPENAT2: i64 = libc::SYS_openat2;
-    const UNSUPPORTED: u32 = libc::SECCOMP_RET_ERRNO | libc::EAFNOSUPPORT.cast_unsigned();
+    const NO_SUCH_FAMILY: u32 = libc::SECCOMP_RET_ERRNO | libc::EAFNOSUPPORT.cast_unsigned();
     const UNKNOWN: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
 
     fn filter(profile: Profile, connect: Ports) -> impl Fn(i64, [u64; 4]) -> u32 {
@@ -242,13 +237,13 @@ mod tests {
             (libc::AF_INET, libc::SOCK_STREAM, REFUSED, ALLOWED),
             (libc::AF_INET6, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, REFUSED, ALLOWED),
             (libc::AF_INET, libc::SOCK_RAW, REFUSED, REFUSED),
-            (libc::AF_NETLINK, libc::SOCK_DGRAM, REFUSED, UNSUPPORTED),
-            (libc::AF_VSOCK, libc::SOCK_STREAM, REFUSED, UNSUPPORTED),
-            (libc::AF_ALG, libc::SOCK_SEQPACKET, REFUSED, UNSUPPORTED),
+            (libc::AF_NETLINK, libc::SOCK_DGRAM, REFUSED, NO_SUCH_FAMILY),
+            (libc::AF_VSOCK, libc::SOCK_STREAM, REFUSED, NO_SUCH_FAMILY),
+            (libc::AF_ALG, libc::SOCK_SEQPACKET, REFUSED, NO_SUCH_FAMILY),
         ] {
             for profile in [Profile::Guest, Profile::Native] {
                 // A guest without a network has no sockets at all.
-                let has_none = profile == Profile::Guest || online != UNSUPPORTED;
+                let has_none = profile == Profile::Guest || online != NO_SUCH_FAMILY;
                 let offline = if has_none { offline } else { online };
                 assert_eq!(socket(profile, Ports::None, family, kind), offline, "{profile:?} {family} {kind}");
                 assert_eq!(socket(profile, Ports::All, family, kind), online, "{profile:?} {family} {kind}");
