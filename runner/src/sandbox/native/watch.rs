@@ -22,6 +22,10 @@ use crate::sandbox::native::tree::{self, Proc};
 /// run costs a few thousandths of a processor.
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 
+/// When the tree is looked at first; from there the intervals double. A fork bomb that the kernel refuses to grow can be
+/// over within a tenth of a second, and few are left of it before that.
+const FIRST_LOOK: Duration = Duration::from_millis(5);
+
 /// On a machine with very many processes a look takes long; at most one part in this many of the time
 /// is spent looking.
 const WATCH_SHARE: u32 = 20;
@@ -84,8 +88,11 @@ impl Watched {
         Some(DiskUse { bytes: private.bytes.saturating_add(written), ..private })
     }
 
-    fn out_of_memory(&self) -> bool {
-        self.group.as_ref().is_some_and(Group::out_of_memory)
+    /// The limit that the kernel has enforced by itself, as far as it tells.
+    fn enforced(&self) -> Option<WatchedLimit> {
+        let group = self.group.as_ref()?;
+        let memory = group.out_of_memory().then_some(WatchedLimit::Memory);
+        memory.or_else(|| group.out_of_processes().then_some(WatchedLimit::Processes))
     }
 
     /// The memory that the module holds, if that is counted. What lies in its own file system has a limit of its own.
@@ -193,13 +200,14 @@ impl Tree {
     }
 
     pub(super) fn watch(&mut self, control: &File, spec: &Spec) -> End {
-        let mut next = Instant::now() + WATCH_INTERVAL;
+        let mut interval = FIRST_LOOK;
+        let mut next = Instant::now() + interval;
         loop {
             self.reap();
             if let Some(code) = self.exited.or_else(|| self.over().map(|over| over.code)) {
                 // Killed for want of memory it did not come to an end of its own, and neither did one that lost a part of
-                // itself that way.
-                let passed = self.watched.out_of_memory().then_some(WatchedLimit::Memory);
+                // itself that way, or was refused one.
+                let passed = self.watched.enforced();
                 // Nor did one that has written too much, if that took it less time than there is between two looks.
                 return match passed.or_else(|| self.overfull(spec)).or_else(|| self.overwritten(spec)) {
                     Some(limit) => End::Limit(limit),
@@ -211,7 +219,8 @@ impl Tree {
                 if let Some(limit) = self.passed_limit(spec) {
                     return End::Limit(limit);
                 }
-                next = Instant::now() + WATCH_INTERVAL.max(now.elapsed() * WATCH_SHARE);
+                interval = WATCH_INTERVAL.min(interval * 2);
+                next = Instant::now() + interval.max(now.elapsed() * WATCH_SHARE);
             }
             let woken = self.wait(Some(control), next.saturating_duration_since(Instant::now()));
             if woken.asked {
@@ -318,8 +327,9 @@ impl Tree {
         if overfull.is_some() {
             return overfull;
         }
-        if self.watched.out_of_memory() {
-            return Some(WatchedLimit::Memory);
+        let enforced = self.watched.enforced();
+        if enforced.is_some() {
+            return enforced;
         }
         // A look that fails is made again; the kernel's own limits hold meanwhile.
         let (proc, processes) = match self.watched.proc.as_ref().map(|own| (own, own.processes())) {

@@ -115,6 +115,11 @@ impl Group {
         self.memory().and_then(Part::killed_for_memory).is_some_and(|count| count > 0)
     }
 
+    /// Whether the kernel had to refuse a process, since there were more than are allowed.
+    pub(super) fn out_of_processes(&self) -> bool {
+        self.parts.iter().filter_map(Part::refused_processes).any(|count| count > 0)
+    }
+
     /// The memory that its processes hold now, of which `apart` is in files of the room's own, which have a limit of
     /// theirs. What the kernel could take back, copies of files on disks, is none of it.
     pub(super) fn held(&self, apart: u64) -> Option<u64> {
@@ -192,6 +197,10 @@ impl Part {
         };
         value(&self.place.read(file).ok()?, "oom_kill")
     }
+
+    fn refused_processes(&self) -> Option<u64> {
+        self.parent.pids.then(|| self.place.read("pids.events").ok())?.and_then(|text| value(&text, "max"))
+    }
 }
 
 impl Drop for Part {
@@ -230,7 +239,7 @@ mod tests {
     use super::*;
 
     fn group(directory: &Path, version: Version, files: &[(&str, &str)]) -> Group {
-        let parent = Parent { directory: directory.to_owned(), version, memory: true, pids: false };
+        let parent = Parent { directory: directory.to_owned(), version, memory: true, pids: true };
         let place = Place::make(directory).unwrap();
         for (file, text) in files {
             fs::write(place.path_below(directory).join(file), text).unwrap();
@@ -248,10 +257,11 @@ mod tests {
                 ("memory.stat", "rss 1\nshmem 2\ntotal_rss 700\ntotal_rss_huge 5\ntotal_shmem 40\n"),
                 ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"),
                 ("memory.max_usage_in_bytes", "1234\n"),
+                ("pids.events", "max 0\n"),
             ],
         );
         assert_eq!((one.held(30), one.held(50), one.peak()), (Some(710), Some(700), Some(1234)));
-        assert!(one.out_of_memory());
+        assert!(one.out_of_memory() && !one.out_of_processes());
         let two = group(
             dir.path(),
             Version::Two,
@@ -259,10 +269,12 @@ mod tests {
                 ("memory.stat", "anon 700\nfile 9\nshmem 40\nanon_thp 1\n"),
                 ("memory.events", "low 0\noom 1\noom_kill 0\noom_group_kill 0\n"),
                 ("memory.peak", "99\n"),
+                ("pids.events", "max 2\n"),
             ],
         );
         assert_eq!((two.held(0), two.peak(), two.out_of_memory()), (Some(740), Some(99), false));
-        assert_eq!(two.layers(), ["cgroup-memory"]);
+        assert!(two.out_of_processes());
+        assert_eq!(two.layers(), ["cgroup-memory", "cgroup-pids"]);
     }
 
     #[test]
@@ -282,7 +294,7 @@ mod tests {
         // Without such a file there is no such limit, and no group.
         let none = group(dir.path(), Version::Two, &[]);
         assert!(none.parts[0].bound_memory(6).is_err());
-        assert!(!none.out_of_memory() && none.peak().is_none() && none.held(0).is_none());
+        assert!(!none.out_of_memory() && !none.out_of_processes() && none.peak().is_none() && none.held(0).is_none());
     }
 
     #[test]
