@@ -70,6 +70,14 @@ fn a_guest_sees_its_arguments_a_scratch_directory_and_nothing_else() {
 }
 
 #[test]
+fn a_module_of_the_sdk_starts_in_its_scratch_directory() {
+    let dir = TestDir::new();
+    let result = Modbox::run_module(&dir, guest("relative")).args(["to=/args"]).run().json();
+    let seen = (&result["started"], &result["note"], &result["now"]);
+    assert_eq!(seen, (&json!("/tmp"), &json!("written"), &json!("/args")));
+}
+
+#[test]
 fn arguments_are_the_callers_and_ansibles_reserved_ones() {
     let seen = echo(&["a=1", "b=x y"]);
     let args = seen["args"].as_object().unwrap();

@@ -1,7 +1,6 @@
 //! The program around a module: the arguments file in, one JSON object out, whatever happens between.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
@@ -13,14 +12,12 @@ use serde::de::DeserializeOwned;
 use crate::Secrets;
 use crate::call::{Body, Finished, ProcessEnvironment, perform, read_by, with_body};
 use crate::module::Module;
+use crate::platform::start;
 use crate::result::{Exit, Failure};
 use crate::typed::Args;
 
 /// How long an arguments file may be: file contents travel in arguments, but nobody sends films.
 pub const MAX_ARGS_BYTES: u64 = 64 * 1024 * 1024;
-
-/// Longer than most: they are then read at once, where reading without room begins with a few bytes.
-const USUAL_ARGS_BYTES: usize = 8 << 10;
 
 /// The secrets of the run, for the panic hook: a panic's message may hold one.
 static SECRETS: Mutex<Option<Secrets>> = Mutex::new(None);
@@ -56,10 +53,7 @@ fn start_with(metadata: &Metadata, body: Body<'_>) -> ExitCode {
         return explain(&metadata.name);
     };
     let arguments = read_arguments(path.as_ref());
-    // The host says that a guest starts in its scratch directory, but wasi-libc starts every guest in `/`, where
-    // nothing can be made. A host without a `/tmp` leaves it there.
-    #[cfg(target_family = "wasm")]
-    let _ = std::env::set_current_dir("/tmp");
+    start::enter_initial();
     let finished = match arguments {
         Ok(arguments) => perform(metadata, arguments, &ProcessEnvironment, body),
         Err(message) => Finished::failure(&message),
@@ -70,9 +64,7 @@ fn start_with(metadata: &Metadata, body: Body<'_>) -> ExitCode {
 fn read_arguments(path: &std::path::Path) -> Result<Dict, String> {
     let shown = path.display();
     let unreadable = |error: io::Error| format!("failed to read the arguments file `{shown}`: {error}");
-    let mut bytes = Vec::with_capacity(USUAL_ARGS_BYTES);
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(MAX_ARGS_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let bytes = start::read(path, MAX_ARGS_BYTES + 1).map_err(unreadable)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_ARGS_BYTES) {
         return Err(format!("failed to read the arguments file `{shown}`: it is longer than {MAX_ARGS_BYTES} bytes"));
     }

@@ -1,4 +1,4 @@
-//! Modes and owners, and other programs (`process`), wherever a module runs: by the kernel in a build for a Unix host, by `modbox:host/files` in a component with
+//! Modes and owners, other programs (`process`) and a module's own start (`start`), wherever a module runs: by the kernel in a build for a Unix host, by `modbox:host/files` in a component with
 //! the feature `host-files`. Elsewhere there are none, and every call says so.
 
 #[cfg_attr(unix, path = "unix.rs")]
@@ -7,6 +7,7 @@
 mod here;
 
 pub(crate) mod process;
+pub(crate) mod start;
 
 pub(crate) use self::here::{AVAILABLE, group_id, set_mode, set_owner, stat, umask, user_id};
 

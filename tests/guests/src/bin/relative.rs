@@ -1,0 +1,31 @@
+//! A module made with the SDK that names files as they are seen from where it starts.
+
+#![forbid(unsafe_code)]
+
+use std::fs;
+
+use modbox_sdk::{Args, Exit, Failure, Module};
+
+modbox_sdk::module! { args = Relative, run = run }
+
+/// Writes a note, leaves the directory, and says what is in the directory that it started in.
+#[derive(Args)]
+struct Relative {
+    /// Where to go.
+    to: String,
+}
+
+fn run(args: Relative, _module: &mut Module) -> Result<Exit, Failure> {
+    let (started, note, now) = go(&args.to).map_err(|error| Failure::new(error.to_string()))?;
+    Ok(Exit::unchanged().with("started", started).with("note", note).with("now", now))
+}
+
+fn go(to: &str) -> std::io::Result<(String, String, String)> {
+    let here = || std::env::current_dir().map(|dir| dir.display().to_string());
+    let started = here()?;
+    fs::write("note", "written")?;
+    // What the start set is given back by this.
+    std::env::set_current_dir(to)?;
+    let note = fs::read_to_string(format!("{started}/note"))?;
+    Ok((started, note, here()?))
+}
