@@ -6,6 +6,9 @@
 //! times. `fchmod` and `fchown` stay for what replaces a granted file, which keeps its mode and owner, and for
 //! `modbox:host/files`: they need an open
 //! file, and what may be opened Landlock does know.
+//!
+//! Guests are refused what their process has no use for, too, but for newer forms of calls that it has: a C library may
+//! try those and takes an older one only where they are said not to exist.
 
 use crate::sandbox::kernel::calls::{Call, Profile, Refusal, Refused, Whom};
 
@@ -286,11 +289,7 @@ pub(super) const COMMON: &[Refusal] = &[
         "of no use here, and a way into the kernel like any other",
         Refused::Always,
         &[
-            new("futex_waitv", 449),
             new("cachestat", 451),
-            new("futex_wake", 454),
-            new("futex_wait", 455),
-            new("futex_requeue", 456),
             new("lsm_get_self_attr", 459),
             new("lsm_set_self_attr", 460),
             new("lsm_list_modules", 461),
