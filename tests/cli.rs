@@ -8,13 +8,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 
 use regex::Regex;
 use similar::TextDiff;
 
-use crate::support::{Modbox, TestDir, fixture, repository};
+use crate::support::{Modbox, TestDir, fixture, repository, small_module};
 
 /// Sessions mostly wait for processes, so a few more than there are cores.
 const WORKERS: usize = 4;
@@ -47,6 +48,35 @@ fn every_command_has_its_help_in_a_session() {
         let line = format!("$ modbox {command} --help\n");
         assert!(recorded.contains(&line), "no session with `{}`", line.trim_end());
     }
+}
+
+#[test]
+fn runs_that_share_a_pipe_write_whole_lines() {
+    let dir = TestDir::new();
+    let module = small_module(&dir, "small.wasm");
+    Modbox::run_module(&dir, &module).run().exits_with(0);
+    for (module, status) in [(&*module, 0), (Path::new("missing.wasm"), 3)] {
+        let ran = Modbox::run_module(&dir, module).behind(|run| many(&run)).run().exits_with(0);
+        let text = if status == 0 { ran.stdout_text() } else { ran.stderr_text() };
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), RUNS, "{text}");
+        assert!(lines.iter().all(|line| *line == lines[0]), "{text}");
+    }
+}
+
+/// How many runs there are at once.
+const RUNS: usize = 100;
+
+/// Starts a command that often, with the same streams.
+fn many(run: &Command) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    let script = format!("n=0; while [ $n -lt {RUNS} ]; do \"$@\" & n=$((n + 1)); done; wait");
+    shell.args(["-c", &script, "sh"]).arg(run.get_program()).args(run.get_args());
+    shell.env_clear().envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(directory) = run.get_current_dir() {
+        shell.current_dir(directory);
+    }
+    shell
 }
 
 fn sessions() -> Vec<PathBuf> {

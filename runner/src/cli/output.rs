@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
+use anstream::AutoStream;
+use anstream::stream::RawStream;
 use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
 use modbox_python_json::{Value, encode, str as python_str};
@@ -39,19 +41,19 @@ pub(crate) fn print_report(report: &Report, format: OutputFormat, no_log: bool, 
         }
         OutputFormat::Human => {
             let text = if no_log { headline(report) + CENSORED + "\n" } else { summary(report, verbosity) };
-            written(anstream::stdout().lock().write_all(text.as_bytes()))
+            print_bytes(&coloured(&io::stdout(), &text))
         }
     }
 }
 
-/// Prints one line to standard output.
+/// Prints one line to standard output, at once: runs that share a pipe do not write into each other's lines, as long as
+/// those are no longer than a pipe takes at once.
 ///
 /// # Errors
 ///
 /// A standard output that cannot be written.
 pub(crate) fn print_line(line: &str) -> anyhow::Result<()> {
-    print_bytes(line.as_bytes())?;
-    print_bytes(b"\n")
+    print_bytes(&[line.as_bytes(), b"\n"].concat())
 }
 
 /// Prints a line that may hold a file's name: as it is for a program that reads it, cleaned for a terminal.
@@ -106,7 +108,15 @@ pub(crate) fn print_usage_error(error: &clap::Error, argv: &[OsString]) {
 
 fn print_stderr(text: &str) {
     // Nothing can be done about a standard error that is gone.
-    drop(anstream::stderr().lock().write_all(text.as_bytes()));
+    drop(io::stderr().lock().write_all(&coloured(&io::stderr(), text)));
+}
+
+/// Takes colours out of a text for a stream that has none, so that all of it is written at once.
+fn coloured(stream: &impl RawStream, text: &str) -> Vec<u8> {
+    let mut kept = AutoStream::new(Vec::with_capacity(text.len()), AutoStream::choice(stream));
+    // Memory takes all of it.
+    let _ = kept.write_all(text.as_bytes());
+    kept.into_inner()
 }
 
 fn style_of(status: Status) -> Style {
