@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use wasip2::filesystem::preopens::get_directories;
 use wasip2::filesystem::types::{Descriptor, DescriptorType, ErrorCode, PathFlags};
@@ -127,21 +127,17 @@ pub fn group_id(name: &str) -> Option<u32> {
 
 thread_local! {
     /// The directories that the guest was started with.
-    static DIRECTORIES: OnceCell<Vec<(Descriptor, PathBuf)>> = const { OnceCell::new() };
+    static DIRECTORIES: OnceCell<Vec<(Descriptor, String)>> = const { OnceCell::new() };
 }
 
 /// Calls the host with the innermost directory around a path.
 fn at<T>(path: &Path, call: impl FnOnce(&Descriptor, &str) -> Result<T, ErrorCode>) -> io::Result<T> {
     let path = if path.is_absolute() { path.to_owned() } else { std::env::current_dir()?.join(path) };
+    let path = path.to_str().ok_or(io::ErrorKind::InvalidInput)?;
     DIRECTORIES.with(|directories| {
-        let directories =
-            directories.get_or_init(|| get_directories().into_iter().map(|(fd, path)| (fd, path.into())).collect());
-        let around = directories.iter().filter_map(|(fd, dir)| Some((fd, path.strip_prefix(dir).ok()?, dir)));
-        let Some((fd, rest, _)) = around.max_by_key(|(_, _, dir)| dir.components().count()) else {
-            return Err(io::ErrorKind::NotFound.into());
-        };
-        let rest = rest.to_str().ok_or(io::ErrorKind::InvalidInput)?;
-        call(fd, if rest.is_empty() { "." } else { rest }).map_err(error)
+        let (fd, rest) =
+            modbox_wasi::innermost(directories.get_or_init(get_directories), path).ok_or(io::ErrorKind::NotFound)?;
+        call(fd, rest).map_err(error)
     })
 }
 

@@ -20,4 +20,4 @@ mod preopen;
 pub use self::directory::enter_initial;
 #[cfg(target_family = "wasm")]
 pub use self::file::read;
-pub use self::preopen::within;
+pub use self::preopen::innermost;

@@ -1,24 +1,31 @@
 //! Which of the directories that a component was started with a path lies in.
 
-/// Returns the rest of a path that lies in a directory, if it does; `.` for the directory itself.
+/// Returns the innermost of some named directories that a path lies in, and the rest of the path; `.` for a directory itself.
 ///
 /// Paths are compared as wasi-libc does it (`__wasilibc_find_relpath`): a guest starts in `/`, so what a path begins
 /// with of `/` and `./` says nothing, and a directory called `.` is `/`.
 ///
 /// ```
-/// use modbox_wasi::within;
+/// use modbox_wasi::innermost;
 ///
-/// assert_eq!(within("/srv", "/srv/args.json"), Some("args.json"));
-/// assert_eq!(within(".", "args.json"), Some("args.json"));
-/// assert_eq!(within("/srv", "/srvers"), None);
+/// let directories = [(1, "/".to_owned()), (2, "/srv".to_owned())];
+/// assert_eq!(innermost(&directories, "/srv/args.json"), Some((&2, "args.json")));
+/// assert_eq!(innermost(&directories, "/srvers"), Some((&1, "srvers")));
+/// assert_eq!(innermost(&directories[1..], "/srvers"), None);
 /// ```
 #[must_use]
-pub fn within<'a>(directory: &str, path: &'a str) -> Option<&'a str> {
+pub fn innermost<'d, 'p, D>(directories: &'d [(D, String)], path: &'p str) -> Option<(&'d D, &'p str)> {
+    let around = directories.iter().filter_map(|(directory, name)| Some((directory, within(name, path)?)));
+    let (directory, rest) = around.min_by_key(|(_, rest)| rest.len())?;
+    Some((directory, if rest.is_empty() { "." } else { rest }))
+}
+
+/// Returns the rest of a path that lies in a directory, if it does.
+fn within<'p>(directory: &str, path: &'p str) -> Option<&'p str> {
     let (directory, path) = (bare(directory).trim_end_matches('/'), bare(path));
     let rest = path.strip_prefix(directory)?;
     let apart = directory.is_empty() || rest.is_empty() || rest.starts_with('/');
-    let rest = rest.trim_start_matches('/');
-    apart.then_some(if rest.is_empty() { "." } else { rest })
+    apart.then(|| rest.trim_start_matches('/'))
 }
 
 /// Takes off what a path begins with when it is said from the root.
@@ -34,7 +41,7 @@ fn bare(mut path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::within;
+    use super::{innermost, within};
 
     #[test]
     fn a_path_is_in_a_directory_by_whole_names() {
@@ -42,16 +49,27 @@ mod tests {
             ("/", "/a/b", Some("a/b")),
             (".", "./a", Some("a")),
             ("", "a", Some("a")),
-            ("/a", "/a", Some(".")),
+            ("/a", "/a", Some("")),
             ("/a/", "/a//b", Some("b")),
             ("./a", "a/b", Some("b")),
             ("/a", "/ab", None),
             ("/a/b", "/a", None),
             ("/a", "/", None),
-            ("/", "/", Some(".")),
+            ("/", "/", Some("")),
             ("/.a", "/.a/b", Some("b")),
         ] {
             assert_eq!(within(directory, path), rest, "{path} in {directory}");
+        }
+    }
+
+    #[test]
+    fn the_innermost_directory_is_taken_in_whatever_order_they_are() {
+        let mut directories = ["/", "/a", "/a/b"].map(|name| (name, name.to_owned()));
+        for _ in 0..2 {
+            assert_eq!(innermost(&directories, "/a"), Some((&"/a", ".")));
+            assert_eq!(innermost(&directories, "/a/b/c"), Some((&"/a/b", "c")));
+            assert_eq!(innermost(&directories, "c"), Some((&"/", "c")));
+            directories.reverse();
         }
     }
 }
