@@ -8,16 +8,16 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::support::install::{Prepared, locked, tool};
-use crate::support::{TestDir, fixture, oracle, repository};
+use crate::support::{TestDir, ahead, fixture, oracle, repository};
 
 const TARGET: &str = "wasm32-wasip2";
 
-/// A build on two busy cores, dependencies included.
-const BUILD: Duration = Duration::from_secs(300);
+/// A build of many programs on two busy cores, dependencies included.
+const BUILD: Duration = Duration::from_secs(900);
 
 /// Returns the component of one of the programs in `tests/guests/src/bin`.
 pub(crate) fn guest(name: &str) -> PathBuf {
-    static DIR: LazyLock<Prepared> = LazyLock::new(|| build_guests("guests", "test-guests"));
+    static DIR: LazyLock<Prepared> = LazyLock::new(|| build_guests("guests", &["test-guests".to_owned()]));
     let path = DIR.as_ref().unwrap_or_else(|error| panic!("{error}")).join(format!("{name}.wasm"));
     assert!(path.exists(), "there is no guest `{name}`");
     path
@@ -28,12 +28,28 @@ pub(crate) fn guest(name: &str) -> PathBuf {
 pub(crate) fn module(name: &str) -> PathBuf {
     static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-    let build = || {
+    if !built.contains_key(name) {
+        // Together, since each by itself keeps one processor busy.
+        let names = if ahead::all_are_run() { alike(name) } else { vec![name.to_owned()] };
+        let packages: Vec<_> = names.iter().map(|name| format!("modbox-module-{name}")).collect();
         // In a folder of their own: test guests have some of their names.
-        let dir = build_guests("modules", &format!("modbox-module-{name}")).unwrap_or_else(|error| panic!("{error}"));
-        dir.join(format!("{name}.wasm"))
+        let dir = build_guests("modules", &packages).unwrap_or_else(|error| panic!("{error}"));
+        built.extend(names.into_iter().map(|name| (name.clone(), dir.join(format!("{name}.wasm")))));
+    }
+    built[name].clone()
+}
+
+/// Returns the modules that use as much of the SDK as this one: built together, each would have what one of them uses.
+fn alike(name: &str) -> Vec<String> {
+    let modules = repository().join("modules");
+    let sdk = |name: &str| {
+        let manifest = std::fs::read_to_string(modules.join(name).join("Cargo.toml")).ok()?;
+        manifest.lines().find(|line| line.starts_with("modbox-sdk")).map(str::to_owned)
     };
-    built.entry(name.to_owned()).or_insert_with(build).clone()
+    let wanted = sdk(name).unwrap_or_else(|| panic!("there is no module `{name}`"));
+    let entries = std::fs::read_dir(&modules).expect("the repository has modules").flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| sdk(name).is_some_and(|sdk| sdk == wanted)).collect()
 }
 
 /// Returns the folder of modbox's own modules that were built for this machine, as Ansible runs them.
@@ -48,13 +64,14 @@ pub(crate) fn native_modules(names: &[&str]) -> PathBuf {
     dir.unwrap_or_else(|error| panic!("{error}")).join("debug")
 }
 
-/// Builds the programs of a package, below a folder.
-fn build_guests(folder: &str, package: &str) -> Prepared {
+/// Builds the programs of packages, below a folder.
+fn build_guests(folder: &str, packages: &[String]) -> Prepared {
     let dir = locked(folder, |dir| {
         ensure_target()?;
         let mut cargo = cargo();
         cargo
-            .args(["build", "--locked", "--release", "--package", package, "--bins", "--target", TARGET])
+            .args(["build", "--locked", "--release", "--bins", "--target", TARGET])
+            .args(packages.iter().map(|package| format!("--package={package}")))
             // Many small programs: small and quickly compiled counts more than fast.
             .args(["--config", "profile.release.opt-level=\"s\""])
             .arg("--target-dir")

@@ -73,6 +73,14 @@ pub(crate) fn place(name: &str) -> Option<PathBuf> {
     Some(to)
 }
 
+/// Fetches the tools of all languages.
+pub(super) fn fetch_tools() {
+    tools();
+    if node() {
+        packages_of_node();
+    }
+}
+
 /// The folder with `go` and `componentize-py`.
 fn tools() -> PathBuf {
     static TOOLS: LazyLock<Prepared> = LazyLock::new(|| {

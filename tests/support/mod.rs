@@ -1,5 +1,6 @@
 //! What the tests stand on.
 
+mod ahead;
 mod children;
 mod command;
 pub(crate) mod debian;

@@ -68,6 +68,17 @@ pub(crate) fn python() -> PathBuf {
     PYTHON.clone().unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Fetches the release whose behaviour modbox promises.
+pub(super) fn fetch() {
+    python();
+}
+
+/// Fetches the older releases, and the collections.
+pub(super) fn fetch_others() {
+    OLDER.iter().for_each(|(version, _)| drop(python_of(version)));
+    collections();
+}
+
 /// Returns the interpreter of an environment with an older release.
 pub(crate) fn python_of(version: &str) -> PathBuf {
     static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::support::leftovers;
+use crate::support::{ahead, leftovers};
 
 /// A test's own directory: home, temporary files and cache of whatever it runs lie in it. Removed at the end.
 #[derive(Debug)]
@@ -16,6 +16,7 @@ pub(crate) struct TestDir {
 impl TestDir {
     /// Makes an empty one.
     pub(crate) fn new() -> Self {
+        ahead::begin();
         let dir = tempfile::Builder::new().prefix("test-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let path = dir.path().canonicalize().unwrap();
         for own in ["home", "tmp"] {
