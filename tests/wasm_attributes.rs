@@ -5,8 +5,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
-use crate::support::{Modbox, Ran, TestDir, guest};
+use crate::support::{Modbox, Ran, TestDir, guest, repository};
 
 fn run(dir: &TestDir, switches: &[(&str, String)], ops: &Value) -> Ran {
     let mut modbox = Modbox::run_module(dir, guest("attributes")).json_args(&json!({"ops": ops}));
@@ -196,4 +197,19 @@ fn owners_that_nobody_knows_are_refused_before_the_run() {
     dir.write("policy.yaml", "allow: {own: [root, ':no such group']}\n");
     let ran = Modbox::new(&dir).args(["policy", "check", "policy.yaml"]).run().exits_with(2);
     assert!(format!("{ran}").contains("there is no group `no such group` on this machine"), "{ran}");
+}
+
+#[test]
+fn the_calls_into_the_host_are_made_of_its_interfaces() {
+    let host = repository().join("guest-sdk/host");
+    // As `generate` orders them.
+    let mut texts = vec![host.join("wit/files.wit"), host.join("wit/process.wit")];
+    texts.extend(fs::read_dir(host.join("wit/deps")).unwrap().map(|entry| entry.unwrap().path()));
+    texts.sort();
+    let mut hasher = Sha256::new();
+    texts.iter().for_each(|path| hasher.update(fs::read(path).unwrap()));
+    let digest: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let bindings = fs::read_to_string(host.join("bindings.rs")).unwrap();
+    let first = bindings.lines().next().unwrap();
+    assert!(first.contains(&digest), "the interfaces have changed, run guest-sdk/host/generate: {first}");
 }
