@@ -102,10 +102,13 @@ fn warm(dir: &TestDir, builds: &[(&'static str, PathBuf)]) {
         modbox.arg("data=hello");
         peers.push((Peer::new(name, modbox, 1), "hello"));
     }
-    let static_c = command(dir, &compile_c(dir), &[&args]);
+    let ping = compile_c(dir, "ping");
+    let static_c = command(dir, &ping, &[&args]);
+    let run_by_c = command(dir, &compile_c(dir, "run"), &[&ping, Path::new("hello")]);
     let pass = command(dir, &python, &[Path::new("-c"), Path::new("pass")]);
     let ansiballz = command(dir, &python, &[&pings::ansiballz(dir)]);
     peers.push((Peer::new("static C program", static_c, 1), "hello"));
+    peers.push((Peer::new("it, run by a static C runner", run_by_c, 1), "hello"));
     peers.push((Peer::new("python3 -c pass", pass, 1), ""));
     peers.push((Peer::new("AnsiballZ ping, run by python", ansiballz, SLOW_EVERY), "pong"));
     // The first run fills caches. Files that were just written are not trusted by their times alone.
@@ -183,9 +186,9 @@ fn compile(dir: &TestDir, bytes: &[u8]) -> Duration {
     Duration::from_micros(report.timing.compile_us)
 }
 
-fn compile_c(dir: &TestDir) -> PathBuf {
-    let output = dir.join("ping");
-    let source = repository().join("tests/bench/ping.c");
+fn compile_c(dir: &TestDir, name: &str) -> PathBuf {
+    let output = dir.join(name);
+    let source = repository().join("tests/bench").join(name).with_extension("c");
     let status = Command::new("cc").args(["-O2", "-static", "-o"]).arg(&output).arg(source).status();
     assert!(status.expect("cc starts").success());
     output
