@@ -11,7 +11,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{fixture, native_c};
+use crate::support::{copy_executable, fixture, native_c};
 
 /// Somebody who is not root.
 const USER: u32 = 12345;
@@ -44,7 +44,7 @@ impl Place {
             (fixture("native/attempt.sh"), "shell"),
             (native_c("native/attempt.c"), "binary"),
         ] {
-            fs::copy(from, place.at(to)).unwrap();
+            copy_executable(&from, &place.at(to));
         }
         place.write("data/file", "content");
         place.write("other/file", "content");

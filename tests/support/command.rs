@@ -290,9 +290,14 @@ fn wait_in_background(mut child: Child, started: Instant) -> mpsc::Receiver<(Exi
     receive
 }
 
-/// Copies modbox's program. Another process does, since whatever another test starts may hold for a moment what this one
-/// has open for writing: to start the program would fail then ("Text file busy").
+/// Copies modbox's program, see [`copy_executable`].
 pub(crate) fn copy_program(to: &Path) {
-    let copied = Command::new("/bin/cp").arg(env!("CARGO_BIN_EXE_modbox")).arg(to).status().unwrap();
+    copy_executable(Path::new(env!("CARGO_BIN_EXE_modbox")), to);
+}
+
+/// Copies a program. Another process does, since whatever another test starts may hold for a moment what this one
+/// has open for writing: to start the program would fail then ("Text file busy").
+pub(crate) fn copy_executable(from: &Path, to: &Path) {
+    let copied = Command::new("/bin/cp").arg(from).arg(to).status().unwrap();
     assert!(copied.success(), "{}", to.display());
 }

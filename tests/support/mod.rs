@@ -15,7 +15,7 @@ mod test_dir;
 use std::path::{Path, PathBuf};
 
 pub(crate) use children::children;
-pub(crate) use command::{Modbox, Ran, Running, copy_program, wait_for};
+pub(crate) use command::{Modbox, Ran, Running, copy_executable, copy_program, wait_for};
 pub(crate) use guests::{c_core, component, core_module, guest, module, native_c, native_modules, small_module};
 pub(crate) use languages::{LANGUAGES, language, path as tools_path, place as example};
 pub(crate) use test_dir::TestDir;
