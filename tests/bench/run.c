@@ -2,6 +2,7 @@
  * output captured, but in no sandbox, with no policy, no limits and no report. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -37,10 +38,12 @@ static size_t capture(int streams[2])
 
 int main(int argc, char **argv)
 {
-    char dir[] = "/tmp/run-XXXXXX", path[sizeof dir + 16];
+    char dir[PATH_MAX], path[sizeof dir + 16];
     int out[2], err[2], status;
     pid_t child;
     posix_spawn_file_actions_t actions;
+    const char *root = getenv("TMPDIR");
+    snprintf(dir, sizeof dir, "%s/run-XXXXXX", root ? root : "/tmp");
     if (argc != 3 || !mkdtemp(dir) || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
         return 1;
     snprintf(path, sizeof path, "%s/args.json", dir);
