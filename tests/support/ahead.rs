@@ -11,7 +11,7 @@ use crate::support::{debian, languages, oracle};
 
 /// What is fetched one after the other, beside the other list.
 const LISTS: [&[fn()]; 2] =
-    [&[oracle::fetch, || drop(debian::programs()), oracle::fetch_others], &[languages::fetch_tools]];
+    [&[|| drop(oracle::python()), || drop(debian::programs()), oracle::fetch_others], &[languages::fetch_tools]];
 
 /// Begins, the first time.
 pub(super) fn begin() {

@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use modbox::sandbox::limits::DEFAULT_TIMEOUT;
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ use crate::support::TestDir;
 
 /// How long a command may take unless a test says otherwise. A little more than modbox grants to a run: its report tells more
 /// than that it was killed. On a busy machine whose disk is slow, Ansible's own modules took over a minute.
-const PATIENCE: Duration = Duration::from_secs(330);
+const PATIENCE: Duration = DEFAULT_TIMEOUT.saturating_add(Duration::from_secs(30));
 
 /// A modbox command in the making.
 pub(crate) struct Modbox {

@@ -68,11 +68,6 @@ pub(crate) fn python() -> PathBuf {
     PYTHON.clone().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Fetches the release whose behaviour modbox promises.
-pub(super) fn fetch() {
-    python();
-}
-
 /// Fetches the older releases, and the collections.
 pub(super) fn fetch_others() {
     OLDER.iter().for_each(|(version, _)| drop(python_of(version)));
