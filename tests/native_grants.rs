@@ -11,7 +11,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{copy_executable, fixture, native_c};
+use crate::support::{copy_executable, fixture, missing, native_c};
 
 /// Somebody who is not root.
 const USER: u32 = 12345;
@@ -118,15 +118,13 @@ fn both(place: &Place, module: &str, op: &str, what: &str, capability: &str, swi
     let refused = place.attempt(module, op, what, &[]);
     assert_confined(&refused);
     assert_eq!(refused["result"]["failed"], true, "{module} {op}: {refused:#}");
-    let denials = refused["denials"].as_array().unwrap();
-    let named = denials.iter().any(|denial| denial["allow"] == switch && denial["capability"] == capability);
+    let named = missing(&refused).any(|missing| missing["allow"] == switch && missing["capability"] == capability);
     assert!(named, "{module} {op}: no `{switch}` in {refused:#}");
     let words: Vec<&str> = switch.split(' ').map(|word| word.trim_matches('\'')).collect();
     let allowed = place.attempt(module, op, what, &words);
     assert_confined(&allowed);
     assert_eq!(allowed["status"], "ok", "{module} {op}: {allowed:#}");
-    let denials = allowed["denials"].as_array().unwrap();
-    assert!(!denials.iter().any(|denial| denial["capability"] == capability), "{module} {op}: {allowed:#}");
+    assert!(!missing(&allowed).any(|missing| missing["capability"] == capability), "{module} {op}: {allowed:#}");
     allowed["result"]["got"].clone()
 }
 

@@ -13,6 +13,7 @@ use modbox::sandbox::cleanup::Cleanup;
 use modbox::sandbox::invocation::{Exit, InputFile, Invocation, LimitHit, LimitKind, NativeProgram, Outcome, Program};
 use modbox::sandbox::limits::Limits;
 use modbox::sandbox::native::{self, Launcher, NativeContext, NativeError, Step};
+use modbox_vocabulary::Unit;
 
 /// Names the command for [`plays_the_host_when_asked`].
 const PLAYED_COMMAND: &str = "MODBOX_TEST_PLAYED_COMMAND";
@@ -188,7 +189,7 @@ fn huge_output_on_both_streams_is_read_to_the_end_and_its_head_kept() {
     assert_eq!((outcome.stdout.bytes.len(), outcome.stderr.bytes.len()), (1 << 20, 1 << 20));
     assert!(outcome.stdout.bytes.starts_with(b"o\no\n") && outcome.stderr.bytes.starts_with(b"e\ne\n"));
     assert_eq!(outcome.exit, Exit::Code(0));
-    assert_eq!(outcome.limit, Some(LimitHit { kind: LimitKind::Stdout, allowed: 1 << 20, unit: "bytes" }));
+    assert_eq!(outcome.limit, Some(LimitHit { kind: LimitKind::Stdout, allowed: 1 << 20, unit: Unit::Bytes }));
 }
 
 #[test]

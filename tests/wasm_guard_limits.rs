@@ -166,7 +166,7 @@ fn what_is_made_is_counted_once_and_what_is_open_at_a_time() {
 }
 
 fn denials(report: &Report) -> Vec<(&str, &str, &str, &str)> {
-    let line = |denial: &'_ Denial| (denial.capability, denial.operation);
+    let line = |denial: &'_ Denial| (denial.capability.as_str(), denial.operation.as_str());
     let all = report.denials.iter();
     all.map(|denial| (line(denial).0, denial.subject.as_str(), line(denial).1, denial.allow.as_str())).collect()
 }
@@ -233,8 +233,7 @@ fn a_switch_from_a_denial_does_allow_it() {
 fn denials_are_bounded() {
     let ops: Vec<Value> = (0..200).map(|index| json!(["stat", format!("/nowhere/{index}")])).collect();
     let (report, _) = run(&[], &Limits::default(), false, &json!(ops));
-    assert_eq!(report.denials.len(), 65);
-    assert!(report.denials[64].subject.ends_with("more denials"), "{:?}", report.denials[64]);
+    assert_eq!((report.denials.len(), report.denials_omitted), (64, 136));
 }
 
 /// Words of which generated paths are made: ways down, ways up, links that lead out, and names.

@@ -14,6 +14,8 @@ mod test_dir;
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 pub(crate) use children::children;
 pub(crate) use command::{Modbox, Ran, Running, copy_executable, copy_program, wait_for};
 pub(crate) use guests::{c_core, component, core_module, guest, module, native_c, native_modules, small_module};
@@ -28,4 +30,9 @@ pub(crate) fn repository() -> &'static Path {
 /// A fixture under `tests/`.
 pub(crate) fn fixture(path: &str) -> PathBuf {
     repository().join("tests").join(path)
+}
+
+/// Returns what a report names as missing: what was denied, and what it hints at.
+pub(crate) fn missing(report: &Value) -> impl Iterator<Item = &Value> {
+    ["denials", "hints"].into_iter().filter_map(|key| report[key].as_array()).flatten()
 }

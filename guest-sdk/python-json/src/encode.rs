@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::text::float_digits;
-use crate::value::Value;
+use crate::value::{Dict, Value};
 
 /// Returns the JSON text of a value, as Python's `json.dumps(value)` would write it: one line, ASCII
 /// only, with `NaN`, `Infinity` and `-Infinity` for the floats that JSON has no words for.
@@ -14,6 +14,14 @@ use crate::value::Value;
 pub fn encode(value: &Value) -> String {
     let mut out = String::new();
     write_value(&mut out, value);
+    out
+}
+
+/// Returns the JSON text of an object, as [`encode`] writes it.
+#[must_use]
+pub fn encode_dict(entries: &Dict) -> String {
+    let mut out = String::new();
+    write_dict(&mut out, entries);
     out
 }
 
@@ -25,7 +33,7 @@ fn write_value(out: &mut String, value: &Value) {
         Value::Int(number) => write!(out, "{number}").expect("a String takes every write"),
         Value::BigInt(number) => out.push_str(number.as_str()),
         Value::Float(number) => out.push_str(&float_text(*number)),
-        Value::Str(text) => write_string(out, text.encode_utf16()),
+        Value::Str(text) => write_text(out, text),
         Value::Surrogates(text) => write_string(out, text.units().iter().copied()),
         Value::List(items) => {
             out.push('[');
@@ -37,19 +45,21 @@ fn write_value(out: &mut String, value: &Value) {
             }
             out.push(']');
         }
-        Value::Dict(entries) => {
-            out.push('{');
-            for (index, (key, item)) in entries.iter().enumerate() {
-                if index > 0 {
-                    out.push_str(", ");
-                }
-                write_string(out, key.encode_utf16());
-                out.push_str(": ");
-                write_value(out, item);
-            }
-            out.push('}');
-        }
+        Value::Dict(entries) => write_dict(out, entries),
     }
+}
+
+fn write_dict(out: &mut String, entries: &Dict) {
+    out.push('{');
+    for (index, (key, item)) in entries.iter().enumerate() {
+        if index > 0 {
+            out.push_str(", ");
+        }
+        write_text(out, key);
+        out.push_str(": ");
+        write_value(out, item);
+    }
+    out.push('}');
 }
 
 fn float_text(number: f64) -> String {
@@ -59,6 +69,18 @@ fn float_text(number: f64) -> String {
         if number > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()
     } else {
         float_digits(number)
+    }
+}
+
+/// Writes a string; most have nothing to escape and are copied.
+fn write_text(out: &mut String, text: &str) {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+    if text.bytes().all(is_plain) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        write_string(out, text.encode_utf16());
     }
 }
 

@@ -31,7 +31,7 @@ mod to_value;
 mod value;
 
 pub use decode::{DecodeError, MAX_DEPTH, MAX_INT_DIGITS, decode};
-pub use encode::encode;
+pub use encode::{encode, encode_dict};
 pub use from_value::{ConvertError, from_value};
 pub use text::{repr, str, str_repr};
 pub use to_value::to_value;

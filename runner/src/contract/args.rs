@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-use modbox_python_json::{DecodeError, Dict, Value, decode};
+use modbox_python_json::{DecodeError, Dict, Value, decode, encode_dict};
 use thiserror::Error;
 
-use crate::contract::{InternalArgs, Item};
+use crate::contract::InternalArgs;
 
 /// What the reserved keys start with.
 pub const RESERVED_PREFIX: &str = "_ansible_";
@@ -71,7 +71,7 @@ pub fn decode_file(bytes: &[u8]) -> Result<Dict, ArgsError> {
 /// Writes the arguments file of the kinds that want JSON: the bare dict, one ASCII line.
 #[must_use]
 pub fn encode_file(args: &Dict) -> Vec<u8> {
-    Item::Dict(args).to_text().into_bytes()
+    encode_dict(args).into_bytes()
 }
 
 /// Arguments as a module is to get them, not yet put together: most modules need no more than the file of them.
@@ -108,7 +108,7 @@ impl<'a> ModuleArgs<'a> {
     pub fn to_file(&self) -> Vec<u8> {
         match *self {
             Self::Complete(args) => encode_file(args),
-            Self::Task { args, internal, tmpdir } => internal.file(args, tmpdir),
+            Self::Task { .. } => encode_file(&self.to_dict()),
         }
     }
 }

@@ -9,11 +9,6 @@ use std::borrow::Cow;
 use modbox_python_json::{Dict, Value};
 
 use crate::contract::Release;
-use crate::contract::args::{RESERVED_PREFIX, encode_file};
-use crate::contract::item::{self, Item};
-
-/// Bytes of an arguments file with few arguments of the task's own.
-const ORDINARY_FILE: usize = 1 << 10;
 
 /// The syslog facility that ansible-core uses unless told otherwise.
 pub const SYSLOG_FACILITY: &str = "LOG_USER";
@@ -96,33 +91,31 @@ impl InternalArgs {
     /// Returns the keys of the release, in the order in which it sends them.
     #[must_use]
     pub fn into_dict(self) -> Dict {
-        self.entries(self.tmpdir.as_deref()).map(|(key, item)| (key.to_owned(), item.to_value())).collect()
-    }
-
-    /// The keys of the release with another temporary directory.
-    fn entries<'a>(&'a self, tmpdir: Option<&'a str>) -> impl Iterator<Item = (&'static str, Item<'a>)> {
         let newest = self.release >= Release::V2_19;
-        let entries: [(bool, &str, Item<'_>); 18] = [
+        let texts = |texts: Vec<Cow<'static, str>>| Value::List(texts.into_iter().map(Value::from).collect());
+        let tracebacks = self.tracebacks_for.into_iter().map(Value::from).collect();
+        let entries: [(bool, &str, Value); 18] = [
             (true, "_ansible_check_mode", self.check_mode.into()),
             (true, "_ansible_no_log", self.no_log.into()),
             (true, "_ansible_debug", self.debug.into()),
             (true, "_ansible_diff", self.diff.into()),
-            (true, "_ansible_verbosity", u64::from(self.verbosity).into()),
+            (true, "_ansible_verbosity", self.verbosity.into()),
             (true, "_ansible_version", self.release.version().into()),
-            (true, "_ansible_module_name", self.module_name.as_str().into()),
-            (true, "_ansible_syslog_facility", self.syslog_facility.as_ref().into()),
-            (true, "_ansible_selinux_special_fs", self.selinux_special_fs.iter().collect()),
-            (!newest, "_ansible_string_conversion_action", self.string_conversion_action.as_ref().into()),
-            (true, "_ansible_socket", self.socket.as_deref().into()),
-            (true, "_ansible_shell_executable", self.shell_executable.as_ref().into()),
+            (true, "_ansible_module_name", self.module_name.into()),
+            (true, "_ansible_syslog_facility", self.syslog_facility.into()),
+            (true, "_ansible_selinux_special_fs", texts(self.selinux_special_fs)),
+            (!newest, "_ansible_string_conversion_action", self.string_conversion_action.into()),
+            (true, "_ansible_socket", self.socket.into()),
+            (true, "_ansible_shell_executable", self.shell_executable.into()),
             (true, "_ansible_keep_remote_files", self.keep_remote_files.into()),
-            (true, "_ansible_tmpdir", tmpdir.into()),
-            (true, "_ansible_remote_tmp", self.remote_tmp.as_ref().into()),
+            (true, "_ansible_tmpdir", self.tmpdir.into()),
+            (true, "_ansible_remote_tmp", self.remote_tmp.into()),
             (newest, "_ansible_ignore_unknown_opts", self.ignore_unknown_opts.into()),
-            (newest, "_ansible_target_log_info", self.target_log_info.as_deref().into()),
-            (newest, "_ansible_tracebacks_for", self.tracebacks_for.iter().collect()),
+            (newest, "_ansible_target_log_info", self.target_log_info.into()),
+            (newest, "_ansible_tracebacks_for", Value::List(tracebacks)),
         ];
-        entries.into_iter().filter(|(sent, ..)| *sent).map(|(_, key, item)| (key, item))
+        let sent = entries.into_iter().filter(|(sent, ..)| *sent);
+        sent.map(|(_, key, value)| (key.to_owned(), value)).collect()
     }
 
     /// Returns everything a module is given: the task's arguments, then these. ansible-core 2.19 sorts the task's by name
@@ -134,32 +127,6 @@ impl InternalArgs {
         }
         args.extend(self.into_dict());
         args
-    }
-
-    /// Writes the arguments file with everything a module is given, without a dict of it: what
-    /// [`append_to`](Self::append_to) returns, with another temporary directory.
-    pub(super) fn file(&self, args: &Dict, tmpdir: &str) -> Vec<u8> {
-        if args.keys().any(|key| key.starts_with(RESERVED_PREFIX)) {
-            // Of a key that both have there must be one.
-            let internal = Self { tmpdir: Some(tmpdir.to_owned()), ..self.clone() };
-            return encode_file(&internal.append_to(args.clone()));
-        }
-        let mut own: Vec<(&String, &Value)> = args.iter().collect();
-        if self.release >= Release::V2_19 {
-            own.sort_unstable_by_key(|(key, _)| *key);
-        }
-        let mut text = String::with_capacity(ORDINARY_FILE);
-        text.push('{');
-        for (at, (key, value)) in own.iter().enumerate() {
-            item::write_entry(&mut text, at, key, value);
-        }
-        for (at, (key, item)) in self.entries(Some(tmpdir)).enumerate() {
-            item::separate(&mut text, own.len() + at);
-            item::write_key(&mut text, key);
-            item.write(&mut text);
-        }
-        text.push('}');
-        text.into_bytes()
     }
 }
 
@@ -187,30 +154,6 @@ mod tests {
                 r#""_ansible_tracebacks_for": []}"#,
             )
         );
-    }
-
-    #[test]
-    fn the_file_is_what_is_appended() {
-        let tasks = [
-            Value::from([("b", Value::from([("z", 1), ("y", 2)])), ("a", "é\n".into()), ("Z", Value::Null)]),
-            Value::Dict(Dict::new()),
-            Value::from([("x", Value::from(1)), ("_ansible_debug", true.into()), ("a", 2.5.into())]),
-        ];
-        for task in tasks {
-            let Value::Dict(args) = task else { unreachable!() };
-            for release in [Release::V2_9, Release::V2_14, Release::V2_19] {
-                let internal = InternalArgs {
-                    release,
-                    verbosity: 3,
-                    socket: Some("/run/\"s\"".to_owned()),
-                    tracebacks_for: vec!["error".to_owned()],
-                    ..InternalArgs::new("hello")
-                };
-                let with_tmpdir = InternalArgs { tmpdir: Some("/tmp/".to_owned()), ..internal.clone() };
-                let expect = encode(&Value::Dict(with_tmpdir.append_to(args.clone())));
-                assert_eq!(String::from_utf8(internal.file(&args, "/tmp/")).unwrap(), expect);
-            }
-        }
     }
 
     #[test]

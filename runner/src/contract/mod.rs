@@ -31,7 +31,6 @@
 
 pub mod args;
 pub mod internal_args;
-mod item;
 pub mod log_lines;
 mod missing;
 mod older;
@@ -46,7 +45,6 @@ mod warnings;
 
 pub use args::ModuleArgs;
 pub use internal_args::InternalArgs;
-pub use item::Item;
 pub use modbox_python_json::{Dict, Value, decode, encode, repr, str as python_str};
 pub use release::Release;
 pub use result::{ModuleResult, RawOutput};

@@ -13,15 +13,17 @@
 //! - Bytes that are not UTF-8 are U+FFFD in `module_stdout`, `module_stderr` and the warning about junk, not lone
 //!   surrogates: an Ansible that reads our result would refuse it for them.
 
-use modbox_python_json::{Dict, Value, decode, str as python_str};
+use modbox_python_json::{Dict, Value, decode, encode_dict, str as python_str};
 
+use serde::Serialize;
+
+use super::Release;
 use super::missing::missing_interpreter;
 use super::older;
 use super::reserved::{is_treated, remove_internal_keys, strip_internal_keys};
 use super::stdout::{StreamText, json_lines, object_lines, split_lines};
 use super::typed::{self, NO_TRACEBACK, Refusal};
 use super::warnings::Warnings;
-use super::{Item, Release};
 
 /// What a module is alleged to have said: bytes that a sandbox bounded, and nothing more.
 ///
@@ -52,9 +54,11 @@ pub enum ResultLines {
 /// A module's result: one JSON object with `failed` and `changed`, without reserved keys.
 ///
 /// That the object is well-formed is certain; that it is true is the module's word.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct ModuleResult {
     dict: Dict,
+    #[serde(skip)]
     parsed: bool,
 }
 
@@ -167,7 +171,7 @@ impl ModuleResult {
     /// Returns the object as JSON: one line, ASCII only, so that any reader gets it whole.
     #[must_use]
     pub fn to_json(&self) -> String {
-        Item::Dict(&self.dict).to_text()
+        encode_dict(&self.dict)
     }
 
     fn is_truthy(&self, key: &str) -> bool {

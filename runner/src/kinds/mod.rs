@@ -12,6 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
 use thiserror::Error;
 
 use crate::contract::quoting::SplitError;
@@ -100,6 +101,12 @@ impl Kind {
 
     fn module_kind(self) -> &'static dyn ModuleKind {
         *ALL.iter().find(|module_kind| module_kind.kind() == self).expect("a test walks the registry")
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 

@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use modbox_vocabulary::{Capability, Operation};
+
 use crate::run::{RunError, RunRequest, RunnerConfig};
 use crate::sandbox::invocation::Denial;
 use crate::sandbox::kernel::{self, OwnPaths, Plan, Reached};
@@ -175,7 +177,7 @@ pub(super) fn native_shortfall(reached: Reached, least: u8, policy: &Policy) -> 
         kernel::describe(least),
         kernel::describe(level),
     );
-    let (capability, subject, operation) = ("confinement", format!("level {level}"), "start");
+    let (capability, subject, operation) = (Capability::Confinement, format!("level {level}"), Operation::Start);
     let denial = Denial { capability, subject, operation, allow };
     RunError::Unconfined(Box::new(Shortfall { reached, denial, message }))
 }
@@ -196,9 +198,9 @@ fn shortfall(reached: Reached, least: u8, source: Option<&str>) -> Shortfall {
         kernel::describe(level),
     );
     let denial = Denial {
-        capability: "confinement",
+        capability: Capability::Confinement,
         subject: format!("level {level}"),
-        operation: "start",
+        operation: Operation::Start,
         allow: format!("--min-confinement {level}"),
     };
     Shortfall { reached, denial, message }

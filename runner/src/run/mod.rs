@@ -13,6 +13,7 @@ mod error;
 mod known;
 pub mod locate;
 mod metadata;
+mod missing_grant;
 mod module;
 mod native;
 mod native_runs;
@@ -30,7 +31,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use tracing::{debug, error, info, info_span, warn};
+use tracing::{debug, error, info, info_span};
 
 use self::commands::Broker;
 pub use self::config::RunnerConfig;
@@ -44,7 +45,7 @@ pub use self::python::{PayloadForm, PythonConfig, PythonError, clear_cache as cl
 pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{Compared, compare};
-use crate::contract::{Dict, ModuleResult};
+use crate::contract::Dict;
 use crate::kinds::Kind;
 use crate::sandbox::invocation::{Invocation, Outcome, Program, WasmFormat, WasmProgram};
 use crate::sandbox::kernel::Reached;
@@ -107,7 +108,7 @@ impl Runner {
         let _span = info_span!("run", name = request.name).entered();
         let mut report = Report::of_module(module, request.policy);
         for grant in &report.grants {
-            debug!(capability = grant.capability, subject = grant.subject, source = grant.source, "granted");
+            debug!(capability = %grant.capability, subject = grant.subject, source = grant.source, "granted");
         }
         if let Err(error) = self.try_run(module, request, &mut report) {
             error!(error = crate::sandbox::chain(&error), "the module did not start");
@@ -128,10 +129,13 @@ impl Runner {
         }
         match self.settle(kind, module, request) {
             None => self.start(kind, module, request, report),
-            Some(Settled { policy, arguments, denials, notes }) => {
+            Some(Settled { policy, arguments, missing, notes }) => {
                 report.grants = policy.grants();
                 report.notes.extend(notes);
-                report.denials = denials;
+                if !missing.is_empty() {
+                    verdict::denied(report, missing);
+                    return Ok(());
+                }
                 self.start(kind, module, &RunRequest { policy: &policy, arguments, ..*request }, report)
             }
         }
@@ -145,14 +149,6 @@ impl Runner {
         request: &RunRequest<'_>,
         report: &mut Report,
     ) -> Result<(), RunError> {
-        if !report.denials.is_empty() {
-            for denial in &report.denials {
-                warn!(capability = denial.capability, subject = denial.subject, "denied: the module does not start");
-            }
-            report.status = Status::Denied;
-            report.result = ModuleResult::runner_failure(&verdict::denied(&report.denials), None);
-            return Ok(());
-        }
         let run_dir = Arc::new(RunDir::new(&self.scratch, purpose(kind, request)));
         let python = match kind {
             Kind::Python => Some(self.python_start(module, request, &run_dir)?),
@@ -181,10 +177,17 @@ impl Runner {
         let (mut outcome, _leaving) = ran?;
         verdict::reach(report, &mut outcome, &prepared, request);
         if !kind.is_wasm() && !request.policy.allows_everything() {
-            native::missing_paths(report, &outcome, &request.arguments, request.policy);
-            native::missing_variables(report, &outcome, &self.config.environment, request.policy);
+            self.add_hints(report, &outcome, request);
         }
         Ok(())
+    }
+
+    /// Adds guesses at what a native module that failed was not granted.
+    fn add_hints(&self, report: &mut Report, outcome: &Outcome, request: &RunRequest<'_>) {
+        if matches!(report.status, Status::Failed | Status::Crashed) {
+            report.hints = native::path_hints(report, outcome, &request.arguments, request.policy);
+            report.hints.extend(native::variable_hints(outcome, &self.config.environment, request.policy));
+        }
     }
 
     /// What the run may reach and what it lacks, by its arguments and by what the module asks for. Nothing when that is
@@ -193,13 +196,13 @@ impl Runner {
         if request.policy.allows_everything() {
             return None;
         }
-        let not_kept = if kind.is_wasm() { Vec::new() } else { native::not_kept(request.policy) };
+        let unenforceable = if kind.is_wasm() { Vec::new() } else { native::unenforceable(request.policy) };
         // Bytes that cannot be read are for the engine to complain about.
         let Some(metadata) = documentation::described(module, request.policy, request.arguments.given()) else {
-            return (!not_kept.is_empty()).then(|| Settled {
+            return (!unenforceable.is_empty()).then(|| Settled {
                 policy: request.policy.clone(),
                 arguments: request.arguments.clone(),
-                denials: not_kept,
+                missing: unenforceable,
                 notes: Vec::new(),
             });
         };
@@ -207,7 +210,7 @@ impl Runner {
         let caller = Caller { directory, environment, is_native: !kind.is_wasm() };
         let mut settled = designation::settle(&metadata, request.policy, &request.arguments, &caller);
         requests::check(&metadata, &mut settled);
-        settled.denials.extend(not_kept);
+        settled.missing.extend(unenforceable);
         Some(settled)
     }
 

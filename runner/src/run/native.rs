@@ -3,9 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use modbox_vocabulary::{Capability, Denial, Hint, HintSource, Operation};
+
 use crate::contract::quoting;
-use crate::run::{Arguments, Report, Status};
-use crate::sandbox::invocation::{Denial, Outcome};
+use crate::run::missing_grant::{MissingGrant, Need};
+use crate::run::{Arguments, Report};
+use crate::sandbox::invocation::Outcome;
 use crate::sandbox::native::base;
 use crate::sandbox::policy::net::Transport;
 use crate::sandbox::policy::{Access, Policy, normalize};
@@ -13,8 +16,8 @@ use crate::sandbox::policy::{Access, Policy, normalize};
 /// Shorter names of variables stand in every text.
 const MIN_NAME: usize = 3;
 
-/// More than anybody reads.
-const MAX_DENIALS: usize = 16;
+/// Missing grants and hints that are listed, each; more than a person reads.
+const MAX_HINTS: usize = 16;
 
 /// Lines of complaints that are looked at.
 const MAX_LINES: usize = 1000;
@@ -28,9 +31,6 @@ const COMPLAINTS: [&str; 6] = [
     "not found",
     "Errno",
 ];
-
-/// The operation of a denial that is about a grant itself.
-pub(super) const GRANT: &str = "grant";
 
 /// Returns the variables that are granted.
 pub(super) fn environment(policy: &Policy) -> Vec<(OsString, OsString)> {
@@ -62,10 +62,11 @@ fn is_wide(folder: &Path) -> bool {
 
 /// Returns the grants of the network that the kernel cannot keep a process to: it knows the ports of connections, and
 /// neither hosts nor the ports of datagrams. Each names what it can keep to instead.
-pub(super) fn not_kept(policy: &Policy) -> Vec<Denial> {
-    let denial = |capability, subject: String, allow: String| {
+pub(super) fn unenforceable(policy: &Policy) -> Vec<MissingGrant> {
+    let missing = |capability: Capability, subject: String, allow: String| {
         let allow = format!("--allow-{capability} {}", quoting::quote(&allow));
-        Denial { capability, subject, operation: GRANT, allow }
+        let denial = Denial { capability, subject, operation: Operation::Grant, allow };
+        MissingGrant { denial, need: Need::Enforcement }
     };
     let all = |transport: Transport, rule: String| match transport {
         Transport::Tcp => rule,
@@ -74,7 +75,7 @@ pub(super) fn not_kept(policy: &Policy) -> Vec<Denial> {
     let net = policy.net().iter().map(|grant| &grant.rule);
     let net = net.filter_map(|rule| {
         let kept = all(rule.transport(), rule.for_every_host().to_string());
-        (rule.to_string() != kept).then(|| denial("net", rule.to_string(), kept))
+        (rule.to_string() != kept).then(|| missing(Capability::Net, rule.to_string(), kept))
     });
     let listen = policy.listen().iter().map(|grant| &grant.rule);
     let listen = listen.filter_map(|rule| {
@@ -86,69 +87,65 @@ pub(super) fn not_kept(policy: &Policy) -> Vec<Denial> {
             Transport::Tcp => rule.for_every_address().to_string(),
             Transport::Udp => "udp:0.0.0.0:0-65535".to_owned(),
         };
-        (!kept).then(|| denial("listen", rule.to_string(), instead))
+        (!kept).then(|| missing(Capability::Listen, rule.to_string(), instead))
     });
-    net.chain(listen).take(MAX_DENIALS).collect()
+    net.chain(listen).take(MAX_HINTS).collect()
 }
 
 /// Returns the policy without the grants of the network that the kernel cannot keep a process to.
 pub(super) fn kept(policy: &Policy) -> Policy {
     let mut kept = policy.clone();
-    for denial in not_kept(policy) {
-        kept.forbid_net(&denial.subject);
+    for missing in unenforceable(policy) {
+        kept.forbid_net(&missing.denial.subject);
     }
     // There may have been more than are told.
-    if not_kept(&kept).is_empty() { kept } else { kept.without_network() }
+    if unenforceable(&kept).is_empty() { kept } else { kept.without_network() }
 }
 
-/// Finds paths that a failing module was given or complains about, that are there, and that it was not shown. Most are
-/// seen where the kernel is asked; this is for those that are not reported from there.
-pub(super) fn missing_paths(report: &mut Report, outcome: &Outcome, arguments: &Arguments, policy: &Policy) {
-    if !matches!(report.status, Status::Failed | Status::Crashed) {
-        return;
-    }
-    let args = arguments.given();
-    let given = args.iter().filter_map(|(_, value)| value.as_str()).map(str::to_owned);
+/// Returns paths that a failed module was given or complains about, that exist, and that it was not shown. The observer sees
+/// most of them at the kernel; these are guesses at the rest.
+pub(super) fn path_hints(report: &Report, outcome: &Outcome, arguments: &Arguments, policy: &Policy) -> Vec<Hint> {
+    let given = arguments.given().iter().filter_map(|(_, value)| value.as_str());
     let said = [&outcome.stdout.bytes, &outcome.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let complaints =
         said.iter().flat_map(|text| text.lines()).filter(|line| COMPLAINTS.iter().any(|it| line.contains(it)));
     let ends = |c: char| c.is_whitespace() || "'\"`:,;()[]{}<>\\".contains(c);
-    let words = complaints.take(MAX_LINES).flat_map(|line| line.split(ends)).map(str::to_owned);
-    for path in given.chain(words).filter(|path| path.len() > 1 && path.starts_with('/')) {
-        let plain = normalize(Path::new(&path));
+    let words = complaints.take(MAX_LINES).flat_map(|line| line.split(ends));
+    let named = given.map(|path| (HintSource::Arguments, path)).chain(words.map(|path| (HintSource::Output, path)));
+    let mut hints: Vec<Hint> = Vec::new();
+    for (source, path) in named.filter(|(_, path)| path.len() > 1 && path.starts_with('/')) {
+        let plain = normalize(Path::new(path));
         let covered = policy.covers(&plain, Access::Read) || base::paths().any(|base| plain.starts_with(base));
         let own = ["/proc", "/dev", "/tmp"].iter().any(|own| plain == Path::new(own));
-        if covered || own || plain.symlink_metadata().is_err() || report.denials.len() >= MAX_DENIALS {
+        if covered || own || plain.symlink_metadata().is_err() || hints.len() >= MAX_HINTS {
             continue;
         }
         let Ok(subject) = plain.into_os_string().into_string() else { continue };
-        if report.denials.iter().all(|denial| denial.subject != subject) {
+        let is_known = report.denials.iter().any(|denial| denial.subject == subject)
+            || hints.iter().any(|hint| hint.subject == subject);
+        if !is_known {
             let allow = format!("--allow-read {}", quoting::quote(&subject));
-            report.denials.push(Denial { capability: "read", subject, operation: "open", allow });
+            hints.push(Hint { capability: Capability::Read, subject, source, allow });
         }
     }
+    hints
 }
 
-/// Finds variables that the module speaks of when it fails, that whoever asked for the run has, and that it was not
-/// shown. Reading a variable is no call of the kernel's, so that what the module says is all there is to go by.
-pub(super) fn missing_variables(
-    report: &mut Report,
-    outcome: &Outcome,
-    environment: &[(OsString, OsString)],
-    policy: &Policy,
-) {
-    if !matches!(report.status, Status::Failed | Status::Crashed) {
-        return;
-    }
+/// Returns variables that a failed module speaks of, that the caller of the run has, and that it was not shown. Reading a
+/// variable is no system call, so that what the module says is all there is to go by.
+pub(super) fn variable_hints(outcome: &Outcome, environment: &[(OsString, OsString)], policy: &Policy) -> Vec<Hint> {
     let said = [&outcome.stdout.bytes, &outcome.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let granted = |name: &str| policy.env().iter().any(|grant| grant.name == name);
-    for name in environment.iter().filter_map(|(name, _)| name.to_str()) {
-        let told = name.len() >= MIN_NAME && said.iter().any(|text| speaks_of(text, name));
-        if told && !granted(name) && report.denials.len() < MAX_DENIALS {
-            let allow = format!("--allow-env {}", quoting::quote(name));
-            report.denials.push(Denial { capability: "env", subject: name.to_owned(), operation: "read", allow });
-        }
-    }
+    let told = |name: &&str| name.len() >= MIN_NAME && said.iter().any(|text| speaks_of(text, name));
+    let names = environment.iter().filter_map(|(name, _)| name.to_str());
+    let missing = names.filter(told).filter(|name| !granted(name)).take(MAX_HINTS);
+    let hint = |name: &str| Hint {
+        capability: Capability::Env,
+        subject: name.to_owned(),
+        source: HintSource::Output,
+        allow: format!("--allow-env {}", quoting::quote(name)),
+    };
+    missing.map(hint).collect()
 }
 
 /// Whether a text has a name as a word of its own, and not as the name of something in a path.
@@ -197,7 +194,8 @@ mod tests {
         for rule in ["0.0.0.0:80", "127.0.0.1:8080", "udp:[::]:1-65535", "udp:0.0.0.0:53"] {
             policy.allow_listen(ListenGrant { rule: rule.parse().unwrap(), source: source.clone() });
         }
-        let shown: Vec<(String, String)> = not_kept(&policy).into_iter().map(|it| (it.subject, it.allow)).collect();
+        let shown: Vec<(String, String)> =
+            unenforceable(&policy).into_iter().map(|it| (it.denial.subject, it.denial.allow)).collect();
         let expect = [
             ("example.org:443", "--allow-net '*:443+any'"),
             ("*:80", "--allow-net '*:80+any'"),
@@ -216,7 +214,7 @@ mod tests {
                 _ => kept.allow_listen(ListenGrant { rule: rule.parse().unwrap(), source: source.clone() }),
             }
         }
-        assert!(not_kept(&kept).is_empty(), "{:?}", not_kept(&kept));
+        assert!(unenforceable(&kept).is_empty(), "{:?}", unenforceable(&kept));
     }
 
     #[test]

@@ -6,10 +6,11 @@
 use std::path::Path;
 
 use modbox_argument_spec::{Metadata, Request};
+use modbox_vocabulary::{Capability, Denial, Operation};
 
 use crate::contract::quoting;
 use crate::run::designation::Settled;
-use crate::sandbox::invocation::Denial;
+use crate::run::missing_grant::{MissingGrant, Need};
 use crate::sandbox::policy::run::RunRule;
 use crate::sandbox::policy::{Access, Policy};
 
@@ -48,8 +49,10 @@ pub(super) fn check(metadata: &Metadata, settled: &mut Settled) {
     for missing in required.into_iter().take(MAX_SHOWN).chain(optional.into_iter().take(MAX_SHOWN)) {
         let Request { capability, subject, reason, required } = missing.request;
         if required {
-            let capability = word(&capability);
-            settled.denials.push(Denial { capability, subject, operation: "request", allow: missing.allow });
+            // A capability that modbox has no grant for is one for `--allow-all`.
+            let capability = capability.parse().unwrap_or(Capability::All);
+            let denial = Denial { capability, subject, operation: Operation::Request, allow: missing.allow };
+            settled.missing.push(MissingGrant { denial, need: Need::Metadata });
         } else {
             let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
             settled.notes.push(format!(
@@ -64,34 +67,29 @@ pub(super) fn check(metadata: &Metadata, settled: &mut Settled) {
 }
 
 fn is_granted(request: &Request, policy: &Policy) -> bool {
-    let path = |access| request.subject.starts_with('/') && policy.covers(Path::new(&request.subject), access);
-    match request.capability.as_str() {
-        "read" => path(Access::Read),
-        "write" => path(Access::Write),
-        "env" => policy.env().iter().any(|grant| grant.name == request.subject),
-        "own" => policy.own().iter().any(|grant| grant.written == request.subject),
+    let subject = request.subject.as_str();
+    let path = |access| subject.starts_with('/') && policy.covers(Path::new(subject), access);
+    match request.capability.parse() {
+        Ok(Capability::Read) => path(Access::Read),
+        Ok(Capability::Write) => path(Access::Write),
+        Ok(Capability::Env) => policy.env().iter().any(|grant| grant.name == subject),
+        Ok(Capability::Own) => policy.own().iter().any(|grant| grant.written == subject),
         // Granted by the same rule; a wider one that holds it is for a person to see.
-        "net" => policy.net().iter().any(|grant| grant.rule.to_string() == request.subject),
-        "listen" => policy.listen().iter().any(|grant| grant.rule.to_string() == request.subject),
-        "run" => request.subject.parse().is_ok_and(|rule: RunRule| policy.run().iter().any(|grant| grant.rule == rule)),
-        _ => false,
-    }
-}
-
-/// The switch for a capability. What has no switch of its own is there for a module that is trusted with everything.
-fn switch(request: &Request) -> String {
-    match request.capability.as_str() {
-        capability @ ("read" | "write" | "own" | "env" | "net" | "listen" | "run") => {
-            format!("--allow-{capability} {}", quoting::quote(&request.subject))
+        Ok(Capability::Net) => policy.net().iter().any(|grant| grant.rule.to_string() == subject),
+        Ok(Capability::Listen) => policy.listen().iter().any(|grant| grant.rule.to_string() == subject),
+        Ok(Capability::Run) => {
+            subject.parse().is_ok_and(|rule: RunRule| policy.run().iter().any(|grant| grant.rule == rule))
         }
-        _ => "--allow-all".to_owned(),
+        Ok(Capability::Confinement | Capability::All) | Err(_) => false,
     }
 }
 
-/// The capabilities that a denial can name.
-fn word(capability: &str) -> &'static str {
-    let known = ["read", "write", "own", "env", "net", "listen", "run"];
-    known.into_iter().find(|word| *word == capability).unwrap_or("unknown")
+/// Returns the option that grants a request. What has no option of its own is for a module that is trusted with everything.
+fn switch(request: &Request) -> String {
+    match request.capability.parse() {
+        Err(_) | Ok(Capability::Confinement | Capability::All) => "--allow-all".to_owned(),
+        Ok(capability) => format!("--allow-{capability} {}", quoting::quote(&request.subject)),
+    }
 }
 
 #[cfg(test)]
@@ -106,10 +104,10 @@ mod tests {
             let one = format!(r#"{{"capability": "env", "subject": "A", "required": {required}}}"#);
             let json = format!(r#"{{"name": "x", "requests": [{}]}}"#, vec![one; 1000].join(","));
             let arguments = crate::run::Arguments::Complete(modbox_python_json::Dict::new());
-            let (denials, notes) = (Vec::new(), Vec::new());
-            let mut settled = Settled { policy: Policy::default(), arguments, denials, notes };
+            let (missing, notes) = (Vec::new(), Vec::new());
+            let mut settled = Settled { policy: Policy::default(), arguments, missing, notes };
             check(&Metadata::from_json(&json).unwrap(), &mut settled);
-            (settled.denials.len(), settled.notes.len())
+            (settled.missing.len(), settled.notes.len())
         };
         assert_eq!((many(true), many(false)), ((MAX_SHOWN, 0), (0, MAX_SHOWN + 1)));
     }

@@ -1,15 +1,17 @@
 //! From an outcome to a verdict: the module's result where it gave one, a failed result that says what
 //! happened where it did not.
 
+use modbox_vocabulary::Unit;
+
 use crate::contract::log_lines::{self, LogLevel, LogLine};
 use crate::contract::result::ResultLines;
 use crate::contract::{ModuleResult, RawOutput};
 use crate::kinds::Prepared;
-use crate::run::native;
+use crate::run::missing_grant::{self, MissingGrant};
 use crate::run::report::{Report, Status};
 use crate::run::{RunError, RunRequest};
 use crate::sandbox;
-use crate::sandbox::invocation::{Confinement, Denial, Exit, LimitHit, LimitKind, Outcome};
+use crate::sandbox::invocation::{Confinement, Exit, LimitHit, LimitKind, Outcome};
 use crate::sandbox::wasm::WasmError;
 
 /// From here on an exit code is how a shell reports death by a signal.
@@ -25,13 +27,13 @@ const KILLED: i64 = 137;
 pub(super) fn reach(report: &mut Report, outcome: &mut Outcome, prepared: &Prepared, request: &RunRequest<'_>) {
     report.limit = outcome.limit;
     report.confinement = std::mem::take(&mut outcome.confinement);
-    report.denials.clone_from(&outcome.denials);
-    for denial in &outcome.denials {
-        let (capability, operation) = (denial.capability, denial.operation);
-        tracing::info!(capability, operation, subject = denial.subject, "denied");
+    report.denials = outcome.denials.listed().to_vec();
+    report.denials_omitted = outcome.denials.omitted();
+    for denial in &report.denials {
+        tracing::info!(capability = %denial.capability, operation = %denial.operation, subject = denial.subject, "denied");
     }
     report.usage = outcome.usage;
-    report.written = (outcome.stdout.total, outcome.stderr.total);
+    (report.usage.stdout_bytes, report.usage.stderr_bytes) = (outcome.stdout.total, outcome.stderr.total);
     let (lines, rest) = log_lines::take(&outcome.stderr.bytes);
     report.stderr = String::from_utf8_lossy(&rest).into_owned();
     for LogLine { level, message } in lines {
@@ -56,6 +58,16 @@ pub(super) fn reach(report: &mut Report, outcome: &mut Outcome, prepared: &Prepa
     (report.status, report.result) = judge(outcome, result, &raw);
 }
 
+/// Fills in the result and the status of a run that is not started for want of grants.
+pub(super) fn denied(report: &mut Report, missing: Vec<MissingGrant>) {
+    for MissingGrant { denial, .. } in &missing {
+        tracing::warn!(capability = %denial.capability, subject = denial.subject, "denied: the module does not start");
+    }
+    report.status = Status::Denied;
+    report.result = ModuleResult::runner_failure(&missing_grant::message(&missing), None);
+    report.denials = missing.into_iter().map(|missing| missing.denial).collect();
+}
+
 /// Fills in the result and the status of a run that was not started.
 pub(super) fn not_started(report: &mut Report, error: RunError) {
     report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
@@ -77,7 +89,7 @@ pub(super) fn not_started(report: &mut Report, error: RunError) {
 
 fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (Status, ModuleResult) {
     if let Some(hit) = outcome.limit {
-        tracing::warn!(limit = hit.kind.as_str(), allowed = hit.allowed, unit = hit.unit, "a limit was hit");
+        tracing::warn!(limit = hit.kind.as_str(), allowed = hit.allowed, unit = hit.unit.as_str(), "a limit was hit");
         // Only a cut-off stderr leaves the result whole; whatever else a stopped module printed is not its last word.
         let whole = hit.kind == LimitKind::Stderr && result.parsed();
         let result = if whole { result } else { ModuleResult::runner_failure(&limit_message(hit), Some(raw)) };
@@ -126,7 +138,7 @@ pub(super) fn limit_message(hit: LimitHit) -> String {
         LimitKind::Descriptors => ("opened more than its limit of files and sockets at a time", "--max-descriptors"),
         LimitKind::HostMemory => {
             return match hit.unit {
-                "bytes" => {
+                Unit::Bytes => {
                     let allowed = bytesize::ByteSize(hit.allowed).display().iec();
                     format!("the module exchanged more with the host at once than any may: {allowed}")
                 }
@@ -136,44 +148,9 @@ pub(super) fn limit_message(hit: LimitHit) -> String {
         LimitKind::Compile => ("took more than its limit to compile", "--compile-time"),
     };
     let allowed = match hit.unit {
-        "us" => humantime::format_duration(std::time::Duration::from_micros(hit.allowed)).to_string(),
-        "bytes" => bytesize::ByteSize(hit.allowed).display().iec().to_string(),
+        Unit::Us => humantime::format_duration(std::time::Duration::from_micros(hit.allowed)).to_string(),
+        Unit::Bytes => bytesize::ByteSize(hit.allowed).display().iec().to_string(),
         _ => hit.allowed.to_string(),
     };
     format!("the module {what}, {allowed}; `{switch}` sets another")
-}
-
-/// Says what was denied and how to allow it.
-pub(super) fn denied(denials: &[Denial]) -> String {
-    let one = |denial: &Denial| match denial.capability {
-        capability if denial.operation == native::GRANT => format!(
-            "{capability} `{}` cannot be granted to a native module, since the kernel keeps one to the ports of connections, \
-             and neither to hosts nor to the ports of datagrams; `{}` grants what it can keep to",
-            denial.subject, denial.allow
-        ),
-        capability if denial.operation == "request" => format!(
-            "the module cannot do without {capability} `{}`, and nothing grants that; allow it with `{}`, or in a policy \
-             file",
-            denial.subject, denial.allow
-        ),
-        capability if denial.operation == "default" => format!(
-            "an option that is not given means `{}` to {capability}, and only what you name is granted; allow it with `{}`",
-            denial.subject, denial.allow
-        ),
-        capability if !denial.subject.starts_with('/') => format!(
-            "an argument names `{}` to {capability}, which the module would look for in a directory of its own; name it \
-             by its absolute path: `{}`",
-            denial.subject, denial.allow
-        ),
-        capability if denial.allow.contains("::/host/") => format!(
-            "an argument names `{}` to {capability}, where the module has a directory of its own; allow it with `{}`, \
-             and name it there",
-            denial.subject, denial.allow
-        ),
-        capability => format!(
-            "an argument names `{}` to {capability}, and nothing grants that; allow it with `{}`, or in a policy file",
-            denial.subject, denial.allow
-        ),
-    };
-    denials.iter().map(one).collect::<Vec<_>>().join("; ")
 }

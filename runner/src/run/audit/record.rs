@@ -7,17 +7,16 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use modbox_argument_spec::Secrets;
-use modbox_python_json::{Dict, Value, encode};
+use modbox_python_json::{Dict, Value, encode, to_value};
+use modbox_vocabulary::{Confinement, Grant, LimitKind, Unit, Usage};
+use serde::Serialize;
 
 use crate::kinds::Kind;
 use crate::run::audit::arguments::{self, MASKED, shortened};
 use crate::run::audit::who::Who;
-use crate::run::report::{confinement_item, grant_item, usage_item};
 use crate::run::{Arguments, CENSORED, Module, Report, RunRequest, digest};
 use crate::sandbox::chain;
-use crate::sandbox::invocation::{Confinement, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
-use crate::sandbox::policy::Grant;
 
 /// Grants and denials that are listed, each. How many there were is said when there are more.
 const MAX_LISTED: usize = 100;
@@ -25,22 +24,6 @@ const MAX_LISTED: usize = 100;
 /// The internal arguments that matter here.
 const CHECK_MODE_KEY: &str = "_ansible_check_mode";
 const NO_LOG_KEY: &str = "_ansible_no_log";
-
-/// The limits that a line names.
-const LIMITS: [LimitKind; 12] = [
-    LimitKind::Wall,
-    LimitKind::Cpu,
-    LimitKind::Memory,
-    LimitKind::Stdout,
-    LimitKind::Stderr,
-    LimitKind::Processes,
-    LimitKind::Disk,
-    LimitKind::Tmp,
-    LimitKind::Files,
-    LimitKind::Descriptors,
-    LimitKind::HostMemory,
-    LimitKind::Compile,
-];
 
 /// What the audit log is told of a run before it starts.
 #[derive(Debug)]
@@ -102,8 +85,8 @@ impl Record {
         record.put("module", module(run.module.path(), Some(run.name), kind, Some(run.module.digest())));
         record.put("args", args);
         record.put("check_mode", run.check_mode.into());
-        let grants: Vec<Value> = run.grants.iter().map(|grant| grant_item(grant).to_value()).collect();
-        record.put("grants", record.listed(&grants, false));
+        let grants: Vec<Value> = run.grants.iter().map(json).collect();
+        record.put("grants", record.listed(&grants, 0, false));
         record.put("limits", limits(run.limits));
         record
     }
@@ -124,8 +107,8 @@ impl Record {
         for key in ["args", "check_mode", "grants", "denials", "limit", "limits"] {
             record.put(key, Value::Null);
         }
-        record.put("usage", usage_item(&Usage::default(), (0, 0)).to_value());
-        record.put("confinement", confinement_item(&Confinement::default()).to_value());
+        record.put("usage", json(&Usage::default()));
+        record.put("confinement", json(&Confinement::default()));
         record.put("error", Value::Null);
         record.put("result_digest", Value::Null);
         record
@@ -161,7 +144,8 @@ impl Record {
         }
         for (key, hidden) in [("grants", false), ("denials", self.no_log)] {
             let items = report.get(key).and_then(Value::as_list).unwrap_or_default();
-            self.put(key, self.listed(items, hidden));
+            let omitted = count(report.get(&format!("{key}_omitted")));
+            self.put(key, self.listed(items, omitted, hidden));
         }
         self.put("result_digest", format!("sha256:{}", digest(result.as_bytes())).into());
     }
@@ -180,9 +164,9 @@ impl Record {
         if self.no_log { MASKED.to_owned() } else { shortened(&self.secrets.mask_text(text)) }
     }
 
-    /// A list of grants or denials, bounded, without secrets; all of what they are about is `hidden` under `no_log`, when
+    /// Returns a list of grants or denials, bounded, without secrets; all of what they are about is `hidden` under `no_log`, when
     /// it may have come from the arguments.
-    fn listed(&self, items: &[Value], hidden: bool) -> Value {
+    fn listed(&self, items: &[Value], omitted: u64, hidden: bool) -> Value {
         let text = |key: &str, text: &str| match hidden && matches!(key, "subject" | "allow") {
             true => MASKED.to_owned(),
             false => shortened(&self.secrets.mask_text(text)),
@@ -191,11 +175,25 @@ impl Record {
             |(key, value): (&String, &Value)| (key.clone(), value.as_str().map(|value| text(key, value)).into());
         let one = |item: &Value| item.as_dict().map(|item| Value::Dict(item.iter().map(entry).collect()));
         let mut shown: Vec<Value> = items.iter().take(MAX_LISTED).filter_map(one).collect();
-        if items.len() > MAX_LISTED {
-            shown.push([("omitted", Value::from((items.len() - MAX_LISTED) as u64))].into());
+        let omitted = omitted.saturating_add(items.len().saturating_sub(MAX_LISTED) as u64);
+        if omitted > 0 {
+            shown.push([("omitted", Value::from(omitted))].into());
         }
         Value::List(shown)
     }
+}
+
+/// Returns a count of a report; 0 for one that is left out.
+fn count(number: Option<&Value>) -> u64 {
+    match number {
+        Some(Value::Int(number)) => u64::try_from(*number).unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+/// Returns a part of a report as a report writes it.
+fn json(part: &impl Serialize) -> Value {
+    to_value(part).expect("every part of a report has a JSON form")
 }
 
 fn module(path: &Path, name: Option<&str>, kind: Option<Kind>, digest: Option<&str>) -> Value {
@@ -213,10 +211,10 @@ fn module(path: &Path, name: Option<&str>, kind: Option<Kind>, digest: Option<&s
 fn limits(limits: &Limits) -> Value {
     let entry = |kind: LimitKind| {
         let key = match kind.unit() {
-            unit @ ("us" | "bytes") => format!("{}_{unit}", kind.as_str()),
-            unit => unit.to_owned(),
+            unit @ (Unit::Us | Unit::Bytes) => format!("{kind}_{unit}"),
+            unit => unit.to_string(),
         };
         (key, Value::from(limits.allowed(kind)))
     };
-    Value::Dict(LIMITS.into_iter().map(entry).collect())
+    Value::Dict(LimitKind::all().iter().copied().map(entry).collect())
 }

@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use modbox_vocabulary::{Capability, Operation};
+
 use crate::run::{RunnerConfig, native};
 use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::command::{
-    CommandEnd, CommandOutput, CommandRefusal, CommandRequest, CommandStream, RunsCommands, denied,
-};
-use crate::sandbox::invocation::{Captured, Denial, Exit, LimitKind};
+use crate::sandbox::command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands, denied};
+use crate::sandbox::invocation::{Denial, Exit, LimitKind};
 use crate::sandbox::kernel;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::{
@@ -90,8 +90,8 @@ impl Direct {
             if !granted {
                 // Without its value, which may be nobody's business: what is granted may be set.
                 let allow = format!("--allow-env {}", exactly(&format!("{name}="), &[]));
-                let (capability, subject) = ("env", name.clone());
-                return Err(CommandRefusal::Denied(Denial { capability, subject, operation: "run", allow }));
+                let (capability, subject) = (Capability::Env, name.clone());
+                return Err(CommandRefusal::Denied(Denial { capability, subject, operation: Operation::Run, allow }));
             }
             variables.retain(|(other, _)| other != name.as_str());
             variables.push((name.into(), value.into()));
@@ -112,8 +112,8 @@ impl Direct {
         let own = [Path::new("/"), Path::new("/tmp")].contains(&path.as_path());
         if !own && !base::paths().any(|base| path.starts_with(base)) && !self.policy.covers(&path, Access::Read) {
             let allow = format!("--allow-read {}", exactly(written, &[]));
-            let (capability, subject) = ("read", written.clone());
-            return Err(CommandRefusal::Denied(Denial { capability, subject, operation: "run", allow }));
+            let (capability, subject) = (Capability::Read, written.clone());
+            return Err(CommandRefusal::Denied(Denial { capability, subject, operation: Operation::Run, allow }));
         }
         Ok(Some(path))
     }
@@ -231,12 +231,11 @@ fn output(ended: ProgramOutcome) -> CommandOutput {
         (_, Exit::Code(code), None) => CommandEnd::Exited(code),
         (_, Exit::Trap { .. } | Exit::Killed, None) => CommandEnd::TimedOut,
     };
-    let stream = |captured: Captured| CommandStream { bytes: captured.bytes, total: captured.total };
     let usage = outcome.usage;
     CommandOutput {
         end,
-        stdout: stream(outcome.stdout),
-        stderr: stream(outcome.stderr),
+        stdout: outcome.stdout,
+        stderr: outcome.stderr,
         cpu_time: Duration::from_micros(usage.cpu_us),
         memory_bytes: usage.memory_bytes,
         disk_bytes: usage.disk_bytes,

@@ -44,7 +44,7 @@ pub fn serve(socket: OwnedFd, cleanup: Cleanup, end: impl FnOnce() + Send + 'sta
     let direct = Direct::new(&config, &greeting.policy, &greeting.limits);
     while let Some(request) = wire::receive::<CommandRequest>(&socket)? {
         let stdin = wire::receive_stream(&socket)?;
-        wire::send_answer(&socket, &direct.run(&request, &stdin))?;
+        wire::send_answer(&socket, direct.run(&request, &stdin))?;
     }
     Ok(())
 }

@@ -4,13 +4,11 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::command::{CommandEnd, CommandOutput, CommandRefusal, CommandStream};
-use crate::sandbox::invocation::{Denial, LimitHit, LimitKind};
+use crate::sandbox::command::{CommandOutput, CommandRefusal};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
 
@@ -30,45 +28,8 @@ pub(super) struct Greeting {
     pub(super) directory: PathBuf,
 }
 
-/// The answer to a request. What it printed follows, when it ran.
-#[derive(Debug, Serialize, Deserialize)]
-enum Answer {
-    Ran(Ran),
-    Denied(WireDenial),
-    NotFound,
-    NotExecutable,
-    NoDirectory,
-    TooLong,
-    Failed(String),
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Ran {
-    end: WireEnd,
-    totals: [u64; 2],
-    cpu_time: Duration,
-    memory_bytes: u64,
-    disk_bytes: u64,
-    files: u64,
-    denials: Vec<WireDenial>,
-    notes: Vec<String>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-enum WireEnd {
-    Exited(i32),
-    Signalled(i32),
-    TimedOut,
-    Limit(LimitKind, u64),
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct WireDenial {
-    capability: String,
-    subject: String,
-    operation: String,
-    allow: String,
-}
+/// The answer to a request: the command's end, whose two outputs follow as streams, or why it did not run.
+type Answer = Result<CommandOutput, CommandRefusal>;
 
 /// Sends a message with its streams.
 pub(super) fn send(mut stream: &File, message: &impl Serialize, streams: &[&[u8]]) -> io::Result<()> {
@@ -118,113 +79,32 @@ fn too_long() -> io::Error {
 }
 
 /// Sends what became of a command.
-pub(super) fn send_answer(stream: &File, result: &Result<CommandOutput, CommandRefusal>) -> io::Result<()> {
+pub(super) fn send_answer(stream: &File, result: Answer) -> io::Result<()> {
     match result {
-        Ok(output) => {
-            let ran = Ran {
-                end: match output.end {
-                    CommandEnd::Exited(status) => WireEnd::Exited(status),
-                    CommandEnd::Signalled(signal) => WireEnd::Signalled(signal),
-                    CommandEnd::TimedOut => WireEnd::TimedOut,
-                    CommandEnd::Limit(hit) => WireEnd::Limit(hit.kind, hit.allowed),
-                },
-                totals: [output.stdout.total, output.stderr.total],
-                cpu_time: output.cpu_time,
-                memory_bytes: output.memory_bytes,
-                disk_bytes: output.disk_bytes,
-                files: output.files,
-                denials: output.denials.iter().map(WireDenial::of).collect(),
-                notes: output.notes.clone(),
-            };
-            send(stream, &Answer::Ran(ran), &[&output.stdout.bytes, &output.stderr.bytes])
+        Ok(mut output) => {
+            let kept = [&mut output.stdout, &mut output.stderr].map(|stream| std::mem::take(&mut stream.bytes));
+            send(stream, &Answer::Ok(output), &kept.each_ref().map(Vec::as_slice))
         }
-        Err(refusal) => {
-            let answer = match refusal {
-                CommandRefusal::Denied(denial) => Answer::Denied(WireDenial::of(denial)),
-                CommandRefusal::NotFound => Answer::NotFound,
-                CommandRefusal::NotExecutable => Answer::NotExecutable,
-                CommandRefusal::NoDirectory => Answer::NoDirectory,
-                CommandRefusal::TooLong => Answer::TooLong,
-                CommandRefusal::Failed(why) => Answer::Failed(why.clone()),
-            };
-            send(stream, &answer, &[])
-        }
+        refused => send(stream, &refused, &[]),
     }
 }
 
 /// Receives what became of a command.
-pub(super) fn receive_answer(stream: &File) -> io::Result<Result<CommandOutput, CommandRefusal>> {
-    let answer = receive::<Answer>(stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
-    let ran = match answer {
-        Answer::Ran(ran) => ran,
-        Answer::Denied(denial) => return Ok(Err(CommandRefusal::Denied(denial.into_denial()))),
-        Answer::NotFound => return Ok(Err(CommandRefusal::NotFound)),
-        Answer::NotExecutable => return Ok(Err(CommandRefusal::NotExecutable)),
-        Answer::NoDirectory => return Ok(Err(CommandRefusal::NoDirectory)),
-        Answer::TooLong => return Ok(Err(CommandRefusal::TooLong)),
-        Answer::Failed(why) => return Ok(Err(CommandRefusal::Failed(why))),
-    };
-    let (stdout, stderr) = (receive_stream(stream)?, receive_stream(stream)?);
-    Ok(Ok(CommandOutput {
-        end: match ran.end {
-            WireEnd::Exited(status) => CommandEnd::Exited(status),
-            WireEnd::Signalled(signal) => CommandEnd::Signalled(signal),
-            WireEnd::TimedOut => CommandEnd::TimedOut,
-            WireEnd::Limit(kind, allowed) => CommandEnd::Limit(LimitHit { kind, allowed, unit: kind.unit() }),
-        },
-        stdout: CommandStream { bytes: stdout, total: ran.totals[0] },
-        stderr: CommandStream { bytes: stderr, total: ran.totals[1] },
-        cpu_time: ran.cpu_time,
-        memory_bytes: ran.memory_bytes,
-        disk_bytes: ran.disk_bytes,
-        files: ran.files,
-        denials: ran.denials.into_iter().map(WireDenial::into_denial).collect(),
-        notes: ran.notes,
-    }))
-}
-
-impl WireDenial {
-    fn of(denial: &Denial) -> Self {
-        Self {
-            capability: denial.capability.to_owned(),
-            subject: denial.subject.clone(),
-            operation: denial.operation.to_owned(),
-            allow: denial.allow.clone(),
-        }
+pub(super) fn receive_answer(stream: &File) -> io::Result<Answer> {
+    let mut answer = receive::<Answer>(stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    if let Ok(output) = &mut answer {
+        (output.stdout.bytes, output.stderr.bytes) = (receive_stream(stream)?, receive_stream(stream)?);
     }
-
-    fn into_denial(self) -> Denial {
-        /// The words that denials of commands have.
-        const WORDS: [&str; 14] = [
-            "read",
-            "write",
-            "own",
-            "env",
-            "net",
-            "listen",
-            "run",
-            "open",
-            "execute",
-            "change",
-            "connect",
-            "bind",
-            "more",
-            "make, and it was not kept",
-        ];
-        let word = |text: &str| WORDS.into_iter().find(|word| *word == text).unwrap_or("use");
-        Denial {
-            capability: word(&self.capability),
-            operation: word(&self.operation),
-            subject: self.subject,
-            allow: self.allow,
-        }
-    }
+    Ok(answer)
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+
+    use modbox_vocabulary::{Capability, Captured, CommandEnd, Denial, LimitHit, LimitKind, Operation, Unit};
 
     use super::*;
 
@@ -236,12 +116,12 @@ mod tests {
     #[test]
     fn answers_arrive_as_they_were_sent() {
         let denial = Denial {
-            capability: "read",
+            capability: Capability::Read,
             subject: "/x".to_owned(),
-            operation: "open",
+            operation: Operation::Open,
             allow: "--allow-read /x".to_owned(),
         };
-        let stream = |bytes: &[u8], total| CommandStream { bytes: bytes.to_vec(), total };
+        let stream = |bytes: &[u8], total| Captured { bytes: bytes.to_vec(), total };
         let output = |end| CommandOutput {
             end,
             stdout: stream(b"out\xff", 4),
@@ -250,10 +130,10 @@ mod tests {
             memory_bytes: 8,
             disk_bytes: 9,
             files: 10,
-            denials: vec![denial.clone()],
+            denials: vec![denial.clone()].into(),
             notes: vec!["a note".to_owned()],
         };
-        let hit = LimitHit { kind: LimitKind::Processes, allowed: 3, unit: "processes" };
+        let hit = LimitHit { kind: LimitKind::Processes, allowed: 3, unit: Unit::Processes };
         let results = [
             Ok(output(CommandEnd::Exited(3))),
             Ok(output(CommandEnd::Signalled(9))),
@@ -268,7 +148,7 @@ mod tests {
         ];
         let (here, there) = pair();
         for result in results {
-            send_answer(&here, &result).unwrap();
+            send_answer(&here, result.clone()).unwrap();
             assert_eq!(receive_answer(&there).unwrap(), result);
         }
         drop(here);

@@ -28,26 +28,27 @@ mod tests;
 
 use modbox_argument_spec::{self as spec, Metadata, NamedPath, Origin};
 use modbox_python_json::Dict;
+use modbox_vocabulary::{Denial, Operation};
 
 pub(super) use self::caller::Caller;
 use crate::contract::args::RESERVED_PREFIX;
 use crate::contract::quoting;
 use crate::run::Arguments;
-use crate::sandbox::invocation::Denial;
+use crate::run::missing_grant::{MissingGrant, Need};
 use crate::sandbox::policy::{Access, PathGrant, Policy};
 
 /// More paths than anybody names one by one; each is looked at and opened.
 const MAX_PATHS: usize = 256;
 
-/// More than anybody reads.
-const MAX_DENIALS: usize = 64;
+/// More than a person reads.
+const MAX_MISSING: usize = 64;
 
 /// What a run may reach once its arguments have been read, and the arguments as the module gets them.
 pub(super) struct Settled {
     pub(super) policy: Policy,
     pub(super) arguments: Arguments,
     /// What the run needs and nothing grants.
-    pub(super) denials: Vec<Denial>,
+    pub(super) missing: Vec<MissingGrant>,
     /// What an operator may want to know.
     pub(super) notes: Vec<String>,
 }
@@ -58,10 +59,10 @@ pub(super) fn settle(metadata: &Metadata, policy: &Policy, arguments: &Arguments
     let args = match &mut arguments {
         Arguments::Task { args, .. } | Arguments::Complete(args) => args,
     };
-    let mut run = Run { policy: policy.clone(), caller, denials: Vec::new(), notes: Vec::new() };
+    let mut run = Run { policy: policy.clone(), caller, missing: Vec::new(), notes: Vec::new() };
     run.settle(metadata, args);
-    let Run { policy, denials, notes, .. } = run;
-    Settled { policy, arguments, denials, notes }
+    let Run { policy, missing, notes, .. } = run;
+    Settled { policy, arguments, missing, notes }
 }
 
 /// The variables that the module sees.
@@ -76,7 +77,7 @@ impl spec::Environment for GrantedVariables<'_> {
 struct Run<'a> {
     policy: Policy,
     caller: &'a Caller<'a>,
-    denials: Vec<Denial>,
+    missing: Vec<MissingGrant>,
     notes: Vec<String>,
 }
 
@@ -148,13 +149,13 @@ impl Run<'_> {
         // No argument hands the audit log to the module that it is about.
         let holds_log = |log: &std::path::PathBuf| log.canonicalize().is_ok_and(|log| log.starts_with(&host));
         if access == Access::Write && self.policy.audit().iter().any(holds_log) {
-            self.deny(access, path, "argument", place::switch(path, access));
+            self.lacks_argument(access, path);
             return;
         }
         let source = format!("argument {}", named.option);
         let grant = PathGrant { host, shape, guest: path.to_owned(), access, source };
         if self.policy.designate(grant).is_err() {
-            self.deny(access, path, "argument", place::switch(path, access));
+            self.lacks_argument(access, path);
         }
     }
 
@@ -172,7 +173,12 @@ impl Run<'_> {
             allow.push(place::switch(&path, access));
         }
         if !allow.is_empty() {
-            self.deny(access, &named.path, "argument", allow.join(" "));
+            let need = match (named.path.starts_with('/'), place::is_hidden(&path, access)) {
+                (false, _) => Need::RelativeArgument,
+                (true, true) => Need::HiddenArgument,
+                (true, false) => Need::Argument,
+            };
+            self.lacks(access, &named.path, need, allow.join(" "));
         }
     }
 
@@ -190,20 +196,30 @@ impl Run<'_> {
         if missing || place::is_covered(&self.policy, &path, access, named.access != spec::Access::Entry) {
             return;
         }
-        let operation = if named.origin == Origin::Argument { "argument" } else { "default" };
+        if named.origin == Origin::Argument {
+            return self.lacks_argument(access, &path);
+        }
         let at_top = !named.option.contains(['.', '[']);
-        let allow = if operation == "default" && at_top && self.policy.designated().allows(access) {
+        let allow = if at_top && self.policy.designated().allows(access) {
             format!("{}={}", named.option, quoting::quote(&path))
         } else {
             place::switch(&path, access)
         };
-        self.deny(access, &path, operation, allow);
+        self.lacks(access, &path, Need::Default, allow);
     }
 
-    fn deny(&mut self, access: Access, subject: &str, operation: &'static str, allow: String) {
-        let denial = Denial { capability: access.as_str(), subject: subject.to_owned(), operation, allow };
-        if self.denials.len() < MAX_DENIALS && !self.denials.contains(&denial) {
-            self.denials.push(denial);
+    /// Notes that an argument names an absolute path that nothing grants.
+    fn lacks_argument(&mut self, access: Access, path: &str) {
+        let need = if place::is_hidden(path, access) { Need::HiddenArgument } else { Need::Argument };
+        self.lacks(access, path, need, place::switch(path, access));
+    }
+
+    fn lacks(&mut self, access: Access, subject: &str, need: Need, allow: String) {
+        let operation = if need == Need::Default { Operation::Default } else { Operation::Argument };
+        let denial = Denial { capability: access.capability(), subject: subject.to_owned(), operation, allow };
+        let missing = MissingGrant { denial, need };
+        if self.missing.len() < MAX_MISSING && !self.missing.contains(&missing) {
+            self.missing.push(missing);
         }
     }
 }

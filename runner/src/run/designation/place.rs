@@ -62,16 +62,26 @@ fn stays_inside(grant: &PathGrant, path: &Path, follow: bool) -> bool {
     mapped || find(&grant.host.join(rest), follow).map_or(true, |(real, _)| real.starts_with(&grant.host))
 }
 
-/// The switch that grants a path: what is there by itself, else the directory to make it in.
+/// Returns whether the guest has a directory of its own in the place of what would be granted, so that it can see the host's
+/// only elsewhere.
+pub(super) fn is_hidden(path: &str, access: Access) -> bool {
+    RESERVED.iter().any(|own| grantable(path, access) == Path::new(own))
+}
+
+/// Returns the option that grants a path: what is there by itself, else the directory to make it in.
 pub(super) fn switch(path: &str, access: Access) -> String {
-    let path = Path::new(path);
-    let there = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
-    // A name can be granted before it is there, to whoever makes it.
-    let new = access == Access::Write && path.parent() == Some(there);
-    let mut grant = if new { path } else { there }.to_string_lossy().into_owned();
-    if RESERVED.contains(&grant.as_str()) {
-        // The guest has one of its own in this place, so that it can only see the host's elsewhere.
+    let mut grant = grantable(path, access).to_string_lossy().into_owned();
+    if is_hidden(path, access) {
         grant = format!("{grant}::/host{grant}");
     }
     format!("--allow-{} {}", access.as_str(), quoting::quote(&grant))
+}
+
+/// Returns what can be granted of a path: itself, or the innermost directory of it that exists. A name in an existing
+/// directory can be granted for writing before it exists.
+fn grantable(path: &str, access: Access) -> &Path {
+    let path = Path::new(path);
+    let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
+    let is_new_name = access == Access::Write && path.parent() == Some(existing);
+    if is_new_name { path } else { existing }
 }

@@ -10,6 +10,7 @@ use modbox_python_json::{Value, decode, encode};
 
 use super::{Caller, MAX_PATHS, Settled, settle};
 use crate::run::Arguments;
+use crate::run::missing_grant::MissingGrant;
 use crate::sandbox::policy::{Access, Designated, EnvGrant, PathGrant, Policy, Shape};
 
 const SPEC: &str = r#"{"name": "x", "argument_spec": {
@@ -72,7 +73,7 @@ impl Case {
     fn check(&self, args: &str, grants: &[&str], leave: &str) {
         let settled = self.settle_with(SPEC, args);
         assert_eq!(self.shown(&settled), grants, "grants of {args}");
-        assert_eq!(settled.denials, [], "{args}");
+        assert_eq!(settled.missing, [], "{args}");
         let Arguments::Complete(args) = settled.arguments else { panic!("as they came") };
         assert_eq!(encode(&Value::Dict(args)).replace(&self.path(""), "%"), leave);
     }
@@ -82,11 +83,11 @@ impl Case {
     fn denies(&self, spec: &str, args: &str, expect: &[&str]) {
         let settled = self.settle_with(spec, args);
         assert_eq!(self.shown(&settled), Vec::<String>::new(), "grants of {args}");
-        let line = |denial: &crate::sandbox::invocation::Denial| {
+        let line = |MissingGrant { denial, .. }: &MissingGrant| {
             let line = format!("{} {} {}: {}", denial.operation, denial.capability, denial.subject, denial.allow);
             line.replace(&self.path(""), "%")
         };
-        assert_eq!(settled.denials.iter().map(line).collect::<Vec<_>>(), expect);
+        assert_eq!(settled.missing.iter().map(line).collect::<Vec<_>>(), expect);
     }
 
     fn shown(&self, settled: &Settled) -> Vec<String> {
@@ -242,14 +243,14 @@ fn what_is_every_guests_own_cannot_be_designated() {
     let inside = tempfile::NamedTempFile::new_in("/tmp").unwrap();
     let path = inside.path().display().to_string();
     let settled = case.settle_with(SPEC, &format!(r#"{{"src": "{path}"}}"#));
-    assert_eq!((case.shown(&settled), settled.denials), (vec![format!("read {path} (argument src)")], Vec::new()));
+    assert_eq!((case.shown(&settled), settled.missing), (vec![format!("read {path} (argument src)")], Vec::new()));
 }
 
 #[test]
 fn a_directory_that_is_missing_grants_nothing_and_says_so() {
     let case = Case::new();
     let settled = case.settle_with(SPEC, r#"{"dest": "no/such/file"}"#);
-    assert_eq!((case.shown(&settled), settled.denials.len()), (Vec::new(), 0));
+    assert_eq!((case.shown(&settled), settled.missing.len()), (Vec::new(), 0));
     assert_eq!(settled.notes.len(), 1);
     assert!(settled.notes[0].contains("which grants nothing: No such file"), "{:?}", settled.notes);
 }
@@ -260,5 +261,5 @@ fn no_number_of_paths_is_too_many_to_read() {
     let many: Vec<String> = (0..MAX_PATHS * 4).map(|n| format!("\"%/dir/{n}\"")).collect();
     let settled = case.settle_with(SPEC, &format!(r#"{{"all": [{}]}}"#, many.join(",")));
     assert_eq!(case.shown(&settled).len(), MAX_PATHS);
-    assert_eq!((settled.denials.len(), settled.notes.len()), (super::MAX_DENIALS, 1));
+    assert_eq!((settled.missing.len(), settled.notes.len()), (super::MAX_MISSING, 1));
 }

@@ -1,59 +1,56 @@
-//! What a module was refused, as the report has it: with the switch that allows it.
+//! What a module was refused, with the option that allows it.
 
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
-use crate::sandbox::invocation::Denial;
-use crate::sandbox::native::protocol::{Call, RefusedUse, Transport};
+use modbox_vocabulary::{Capability, Denial, Operation};
 
-impl Call {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Execute => "execute",
-            Self::Change => "change",
-            Self::Connect => "connect",
-            Self::Stray => "make, and it was not kept",
-        }
-    }
-}
+use crate::sandbox::policy::net::Transport;
 
-/// Makes denials of what was seen.
-pub(super) fn denials(refused: Vec<RefusedUse>) -> Vec<Denial> {
-    refused.into_iter().map(denial).collect()
-}
-
-/// A single name that could not be taken back to where it belongs.
+/// Returns the note on a single name that could not be taken back to where it belongs.
 pub(super) fn uncommitted((path, why): &(PathBuf, String)) -> String {
     format!("`{}` is as it was before: {why}", path.display())
 }
 
-fn denial(refused: RefusedUse) -> Denial {
-    let path = |capability, path: String, call: Call| {
-        let allow = format!("--allow-{capability} {}", quote(&path));
-        Denial { capability, subject: path, operation: call.as_str(), allow }
+/// Returns the denial of reading a path; nothing for one that is not UTF-8, which no grant can name.
+pub(super) fn read(path: &Path, operation: Operation) -> Option<Denial> {
+    of_path(Capability::Read, path, operation)
+}
+
+/// Returns the denial of changing, making or removing a path; nothing for one that is not UTF-8.
+pub(super) fn write(path: &Path, operation: Operation) -> Option<Denial> {
+    of_path(Capability::Write, path, operation)
+}
+
+fn of_path(capability: Capability, path: &Path, operation: Operation) -> Option<Denial> {
+    let subject = path.to_str()?.to_owned();
+    let allow = format!("--allow-{capability} {}", quote(&subject));
+    Some(Denial { capability, subject, operation, allow })
+}
+
+/// Returns the denial of reaching an address. The kernel keeps a native module to ports and not to hosts, and of datagrams
+/// it does not know the ports.
+pub(super) fn connect(transport: Transport, address: SocketAddr) -> Denial {
+    let hosts = match transport {
+        Transport::Tcp => format!("*:{}+any", address.port()),
+        Transport::Udp => "udp:*+any".to_owned(),
     };
-    // The kernel keeps a native module to ports and not to hosts, and of datagrams it does not know the ports.
-    let prefix = |transport| if transport == Transport::Udp { "udp:" } else { "" };
-    match refused {
-        RefusedUse::Read(subject, call) => path("read", subject, call),
-        RefusedUse::Write(subject, call) => path("write", subject, call),
-        RefusedUse::Connect(transport, address) => {
-            let hosts = match transport {
-                Transport::Tcp => format!("*:{}+any", address.port()),
-                Transport::Udp => "udp:*+any".to_owned(),
-            };
-            let subject = format!("{}{address}", prefix(transport));
-            Denial { capability: "net", subject, operation: "connect", allow: format!("--allow-net '{hosts}'") }
-        }
-        RefusedUse::Bind(transport, address) => {
-            let place = match transport {
-                Transport::Tcp => format!("0.0.0.0:{}", address.port()),
-                Transport::Udp => "udp:0.0.0.0:0-65535".to_owned(),
-            };
-            let subject = format!("{}{address}", prefix(transport));
-            Denial { capability: "listen", subject, operation: "bind", allow: format!("--allow-listen {place}") }
-        }
-    }
+    let (capability, operation) = (Capability::Net, Operation::Connect);
+    Denial { capability, subject: shown(transport, address), operation, allow: format!("--allow-net '{hosts}'") }
+}
+
+/// Returns the denial of listening on an address, or of choosing a port.
+pub(super) fn bind(transport: Transport, address: SocketAddr) -> Denial {
+    let place = match transport {
+        Transport::Tcp => format!("0.0.0.0:{}", address.port()),
+        Transport::Udp => "udp:0.0.0.0:0-65535".to_owned(),
+    };
+    let (capability, operation) = (Capability::Listen, Operation::Bind);
+    Denial { capability, subject: shown(transport, address), operation, allow: format!("--allow-listen {place}") }
+}
+
+fn shown(transport: Transport, address: SocketAddr) -> String {
+    format!("{}{address}", transport.prefix())
 }
 
 /// Quotes a word for a shell, if it needs that.

@@ -12,13 +12,14 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use modbox_vocabulary::{Denial, Operation};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags};
 
 use crate::sandbox::kernel::{NetPlan, Ports};
-use crate::sandbox::native::base;
-use crate::sandbox::native::protocol::{Call, RefusedUse, Transport};
 use crate::sandbox::native::reports::{self, Report};
 use crate::sandbox::native::room::Room;
+use crate::sandbox::native::{base, denials};
+use crate::sandbox::policy::net::Transport;
 use crate::sandbox::policy::{Access, Shape, normalize};
 
 /// More than anybody reads.
@@ -152,7 +153,7 @@ pub(super) struct Observer {
     namespaces: bool,
     /// Directories in which single names are written: what else is made there is found at the end.
     stages: BTreeSet<PathBuf>,
-    refused: BTreeSet<RefusedUse>,
+    refused: BTreeSet<Denial>,
 }
 
 impl Observer {
@@ -182,17 +183,15 @@ impl Observer {
     }
 
     /// Remembers what the module made and what is not kept.
-    pub(super) fn stray(&mut self, path: PathBuf) {
-        if let Ok(path) = path.into_os_string().into_string() {
-            self.refused.insert(RefusedUse::Write(path, Call::Stray));
-        }
+    pub(super) fn stray(&mut self, path: &Path) {
+        self.refused.extend(denials::write(&path, Operation::CreateUnkept));
     }
 
-    pub(super) fn refused(self) -> Vec<RefusedUse> {
+    pub(super) fn refused(self) -> Vec<Denial> {
         self.refused.into_iter().collect()
     }
 
-    fn look(&self, report: &Report) -> Option<RefusedUse> {
+    fn look(&self, report: &Report) -> Option<Denial> {
         let (_, does) = calls().find(|(number, _)| *number == report.number)?;
         let argument = |index: usize| report.arguments.get(index).copied().unwrap_or_default();
         match *does {
@@ -203,13 +202,19 @@ impl Observer {
                     return None;
                 }
                 let writes = flags & WRITES != 0;
-                if writes { self.write(report, path, Call::Open, true) } else { self.read(report, path, Call::Open) }
+                if writes {
+                    self.write(report, path, Operation::Open, true)
+                } else {
+                    self.read(report, path, Operation::Open)
+                }
             }
-            Does::Execute { path } => self.read(report, path_of(report, None, path)?, Call::Execute),
+            Does::Execute { path } => self.read(report, path_of(report, None, path)?, Operation::Execute),
             Does::Change { directory, path } => {
-                self.write(report, path_of(report, directory, path)?, Call::Change, false)
+                self.write(report, path_of(report, directory, path)?, Operation::Change, false)
             }
-            Does::Make { directory, path } => self.write(report, path_of(report, directory, path)?, Call::Change, true),
+            Does::Make { directory, path } => {
+                self.write(report, path_of(report, directory, path)?, Operation::Change, true)
+            }
             Does::Connect { address, length } => self.connect(report, argument(address), argument(length)),
             Does::Bind => self.bind(report, argument(1), argument(2)),
         }
@@ -237,17 +242,17 @@ impl Observer {
         }
     }
 
-    fn read(&self, report: &Report, path: PathBuf, call: Call) -> Option<RefusedUse> {
+    fn read(&self, report: &Report, path: PathBuf, operation: Operation) -> Option<Denial> {
         let path = self.room.behind_links(path);
         let shown = self.is_own(report, &path) || self.room.grant_at(&path).is_some() || in_base(&path);
         // What is not there cannot be read, whoever allows it.
         if shown || self.is_way(&path) || path.symlink_metadata().is_err() {
             return None;
         }
-        Some(RefusedUse::Read(path.into_os_string().into_string().ok()?, call))
+        denials::read(&path, operation)
     }
 
-    fn write(&self, report: &Report, path: PathBuf, call: Call, makes: bool) -> Option<RefusedUse> {
+    fn write(&self, report: &Report, path: PathBuf, operation: Operation, makes: bool) -> Option<Denial> {
         let path = self.room.behind_links(path);
         let parent = path.parent()?;
         // What is made in one of its own directories is its own.
@@ -261,12 +266,12 @@ impl Observer {
         }
         let there = path.symlink_metadata().is_ok();
         let could_be = there || makes && parent.is_dir();
-        if could_be { Some(RefusedUse::Write(path.into_os_string().into_string().ok()?, call)) } else { None }
+        if could_be { denials::write(&path, operation) } else { None }
     }
 
-    fn connect(&self, report: &Report, address: u64, length: u64) -> Option<RefusedUse> {
+    fn connect(&self, report: &Report, address: u64, length: u64) -> Option<Denial> {
         match address_of(report, address, length)? {
-            Address::Path(path) => self.write(report, path, Call::Connect, false),
+            Address::Path(path) => self.write(report, path, Operation::Connect, false),
             Address::Internet(address) => {
                 let transport = transport_of(report);
                 let net = &self.room.net;
@@ -274,12 +279,12 @@ impl Observer {
                     Transport::Tcp => holds(&net.connect, address.port()),
                     Transport::Udp => net.udp,
                 };
-                (!open).then_some(RefusedUse::Connect(transport, address))
+                (!open).then_some(denials::connect(transport, address))
             }
         }
     }
 
-    fn bind(&self, report: &Report, address: u64, length: u64) -> Option<RefusedUse> {
+    fn bind(&self, report: &Report, address: u64, length: u64) -> Option<Denial> {
         let Address::Internet(address) = address_of(report, address, length)? else { return None };
         let NetPlan { bind, udp, .. } = &self.room.net;
         let transport = transport_of(report);
@@ -288,7 +293,7 @@ impl Observer {
             // Whoever only sends takes any port.
             Transport::Udp => *udp || address.port() == 0,
         };
-        (!open).then_some(RefusedUse::Bind(transport, address))
+        (!open).then_some(denials::bind(transport, address))
     }
 }
 

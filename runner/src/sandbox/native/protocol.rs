@@ -8,13 +8,12 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::invocation::LimitKind;
+use crate::sandbox::invocation::{Denial, LimitKind};
 use crate::sandbox::native::link::Failure;
 use crate::sandbox::native::room::Room;
 
@@ -111,7 +110,7 @@ pub(super) enum Reply {
         /// Single names that could not be taken back to where they belong, and why.
         uncommitted: Vec<(PathBuf, String)>,
         /// What it tried and was refused.
-        refused: Vec<RefusedUse>,
+        refused: Vec<Denial>,
     },
     /// The shell was not started.
     Failed(Failure),
@@ -137,36 +136,6 @@ pub(super) struct DiskUse {
     pub(super) files: u64,
 }
 
-/// What a module tried and was refused.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum RefusedUse {
-    /// To read a path, by this call.
-    Read(String, Call),
-    /// To change, make or remove it.
-    Write(String, Call),
-    /// To reach an address.
-    Connect(Transport, SocketAddr),
-    /// To listen, or to choose a port of its own.
-    Bind(Transport, SocketAddr),
-}
-
-/// Which call it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum Call {
-    Open,
-    Execute,
-    Change,
-    Connect,
-    Stray,
-}
-
-/// How an address is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum Transport {
-    Tcp,
-    Udp,
-}
-
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum End {
@@ -175,41 +144,11 @@ pub(super) enum End {
     /// A signal ended the program.
     Signalled(i32),
     /// A limit that the launcher watches was passed.
-    Limit(WatchedLimit),
+    Limit(LimitKind),
     /// The host asked, or is gone.
     Requested,
     /// The room's first process could not start the shell.
     NotStarted(Failure),
-}
-
-/// The limits that the launcher watches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum WatchedLimit {
-    /// Processor time.
-    Cpu,
-    /// Memory.
-    Memory,
-    /// Processes and threads.
-    Processes,
-    /// Bytes written to disks.
-    Disk,
-    /// Bytes in files of the room's own.
-    Tmp,
-    /// Those files.
-    Files,
-}
-
-impl From<WatchedLimit> for LimitKind {
-    fn from(limit: WatchedLimit) -> Self {
-        match limit {
-            WatchedLimit::Cpu => Self::Cpu,
-            WatchedLimit::Memory => Self::Memory,
-            WatchedLimit::Processes => Self::Processes,
-            WatchedLimit::Disk => Self::Disk,
-            WatchedLimit::Tmp => Self::Tmp,
-            WatchedLimit::Files => Self::Files,
-        }
-    }
 }
 
 /// A step of the launcher, in the order in which they are taken.

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 use cap_std::fs::Dir;
 
 use crate::sandbox::cleanup::UndoGuard;
-use crate::sandbox::invocation::{Confinement, Exit, Invocation, LimitKind, Outcome, Program, Timing, Usage};
+use crate::sandbox::invocation::{
+    Confinement, DenialLog, Exit, Invocation, LimitKind, Outcome, Program, Timing, Usage,
+};
 use crate::sandbox::kernel::Reached;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::native::attend::{self, Attended};
@@ -219,7 +221,7 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
         limit: None,
         usage: Usage::default(),
         timing: Timing::default(),
-        denials: Vec::new(),
+        denials: DenialLog::default(),
         confinement: Confinement::default(),
         notes: Vec::new(),
     };
@@ -253,7 +255,7 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
             outcome.notes.clone_from(&in_force.notes);
             outcome.notes.extend(Reached::from(in_force).notes());
             outcome.notes.extend(uncommitted.iter().map(denials::uncommitted));
-            outcome.denials = denials::denials(refused);
+            outcome.denials = refused.into();
         }
         None if timed_out => outcome.limit = Some(wall),
         // A signal can only have come from the module, or from a system out of memory: the module's

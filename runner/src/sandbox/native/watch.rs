@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal, WaitOptions};
 
+use crate::sandbox::invocation::{Denial, LimitKind};
 use crate::sandbox::native::commit::Stage;
 use crate::sandbox::native::group::Group;
 use crate::sandbox::native::link::{Over, Word};
 use crate::sandbox::native::observe::Observer;
-use crate::sandbox::native::protocol::{self, DiskUse, End, RefusedUse, Spec, WatchedLimit};
+use crate::sandbox::native::protocol::{self, DiskUse, End, Spec};
 use crate::sandbox::native::system::{self, TreeUsage};
 use crate::sandbox::native::tree::{self, Proc};
 
@@ -89,10 +90,10 @@ impl Watched {
     }
 
     /// The limit that the kernel has enforced by itself, as far as it tells.
-    fn enforced(&self) -> Option<WatchedLimit> {
+    fn enforced(&self) -> Option<LimitKind> {
         let group = self.group.as_ref()?;
-        let memory = group.out_of_memory().then_some(WatchedLimit::Memory);
-        memory.or_else(|| group.out_of_processes().then_some(WatchedLimit::Processes))
+        let memory = group.out_of_memory().then_some(LimitKind::Memory);
+        memory.or_else(|| group.out_of_processes().then_some(LimitKind::Processes))
     }
 
     /// The memory that the module holds, if that is counted. What lies in its own file system has a limit of its own.
@@ -108,14 +109,14 @@ impl Watched {
         for stage in &self.stages {
             failed.extend(stage.commit(limit).into_iter().map(|(path, error)| (path, error.to_string())));
             if let Some(observer) = &mut self.observer {
-                stage.strays().into_iter().for_each(|stray| observer.stray(stray));
+                stage.strays().into_iter().for_each(|stray| observer.stray(&stray));
             }
         }
         failed
     }
 
     /// Returns what the module tried and was refused.
-    fn refused(&mut self) -> Vec<RefusedUse> {
+    fn refused(&mut self) -> Vec<Denial> {
         self.observer.take().map(Observer::refused).unwrap_or_default()
     }
 }
@@ -195,7 +196,7 @@ impl Tree {
     }
 
     /// Returns what the module tried and was refused.
-    pub(super) fn refused(&mut self) -> Vec<RefusedUse> {
+    pub(super) fn refused(&mut self) -> Vec<Denial> {
         self.watched.refused()
     }
 
@@ -309,20 +310,20 @@ impl Tree {
     }
 
     /// The limit of files of the room's own that is passed.
-    fn overfull(&self, spec: &Spec) -> Option<WatchedLimit> {
+    fn overfull(&self, spec: &Spec) -> Option<LimitKind> {
         let limits = &spec.room.as_ref()?.limits;
         let private = self.watched.private();
-        let tmp = (private.bytes > limits.max_tmp).then_some(WatchedLimit::Tmp);
-        tmp.or_else(|| (private.files > limits.max_files).then_some(WatchedLimit::Files))
+        let tmp = (private.bytes > limits.max_tmp).then_some(LimitKind::Tmp);
+        tmp.or_else(|| (private.files > limits.max_files).then_some(LimitKind::Files))
     }
 
     /// The limit of what is written to disks, when that is passed at the end.
-    fn overwritten(&self, spec: &Spec) -> Option<WatchedLimit> {
+    fn overwritten(&self, spec: &Spec) -> Option<LimitKind> {
         let (limits, used) = (&spec.room.as_ref()?.limits, self.used()?);
-        (used.bytes.saturating_sub(used.private) > limits.max_disk).then_some(WatchedLimit::Disk)
+        (used.bytes.saturating_sub(used.private) > limits.max_disk).then_some(LimitKind::Disk)
     }
 
-    fn passed_limit(&self, spec: &Spec) -> Option<WatchedLimit> {
+    fn passed_limit(&self, spec: &Spec) -> Option<LimitKind> {
         let overfull = self.overfull(spec);
         if overfull.is_some() {
             return overfull;
@@ -339,21 +340,21 @@ impl Tree {
         let threads: u64 = processes.iter().map(|process| process.threads).sum();
         // The first process of a room is none of the module's.
         if threads > spec.max_processes.saturating_add(u64::from(spec.room.is_some())) {
-            return Some(WatchedLimit::Processes);
+            return Some(LimitKind::Processes);
         }
         let living: u64 = processes.iter().map(|process| process.cpu_us).sum();
         if living.saturating_add(system::children_usage().cpu_us) > spec.cpu_time_us {
-            return Some(WatchedLimit::Cpu);
+            return Some(LimitKind::Cpu);
         }
         if let Some(room) = &spec.room {
             let written: u64 = processes.iter().map(|process| proc.written(process)).sum();
             if written > room.limits.max_disk {
-                return Some(WatchedLimit::Disk);
+                return Some(LimitKind::Disk);
             }
         }
         let sum = || processes.iter().map(|process| proc.memory_bytes(process)).sum();
         let memory: u64 = self.watched.held().unwrap_or_else(sum);
-        (memory > spec.max_memory).then_some(WatchedLimit::Memory)
+        (memory > spec.max_memory).then_some(LimitKind::Memory)
     }
 
     /// Kills every descendant, stopped ones too, and returns how many could not be killed.

@@ -18,13 +18,13 @@ pub mod run;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
+use modbox_vocabulary::Capability;
 use serde::{Deserialize, Serialize};
 
 pub use self::designated::Designated;
 pub use self::error::PolicyError;
 pub use self::file::{Allow, FileRules, Mistake, PolicyFile, PolicyFileError};
 pub use self::limit::{LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_level, parse_size};
-pub use self::listed::Grant;
 pub use self::merge::{DEFAULT_SOURCE, Effective, Rules, merge};
 pub use self::module_key::ModuleKey;
 use self::net::{ListenGrant, NetGrant};
@@ -42,13 +42,19 @@ pub enum Access {
 }
 
 impl Access {
-    /// Returns the word that reports and switches use.
+    /// Returns the capability that a grant of it is.
+    #[must_use]
+    pub fn capability(self) -> Capability {
+        match self {
+            Self::Read => Capability::Read,
+            Self::Write => Capability::Write,
+        }
+    }
+
+    /// Returns the word that reports and options use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
+        self.capability().as_str()
     }
 }
 

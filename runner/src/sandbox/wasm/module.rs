@@ -160,7 +160,8 @@ impl LoadedModule {
             .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
         let limit = ended.quota.or_else(|| hit.map(|kind| limits.hit(kind)));
         let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
-        let denials = ledger.denials().into_iter().chain(network.denials()).collect();
+        let mut denials = ledger.denials();
+        denials.extend(network.denials());
         let (exit, usage) = (ended.exit, ended.usage);
         Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement, notes: ledger.notes() })
     }

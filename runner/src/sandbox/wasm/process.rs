@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 
 use wasmtime::component::{HasData, Linker};
 
-use crate::sandbox::command::{
-    CommandEnd, CommandOutput, CommandRefusal, CommandRequest, CommandStream, RunsCommands, denied,
-};
+use crate::sandbox::command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands, denied};
 use crate::sandbox::invocation::Denial;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::wasm::bindings::modbox::host::process::{self, Captured, Command, Ending, Error, Output};
@@ -59,7 +57,7 @@ impl process::Host for Commands {
         Ok(match self.run_command(command) {
             Ok(output) => {
                 self.ledger.spend(&output);
-                output.denials.iter().for_each(|denial| self.deny(denial));
+                output.denials.listed().iter().for_each(|denial| self.deny(denial));
                 Ok(told(output))
             }
             Err(CommandRefusal::Denied(denial)) => {
@@ -78,7 +76,7 @@ impl process::Host for Commands {
 impl Commands {
     fn deny(&self, denial: &Denial) {
         let Denial { capability, subject, operation, allow } = denial;
-        self.ledger.deny_as(capability, subject, operation, || allow.clone());
+        self.ledger.deny_as(*capability, subject, *operation, || allow.clone());
     }
 }
 
@@ -91,7 +89,7 @@ fn length(command: &Command) -> usize {
 }
 
 fn told(output: CommandOutput) -> Output {
-    let captured = |CommandStream { bytes, total }| Captured { bytes, length: total };
+    let captured = |stream: modbox_vocabulary::Captured| Captured { bytes: stream.bytes, length: stream.total };
     let number = |number: i32| u32::try_from(number).unwrap_or(u32::MAX);
     let ending = match output.end {
         CommandEnd::Exited(status) => Ending::Exited(number(status)),

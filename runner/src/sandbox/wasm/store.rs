@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use modbox_vocabulary::Unit;
 use rustix::thread::ClockId;
 use wasmtime::component::{ResourceTable, ResourceTableError};
 use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
@@ -194,7 +195,7 @@ pub(super) fn new_store(
 /// Returns what a guest trapped for, if it was that the host would have held too much for it: handles, in the engine's
 /// count or in the host's, what one call hands over or asks for, or the fields of an HTTP message.
 pub(super) fn overfull(error: &wasmtime::Error) -> Option<LimitHit> {
-    let bytes = |allowed: usize| LimitHit { kind: LimitKind::HostMemory, allowed: allowed as u64, unit: "bytes" };
+    let bytes = |allowed: usize| LimitHit { kind: LimitKind::HostMemory, allowed: allowed as u64, unit: Unit::Bytes };
     let handles = LimitHit { kind: LimitKind::HostMemory, allowed: MAX_HANDLES, unit: LimitKind::HostMemory.unit() };
     let cause = error.root_cause().to_string();
     if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(ResourceTableError::Full))) {

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use modbox_python_json::{Dict, Value, encode};
+use modbox_python_json::{Dict, Value, encode, to_value};
+use modbox_vocabulary::Grant;
 
 use crate::cli::args::ShowArgs;
 use crate::cli::commands::run;
@@ -54,9 +55,7 @@ impl Shown<'_> {
         let module = self.module.as_ref().map(|(name, digest)| -> Value {
             [("name", Value::from(name.as_str())), ("digest", format!("sha256:{digest}").into())].into()
         });
-        let grant = |grant: &crate::sandbox::policy::Grant| -> Value {
-            [("capability", grant.capability), ("subject", &grant.subject), ("source", &grant.source)].into()
-        };
+        let grant = |grant: &Grant| to_value(grant).expect("a grant has a JSON form");
         let limits: Dict = self
             .limits()
             .map(|(name, value, by)| {

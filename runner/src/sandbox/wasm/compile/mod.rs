@@ -22,6 +22,7 @@ use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use modbox_vocabulary::Unit;
 use rustix::fs::{MemfdFlags, SealFlags};
 
 use self::worker::Refusal;
@@ -69,7 +70,7 @@ impl CompileLimit {
     #[must_use]
     pub fn hit(self) -> LimitHit {
         let (allowed, unit) = match self {
-            Self::Module { allowed, .. } | Self::Memory(allowed) => (allowed, "bytes"),
+            Self::Module { allowed, .. } | Self::Memory(allowed) => (allowed, Unit::Bytes),
             Self::Time(allowed) => (super::micros(allowed), LimitKind::Compile.unit()),
         };
         LimitHit { kind: LimitKind::Compile, allowed, unit }

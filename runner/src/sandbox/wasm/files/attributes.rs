@@ -10,6 +10,7 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 
+use modbox_vocabulary::{Capability, Operation};
 use rustix::fs::{FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
 use wasmtime::component::{Linker, Resource};
@@ -59,7 +60,13 @@ impl files::Host for GuardView<'_> {
         path: String,
         mode: u32,
     ) -> wasmtime::Result<Result<(), ErrorCode>> {
-        told(self.change(&fd, flags, path, Act::write("set-mode"), Change::Mode(Mode::from_raw_mode(mode & SETTABLE))))
+        told(self.change(
+            &fd,
+            flags,
+            path,
+            Act::write(Operation::SetMode),
+            Change::Mode(Mode::from_raw_mode(mode & SETTABLE)),
+        ))
     }
 
     fn set_owner(
@@ -70,7 +77,7 @@ impl files::Host for GuardView<'_> {
         uid: Option<u32>,
         gid: Option<u32>,
     ) -> wasmtime::Result<Result<(), ErrorCode>> {
-        told(self.change(&fd, flags, path, Act::write("set-owner"), Change::Owner { uid, gid }))
+        told(self.change(&fd, flags, path, Act::write(Operation::SetOwner), Change::Owner { uid, gid }))
     }
 
     fn umask(&mut self) -> wasmtime::Result<u32> {
@@ -109,7 +116,7 @@ fn told<T>(result: FsResult<T>) -> wasmtime::Result<Result<T, ErrorCode>> {
 
 impl GuardView<'_> {
     fn attributes(&mut self, fd: &Fd, flags: PathFlags, path: String) -> FsResult<Attributes> {
-        let act = Act::read("stat");
+        let act = Act::read(Operation::Stat);
         match self.target(fd, path, act)? {
             Target::Real(real) => {
                 let mut open = OFlags::PATH | OFlags::CLOEXEC;
@@ -190,7 +197,7 @@ impl GuardView<'_> {
         }
         let id = |id: Option<u32>| id.map(|id| id.to_string()).unwrap_or_default();
         let group = gid.map(|gid| format!(":{gid}")).unwrap_or_default();
-        self.guard.ledger.deny_as("own", guest, act.name, || format!("--allow-own {}{group}", id(uid)));
+        self.guard.ledger.deny_as(Capability::Own, guest, act.name, || format!("--allow-own {}{group}", id(uid)));
         Err(ErrorCode::NotPermitted.into())
     }
 

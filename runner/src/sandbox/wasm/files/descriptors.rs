@@ -3,6 +3,7 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use modbox_vocabulary::Operation;
 use rustix::fs::FileType;
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::Descriptor;
@@ -82,7 +83,7 @@ impl GuardView<'_> {
 
     /// Records that times may not be set, if so.
     pub(super) fn may_set_times(&self, fd: &Fd) -> FsResult<()> {
-        let act = Act::write("set-times");
+        let act = Act::write(Operation::SetTimes);
         let (mount, path) = match self.guard.records.get(fd)? {
             Record::File { writable: true, .. } => return Ok(()),
             Record::File { base, path, .. } => (None, join(base, path).into()),
@@ -123,8 +124,8 @@ impl GuardView<'_> {
     }
 
     pub(super) fn writer(&mut self, fd: &Fd, offset: Option<u64>) -> FsResult<Resource<DynOutputStream>> {
-        let name = if offset.is_some() { "write-via-stream" } else { "append-via-stream" };
-        let file = self.file_to_write(fd, Act::write(name))?;
+        let operation = if offset.is_some() { Operation::WriteViaStream } else { Operation::AppendViaStream };
+        let file = self.file_to_write(fd, Act::write(operation))?;
         let writer: DynOutputStream = match offset {
             Some(offset) => Box::new(FileWriter::at(file, offset)),
             None => Box::new(FileWriter::append(file)),

@@ -4,6 +4,7 @@
 //! call of a guest has anything to wait for. wasmtime-wasi has its types twice, for either kind; those of the other one
 //! are what the guard is written in, since its errors are.
 
+use modbox_vocabulary::Operation;
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::preopens;
@@ -78,7 +79,7 @@ impl types::HostDescriptor for GuardView<'_> {
     }
 
     fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
-        Ok(self.file_to_write(&fd, Act::write("set-size"))?.set_size(size)?)
+        Ok(self.file_to_write(&fd, Act::write(Operation::SetSize))?.set_size(size)?)
     }
 
     fn set_times(&mut self, fd: Fd, access: NewTimestamp, modification: NewTimestamp) -> FsResult<()> {
@@ -94,7 +95,7 @@ impl types::HostDescriptor for GuardView<'_> {
     }
 
     fn write(&mut self, fd: Fd, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
-        Ok(self.file_to_write(&fd, Act::write("write"))?.write(&bytes, offset)? as u64)
+        Ok(self.file_to_write(&fd, Act::write(Operation::Write))?.write(&bytes, offset)? as u64)
     }
 
     fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<DirectoryEntryStream>> {

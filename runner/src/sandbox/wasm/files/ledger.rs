@@ -1,19 +1,20 @@
 //! What a run has used of its quotas, and what it was refused. Shared with the run's streams, and with whoever waits for
 //! the run: it can be read when the guest's thread does not come back.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use modbox_vocabulary::{Capability, Operation};
+
 use crate::sandbox::command::{CommandEnd, CommandOutput};
-use crate::sandbox::invocation::{Denial, LimitHit, LimitKind, Usage};
+use crate::sandbox::invocation::{DenialLog, LimitHit, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Access;
 
-/// Denials that a report lists; the last line says how many more there were.
-const MAX_DENIALS: usize = 64;
+/// Notes of commands that are kept.
+const MAX_NOTES: usize = 64;
 
 /// Whose share a file's bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,15 +41,8 @@ pub(in crate::sandbox::wasm) struct Ledger {
     cpu_us: AtomicU64,
     memory: AtomicU64,
     hit: Mutex<Option<LimitHit>>,
-    denials: Mutex<Denials>,
+    denials: Mutex<DenialLog>,
     notes: Mutex<Vec<String>>,
-}
-
-#[derive(Debug, Default)]
-struct Denials {
-    seen: BTreeSet<Denial>,
-    listed: Vec<Denial>,
-    dropped: u64,
 }
 
 /// Stands for one open descriptor; gives it back when it is dropped.
@@ -161,7 +155,7 @@ impl Ledger {
         self.memory.fetch_max(output.memory_bytes, Ordering::Relaxed);
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         for note in &output.notes {
-            if notes.len() < MAX_DENIALS && !notes.contains(note) {
+            if notes.len() < MAX_NOTES && !notes.contains(note) {
                 notes.push(note.clone());
             }
         }
@@ -187,42 +181,24 @@ impl Ledger {
     }
 
     /// Records a denial of reading or writing; see [`Ledger::deny_as`].
-    pub(super) fn deny(&self, access: Access, subject: &str, operation: &'static str, switch: impl FnOnce() -> String) {
-        self.deny_as(access.as_str(), subject, operation, switch);
+    pub(super) fn deny(&self, access: Access, subject: &str, operation: Operation, switch: impl FnOnce() -> String) {
+        self.deny_as(access.capability(), subject, operation, switch);
     }
 
     /// Records a denial. `switch` makes the switch that would allow it, and is asked only when there is room.
     pub(in crate::sandbox::wasm) fn deny_as(
         &self,
-        capability: &'static str,
+        capability: Capability,
         subject: &str,
-        operation: &'static str,
+        operation: Operation,
         switch: impl FnOnce() -> String,
     ) {
-        let mut denials = self.denials.lock().unwrap_or_else(PoisonError::into_inner);
-        // Known by what the guest said: a guest that tries the same again and again costs nothing more.
-        let key = Denial { capability, subject: subject.to_owned(), operation, allow: String::new() };
-        if denials.seen.contains(&key) {
-            return;
-        }
-        if denials.listed.len() >= MAX_DENIALS {
-            denials.dropped += 1;
-            return;
-        }
-        denials.listed.push(Denial { allow: switch(), ..key.clone() });
-        denials.seen.insert(key);
+        self.denials.lock().unwrap_or_else(PoisonError::into_inner).record(capability, subject, operation, switch);
     }
 
-    /// Returns the denials in the order in which they came, with a last one that counts those for which there was no
-    /// room.
-    pub(in crate::sandbox::wasm) fn denials(&self) -> Vec<Denial> {
-        let denials = self.denials.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut listed = denials.listed.clone();
-        if denials.dropped > 0 {
-            let subject = format!("{} more denials", denials.dropped);
-            listed.push(Denial { capability: "more", subject, operation: "more", allow: String::new() });
-        }
-        listed
+    /// Returns the denials so far.
+    pub(in crate::sandbox::wasm) fn denials(&self) -> DenialLog {
+        self.denials.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -282,20 +258,6 @@ mod tests {
         drop(permit);
         drop(ledger.take_descriptor().unwrap());
         assert_eq!(ledger.hit().map(|hit| hit.kind), Some(LimitKind::Descriptors));
-    }
-
-    #[test]
-    fn denials_are_listed_once_and_counted_beyond_their_bound() {
-        let ledger = ledger();
-        for index in 0..70 {
-            for _ in 0..3 {
-                ledger.deny(Access::Read, &format!("/etc/{index}"), "open-at", || "--allow-read X".to_owned());
-            }
-        }
-        let denials = ledger.denials();
-        assert_eq!(denials.len(), MAX_DENIALS + 1);
-        assert_eq!(denials[0].allow, "--allow-read X");
-        assert_eq!(denials[MAX_DENIALS].subject, "18 more denials");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
+use modbox_vocabulary::Operation;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::Descriptor;
@@ -20,7 +21,7 @@ use crate::sandbox::wasm::files::resolve::{Act, Beside};
 use crate::sandbox::wasm::files::temporaries::Temporary;
 use crate::sandbox::wasm::files::tree::Kind;
 
-pub(super) const OPEN: &str = "open-at";
+pub(super) const OPEN: Operation = Operation::OpenAt;
 
 /// The host's directory and name behind a granted name or a temporary.
 pub(super) struct HostName {

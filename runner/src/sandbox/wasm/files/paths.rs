@@ -3,6 +3,7 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use modbox_vocabulary::Operation;
 use rustix::fs::{FileType, Stat, Timestamps};
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, File};
@@ -152,7 +153,7 @@ impl GuardView<'_> {
     }
 
     pub(super) fn look(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<DescriptorStat> {
-        let act = Act::read("stat-at");
+        let act = Act::read(Operation::StatAt);
         if self.unmade(fd, &path)?.is_some() {
             return Ok(self.guard.stat_unmade());
         }
@@ -189,7 +190,7 @@ impl GuardView<'_> {
 
     pub(super) fn identity(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<MetadataHashValue> {
         // A guest's `stat` may ask for the identity first; it means the same.
-        let act = Act::read("stat-at");
+        let act = Act::read(Operation::StatAt);
         if let Some(mount) = self.unmade(fd, &path)? {
             return Ok(self.guard.hash_unmade(mount));
         }
@@ -214,7 +215,7 @@ impl GuardView<'_> {
     }
 
     pub(super) fn make_dir(&mut self, fd: &Fd, path: String) -> FsResult<()> {
-        let act = Act::write("create-directory-at");
+        let act = Act::write(Operation::CreateDirectoryAt);
         match self.target(fd, path, act)? {
             Target::Real(real) => {
                 self.may_change(&real, act)?;
@@ -232,7 +233,7 @@ impl GuardView<'_> {
     }
 
     pub(super) fn remove_dir(&mut self, fd: &Fd, path: String) -> FsResult<()> {
-        let act = Act::write("remove-directory-at");
+        let act = Act::write(Operation::RemoveDirectoryAt);
         match self.target(fd, path, act)? {
             Target::Real(real) if self.is_made(&real) => self.remove_name_dir(real.mount),
             Target::Real(real) => {
@@ -258,7 +259,7 @@ impl GuardView<'_> {
     }
 
     pub(super) fn unlink(&mut self, fd: &Fd, path: String) -> FsResult<()> {
-        let act = Act::write("unlink-file-at");
+        let act = Act::write(Operation::UnlinkFileAt);
         match self.target(fd, path, act)? {
             Target::Real(real) => {
                 self.may_change(&real, act)?;
@@ -283,7 +284,7 @@ impl GuardView<'_> {
     }
 
     pub(super) fn read_link(&mut self, fd: &Fd, path: String) -> FsResult<String> {
-        let act = Act::read("readlink-at");
+        let act = Act::read(Operation::ReadlinkAt);
         match self.target(fd, path, act)? {
             Target::Real(real) => {
                 let seen = now(self.stock().readlink_at(Resource::new_borrow(real.dir), real.path.clone()));
@@ -299,7 +300,7 @@ impl GuardView<'_> {
     }
 
     pub(super) fn make_link(&mut self, fd: &Fd, to: String, path: String) -> FsResult<()> {
-        let act = Act::write("symlink-at");
+        let act = Act::write(Operation::SymlinkAt);
         match self.target(fd, path, act)? {
             Target::Real(real) => {
                 self.may_change(&real, act)?;
@@ -328,7 +329,7 @@ impl GuardView<'_> {
         path: String,
         times: &Timestamps,
     ) -> FsResult<()> {
-        let act = Act::write("set-times-at");
+        let act = Act::write(Operation::SetTimesAt);
         match self.target(fd, path, act)? {
             Target::Real(real) => {
                 self.may_change(&real, act)?;

@@ -4,6 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use modbox_vocabulary::Operation;
 use rustix::fs::{Mode, OFlags, Stat};
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, OpenMode};
@@ -25,16 +26,16 @@ const MAX_PATH: usize = 4096;
 /// An operation, for records of denials.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Act {
-    pub(super) name: &'static str,
+    pub(super) name: Operation,
     pub(super) access: Access,
 }
 
 impl Act {
-    pub(super) const fn read(name: &'static str) -> Self {
+    pub(super) const fn read(name: Operation) -> Self {
         Self { name, access: Access::Read }
     }
 
-    pub(super) const fn write(name: &'static str) -> Self {
+    pub(super) const fn write(name: Operation) -> Self {
         Self { name, access: Access::Write }
     }
 }

@@ -1,6 +1,7 @@
 //! Operations on two paths: renaming and hard links. What crosses the border of a granted name is refused, so that no
 //! neighbour of it is reached; a guest copies instead, as it does between filesystems.
 
+use modbox_vocabulary::Operation;
 use rustix::fs::{FileType, Stat};
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::Descriptor;
@@ -16,7 +17,7 @@ type Fd = Resource<Descriptor>;
 
 impl GuardView<'_> {
     pub(super) fn rename(&mut self, old: (Fd, String), new: (Fd, String)) -> FsResult<()> {
-        let act = Act::write("rename-at");
+        let act = Act::write(Operation::RenameAt);
         let old = self.target(&old.0, old.1, act)?;
         let new = self.target(&new.0, new.1, act)?;
         match (old, new) {
@@ -95,7 +96,7 @@ impl GuardView<'_> {
     }
 
     pub(super) fn link(&mut self, follow: PathFlags, old: (Fd, String), new: (Fd, String)) -> FsResult<()> {
-        let act = Act::write("link-at");
+        let act = Act::write(Operation::LinkAt);
         if follow.contains(PathFlags::SYMLINK_FOLLOW) {
             return Err(ErrorCode::Invalid.into());
         }
@@ -134,6 +135,6 @@ impl GuardView<'_> {
                 return refused;
             }
         }
-        if act.name == "link-at" { ErrorCode::NotPermitted.into() } else { ErrorCode::CrossDevice.into() }
+        if act.name == Operation::LinkAt { ErrorCode::NotPermitted.into() } else { ErrorCode::CrossDevice.into() }
     }
 }

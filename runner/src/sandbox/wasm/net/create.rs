@@ -1,5 +1,6 @@
 //! Making sockets: recorded when it is refused, and counted when it is not.
 
+use modbox_vocabulary::{Capability, Operation};
 use wasmtime::component::Resource;
 use wasmtime_wasi::p2::bindings::sockets::network::{self, ErrorCode, HostNetwork, IpAddressFamily, Network};
 use wasmtime_wasi::p2::bindings::sockets::{tcp_create_socket, udp_create_socket};
@@ -10,14 +11,14 @@ use crate::sandbox::policy::net::Transport;
 
 impl NetView<'_> {
     /// Refuses a socket that nothing could be done with, and one too many.
-    fn admit_socket(&mut self, transport: Transport, operation: &'static str) -> SocketResult<()> {
+    fn admit_socket(&mut self, transport: Transport, operation: Operation) -> SocketResult<()> {
         if !self.network.grants(transport) {
             let (subject, prefix) = match transport {
                 Transport::Tcp => ("tcp", ""),
                 Transport::Udp => ("udp", "udp:"),
             };
             // Where it was to lead is not known yet.
-            self.network.deny("net", subject.to_owned(), operation, format!("--allow-net {prefix}HOST:PORT"));
+            self.network.deny(Capability::Net, subject.to_owned(), operation, format!("--allow-net {prefix}HOST:PORT"));
             return Err(ErrorCode::AccessDenied.into());
         }
         if self.has_room() { Ok(()) } else { Err(ErrorCode::NewSocketLimit.into()) }
@@ -26,14 +27,14 @@ impl NetView<'_> {
 
 impl tcp_create_socket::Host for NetView<'_> {
     fn create_tcp_socket(&mut self, family: IpAddressFamily) -> SocketResult<Resource<TcpSocket>> {
-        self.admit_socket(Transport::Tcp, "create-tcp-socket")?;
+        self.admit_socket(Transport::Tcp, Operation::CreateTcpSocket)?;
         self.sockets.create_tcp_socket(family)
     }
 }
 
 impl udp_create_socket::Host for NetView<'_> {
     async fn create_udp_socket(&mut self, family: IpAddressFamily) -> SocketResult<Resource<UdpSocket>> {
-        self.admit_socket(Transport::Udp, "create-udp-socket")?;
+        self.admit_socket(Transport::Udp, Operation::CreateUdpSocket)?;
         self.sockets.create_udp_socket(family).await
     }
 }

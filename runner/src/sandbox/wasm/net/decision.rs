@@ -1,11 +1,12 @@
 //! Whether an address may be used, and what would allow it when not.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::PoisonError;
 
+use modbox_vocabulary::{Capability, Operation};
 use wasmtime_wasi::sockets::SocketAddrUse;
 
 use super::Network;
-use crate::sandbox::invocation::Denial;
 use crate::sandbox::policy::net::{Name, NetRule, Special, Transport, shown, words_for};
 
 /// Senders that a listening UDP socket remembers. A guest that serves more at a time answers the latest.
@@ -17,13 +18,13 @@ impl Network {
         use Transport::{Tcp, Udp};
         self.everything
             || match reason {
-                SocketAddrUse::TcpConnect => self.may_reach(Tcp, address, "start-connect"),
+                SocketAddrUse::TcpConnect => self.may_reach(Tcp, address, Operation::StartConnect),
                 SocketAddrUse::TcpBind => self.may_bind(Tcp, address),
                 SocketAddrUse::TcpListen => self.may_listen(Tcp, address),
                 // Whoever may listen may hear everybody who comes.
                 SocketAddrUse::TcpAccept => true,
                 SocketAddrUse::UdpBind => self.may_bind(Udp, address),
-                SocketAddrUse::UdpSend => self.is_peer(address) || self.may_reach(Udp, address, "send"),
+                SocketAddrUse::UdpSend => self.is_peer(address) || self.may_reach(Udp, address, Operation::Send),
                 SocketAddrUse::UdpReceive => self.may_hear(address),
             }
     }
@@ -44,7 +45,7 @@ impl Network {
         self.rules.iter().any(|rule| rule.covers(transport, address.port()) && rule.names(name) && rule.admits(ip))
     }
 
-    fn may_reach(&self, transport: Transport, address: SocketAddr, operation: &'static str) -> bool {
+    fn may_reach(&self, transport: Transport, address: SocketAddr, operation: Operation) -> bool {
         let allowed = self.allows(transport, address);
         if !allowed {
             self.deny_address(transport, address, operation);
@@ -61,7 +62,7 @@ impl Network {
         }
         let unchosen = address.ip().is_unspecified() && address.port() == 0;
         if !unchosen {
-            self.deny_listening(transport, address, "start-bind");
+            self.deny_listening(transport, address, Operation::StartBind);
         }
         unchosen
     }
@@ -70,7 +71,7 @@ impl Network {
         let allowed = self.listen.iter().any(|rule| rule.allows_listen(transport, address));
         if !allowed {
             // A port that the guest had chosen was refused before.
-            self.deny_listening(transport, SocketAddr::new(address.ip(), 0), "start-listen");
+            self.deny_listening(transport, SocketAddr::new(address.ip(), 0), Operation::StartListen);
         }
         allowed
     }
@@ -94,7 +95,7 @@ impl Network {
         self.seen().peers.contains(&address)
     }
 
-    pub(super) fn deny_address(&self, transport: Transport, address: SocketAddr, operation: &'static str) {
+    pub(super) fn deny_address(&self, transport: Transport, address: SocketAddr, operation: Operation) {
         let subject = shown(transport, address);
         let ip = address.ip().to_canonical();
         // The guest knows the name, and the rule for it outlives the address.
@@ -105,17 +106,18 @@ impl Network {
             }
             None => format!("{subject}{}", words_for(ip, true)),
         };
-        self.deny("net", subject, operation, format!("--allow-net {allow}"));
+        self.deny(Capability::Net, subject, operation, format!("--allow-net {allow}"));
     }
 
-    fn deny_listening(&self, transport: Transport, address: SocketAddr, operation: &'static str) {
+    fn deny_listening(&self, transport: Transport, address: SocketAddr, operation: Operation) {
         let subject = shown(transport, address);
         let allow = format!("--allow-listen {subject}");
-        self.deny("listen", subject, operation, allow);
+        self.deny(Capability::Listen, subject, operation, allow);
     }
 
-    pub(super) fn deny(&self, capability: &'static str, subject: String, operation: &'static str, allow: String) {
-        self.denials.record(Denial { capability, subject, operation, allow });
+    pub(super) fn deny(&self, capability: Capability, subject: String, operation: Operation, allow: String) {
+        let mut denials = self.denials.lock().unwrap_or_else(PoisonError::into_inner);
+        denials.record(capability, &subject, operation, || allow);
     }
 
     /// Returns whether any rule is about a name.
@@ -124,7 +126,7 @@ impl Network {
     }
 
     /// Keeps the addresses of a name that some rule admits, remembers them, and records the others.
-    pub(super) fn admit(&self, name: &Name, addresses: Vec<IpAddr>, operation: &'static str) -> Vec<IpAddr> {
+    pub(super) fn admit(&self, name: &Name, addresses: Vec<IpAddr>, operation: Operation) -> Vec<IpAddr> {
         let (kept, dropped): (Vec<_>, Vec<_>) = addresses.into_iter().partition(|ip| self.admits(name, *ip));
         for ip in dropped {
             self.deny_answer(name, ip, operation);
@@ -143,7 +145,7 @@ impl Network {
     }
 
     /// Records an address that a name led to and that its rules do not admit.
-    fn deny_answer(&self, name: &Name, ip: IpAddr, operation: &'static str) {
+    fn deny_answer(&self, name: &Name, ip: IpAddr, operation: Operation) {
         let rule = self.rules.iter().find(|rule| rule.names(name));
         let allow = match (rule, Special::of(ip.to_canonical())) {
             (Some(rule), Some(special)) if special != Special::Reserved => {
@@ -152,7 +154,7 @@ impl Network {
             // No rule allows an address that is no host's.
             _ => String::new(),
         };
-        self.deny("net", format!("{name} ({ip})"), operation, allow);
+        self.deny(Capability::Net, format!("{name} ({ip})"), operation, allow);
     }
 }
 
@@ -195,29 +197,39 @@ mod tests {
         let network = network(&["api.example.org:443", "*.internal:5432+private"], &[]);
         assert!(!network.check(at("93.184.216.34:443"), TcpConnect), "not looked up yet");
         let answer = ips(&["93.184.216.34", "10.0.0.1", "169.254.169.254", "127.0.0.1", "64:ff9b::7f00:1", "0.0.0.0"]);
-        assert_eq!(network.admit(&name("api.example.org"), answer, "test"), ips(&["93.184.216.34"]));
+        assert_eq!(
+            network.admit(&name("api.example.org"), answer, Operation::ResolveAddresses),
+            ips(&["93.184.216.34"])
+        );
         assert!(network.check(at("93.184.216.34:443"), TcpConnect));
         for other in ["93.184.216.34:80", "93.184.216.35:443", "10.0.0.1:443", "127.0.0.1:443", "169.254.169.254:443"] {
             assert!(!network.check(at(other), TcpConnect), "{other}");
         }
         assert!(!network.check(at("93.184.216.34:443"), UdpSend));
-        assert_eq!(network.admit(&name("db.internal"), ips(&["10.0.0.1", "127.0.0.1"]), "test"), ips(&["10.0.0.1"]));
+        assert_eq!(
+            network.admit(&name("db.internal"), ips(&["10.0.0.1", "127.0.0.1"]), Operation::ResolveAddresses),
+            ips(&["10.0.0.1"])
+        );
         assert!(network.check(at("10.0.0.1:5432"), TcpConnect));
         // The word of one name's rule does not help another name that leads to the same place.
-        assert!(network.admit(&name("api.example.org"), ips(&["10.0.0.1"]), "test").is_empty());
+        assert!(network.admit(&name("api.example.org"), ips(&["10.0.0.1"]), Operation::ResolveAddresses).is_empty());
         assert!(!network.check(at("10.0.0.1:443"), TcpConnect));
     }
 
     #[test]
     fn a_denial_says_what_would_allow_it() {
         let network = network(&["api.example.org:443"], &[]);
-        network.admit(&name("api.example.org"), ips(&["93.184.216.34", "10.0.0.1", "0.0.0.0"]), "resolve-addresses");
+        network.admit(
+            &name("api.example.org"),
+            ips(&["93.184.216.34", "10.0.0.1", "0.0.0.0"]),
+            Operation::ResolveAddresses,
+        );
         network.check(at("93.184.216.34:80"), TcpConnect);
         network.check(at("[fd00:ec2::254]:80"), TcpConnect);
         network.check(at("[2001:db8::1]:53"), UdpSend);
         let denials = network.denials();
         let shown: Vec<(&str, &str)> =
-            denials.iter().map(|denial| (denial.subject.as_str(), denial.allow.as_str())).collect();
+            denials.listed().iter().map(|denial| (denial.subject.as_str(), denial.allow.as_str())).collect();
         assert_eq!(
             shown,
             [
@@ -274,6 +286,9 @@ mod tests {
         policy.allow_everything("test");
         let network = Network::new(&policy, &Limits::default());
         assert!(network.check(at("169.254.169.254:80"), TcpConnect) && network.names(&name("localhost")));
-        assert_eq!(network.admit(&name("localhost"), ips(&["127.0.0.1"]), "test"), ips(&["127.0.0.1"]));
+        assert_eq!(
+            network.admit(&name("localhost"), ips(&["127.0.0.1"]), Operation::ResolveAddresses),
+            ips(&["127.0.0.1"])
+        );
     }
 }

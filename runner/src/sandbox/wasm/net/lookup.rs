@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::vec;
 
+use modbox_vocabulary::{Capability, Operation};
 use wasmtime::component::Resource;
 use wasmtime_wasi::p2::bindings::sockets::ip_name_lookup::{Host, HostResolveAddressStream, ResolveAddressStream};
 use wasmtime_wasi::p2::bindings::sockets::network::{ErrorCode, IpAddress, Network as NetworkHandle};
@@ -16,7 +17,7 @@ use super::{NetView, Network};
 use crate::sandbox::policy::net::Name;
 
 /// The operation that denials name.
-const OPERATION: &str = "resolve-addresses";
+const OPERATION: Operation = Operation::ResolveAddresses;
 
 /// A lookup under way, or its answer.
 enum Lookup {
@@ -51,7 +52,7 @@ impl Host for NetView<'_> {
             None => {
                 let name = Name::parse(&name).ok_or(ErrorCode::InvalidArgument)?;
                 if !self.network.names(&name) {
-                    self.network.deny("net", name.to_string(), OPERATION, format!("--allow-net {name}"));
+                    self.network.deny(Capability::Net, name.to_string(), OPERATION, format!("--allow-net {name}"));
                     return Err(ErrorCode::AccessDenied.into());
                 }
                 let network = Arc::clone(self.network);
@@ -112,7 +113,7 @@ pub(super) enum ResolveError {
 
 impl Network {
     /// Looks up a name that a rule names. The answer holds for the whole run.
-    pub(super) async fn resolve(&self, name: &Name, operation: &'static str) -> Result<Vec<IpAddr>, ResolveError> {
+    pub(super) async fn resolve(&self, name: &Name, operation: Operation) -> Result<Vec<IpAddr>, ResolveError> {
         let known = || self.seen().names.get(name).cloned();
         let addresses = match known() {
             Some(addresses) => addresses,

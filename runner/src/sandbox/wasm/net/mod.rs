@@ -11,7 +11,6 @@
 
 mod create;
 mod decision;
-mod denials;
 pub(super) mod http;
 mod lookup;
 mod resolver;
@@ -29,10 +28,9 @@ use wasmtime_wasi::p2::bindings::sockets;
 use wasmtime_wasi::sockets::WasiSocketsCtxView;
 use wasmtime_wasi::{WasiCtxBuilder, filesystem::Descriptor};
 
-use self::denials::Denials;
 pub(super) use self::http::{HttpState, HttpView};
 use self::resolver::Resolver;
-use crate::sandbox::invocation::{Denial, LimitKind};
+use crate::sandbox::invocation::{DenialLog, LimitKind};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
 use crate::sandbox::policy::net::{ListenRule, Name, NetRule, Transport};
@@ -51,7 +49,7 @@ pub(super) struct Network {
     max_descriptors: usize,
     /// Sockets, files and directories open at a time, at the most, when a socket was opened.
     most_open: AtomicU64,
-    denials: Denials,
+    denials: Mutex<DenialLog>,
     resolver: Resolver,
     connections: Arc<Semaphore>,
     seen: Mutex<Seen>,
@@ -81,7 +79,7 @@ impl Network {
             timeout: limits.timeout,
             max_descriptors: usize::try_from(limits.max_descriptors).unwrap_or(usize::MAX),
             most_open: AtomicU64::new(0),
-            denials: Denials::default(),
+            denials: Mutex::default(),
             resolver: Resolver::default(),
             connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
             seen: Mutex::default(),
@@ -111,8 +109,8 @@ impl Network {
     }
 
     /// Returns what the guest tried and was refused.
-    pub(super) fn denials(&self) -> Vec<Denial> {
-        self.denials.list()
+    pub(super) fn denials(&self) -> DenialLog {
+        self.denials.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns how many sockets, files and directories were open at a time, at the most, counted when a socket was.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use hyper::client::conn::http1;
 use hyper::http::uri::{Authority, Scheme};
 use hyper::{Request, Response, Uri};
+use modbox_vocabulary::{Capability, Operation};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -21,7 +22,7 @@ use crate::sandbox::wasm::net::lookup::ResolveError;
 use crate::sandbox::wasm::net::resolver::LookupError;
 
 /// The operation that denials name.
-const OPERATION: &str = "handle";
+const OPERATION: Operation = Operation::Handle;
 
 /// Bytes of a response's head, and of what is read ahead of its body.
 const MAX_HEAD: usize = 64 << 10;
@@ -146,7 +147,7 @@ async fn addresses(network: &Network, target: &Target) -> Result<Vec<SocketAddr>
             if !network.covers(name, port) {
                 let subject = format!("{name}:{port}");
                 let allow = format!("--allow-net {subject}");
-                network.deny("net", subject, OPERATION, allow);
+                network.deny(Capability::Net, subject, OPERATION, allow);
                 return Err(Error::HttpRequestDenied);
             }
             let found = network.resolve(name, OPERATION).await.map_err(resolve_error)?;

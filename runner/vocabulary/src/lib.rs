@@ -1,0 +1,28 @@
+//! The words that the layers of modbox share: plain types without I/O.
+//!
+//! Each type has one spelling, in reports, in the audit log, on the channels between processes and in messages: serde and
+//! strum derive it from the type, so that no list of words has to be kept beside it. This crate knows nothing of policies,
+//! sandboxes or the command line, and depends on nothing of modbox.
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod capability;
+mod command;
+mod denial;
+mod invocation;
+mod limits;
+mod operation;
+mod outcome;
+
+pub use capability::{Capability, Grant};
+pub use command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
+pub use denial::{Denial, DenialLog, Hint, HintSource};
+pub use invocation::{InputFile, Invocation, NativeProgram, Program, WasmFormat, WasmProgram};
+pub use limits::{
+    DEFAULT_COMPILE_MEMORY, DEFAULT_COMPILE_TIME, DEFAULT_CPU_TIME, DEFAULT_MAX_DESCRIPTORS, DEFAULT_MAX_DISK,
+    DEFAULT_MAX_FILES, DEFAULT_MAX_MEMORY, DEFAULT_MAX_MODULE, DEFAULT_MAX_OUTPUT, DEFAULT_MAX_PROCESSES,
+    DEFAULT_MAX_TMP, DEFAULT_TIMEOUT, LimitHit, LimitKind, Limits, MAX_HANDLES, Unit,
+};
+pub use operation::Operation;
+pub use outcome::{Captured, Confinement, Exit, Outcome, Timing, Usage};
