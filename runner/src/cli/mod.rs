@@ -10,7 +10,6 @@ mod exit;
 mod late;
 mod logging;
 mod output;
-mod plain;
 mod python;
 mod rules;
 mod settings;
@@ -89,9 +88,6 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
     }
     if let Some(invocation) = commands::file::recognize(argv) {
         return commands::file::run(&context, &invocation);
-    }
-    if let Some((args, order)) = plain::read(argv) {
-        return commands::run::run(&context, &args, &order, argv);
     }
     let matches = match Cli::command().try_get_matches_from(argv) {
         Ok(matches) => matches,
