@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use modbox::contract::result::ResultLines;
+use modbox::contract::ResultLines;
 use modbox::contract::{Dict, ModuleArgs, ModuleResult, RawOutput, Release, Told, Value, decode, encode};
 use modbox::kinds::detect::detect;
 use modbox::kinds::powershell::NoPowershell;

@@ -4,7 +4,7 @@
 //! A failure prints the smallest input that shows it. The numbers of cases are bounded, so that this takes seconds.
 
 use modbox::batch::Job;
-use modbox::contract::result::ResultLines;
+use modbox::contract::ResultLines;
 use modbox::contract::{ModuleResult, RawOutput, Release, Value, decode};
 use modbox::kinds::{Kind, detect, skip_shebang};
 use modbox::run::{Module, ModuleFile, WasmInfo};

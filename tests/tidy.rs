@@ -34,8 +34,7 @@ const STREAMS: [(&str, &str); 1] = [(
 )];
 
 /// Which layer may name what of the crate. The first line whose folder fits counts.
-const LAYERS: [(&str, &[&str]); 12] = [
-    ("contract", &["contract"]),
+const LAYERS: [(&str, &[&str]); 11] = [
     ("ansiballz", &["ansiballz", "contract"]),
     ("kinds", &["kinds", "ansiballz", "contract", "sandbox::invocation"]),
     ("sandbox", &["sandbox"]),

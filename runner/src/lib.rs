@@ -41,11 +41,12 @@
 
 #![deny(missing_docs)]
 
+pub use modbox_contract as contract;
+
 pub mod ansiballz;
 pub mod authoring;
 pub mod batch;
 pub mod cli;
-pub mod contract;
 pub mod jobs;
 pub mod kinds;
 pub mod run;

@@ -3,8 +3,8 @@
 
 use modbox_vocabulary::Unit;
 
+use crate::contract::ResultLines;
 use crate::contract::log_lines::{self, LogLevel, LogLine};
-use crate::contract::result::ResultLines;
 use crate::contract::{ModuleResult, RawOutput};
 use crate::kinds::Prepared;
 use crate::run::missing_grant::{self, MissingGrant};

@@ -2,7 +2,7 @@
 
 use modbox_python_json::{Dict, Value, str as python_str};
 
-use super::warnings::Warnings;
+use crate::warnings::Warnings;
 
 /// What the reserved keys of a result start with; nobody but Ansible may use them.
 const INTERNAL_PREFIX: &str = "_ansible_";

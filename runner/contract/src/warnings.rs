@@ -6,7 +6,7 @@
 
 use modbox_python_json::{Dict, Value, str as python_str};
 
-use super::typed::{self, Refusal};
+use crate::typed::{self, Refusal};
 
 /// What was gathered so far, as typed objects.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use modbox_python_json::{DecodeError, Dict, Value, decode, encode_dict};
 use thiserror::Error;
 
-use crate::contract::InternalArgs;
+use crate::internal_args::InternalArgs;
 
 /// What the reserved keys start with.
 pub const RESERVED_PREFIX: &str = "_ansible_";

@@ -1,6 +1,6 @@
 //! Whether a module was not started because its interpreter is missing, which only the shell's complaint says.
 
-use super::RawOutput;
+use crate::raw_output::RawOutput;
 
 /// Returns the interpreter line when a shell or the kernel said that there is no such program. Ansible looks for
 /// the whole line, which it starts as one word; we start it as several, so that the first is looked for as well.

@@ -7,13 +7,15 @@
 
 use modbox_python_json::{Dict, Value, decode};
 
-use super::Release;
-use super::missing::missing_interpreter;
-use super::reserved::{remove_internal_keys, strip_internal_keys};
-use super::result::{self, RawOutput, ResultLines};
-use super::stdout::{JsonLines, StreamText, json_lines, json_lines_or_list};
-use super::typed::Refusal;
-use super::warnings::Warnings;
+use crate::document::last_object;
+use crate::fields::{add_lines, clean_facts, complete_status, failure, rename_results};
+use crate::missing::missing_interpreter;
+use crate::raw_output::{RawOutput, ResultLines};
+use crate::release::Release;
+use crate::reserved::{remove_internal_keys, strip_internal_keys};
+use crate::stdout::{JsonLines, StreamText, json_lines, json_lines_or_list};
+use crate::typed::Refusal;
+use crate::warnings::Warnings;
 
 /// What every failure ends with.
 const HINT: &str = "See stdout/stderr for the exact error";
@@ -24,13 +26,13 @@ pub(super) fn parse(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -
     let outcome = read(raw.stdout, lines, release, &mut said).and_then(|dict| accept(dict, &mut said));
     let (mut dict, parsed) = match outcome {
         Ok(dict) => (dict, true),
-        Err(Refusal::Deserialization(_)) => (failure(raw), false),
+        Err(Refusal::Deserialization(_)) => (undecoded(raw), false),
         Err(Refusal::Task(reason)) => {
             let msg = match release {
                 Release::V2_9 => "Unexpected failure during module execution.".to_owned(),
                 _ => format!("Unexpected failure during module execution: {reason}"),
             };
-            let mut dict = result::failure(&msg, raw);
+            let mut dict = failure(&msg, raw);
             dict.shift_remove("exception");
             (dict, false)
         }
@@ -49,7 +51,7 @@ pub(super) fn parse(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -
 fn read(stdout: &[u8], lines: ResultLines, release: Release, said: &mut Warnings) -> Result<Dict, Refusal> {
     let text = StreamText::new(stdout);
     if lines == ResultLines::LastJsonLine {
-        return dict_of(result::last_object(&text)?);
+        return dict_of(last_object(&text)?);
     }
     let find: fn(&str) -> Result<JsonLines, &'static str> = match release {
         Release::V2_9 => json_lines_or_list,
@@ -73,27 +75,27 @@ fn dict_of(value: Value) -> Result<Dict, Refusal> {
 
 fn accept(mut dict: Dict, said: &mut Warnings) -> Result<Dict, Refusal> {
     dict.shift_remove("_ansible_suppress_tmpdir_delete");
-    result::rename_results(&mut dict, said);
+    rename_results(&mut dict, said);
     remove_internal_keys(&mut dict, said);
     for key in ["warnings", "deprecations"] {
         if dict.get(key).is_some_and(|value| !value.is_truthy()) {
             dict.shift_remove(key);
         }
     }
-    result::clean_facts(&mut dict)?;
-    result::add_lines(&mut dict, "stdout")?;
-    result::add_lines(&mut dict, "stderr")?;
-    result::complete_status(&mut dict);
+    clean_facts(&mut dict)?;
+    add_lines(&mut dict, "stdout")?;
+    add_lines(&mut dict, "stderr")?;
+    complete_status(&mut dict);
     strip_internal_keys(&mut dict);
     Ok(dict)
 }
 
-fn failure(raw: &RawOutput<'_>) -> Dict {
+fn undecoded(raw: &RawOutput<'_>) -> Dict {
     let reason = match missing_interpreter(raw) {
         Some(_) => "The module failed to execute correctly, you probably need to set the interpreter.",
         None => "MODULE FAILURE",
     };
-    let mut dict = result::failure(&format!("{reason}\n{HINT}"), raw);
+    let mut dict = failure(&format!("{reason}\n{HINT}"), raw);
     dict.shift_remove("exception");
     if let Some(traceback) = [raw.stderr, raw.stdout].into_iter().find(|stream| stream.starts_with(b"Traceback")) {
         dict.insert("exception".to_owned(), String::from_utf8_lossy(traceback).into());

@@ -4,6 +4,7 @@
 use modbox_python_json::encode;
 
 use super::*;
+use crate::typed::NO_TRACEBACK;
 
 /// Everything but the streams, which every failure repeats.
 #[track_caller]

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::contract::{InternalArgs, Release};
+use crate::internal_args::InternalArgs;
+use crate::release::Release;
 
 /// The events for which Python modules can add a traceback, in the order in which ansible-core 2.19 names them
 /// (`TracebackEvent`).

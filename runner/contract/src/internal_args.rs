@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use modbox_python_json::{Dict, Value};
 
-use crate::contract::Release;
+use crate::release::Release;
 
 /// The syslog facility that ansible-core uses unless told otherwise.
 pub const SYSLOG_FACILITY: &str = "LOG_USER";

@@ -1,0 +1,122 @@
+//! The rules of ansible-core 2.19, from output to result.
+
+use modbox_python_json::{Dict, Value, str as python_str};
+
+use crate::document::{decode_json, last_object};
+use crate::fields::{add_lines, clean_facts, complete_status, failure, rename_results};
+use crate::missing::missing_interpreter;
+use crate::raw_output::{RawOutput, ResultLines};
+use crate::reserved::{is_treated, remove_internal_keys, strip_internal_keys};
+use crate::stdout::{StreamText, json_lines};
+use crate::typed::{self, NO_TRACEBACK, Refusal};
+use crate::warnings::Warnings;
+
+/// Makes a result of an output, and returns whether it is the module's own.
+pub(crate) fn parse(raw: &RawOutput<'_>, lines: ResultLines) -> (Dict, bool) {
+    let mut warnings = Warnings::default();
+    let outcome = read(raw.stdout, lines, &mut warnings).and_then(|dict| accept(dict, &mut warnings));
+    let (dict, parsed) = match outcome {
+        Ok(dict) => (dict, true),
+        Err(refusal) => (failure(&message(&refusal, raw), raw), false),
+    };
+    (warnings.add_to(dict), parsed)
+}
+
+/// Finds the object in the output and checks every value in it.
+fn read(stdout: &[u8], lines: ResultLines, warnings: &mut Warnings) -> Result<Dict, Refusal> {
+    let text = StreamText::new(stdout);
+    let found = match lines {
+        ResultLines::Ansible => read_lines(&text, warnings)?,
+        ResultLines::LastJsonLine => last_object(&text)?,
+    };
+    match typed::resolve(found)? {
+        Value::Dict(dict) if typed::class_of_dict(&dict).is_none() => Ok(dict),
+        other => Err(Refusal::Task(format!(
+            "Malformed result. Received {} instead of <class 'dict'>.",
+            typed::type_repr(&other)
+        ))),
+    }
+}
+
+fn read_lines(text: &StreamText<'_>, warnings: &mut Warnings) -> Result<Value, Refusal> {
+    let not_json = |message: &str| Refusal::Deserialization(message.to_owned());
+    let escaped = text.escaped.as_deref().map(json_lines).transpose().map_err(not_json)?;
+    let lossy = json_lines(&text.lossy).map_err(not_json)?;
+    if let Some(junk) = &lossy.junk_after {
+        warnings.add_text(format!("Module invocation had junk after the JSON data: {junk}"));
+    }
+    let value = decode_json(&lossy.json)?;
+    match escaped {
+        Some(lines) => decode_json(&lines.json),
+        None => Ok(value),
+    }
+}
+
+/// Applies the rules for a result's keys, in Ansible's order.
+fn accept(mut dict: Dict, warnings: &mut Warnings) -> Result<Dict, Refusal> {
+    let sent_exception = normalize_exception(&mut dict);
+    // Each of the steps asks for a key; most results have none of them.
+    let treated = dict.keys().any(|key| is_treated(key));
+    if treated {
+        dict.shift_remove("_ansible_suppress_tmpdir_delete");
+        rename_results(&mut dict, warnings);
+        remove_internal_keys(&mut dict, warnings);
+        clean_facts(&mut dict)?;
+        add_lines(&mut dict, "stdout")?;
+        add_lines(&mut dict, "stderr")?;
+    }
+    complete_status(&mut dict);
+    if treated {
+        warnings.take_from(&mut dict)?;
+    }
+    if dict["failed"].is_truthy() {
+        complete_failure(&mut dict, sent_exception);
+    }
+    strip_internal_keys(&mut dict);
+    dict.values_mut().for_each(|value| *value = typed::present(std::mem::take(value)));
+    Ok(dict)
+}
+
+/// Makes a typed object of `exception`, or removes it. Returns whether there is one now.
+fn normalize_exception(dict: &mut Dict) -> bool {
+    let exception = dict.shift_remove("exception").filter(Value::is_truthy);
+    let failed = dict.get("failed").is_some_and(Value::is_truthy);
+    let summary = match exception {
+        None if !failed => return false,
+        Some(summary) if typed::class_of(&summary) == Some("ErrorSummary") => summary,
+        exception => {
+            let msg = dict.get("msg").map_or_else(|| "Unknown error.".to_owned(), python_str);
+            let traceback = exception.as_ref().map(python_str);
+            let event = typed::object("Event", [("msg", msg.into()), ("formatted_traceback", traceback.into())]);
+            typed::object("ErrorSummary", [("event", event)])
+        }
+    };
+    dict.insert("exception".to_owned(), summary);
+    true
+}
+
+/// Gives a failed result what every failed result has: `failed` that is true, an exception, a message.
+fn complete_failure(dict: &mut Dict, sent_exception: bool) {
+    dict.insert("failed".to_owned(), true.into());
+    let brief = match dict.get("exception") {
+        Some(summary) => typed::brief_message(summary),
+        None => "Unknown error.".to_owned(),
+    };
+    dict.entry("exception".to_owned()).or_insert(NO_TRACEBACK.into());
+    let origin = if sent_exception { "Module failed." } else { "Action failed." };
+    let msg = typed::join_messages(&["Task failed.", origin, &brief]);
+    dict.entry("msg".to_owned()).or_insert(msg.into());
+}
+
+/// What Ansible says about output that it refuses.
+fn message(refusal: &Refusal, raw: &RawOutput<'_>) -> String {
+    match refusal {
+        Refusal::Task(reason) => typed::join_messages(&["Task failed.", reason]),
+        Refusal::Deserialization(reason) => match missing_interpreter(raw) {
+            Some(interpreter) => {
+                format!("The module interpreter {} was not found.", modbox_python_json::str_repr(interpreter))
+            }
+            None => typed::join_messages(&["Module result deserialization failed.", reason]),
+        },
+    }
+}

@@ -1,0 +1,23 @@
+//! One JSON document out of a module's output.
+
+use modbox_python_json::{Value, decode};
+
+use crate::stdout::{StreamText, object_lines};
+use crate::typed::{self, Refusal};
+
+/// Returns the last line that is a JSON object.
+pub(crate) fn last_object(text: &StreamText<'_>) -> Result<Value, Refusal> {
+    let readable = text.escaped.as_deref().unwrap_or(&text.lossy);
+    let found = object_lines(readable).find_map(|line| decode_json(line).ok());
+    found.ok_or_else(|| Refusal::Deserialization("No line is a JSON object".to_owned()))
+}
+
+/// Decodes a document; the error is what Ansible makes of it.
+pub(crate) fn decode_json(text: &str) -> Result<Value, Refusal> {
+    decode(text).map_err(|error| match error.surrogate_key() {
+        Some(key) => typed::not_utf8(key.units()),
+        // Python's RecursionError, which unlike the others is no ValueError.
+        None if error.message().starts_with("maximum recursion depth") => Refusal::Task(error.to_string()),
+        None => Refusal::Deserialization(error.to_string()),
+    })
+}

@@ -1,0 +1,87 @@
+//! Rules for the fields of a result that all releases share.
+
+use modbox_python_json::{Dict, Value};
+
+use crate::raw_output::RawOutput;
+use crate::stdout::split_lines;
+use crate::typed::{NO_TRACEBACK, Refusal};
+use crate::warnings::Warnings;
+
+/// `results` is where Ansible keeps the items of a loop.
+pub(crate) fn rename_results(dict: &mut Dict, warnings: &mut Warnings) {
+    if let Some(results) = dict.shift_remove("results") {
+        if results.as_list().is_some() {
+            dict.insert("results".to_owned(), results);
+        } else {
+            dict.insert("ansible_module_results".to_owned(), results);
+            warnings.add_text(
+                "Found internal 'results' key in module return, renamed to 'ansible_module_results'.".to_owned(),
+            );
+        }
+    }
+}
+
+/// Removes what only Ansible itself may say about a host.
+pub(crate) fn clean_facts(dict: &mut Dict) -> Result<(), Refusal> {
+    let discovered = ["discovered_interpreter_", "ansible_discovered_interpreter_"];
+    match dict.get_mut("ansible_facts") {
+        None => {}
+        Some(Value::Dict(facts)) => facts.retain(|key, _| !discovered.iter().any(|prefix| key.starts_with(prefix))),
+        Some(other) => return Err(no_attribute(other, "keys")),
+    }
+    Ok(())
+}
+
+fn no_attribute(value: &Value, attribute: &str) -> Refusal {
+    Refusal::Task(format!("'{}' object has no attribute '{attribute}'", value.type_name()))
+}
+
+/// Adds `stdout_lines` for a key `stdout` of the result, which has nothing to do with the process's stream.
+pub(crate) fn add_lines(dict: &mut Dict, key: &str) -> Result<(), Refusal> {
+    let Some(value) = dict.get(key) else { return Ok(()) };
+    let lines_key = format!("{key}_lines");
+    if dict.contains_key(&lines_key) {
+        return Ok(());
+    }
+    let lines = match value {
+        Value::Str(text) => split_lines(text).into_iter().map(Value::from).collect(),
+        nothing if !nothing.is_truthy() => Vec::new(),
+        other => return Err(no_attribute(other, "splitlines")),
+    };
+    dict.insert(lines_key, Value::List(lines));
+    Ok(())
+}
+
+/// Adds `failed` and `changed` to a result that leaves them out.
+pub(crate) fn complete_status(dict: &mut Dict) {
+    if !dict.contains_key("failed") {
+        let failed = dict.get("rc").is_some_and(|rc| !is_zero(rc));
+        dict.insert("failed".to_owned(), failed.into());
+    }
+    if !dict.contains_key("changed") {
+        dict.insert("changed".to_owned(), false.into());
+    }
+}
+
+/// Python's `rc in [0, "0"]`, where `False` and `0.0` equal `0`.
+fn is_zero(rc: &Value) -> bool {
+    match rc {
+        Value::Str(text) => text == "0",
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) => !rc.is_truthy(),
+        _ => false,
+    }
+}
+
+/// The result in place of one that the module did not give.
+pub(crate) fn failure(msg: &str, raw: &RawOutput<'_>) -> Dict {
+    let fields: [(&str, Value); 7] = [
+        ("failed", true.into()),
+        ("msg", msg.into()),
+        ("module_stdout", String::from_utf8_lossy(raw.stdout).into()),
+        ("module_stderr", String::from_utf8_lossy(raw.stderr).into()),
+        ("rc", raw.rc.into()),
+        ("changed", false.into()),
+        ("exception", NO_TRACEBACK.into()),
+    ];
+    fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
