@@ -1,11 +1,10 @@
-//! The integration tests of modbox: the real binary, run on real files.
+//! The integration tests that need nothing but Rust, a C compiler and Python: the real binary, run on real files.
 //!
-//! `README.md` beside this file says which test goes where.
+//! `README.md` beside this file says which test goes where; `oracle.rs` and `toolchains.rs` are the other tiers.
 
 #![expect(clippy::disallowed_methods, reason = "tests start processes and read files of their own making")]
 
-// What the tests stand on: a directory for each, the modbox command, guests, the real Ansible.
-mod support;
+pub(crate) use modbox_test_support as support;
 
 // A guest sees what the contract promises, and its output becomes a result by the contract's rules.
 mod wasm_contract;
@@ -50,8 +49,6 @@ mod native_ladder;
 // Building guest crates and making projects, with real cargo.
 mod authoring;
 
-// Archives that try to leave the folder that they are unpacked into.
-mod hostile_archives;
 // Files that are no modules, or try to be what they are not.
 mod hostile_modules;
 // Classic kinds: denied by default, and bounded like guests when allowed.
@@ -60,39 +57,10 @@ mod native_modules;
 // What holds for every input.
 mod properties;
 
-// New-style PowerShell is handed what ansible-core would hand to it.
-mod powershell;
-// Modules in other languages than Rust, built by their own tools.
-mod languages;
-// The same module in many languages and kinds.
-mod polyglot;
-// CPython and ansible-core, asked case by case about the pure parts of the contract.
-mod oracle_contract;
-// ansible-core's validator, asked about its modules' specs and about generated ones.
-mod oracle_argument_spec;
-// Modes as the SDK reads them.
-mod oracle_modes;
-// What ansible-core registers for an output, key by key.
-mod oracle_results;
-// The contracts of three releases: what modules are told, what is written into them, what their output becomes.
-mod oracle_releases;
-// The real ansible-core is right: the same files through it and through modbox.
-mod oracle_playbook;
-// The example modules do what ansible-core's modules of the same names do.
-mod modules;
 // `uri` and `get_url` and servers that mean harm, or are not granted.
 mod web_modules;
 
-// New-style Python: what is packed is what ansible-core packs.
-mod python_closure;
-// Ansible's own modules give the same results and leave the same files.
-mod python_modules;
-// Interpreters, arguments, the cache, and modules that are not as they should be.
-mod python_runs;
-// In their confinement, by each way to start one.
-mod python_confined;
-
-// Jobs outlive their caller, end at their limit, and are asked about by us and by Ansible.
+// Jobs outlive their caller, end at their limit, and are asked about.
 mod jobs;
 // Many runs in warm workers: every line is answered once.
 mod batch;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, c_core, core_module, guest};
+use crate::support::{Modbox, Ran, TestDir, core_module, guest};
 
 /// The reserved keys of ansible-core 2.19.
 const INTERNAL: [&str; 17] = [
@@ -139,14 +139,6 @@ fn a_variable_is_seen_when_it_is_granted() {
     assert_eq!(run(&[]), json!({}));
     assert_eq!(run(&["--allow-env", "STAGE"]), json!({"STAGE": "test"}));
     assert_eq!(run(&["--allow-env", "STAGE=live", "--allow-env", "MORE=1"]), json!({"STAGE": "live", "MORE": "1"}));
-}
-
-#[test]
-fn a_core_module_in_c_gets_the_same() {
-    let dir = TestDir::new();
-    let result = Modbox::run_module(&dir, c_core("kinds/hello.c")).json_args(&json!({"name": "core", "n": 2})).run();
-    let expect = json!({"changed": false, "failed": false, "greeting": "hello core", "n": 2});
-    assert_eq!(result.exits_with(0).json(), expect);
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! Overlapping grants, core modules, and what a guarded run leaves: nothing.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::{Modbox, TestDir, c_core, guest, small_module, wait_for};
+use crate::support::{Modbox, TestDir, guest, small_module, wait_for};
 use crate::wasm_guard::{drive, etc, names, run};
 
 #[test]
@@ -70,21 +69,6 @@ fn what_is_mapped_into_another_grant_is_listed_once_and_found() {
     let ops = json!([["list", outer], ["list", outer.join("app")], ["stat", outer.join("app/of-outer")]]);
     let seen = drive(&dir, &[("--allow-read", &outer), ("--allow-read", &grant)], &ops);
     assert_eq!(seen, ["[app/]", "[of-inner]", "NotFound"]);
-}
-
-#[test]
-fn core_modules_are_guarded_alike() {
-    let dir = TestDir::new();
-    let (motd, neighbour) = etc(&dir);
-    let ran = Modbox::run_module(&dir, c_core("kinds/replace.c"))
-        .arg(format!("path={}", motd.display()))
-        .arg("--allow-write")
-        .arg(&motd)
-        .run()
-        .exits_with(0);
-    assert_eq!(ran.json()["seen"], "replaced, neighbour: No such file or directory");
-    assert_eq!((fs::read(&motd).unwrap(), fs::read(&neighbour).unwrap()), (b"from C".to_vec(), b"secret".to_vec()));
-    dir.assert_nothing_left();
 }
 
 #[test]

@@ -8,9 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts processes")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-#[path = "../support/mod.rs"]
-#[expect(dead_code, unused_imports, reason = "the harness of the tests, of which a benchmark needs little")]
-mod support;
+use modbox_test_support as support;
 
 #[path = "builds.rs"]
 mod builds;

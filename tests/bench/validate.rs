@@ -6,9 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "the harness of the tests starts processes")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-#[path = "../support/mod.rs"]
-#[expect(dead_code, unused_imports, reason = "the harness of the tests, of which a benchmark needs little")]
-mod support;
+use modbox_test_support as support;
 
 use std::hint::black_box;
 use std::path::Path;

@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::Pid;
 
 /// Returns the children of a process. Not every kernel lists them, so all processes are asked for their parents.
-pub(crate) fn children(parent: Pid) -> Vec<Pid> {
+pub fn children(parent: Pid) -> Vec<Pid> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };

@@ -10,25 +10,27 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use modbox::sandbox::limits::DEFAULT_TIMEOUT;
+use modbox_vocabulary::DEFAULT_TIMEOUT;
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
-use crate::support::TestDir;
+use crate::{TestDir, modbox, temporary};
 
 /// How long a command may take unless a test says otherwise. A little more than modbox grants to a run: its report tells more
 /// than that it was killed. On a busy machine whose disk is slow, Ansible's own modules took over a minute.
 const PATIENCE: Duration = DEFAULT_TIMEOUT.saturating_add(Duration::from_secs(30));
 
 /// A modbox command in the making.
-pub(crate) struct Modbox {
+#[derive(Debug)]
+pub struct Modbox {
     command: Command,
     stdin: Vec<u8>,
     patience: Duration,
 }
 
 /// A modbox that runs.
-pub(crate) struct Running {
+#[derive(Debug)]
+pub struct Running {
     shown: String,
     pid: Pid,
     started: Instant,
@@ -39,31 +41,32 @@ pub(crate) struct Running {
 }
 
 /// A modbox that has ended. Shows what it printed when the test fails while it is alive.
-pub(crate) struct Ran {
+#[derive(Debug)]
+pub struct Ran {
     shown: String,
     /// How it ended.
-    pub(crate) status: ExitStatus,
+    pub status: ExitStatus,
     /// What it printed.
-    pub(crate) stdout: Vec<u8>,
+    pub stdout: Vec<u8>,
     /// What it said.
-    pub(crate) stderr: Vec<u8>,
+    pub stderr: Vec<u8>,
     /// How long it took.
-    pub(crate) elapsed: Duration,
+    pub elapsed: Duration,
 }
 
 impl Modbox {
     /// Prepares the binary in a test's directory. Compiled code is shared by all tests.
-    pub(crate) fn new(dir: &TestDir) -> Self {
-        Self::of(Path::new(env!("CARGO_BIN_EXE_modbox")), dir)
+    pub fn new(dir: &TestDir) -> Self {
+        Self::of(&modbox(), dir)
     }
 
     /// Prepares `modbox run`.
-    pub(crate) fn run_module(dir: &TestDir, module: impl AsRef<OsStr>) -> Self {
+    pub fn run_module(dir: &TestDir, module: impl AsRef<OsStr>) -> Self {
         Self::new(dir).arg("run").arg(module)
     }
 
     /// Prepares another program in the same surroundings.
-    pub(crate) fn of(program: &Path, dir: &TestDir) -> Self {
+    pub fn of(program: &Path, dir: &TestDir) -> Self {
         let mut command = Command::new(program);
         command
             .env_clear()
@@ -72,18 +75,18 @@ impl Modbox {
             .env("HOME", dir.join("home"))
             .env("TMPDIR", dir.join("tmp"))
             .env("XDG_CONFIG_HOME", dir.join("home/.config"))
-            .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+            .env("XDG_CACHE_HOME", temporary().join("cache"))
             .current_dir(dir.path());
         Self { command, stdin: Vec::new(), patience: PATIENCE }
     }
 
     /// Gives it a cache of its own, at first an empty one.
-    pub(crate) fn own_cache(self, dir: &TestDir) -> Self {
+    pub fn own_cache(self, dir: &TestDir) -> Self {
         self.env("XDG_CACHE_HOME", dir.join("home/.cache"))
     }
 
     /// Lets it find cargo and rustup, for commands that build.
-    pub(crate) fn with_toolchain(mut self) -> Self {
+    pub fn with_toolchain(mut self) -> Self {
         let home = PathBuf::from(std::env::var_os("HOME").expect("Rust's tools are found by way of HOME"));
         for (name, default) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
             self.command.env(name, std::env::var_os(name).unwrap_or_else(|| home.join(default).into()));
@@ -96,49 +99,49 @@ impl Modbox {
         self
     }
 
-    pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.command.arg(arg);
         self
     }
 
-    pub(crate) fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+    pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         self.command.args(args);
         self
     }
 
     /// Puts another program before it.
-    pub(crate) fn behind(mut self, wrap: impl FnOnce(Command) -> Command) -> Self {
+    pub fn behind(mut self, wrap: impl FnOnce(Command) -> Command) -> Self {
         self.command = wrap(self.command);
         self
     }
 
     /// Adds `--args` with a JSON object.
-    pub(crate) fn json_args(self, args: &Value) -> Self {
+    pub fn json_args(self, args: &Value) -> Self {
         self.arg("--args").arg(args.to_string())
     }
 
     /// Adds `--output report`.
-    pub(crate) fn report(self) -> Self {
+    pub fn report(self) -> Self {
         self.args(["--output", "report"])
     }
 
-    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    pub(crate) fn stdin(mut self, stdin: impl Into<Vec<u8>>) -> Self {
+    pub fn stdin(mut self, stdin: impl Into<Vec<u8>>) -> Self {
         self.stdin = stdin.into();
         self
     }
 
-    pub(crate) fn patience(mut self, patience: Duration) -> Self {
+    pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
     /// Starts it.
-    pub(crate) fn spawn(mut self) -> Running {
+    pub fn spawn(mut self) -> Running {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let shown = shown(&self.command);
         let started = Instant::now();
@@ -154,29 +157,29 @@ impl Modbox {
     }
 
     /// Runs it to its end.
-    pub(crate) fn run(self) -> Ran {
+    pub fn run(self) -> Ran {
         self.spawn().wait()
     }
 }
 
 impl Running {
     /// Sends a signal.
-    pub(crate) fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         rustix::process::kill_process(self.pid, signal).unwrap();
     }
 
     /// Returns the process's number.
-    pub(crate) fn pid(&self) -> Pid {
+    pub fn pid(&self) -> Pid {
         self.pid
     }
 
     /// Returns how long it has been running.
-    pub(crate) fn elapsed(&self) -> Duration {
+    pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
     /// Waits for its end; kills it and fails when that does not come.
-    pub(crate) fn wait(self) -> Ran {
+    pub fn wait(self) -> Ran {
         let Ok((status, elapsed)) = self.ended.recv_timeout(self.patience) else {
             let _ = rustix::process::kill_process(self.pid, Signal::KILL);
             panic!("{} did not end within {:?}", self.shown, self.patience);
@@ -192,35 +195,35 @@ impl Running {
 impl Ran {
     /// Asserts the exit status.
     #[track_caller]
-    pub(crate) fn exits_with(self, code: i32) -> Self {
+    pub fn exits_with(self, code: i32) -> Self {
         assert_eq!(self.status.code(), Some(code), "exit status of {self}");
         self
     }
 
     /// Asserts that a signal ended it.
     #[track_caller]
-    pub(crate) fn dies_of(self, signal: Signal) -> Self {
+    pub fn dies_of(self, signal: Signal) -> Self {
         assert_eq!(self.status.signal(), Some(signal.as_raw()), "signal that ended {self}");
         self
     }
 
     /// Asserts that it ended within a time.
     #[track_caller]
-    pub(crate) fn within(self, time: Duration) -> Self {
+    pub fn within(self, time: Duration) -> Self {
         assert!(self.elapsed <= time, "{:?} is more than {time:?} for {self}", self.elapsed);
         self
     }
 
     /// Asserts what it said on stderr, in part.
     #[track_caller]
-    pub(crate) fn says(self, text: &str) -> Self {
+    pub fn says(self, text: &str) -> Self {
         assert!(self.stderr_text().contains(text), "no `{text}` in the stderr of {self}");
         self
     }
 
     /// Returns the one JSON object that it printed.
     #[track_caller]
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         let parsed: Result<Value, _> = serde_json::from_slice(&self.stdout);
         match parsed {
             Ok(value @ Value::Object(_)) => value,
@@ -228,11 +231,11 @@ impl Ran {
         }
     }
 
-    pub(crate) fn stdout_text(&self) -> String {
+    pub fn stdout_text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    pub(crate) fn stderr_text(&self) -> String {
+    pub fn stderr_text(&self) -> String {
         String::from_utf8_lossy(&self.stderr).into_owned()
     }
 }
@@ -255,7 +258,7 @@ impl Drop for Ran {
 }
 
 /// Waits until a condition holds, and returns whether it does.
-pub(crate) fn wait_for(patience: Duration, mut condition: impl FnMut() -> bool) -> bool {
+pub fn wait_for(patience: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + patience;
     loop {
         if condition() {
@@ -292,13 +295,13 @@ fn wait_in_background(mut child: Child, started: Instant) -> mpsc::Receiver<(Exi
 }
 
 /// Copies modbox's program, see [`copy_executable`].
-pub(crate) fn copy_program(to: &Path) {
-    copy_executable(Path::new(env!("CARGO_BIN_EXE_modbox")), to);
+pub fn copy_program(to: &Path) {
+    copy_executable(&modbox(), to);
 }
 
 /// Copies a program. Another process does, since whatever another test starts may hold for a moment what this one
 /// has open for writing: to start the program would fail then ("Text file busy").
-pub(crate) fn copy_executable(from: &Path, to: &Path) {
+pub fn copy_executable(from: &Path, to: &Path) {
     let copied = Command::new("/bin/cp").arg(from).arg(to).status().unwrap();
     assert!(copied.success(), "{}", to.display());
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use crate::support::install::{Prepared, holding, tool};
+use crate::install::{Prepared, holding, tool};
 
 /// What modules of Ansible's start, or have Debian's Python import.
 const PACKAGES: [&str; 9] =
@@ -47,14 +47,14 @@ const REMEDY: &str = "the tests take programs that are not here out of packages 
 `apt-get --download-only` finds them; that needs, the first time, a network";
 
 /// Returns a folder with directories of a root that hold the programs; nothing where there are no packages of Debian's.
-pub(crate) fn programs() -> Option<PathBuf> {
+pub fn programs() -> Option<PathBuf> {
     static PROGRAMS: LazyLock<Option<Prepared>> = LazyLock::new(|| unpacked("debian-programs", &PACKAGES));
     PROGRAMS.clone().map(|made| made.unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// Returns a folder with directories of a root that hold what is in these packages, and is kept under a name; nothing
 /// where there are no packages of Debian's.
-pub(crate) fn unpacked(name: &str, packages: &[&str]) -> Option<Prepared> {
+pub fn unpacked(name: &str, packages: &[&str]) -> Option<Prepared> {
     let has = |program: &str| Path::new("/usr/bin").join(program).exists();
     (has("apt-get") && has("dpkg-deb")).then(|| prepared(name, packages))
 }

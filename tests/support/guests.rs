@@ -7,8 +7,8 @@ use std::process::Command;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::support::install::{Prepared, locked, tool};
-use crate::support::{TestDir, ahead, fixture, oracle, repository};
+use crate::install::{Prepared, locked, tool};
+use crate::{TestDir, fixture, oracle, repository, temporary};
 
 const TARGET: &str = "wasm32-wasip2";
 
@@ -16,7 +16,7 @@ const TARGET: &str = "wasm32-wasip2";
 const BUILD: Duration = Duration::from_secs(900);
 
 /// Returns the component of one of the programs in `tests/guests/src/bin`.
-pub(crate) fn guest(name: &str) -> PathBuf {
+pub fn guest(name: &str) -> PathBuf {
     static DIR: LazyLock<Prepared> = LazyLock::new(|| build_guests("guests", &["test-guests".to_owned()]));
     let path = DIR.as_ref().unwrap_or_else(|error| panic!("{error}")).join(format!("{name}.wasm"));
     assert!(path.exists(), "there is no guest `{name}`");
@@ -25,12 +25,12 @@ pub(crate) fn guest(name: &str) -> PathBuf {
 
 /// Returns the component of one of modbox's own modules. `modbox build` makes a smaller one of the same, and takes ten times
 /// as long for it.
-pub(crate) fn module(name: &str) -> PathBuf {
+pub fn module(name: &str) -> PathBuf {
     static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     if !built.contains_key(name) {
         // Together, since each by itself keeps one processor busy.
-        let names = if ahead::all_are_run() { alike(name) } else { vec![name.to_owned()] };
+        let names = alike(name);
         let packages: Vec<_> = names.iter().map(|name| format!("modbox-module-{name}")).collect();
         // In a folder of their own: test guests have some of their names.
         let dir = build_guests("modules", &packages).unwrap_or_else(|error| panic!("{error}"));
@@ -53,7 +53,7 @@ fn alike(name: &str) -> Vec<String> {
 }
 
 /// Returns the folder of modbox's own modules that were built for this machine, as Ansible runs them.
-pub(crate) fn native_modules(names: &[&str]) -> PathBuf {
+pub fn native_modules(names: &[&str]) -> PathBuf {
     let dir = locked("native-modules", |dir| {
         let mut cargo = cargo();
         // Quickly compiled counts more than fast; and additions that overflow are told.
@@ -112,19 +112,19 @@ fn cargo() -> Command {
 }
 
 /// Writes a component, given as text.
-pub(crate) fn component(dir: &TestDir, name: &str, text: &str) -> PathBuf {
+pub fn component(dir: &TestDir, name: &str, text: &str) -> PathBuf {
     dir.write(name, wat::parse_str(text).unwrap_or_else(|error| panic!("{name}: {error}")))
 }
 
 /// Writes a core module, given as text. Without `(memory …)` it gets one, since WASI asks for it.
-pub(crate) fn core_module(dir: &TestDir, name: &str, fields: &str) -> PathBuf {
+pub fn core_module(dir: &TestDir, name: &str, fields: &str) -> PathBuf {
     let memory = if fields.contains("(memory") { "" } else { r#"(memory (export "memory") 1)"# };
     // Imports come before everything else in a module's text.
     component(dir, name, &format!("(module {fields} {memory})"))
 }
 
 /// Writes the smallest module that has a result, `{"changed": false, "small": true}`. It compiles in an instant.
-pub(crate) fn small_module(dir: &TestDir, name: &str) -> PathBuf {
+pub fn small_module(dir: &TestDir, name: &str) -> PathBuf {
     let text = r#"
         (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
         (memory (export "memory") 1)
@@ -138,9 +138,9 @@ pub(crate) fn small_module(dir: &TestDir, name: &str) -> PathBuf {
 
 /// Compiles a C program of `tests/` to a core module against WASI 0.1, with the compiler that the oracle's
 /// environment holds.
-pub(crate) fn c_core(source: &str) -> PathBuf {
+pub fn c_core(source: &str) -> PathBuf {
     compiled(source, "wasm", |output| {
-        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("zig-cache");
+        let cache = temporary().join("zig-cache");
         let mut zig = Command::new(oracle::python());
         zig.args(["-m", "ziglang", "cc", "-target", "wasm32-wasi", "-Os", "-s", "-o"])
             .arg(output)
@@ -152,7 +152,7 @@ pub(crate) fn c_core(source: &str) -> PathBuf {
 }
 
 /// Compiles a C program of `tests/` for this machine.
-pub(crate) fn native_c(source: &str) -> PathBuf {
+pub fn native_c(source: &str) -> PathBuf {
     compiled(source, "native", |output| {
         let mut cc = Command::new("cc");
         cc.args(["-O1", "-o"]).arg(output).arg(fixture(source));

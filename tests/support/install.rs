@@ -7,20 +7,21 @@ use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 
-use crate::support::command::wait_for;
+use crate::command::wait_for;
+use crate::temporary;
 
 /// What many tests wait for: where it is, or why it could not be made. Kept as a value, so that each test that needs
 /// it fails with the reason.
-pub(super) type Prepared = Result<PathBuf, String>;
+pub(crate) type Prepared = Result<PathBuf, String>;
 
 /// Returns the folder `name`, which `make` has filled completely, now or at some earlier time. Processes
 /// that come at once wait for the first.
-pub(super) fn once(name: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Prepared {
+pub(crate) fn once(name: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Prepared {
     holding(name, "", make)
 }
 
 /// Like [`once`], for a folder that is made again when what it is to hold is something else than before.
-pub(super) fn holding(name: &str, contents: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Prepared {
+pub(crate) fn holding(name: &str, contents: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Prepared {
     locked(name, |dir| {
         let stamp = dir.join("complete");
         if !fs::read_to_string(&stamp).is_ok_and(|made| made == contents) {
@@ -35,9 +36,9 @@ pub(super) fn holding(name: &str, contents: &str, make: impl FnOnce(&Path) -> Re
 }
 
 /// Returns the folder `name` after `make` has brought it up to date, while nobody else does.
-pub(super) fn locked(name: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Prepared {
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    fs::create_dir_all(root).unwrap();
+pub(crate) fn locked(name: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Prepared {
+    let root = temporary();
+    fs::create_dir_all(&root).unwrap();
     let lock = File::create(root.join(format!("{name}.lock"))).unwrap();
     rustix::fs::flock(&lock, FlockOperation::LockExclusive).unwrap();
     let dir = root.join(name);
@@ -46,7 +47,7 @@ pub(super) fn locked(name: &str, make: impl FnOnce(&Path) -> Result<(), String>)
 }
 
 /// Runs a command to its end, for a bounded time, and returns what it printed.
-pub(super) fn tool(command: &mut Command, patience: Duration) -> Result<String, String> {
+pub(crate) fn tool(command: &mut Command, patience: Duration) -> Result<String, String> {
     let shown = format!("{command:?}");
     let mut output = tempfile::tempfile().map_err(|error| error.to_string())?;
     let streams = [output.try_clone(), output.try_clone()].map(|file| file.map(Stdio::from));

@@ -2,16 +2,16 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use crate::support::install::{Prepared, locked, once, tool};
-use crate::support::{Modbox, TestDir, oracle, repository};
+use crate::install::{Prepared, locked, once, tool};
+use crate::{Modbox, TestDir, oracle, repository, temporary};
 
 /// The languages of the examples, and what modbox sees in a module in each.
-pub(crate) const LANGUAGES: [(&str, &str); 4] =
+pub const LANGUAGES: [(&str, &str); 4] =
     [("c", "core"), ("go", "core"), ("python", "component"), ("javascript", "component")];
 
 /// Go's compiler, and what makes components of Python.
@@ -27,7 +27,7 @@ const INSTALL: Duration = Duration::from_secs(900);
 const BUILD: Duration = Duration::from_secs(600);
 
 /// Returns the module in a language; nothing where its toolchain cannot be had by name, which is told.
-pub(crate) fn language(name: &str) -> Option<PathBuf> {
+pub fn language(name: &str) -> Option<PathBuf> {
     let place = place(name)?;
     let dir = TestDir::new();
     let name = format!("greet_{name}");
@@ -42,7 +42,7 @@ pub(crate) fn language(name: &str) -> Option<PathBuf> {
 }
 
 /// The `PATH` with all the tools.
-pub(crate) fn path() -> std::ffi::OsString {
+pub fn path() -> std::ffi::OsString {
     let of_oracle = oracle::python();
     let folders = [of_oracle.parent().expect("it lies in a folder").to_owned(), tools()];
     let system = std::env::var_os("PATH").unwrap_or_default();
@@ -50,17 +50,13 @@ pub(crate) fn path() -> std::ffi::OsString {
 }
 
 /// A copy of an example, in which tools leave what they like, beside what is installed for it.
-pub(crate) fn place(name: &str) -> Option<PathBuf> {
+pub fn place(name: &str) -> Option<PathBuf> {
     if name == "javascript" && !node() {
         let _ =
             writeln!(std::io::stderr(), "modules in JavaScript are not tested: there is no `node` and `npm` in PATH");
         return None;
     }
-    let root = if name == "javascript" {
-        packages_of_node()
-    } else {
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join("languages")
-    };
+    let root = if name == "javascript" { packages_of_node() } else { temporary().join("languages") };
     let (from, to) = (repository().join("guest-sdk/examples").join(name), root.join(name));
     fs::create_dir_all(&to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap).filter(|entry| entry.file_type().unwrap().is_file()) {
@@ -71,14 +67,6 @@ pub(crate) fn place(name: &str) -> Option<PathBuf> {
         }
     }
     Some(to)
-}
-
-/// Fetches the tools of all languages.
-pub(super) fn fetch_tools() {
-    tools();
-    if node() {
-        packages_of_node();
-    }
 }
 
 /// The folder with `go` and `componentize-py`.

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::support::TestDir;
-use crate::support::command::wait_for;
+use crate::TestDir;
+use crate::command::wait_for;
 
 /// Asserts that there is no process that was started in or for `dir`, no directory of a run, and no
 /// half-written cache entry.
 #[track_caller]
-pub(super) fn assert_none(dir: &TestDir) {
+pub(crate) fn assert_none(dir: &TestDir) {
     // The kernel takes a moment to bury what was killed.
     let gone = wait_for(Duration::from_secs(3), || processes_of(dir.path()).is_empty());
     assert!(gone, "processes are left: {:#?}", processes_of(dir.path()));

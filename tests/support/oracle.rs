@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::install::{Prepared, holding, once, tool};
-use crate::support::{TestDir, fixture};
+use crate::install::{Prepared, holding, once, tool};
+use crate::{TestDir, fixture, temporary};
 
 /// The release whose behaviour modbox promises.
-pub(crate) const VERSION: &str = "2.19.14";
+pub const VERSION: &str = "2.19.14";
 
 /// What its environment holds. The last two are what modules of Ansible's need.
 const PACKAGES: [&str; 4] = ["ansible-core==2.19.14", "ziglang==0.17.1", "pexpect==4.9.0", "python-debian==1.1.1"];
@@ -24,10 +24,10 @@ const PACKAGES: [&str; 4] = ["ansible-core==2.19.14", "ziglang==0.17.1", "pexpec
 const OLDER: [(&str, &str); 2] = [(EARLIER, "ansible-core==2.14.18"), (LEGACY, "ansible==2.9.27")];
 
 /// One that many still run.
-pub(crate) const EARLIER: &str = "2.14.18";
+pub const EARLIER: &str = "2.14.18";
 
 /// The last before collections.
-pub(crate) const LEGACY: &str = "2.9.27";
+pub const LEGACY: &str = "2.9.27";
 
 /// Where modules of collections come from: `ansible` is `ansible-core` and a hundred collections.
 const COLLECTIONS: &str = "ansible==12.3.0";
@@ -57,7 +57,7 @@ the tests compare modbox with ansible-core, which they install with pip into the
 python3 (3.11 or newer), pip (on Debian: `apt-get install python3-venv`, as root) and, the first time, a package index";
 
 /// Returns the interpreter of the environment, which is installed first if need be.
-pub(crate) fn python() -> PathBuf {
+pub fn python() -> PathBuf {
     static PYTHON: LazyLock<Prepared> = LazyLock::new(|| {
         let dir = holding(&format!("oracle-{VERSION}"), &PACKAGES.join("\n"), |dir| {
             install(dir, &PACKAGES, "import ansible, ziglang, pexpect, debian")
@@ -68,14 +68,8 @@ pub(crate) fn python() -> PathBuf {
     PYTHON.clone().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Fetches the older releases, and the collections.
-pub(super) fn fetch_others() {
-    OLDER.iter().for_each(|(version, _)| drop(python_of(version)));
-    collections();
-}
-
 /// Returns the interpreter of an environment with an older release.
-pub(crate) fn python_of(version: &str) -> PathBuf {
+pub fn python_of(version: &str) -> PathBuf {
     static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _one_at_a_time = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if version == VERSION {
@@ -89,7 +83,7 @@ pub(crate) fn python_of(version: &str) -> PathBuf {
 }
 
 /// Returns the folder that holds `ansible_collections`, with the modules of collections that are compared.
-pub(crate) fn collections() -> PathBuf {
+pub fn collections() -> PathBuf {
     let python = python();
     let take = |dir: &Path| {
         std::fs::create_dir_all(dir).map_err(|error| error.to_string())?;
@@ -102,7 +96,7 @@ pub(crate) fn collections() -> PathBuf {
 }
 
 /// Returns the folder that [`LEGACY`] is imported from.
-pub(crate) fn legacy() -> PathBuf {
+pub fn legacy() -> PathBuf {
     let python = python_of(LEGACY);
     let library = python.ancestors().nth(2).expect("it lies in an environment").join("lib");
     let versions = std::fs::read_dir(library).expect("an environment has a library").flatten();
@@ -111,7 +105,7 @@ pub(crate) fn legacy() -> PathBuf {
 }
 
 /// Makes an environment with packages in it.
-pub(super) fn install(dir: &Path, packages: &[&str], check: &str) -> Result<(), String> {
+pub(crate) fn install(dir: &Path, packages: &[&str], check: &str) -> Result<(), String> {
     let venv = dir.join("venv");
     // Without pip, which Debian's python3 does not bring; it is found below.
     let mut make = Command::new(system_python(packages)?);
@@ -188,12 +182,12 @@ fn clean(command: &mut Command) -> &mut Command {
 
 /// Prepares `ansible` or `ansible-playbook` (`adhoc`, `playbook`) in a test's directory, untouched by the user's
 /// configuration.
-pub(crate) fn ansible(dir: &TestDir, command: &str) -> Command {
+pub fn ansible(dir: &TestDir, command: &str) -> Command {
     started(dir, &["-m".as_ref(), "ansible".as_ref(), command.as_ref()])
 }
 
 /// Prepares `ansible-playbook` like [`ansible`], for plays of many tasks: what modules import is imported once for all.
-pub(crate) fn forking_playbook(dir: &TestDir) -> Command {
+pub fn forking_playbook(dir: &TestDir) -> Command {
     let script = fixture("oracle/forking_python.py");
     started(dir, &[script.as_os_str(), "-m".as_ref(), "ansible".as_ref(), "playbook".as_ref()])
 }
@@ -211,7 +205,7 @@ fn started(dir: &TestDir, args: &[&OsStr]) -> Command {
         .env("LC_ALL", "C.UTF-8")
         .env("HOME", dir.join("home"))
         .env("XDG_CONFIG_HOME", dir.join("home/.config"))
-        .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+        .env("XDG_CACHE_HOME", temporary().join("cache"))
         .env("TMPDIR", dir.join("tmp"))
         .env("ANSIBLE_CONFIG", config)
         .env("ANSIBLE_HOME", dir.join("home/.ansible"))
@@ -231,20 +225,20 @@ fn started(dir: &TestDir, args: &[&OsStr]) -> Command {
 /// Runs tasks on this machine, with the modules in `library/` of the test's directory, and returns what each
 /// registered. A task that fails does not end the play.
 #[track_caller]
-pub(crate) fn play(dir: &TestDir, tasks: &[Value], options: &[&str]) -> Vec<Value> {
+pub fn play(dir: &TestDir, tasks: &[Value], options: &[&str]) -> Vec<Value> {
     let text = play_to_text(dir, tasks, options);
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("strict JSON was registered: {error}\n{text}"))
 }
 
 /// Runs tasks like [`play`] and returns one list in Python's JSON, for results with `NaN` or lone surrogates.
 #[track_caller]
-pub(crate) fn play_to_text(dir: &TestDir, tasks: &[Value], options: &[&str]) -> String {
+pub fn play_to_text(dir: &TestDir, tasks: &[Value], options: &[&str]) -> String {
     play_by(ansible(dir, "playbook"), dir, tasks, options)
 }
 
 /// Runs tasks like [`play_to_text`], by a command to which only the options and the play are added.
 #[track_caller]
-pub(crate) fn play_by(mut playbook: Command, dir: &TestDir, tasks: &[Value], options: &[&str]) -> String {
+pub fn play_by(mut playbook: Command, dir: &TestDir, tasks: &[Value], options: &[&str]) -> String {
     let named = |(index, task): (usize, &Value)| {
         let mut task = task.clone();
         let task_object = task.as_object_mut().expect("a task is an object");

@@ -11,15 +11,16 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A TCP server that counts who comes. It goes with the test's process.
-pub(crate) struct Server {
+#[derive(Debug)]
+pub struct Server {
     /// Where it is.
-    pub(crate) address: SocketAddr,
+    pub address: SocketAddr,
     connections: Arc<AtomicUsize>,
 }
 
 impl Server {
     /// Serves everybody who comes to an address, one after the other.
-    pub(crate) fn at(address: &str, serve: impl Fn(TcpStream) + Send + 'static) -> Self {
+    pub fn at(address: &str, serve: impl Fn(TcpStream) + Send + 'static) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         let connections = Arc::new(AtomicUsize::new(0));
@@ -34,18 +35,18 @@ impl Server {
     }
 
     /// Says `hello`.
-    pub(crate) fn greeting(address: &str) -> Self {
+    pub fn greeting(address: &str) -> Self {
         Self::at(address, |mut stream| drop(stream.write_all(b"hello")))
     }
 
     /// Takes connections and says nothing; they stay open.
-    pub(crate) fn silent() -> Self {
+    pub fn silent() -> Self {
         let held = std::sync::Mutex::new(Vec::new());
         Self::at("127.0.0.1:0", move |stream| held.lock().unwrap().push(stream))
     }
 
     /// Answers each HTTP request with what `answer` makes of its head and body.
-    pub(crate) fn http(answer: impl Fn(&str, &str) -> String + Send + 'static) -> Self {
+    pub fn http(answer: impl Fn(&str, &str) -> String + Send + 'static) -> Self {
         Self::at("127.0.0.1:0", move |stream| {
             if let Some((head, body)) = read_request(&stream) {
                 let _ = (&stream).write_all(answer(&head, &body).as_bytes());
@@ -54,17 +55,17 @@ impl Server {
     }
 
     /// Returns how many came.
-    pub(crate) fn connections(&self) -> usize {
+    pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn port(&self) -> u16 {
+    pub fn port(&self) -> u16 {
         self.address.port()
     }
 }
 
 /// Reads a request's head, and a body of the length that the head says or in chunks.
-pub(crate) fn read_request(stream: &TcpStream) -> Option<(String, String)> {
+pub fn read_request(stream: &TcpStream) -> Option<(String, String)> {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -90,12 +91,12 @@ pub(crate) fn read_request(stream: &TcpStream) -> Option<(String, String)> {
 }
 
 /// A whole HTTP response.
-pub(crate) fn response(status: &str, fields: &str, body: &str) -> String {
+pub fn response(status: &str, fields: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n{fields}\r\n{body}", body.len())
 }
 
 /// Answers every datagram with `heard: ` and what it holds, and counts them.
-pub(crate) fn udp_echo(address: &str) -> (SocketAddr, Arc<AtomicUsize>) {
+pub fn udp_echo(address: &str) -> (SocketAddr, Arc<AtomicUsize>) {
     let socket = UdpSocket::bind(address).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let address = socket.local_addr().unwrap();

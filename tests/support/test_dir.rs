@@ -4,20 +4,19 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::support::{ahead, leftovers};
+use crate::{leftovers, temporary};
 
 /// A test's own directory: home, temporary files and cache of whatever it runs lie in it. Removed at the end.
 #[derive(Debug)]
-pub(crate) struct TestDir {
+pub struct TestDir {
     dir: tempfile::TempDir,
     path: PathBuf,
 }
 
 impl TestDir {
     /// Makes an empty one.
-    pub(crate) fn new() -> Self {
-        ahead::begin();
-        let dir = tempfile::Builder::new().prefix("test-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    pub fn new() -> Self {
+        let dir = tempfile::Builder::new().prefix("test-").tempdir_in(temporary()).unwrap();
         let path = dir.path().canonicalize().unwrap();
         for own in ["home", "tmp"] {
             fs::create_dir(path.join(own)).unwrap();
@@ -26,24 +25,24 @@ impl TestDir {
     }
 
     /// Returns its absolute path, without symbolic links.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Returns the absolute path of something in it.
-    pub(crate) fn join(&self, name: &str) -> PathBuf {
+    pub fn join(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
     /// Makes a directory in it.
-    pub(crate) fn mkdir(&self, name: &str) -> PathBuf {
+    pub fn mkdir(&self, name: &str) -> PathBuf {
         let path = self.join(name);
         fs::create_dir_all(&path).unwrap();
         path
     }
 
     /// Writes a file into it, with the directories on the way.
-    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
@@ -51,20 +50,20 @@ impl TestDir {
     }
 
     /// Writes an executable file.
-    pub(crate) fn write_executable(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub fn write_executable(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.write(name, content);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         path
     }
 
     /// Returns the folder in which modbox makes the directories of its runs.
-    pub(crate) fn scratch_root(&self) -> PathBuf {
+    pub fn scratch_root(&self) -> PathBuf {
         self.join("tmp").join(format!("modbox-{}", rustix::process::geteuid().as_raw()))
     }
 
     /// Asserts that no process and no temporary file is left of what this test ran.
     #[track_caller]
-    pub(crate) fn assert_nothing_left(&self) {
+    pub fn assert_nothing_left(&self) {
         leftovers::assert_none(self);
     }
 }

@@ -1,0 +1,61 @@
+//! What the tests stand on: a directory for each, the modbox command, guests, the real Ansible.
+//!
+//! A crate of its own, so that each tier of tests, and the benchmarks, are built with the same one.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::missing_panics_doc,
+    reason = "tests start processes, read files of their own making, and fail by panics"
+)]
+
+mod children;
+mod command;
+pub mod debian;
+mod guests;
+mod install;
+mod languages;
+mod leftovers;
+pub mod oracle;
+pub mod server;
+mod test_dir;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+pub use children::children;
+pub use command::{Modbox, Ran, Running, copy_executable, copy_program, wait_for};
+pub use guests::{c_core, component, core_module, guest, module, native_c, native_modules, small_module};
+pub use languages::{LANGUAGES, language, path as tools_path, place as example};
+pub use test_dir::TestDir;
+
+/// Returns the root of the repository.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("this crate lies two folders deep")
+}
+
+/// Returns the modbox program that was built for the tests.
+pub fn modbox() -> PathBuf {
+    profile().join("modbox")
+}
+
+/// Returns the folder below the target directory that tests write to.
+pub fn temporary() -> PathBuf {
+    profile().parent().expect("a profile's folder lies in the target directory").join("tmp")
+}
+
+/// Returns the folder of the profile that the running test was built with: cargo puts tests and benchmarks into `deps` in it.
+fn profile() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own program");
+    test.ancestors().nth(2).expect("a test lies in the target directory").to_owned()
+}
+
+/// Returns a file or a folder of `tests/`.
+pub fn fixture(path: &str) -> PathBuf {
+    repository().join("tests").join(path)
+}
+
+/// Returns what a report names as missing: what was denied, and what it hints at.
+pub fn missing(report: &Value) -> impl Iterator<Item = &Value> {
+    ["denials", "hints"].into_iter().filter_map(|key| report[key].as_array()).flatten()
+}
