@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{copy_program, wait_for};
+use crate::support::{copy_program, stretched, wait_for};
 
 const USER: u32 = 12345;
 
@@ -77,7 +77,10 @@ impl Place {
         assert_eq!(report["result"]["failed"], true, "{report:#}");
         // From the first instruction on; how long modbox takes to start is no business of the limit.
         let wall = Duration::from_micros(report["usage"]["wall_us"].as_u64().unwrap());
-        assert!(wall < within + GRACE && elapsed < within + 5 * GRACE, "{wall:?}, {elapsed:?}: {report:#}");
+        assert!(
+            wall < stretched(within + GRACE) && elapsed < stretched(within + 5 * GRACE),
+            "{wall:?}, {elapsed:?}: {report:#}"
+        );
         report
     }
 
@@ -197,7 +200,7 @@ fn a_memory_bomb_ends() {
         let (report, elapsed) = place.run(one, &switches);
         assert_eq!(report["result"]["failed"], true, "{report:#}");
         assert!(report["usage"]["memory_bytes"].as_u64().unwrap() < 150 << 20, "{report:#}");
-        assert!(elapsed < Duration::from_secs(5), "{elapsed:?}");
+        assert!(elapsed < stretched(Duration::from_secs(5)), "{elapsed:?}");
         let many = "perl -e 'for (1..4) { fork or do { $x = \"x\" x 40_000_000; sleep 600 } } sleep 600'";
         place.limited(many, &switches, "memory", GRACE);
     }

@@ -15,6 +15,8 @@ use modbox::sandbox::limits::Limits;
 use modbox::sandbox::native::{self, Launcher, NativeContext, NativeError, Step};
 use modbox_vocabulary::Unit;
 
+use crate::support::stretched;
+
 /// Names the command for [`plays_the_host_when_asked`].
 const PLAYED_COMMAND: &str = "MODBOX_TEST_PLAYED_COMMAND";
 
@@ -81,7 +83,7 @@ impl Room {
             (&Exit::Killed, Some(LimitHit { kind, allowed, unit: kind.unit() })),
             "{outcome:?}"
         );
-        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+        assert!(started.elapsed() < stretched(Duration::from_secs(5)), "{:?}", started.elapsed());
         outcome
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::{Modbox, Running, TestDir, core_module, guest, small_module, wait_for};
+use crate::support::{Modbox, Running, TestDir, core_module, guest, small_module, stretched, wait_for};
 
 /// How long a start may take, and an end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -99,7 +99,7 @@ fn check(start: impl Fn(&TestDir) -> Running) {
         let ran = running.wait();
         let took = ran.elapsed - before;
         let ran = ran.dies_of(signal);
-        assert!(took < Duration::from_secs(5), "{took:?} to end: {ran}");
+        assert!(took < stretched(Duration::from_secs(5)), "{took:?} to end: {ran}");
         assert!(ran.stdout.is_empty(), "a run that was interrupted has no result: {ran}");
         dir.assert_nothing_left();
     }

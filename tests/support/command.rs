@@ -14,7 +14,7 @@ use modbox_vocabulary::DEFAULT_TIMEOUT;
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
-use crate::{TestDir, modbox, temporary};
+use crate::{TestDir, modbox, stretched, temporary};
 
 /// How long a command may take unless a test says otherwise. A little more than modbox grants to a run: its report tells more
 /// than that it was killed. On a busy machine whose disk is slow, Ansible's own modules took over a minute.
@@ -207,10 +207,10 @@ impl Ran {
         self
     }
 
-    /// Asserts that it ended within a time.
+    /// Asserts that it ended within a time, see [`stretched`].
     #[track_caller]
     pub fn within(self, time: Duration) -> Self {
-        assert!(self.elapsed <= time, "{:?} is more than {time:?} for {self}", self.elapsed);
+        assert!(self.elapsed <= stretched(time), "{:?} is more than {time:?} for {self}", self.elapsed);
         self
     }
 

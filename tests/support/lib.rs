@@ -15,6 +15,7 @@ mod guests;
 mod install;
 mod languages;
 mod leftovers;
+mod load;
 pub mod oracle;
 pub mod server;
 mod test_dir;
@@ -27,6 +28,7 @@ pub use children::children;
 pub use command::{Modbox, Ran, Running, copy_executable, copy_program, wait_for};
 pub use guests::{c_core, component, core_module, guest, module, native_c, native_modules, small_module};
 pub use languages::{LANGUAGES, language, path as tools_path, place as example};
+pub use load::stretched;
 pub use test_dir::TestDir;
 
 /// Returns the root of the repository.
