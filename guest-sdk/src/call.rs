@@ -1,13 +1,14 @@
 //! One call of a module's function, from a dict of arguments to a dict of results: everything but files
 //! and streams, so that a module's own tests can call it too.
 
-use modbox_argument_spec::{Environment, ErrorKind, Metadata, Validated};
+use modbox_argument_spec::{Environment, ErrorKind, Metadata, Secrets, Validated};
 use modbox_python_json::{ConvertError, Dict, Value, from_value};
 use serde::de::DeserializeOwned;
 
-use crate::Secrets;
+use crate::completion::complete;
 use crate::internal_args::InternalArgs;
 use crate::module::{Deprecation, Module};
+use crate::panic_secrets;
 use crate::result::{Exit, Failure};
 use crate::typed::Args;
 
@@ -94,7 +95,7 @@ pub(crate) fn perform(
     let taken = InternalArgs::take(&mut arguments);
     let validated = metadata.argument_spec.validate(&arguments, environment);
     let mut module = module_for(metadata, taken.clone().unwrap_or_default(), &validated);
-    crate::entry::remember_secrets(&module.secrets);
+    panic_secrets::remember(&module.secrets);
     if let Err(message) = taken {
         return finish(&module, Err(Failure::new(message)));
     }
@@ -145,12 +146,12 @@ fn finish(module: &Module, outcome: Result<Exit, Failure>) -> Finished {
                 let diff = if diffs.len() == 1 { diffs.remove(0) } else { Value::List(diffs) };
                 entries.insert("diff".to_owned(), diff);
             }
-            Finished { result: module.complete(entries), failed: false }
+            Finished { result: complete(module, entries), failed: false }
         }
         Err(Failure { message, mut entries }) => {
             entries.insert("failed".to_owned(), true.into());
             entries.insert("msg".to_owned(), message.into());
-            Finished { result: module.complete(entries), failed: true }
+            Finished { result: complete(module, entries), failed: true }
         }
     }
 }

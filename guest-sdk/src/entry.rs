@@ -3,28 +3,20 @@
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
 
 use modbox_argument_spec::Metadata;
 use modbox_python_json::{Dict, Value, decode, encode, from_value};
 use serde::de::DeserializeOwned;
 
-use crate::Secrets;
 use crate::call::{Body, Finished, ProcessEnvironment, perform, read_by, with_body};
 use crate::module::Module;
+use crate::panic_secrets;
 use crate::platform::start;
 use crate::result::{Exit, Failure};
 use crate::typed::Args;
 
 /// How long an arguments file may be: file contents travel in arguments, but nobody sends films.
 pub const MAX_ARGS_BYTES: u64 = 64 * 1024 * 1024;
-
-/// The secrets of the run, for the panic hook: a panic's message may hold one.
-static SECRETS: Mutex<Option<Secrets>> = Mutex::new(None);
-
-pub(crate) fn remember_secrets(secrets: &Secrets) {
-    *SECRETS.lock().unwrap_or_else(PoisonError::into_inner) = Some(secrets.clone());
-}
 
 /// Runs a module: the body of `main` that [`module!`](crate::module!) writes.
 ///
@@ -100,11 +92,7 @@ fn fail_on_panic(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();
     let why = panic.payload_as_str().unwrap_or("no message");
     let message = format!("the module panicked{place}: {why}");
-    // `try_lock`: the panic may have come while the lock was held.
-    let message = match SECRETS.try_lock() {
-        Ok(secrets) => secrets.as_ref().map_or_else(|| message.clone(), |secrets| secrets.mask_text(&message)),
-        Err(_) => format!("the module panicked{place}"),
-    };
+    let message = panic_secrets::mask(&message).unwrap_or_else(|| format!("the module panicked{place}"));
     emit(Finished::failure(&message));
     std::process::exit(1);
 }

@@ -1,14 +1,16 @@
 //! What modules need of files beyond `std::fs`: bounded reads, and writes that are whole or not at all.
 
 pub use crate::backup::backup;
+pub use crate::bounded_read::read;
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-use crate::{Module, platform};
+use crate::module::Module;
+use crate::platform;
 
 /// How often a name for a temporary file may turn out to be taken.
 const NAME_ATTEMPTS: u32 = 16;
@@ -18,20 +20,6 @@ const MAX_LINKS: usize = 40;
 
 /// How much of a file is held while it is written in place.
 pub(crate) const MAX_PUT_BACK: u64 = 64 << 20;
-
-/// Reads a whole file of at most `limit` bytes.
-///
-/// # Errors
-///
-/// What the file system says, and [`io::ErrorKind::FileTooLarge`] for a longer file.
-pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    if u64::try_from(bytes.len()).is_ok_and(|length| length > limit) {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than {limit} bytes")));
-    }
-    Ok(bytes)
-}
 
 /// Makes sure that a file holds contents, and returns whether it did not: it is written when that is so, and not in check
 /// mode. Neither links nor folders are made.

@@ -47,8 +47,10 @@ mod readme {}
 extern crate self as modbox_sdk;
 
 mod backup;
+mod bounded_read;
 mod call;
 pub mod command;
+mod completion;
 pub mod date;
 mod entry;
 pub mod files;
@@ -59,6 +61,7 @@ pub mod http;
 mod internal_args;
 mod log;
 mod module;
+mod panic_secrets;
 mod platform;
 mod result;
 pub mod text_file;

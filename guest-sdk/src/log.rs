@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use modbox_python_json::{Value, encode};
 
-use crate::Module;
+use crate::module::Module;
 
 /// The one key of a line, so that nothing else is taken for one.
 const KEY: &str = "modbox_log";

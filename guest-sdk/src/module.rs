@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use modbox_python_json::{Dict, Value};
+use modbox_argument_spec::Secrets;
+use modbox_python_json::Dict;
 
-use crate::Secrets;
 use crate::internal_args::InternalArgs;
+use crate::panic_secrets;
 
 /// The run that a module's function is in.
 #[derive(Debug, Clone)]
@@ -93,45 +94,6 @@ impl Module {
     /// Keeps a text out of everything that this module prints from now on.
     pub fn add_secret(&mut self, secret: impl Into<String>) {
         self.secrets.add(secret);
-        crate::entry::remember_secrets(&self.secrets);
-    }
-
-    /// Completes a result with what was collected here, and takes the secrets out.
-    pub(crate) fn complete(&self, mut entries: Dict) -> Dict {
-        crate::files::add_file_facts(&mut entries);
-        let invocation = Value::from([("module_args", self.parameters.clone())]);
-        entries.entry("invocation".to_owned()).or_insert(invocation);
-        merge(&mut entries, "warnings", self.warnings.iter().map(|warning| warning.as_str().into()).collect());
-        merge(&mut entries, "deprecations", self.deprecations.iter().map(Deprecation::to_value).collect());
-        self.secrets.mask_dict(entries)
-    }
-}
-
-/// Puts what was collected before what a result has under the same key, each once, as ansible-core does with the warnings of
-/// `exit_json`.
-fn merge(entries: &mut Dict, key: &str, mut all: Vec<Value>) {
-    let more = match entries.shift_remove(key) {
-        Some(Value::List(more)) => more,
-        Some(Value::Null) | None => Vec::new(),
-        Some(one) => vec![one],
-    };
-    for one in more {
-        if !all.contains(&one) {
-            all.push(one);
-        }
-    }
-    if !all.is_empty() {
-        entries.insert(key.to_owned(), Value::List(all));
-    }
-}
-
-impl Deprecation {
-    fn to_value(&self) -> Value {
-        let mut entries = Dict::from_iter([("msg".to_owned(), Value::from(self.message.as_str()))]);
-        let others = [("version", &self.version), ("date", &self.date), ("collection_name", &self.collection_name)];
-        for (key, text) in others {
-            entries.extend(text.as_deref().map(|text| (key.to_owned(), Value::from(text))));
-        }
-        Value::Dict(entries)
+        panic_secrets::remember(&self.secrets);
     }
 }

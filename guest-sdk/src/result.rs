@@ -6,7 +6,7 @@ use std::fmt;
 use modbox_python_json::{ConvertError, Dict, Value, to_value};
 use serde::Serialize;
 
-use crate::files::AttributesDiff;
+use crate::files::diff::AttributesDiff;
 
 /// The result of a module that did its work.
 #[derive(Debug, Clone, PartialEq, Default)]

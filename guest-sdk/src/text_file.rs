@@ -11,7 +11,8 @@ use modbox_python_json::Value;
 
 use crate::files::AttributesDiff;
 use crate::fs::{backup, follow_links, read, write_atomic};
-use crate::{Diff, Failure, Module};
+use crate::module::Module;
+use crate::result::{Diff, Failure};
 
 /// How long a file may be: it is held in memory whole.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;

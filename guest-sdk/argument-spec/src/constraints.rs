@@ -5,9 +5,9 @@
 use modbox_python_json::{Dict, Value, str};
 
 use crate::equality::python_eq;
+use crate::run::{Positions, sorted};
 use crate::spec::{ArgumentSpec, Constraints};
-use crate::steps::{Positions, sorted};
-use crate::validate::ErrorKind;
+use crate::validated::ErrorKind;
 
 type Check = Option<(ErrorKind, String)>;
 

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::error::SpecError;
 use crate::parse_values::dict;
 use crate::spec::{ArgumentSpec, Flaw, OptionSpec};
-use crate::validate::{Deprecation, Validated, ValidationError};
+use crate::validated::{Deprecation, Validated, ValidationError};
 
 /// What is to be validated, against what.
 #[derive(Debug, Clone)]

@@ -59,14 +59,15 @@ mod parse_rules;
 mod parse_values;
 mod paths;
 mod request;
+mod run;
 mod self_check;
 mod shared;
 mod size;
 mod spec;
 mod steps;
-mod sub_spec;
 mod trusted;
 mod validate;
+mod validated;
 mod values;
 
 pub use convert::bool_of;
@@ -83,4 +84,4 @@ pub use spec::{
     Access, ArgumentSpec, Constraints, DeprecatedAlias, Flaw, OptionSpec, OptionType, PathOption, Removal, RequiredBy,
     RequiredIf,
 };
-pub use validate::{Deprecation, ErrorKind, Validated, ValidationError};
+pub use validated::{Deprecation, ErrorKind, Validated, ValidationError};

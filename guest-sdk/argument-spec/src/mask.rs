@@ -5,7 +5,7 @@
 
 use modbox_python_json::{Dict, Value, str};
 
-use crate::validate::Validated;
+use crate::validated::Validated;
 
 /// What stands where a secret was.
 pub(crate) const PLACEHOLDER: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";

@@ -8,28 +8,15 @@ use indexmap::IndexMap;
 use modbox_python_json::{Dict, Value};
 
 use crate::error::SpecError;
-use crate::parse_rules::parse_constraints;
+use crate::parse_rules::{CONSTRAINT_KEYS, parse_constraints};
 use crate::parse_values::{
-    access, dict, list, names, option_type, optional, paragraphs, scalar_text, text, texts, truth, wrong_type,
+    Mode, access, dict, list, names, option_type, optional, paragraphs, scalar_text, text, texts, truth, wrong_type,
 };
 use crate::self_check;
 use crate::spec::{ArgumentSpec, Constraints, DeprecatedAlias, Flaw, OptionSpec, Removal};
 
 /// How deep options may nest: far more than any module has, and little enough for a small stack.
 const MAX_OPTION_DEPTH: usize = 16;
-
-/// The keys that hold rules between options; at the top level they stand beside `argument_spec`.
-pub(crate) const CONSTRAINT_KEYS: [&str; 5] =
-    ["mutually_exclusive", "required_together", "required_one_of", "required_if", "required_by"];
-
-/// How closely a spec is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// Every mistake is an error.
-    Checked,
-    /// Mistakes mean what they mean to Ansible.
-    AsAnsible,
-}
 
 impl ArgumentSpec {
     /// Reads a spec from a dict of options, each a dict with Ansible's keys.

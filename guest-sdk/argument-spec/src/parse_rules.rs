@@ -3,10 +3,14 @@
 use modbox_python_json::{Dict, Value};
 
 use crate::error::SpecError;
-use crate::parse::Mode;
-use crate::parse_values::{dict, list, names, text_or_texts, wrong_type};
+use crate::parse_values::{Mode, dict, list, names, text_or_texts, wrong_type};
 use crate::spec::{Constraints, RequiredBy, RequiredIf};
 
+/// The keys that hold rules between options; at the top level they stand beside `argument_spec`.
+pub(crate) const CONSTRAINT_KEYS: [&str; 5] =
+    ["mutually_exclusive", "required_together", "required_one_of", "required_if", "required_by"];
+
+/// Reads the rules of a level; other keys are left alone.
 pub(crate) fn parse_constraints(mode: Mode, entries: &Dict, place: &str) -> Result<Constraints, SpecError> {
     let mut constraints = Constraints::default();
     for (key, value) in entries.iter().filter(|(_, value)| **value != Value::Null) {

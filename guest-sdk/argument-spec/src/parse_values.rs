@@ -3,8 +3,16 @@
 use modbox_python_json::{Dict, Value};
 
 use crate::error::SpecError;
-use crate::parse::Mode;
 use crate::spec::{Access, OptionType};
+
+/// How closely a spec is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Every mistake is an error.
+    Checked,
+    /// Mistakes mean what they mean to Ansible.
+    AsAnsible,
+}
 
 pub(crate) fn option_type(key: &str, place: &str, value: &Value) -> Result<OptionType, SpecError> {
     let unknown = || wrong_type(key, place, "one of Ansible's option types", value);

@@ -10,7 +10,7 @@ use crate::convert::convert;
 use crate::environment::NoEnvironment;
 use crate::equality::python_eq;
 use crate::error::SpecError;
-use crate::parse::CONSTRAINT_KEYS;
+use crate::parse_rules::CONSTRAINT_KEYS;
 use crate::spec::{ArgumentSpec, Constraints, OptionSpec, OptionType};
 
 /// Refuses a spec that contradicts itself at any level.

@@ -1,35 +1,26 @@
-//! The steps of a validation, for one level of options and, through `sub_spec.rs`, for those inside of them.
+//! The steps of a validation, for one level of options and for those inside of them.
 //!
 //! Ansible looks every option up by its name in every step. Here its position among the parameters is found once: nothing is
 //! ever removed from them.
 
-use std::collections::BinaryHeap;
-
-use indexmap::IndexSet;
 use modbox_python_json::{Dict, Value};
 
 use crate::constraints;
 use crate::environment::Environment;
 use crate::no_log;
+use crate::run::{Positions, Run, sorted};
 use crate::shared::Sharing;
-use crate::spec::{ArgumentSpec, Flaw};
-use crate::sub_spec;
-use crate::validate::{Deprecation, ErrorKind, Validated, ValidationError};
+use crate::spec::{ArgumentSpec, Flaw, OptionSpec, OptionType};
+use crate::validated::{Deprecation, ErrorKind, Validated};
 use crate::values;
 
-/// Where each option of a level is among the parameters, in the order of the spec.
-pub(crate) type Positions = Vec<Option<usize>>;
-
-/// One validation: what it collects, and which option it is inside of.
-pub(crate) struct Run<'a> {
-    pub(crate) environment: &'a dyn Environment,
-    pub(crate) result: Validated,
-    /// The options around this level, and which item of a list it is.
-    pub(crate) path: Vec<(&'a str, Option<usize>)>,
-    /// Unknown arguments, each with the options around it.
-    unsupported: IndexSet<Vec<String>>,
-    /// What the options of the first level with unknown arguments are.
-    supported: Option<String>,
+/// Validates the arguments of a spec's top level.
+pub(crate) fn finish(spec: &ArgumentSpec, mut parameters: Dict, environment: &dyn Environment) -> Validated {
+    let mut run = Run::new(environment);
+    run.level(spec, &mut parameters);
+    run.unsupported_error();
+    run.result.parameters = parameters;
+    run.result
 }
 
 /// What became of the aliases of a level.
@@ -40,21 +31,8 @@ enum Aliases {
 }
 
 impl<'a> Run<'a> {
-    pub(crate) fn new(environment: &'a dyn Environment) -> Self {
-        let (path, unsupported) = (Vec::new(), IndexSet::new());
-        Self { environment, result: Validated::default(), path, unsupported, supported: None }
-    }
-
-    /// Validates the arguments of a spec's top level.
-    pub(crate) fn finish(mut self, spec: &'a ArgumentSpec, mut parameters: Dict) -> Validated {
-        self.level(spec, &mut parameters);
-        self.unsupported_error();
-        self.result.parameters = parameters;
-        self.result
-    }
-
-    /// All steps for one level of options.
-    pub(crate) fn level(&mut self, spec: &'a ArgumentSpec, parameters: &mut Dict) {
+    /// Runs all steps for one level of options.
+    fn level(&mut self, spec: &'a ArgumentSpec, parameters: &mut Dict) {
         self.fallbacks(spec, parameters);
         let mut sharing = Sharing::default();
         let aliases = self.aliases(spec, parameters, &mut sharing);
@@ -76,41 +54,7 @@ impl<'a> Run<'a> {
         values::choices(self, spec, parameters, &at);
         self.errors(constraints::between_options(&spec.constraints, parameters));
         self.defaults(spec, parameters, &mut at, true);
-        sub_spec::validate(self, spec, parameters, &at, &sharing);
-    }
-
-    pub(crate) fn error(&mut self, kind: ErrorKind, message: impl Into<String>) {
-        self.result.errors.push(ValidationError { kind, message: message.into() });
-    }
-
-    fn errors(&mut self, errors: impl IntoIterator<Item = (ErrorKind, String)>) {
-        for (kind, message) in errors {
-            let message = format!("{message}{}", self.found_in());
-            self.error(kind, message);
-        }
-    }
-
-    fn context(&self) -> String {
-        self.path.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" -> ")
-    }
-
-    /// Which options a message is about that names only one, if they are not at the top.
-    pub(crate) fn found_in(&self) -> String {
-        if self.path.is_empty() { String::new() } else { format!(" found in {}", self.context()) }
-    }
-
-    /// The same in quotes, as messages about types have it.
-    pub(crate) fn found_in_quoted(&self, stop: &str) -> String {
-        if self.path.is_empty() { String::new() } else { format!(" found in '{}'{stop}", self.context()) }
-    }
-
-    /// How warnings name this level: `users[0].keys.`.
-    fn prefix(&self) -> String {
-        let step = |(name, index): &(&str, Option<usize>)| match index {
-            Some(index) => format!("{name}[{index}]."),
-            None => format!("{name}."),
-        };
-        self.path.iter().map(step).collect()
+        self.sub_specs(spec, parameters, &at, &sharing);
     }
 
     fn fallbacks(&mut self, spec: &ArgumentSpec, parameters: &mut Dict) {
@@ -207,15 +151,6 @@ impl<'a> Run<'a> {
         self.supported.get_or_insert_with(|| supported_list(spec));
     }
 
-    fn unsupported_error(&mut self) {
-        let Some(supported) = self.supported.take() else { return };
-        let names: Vec<String> = self.unsupported.iter().map(|path| path.join(".")).collect();
-        let names: Vec<String> = sorted(names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
-        let message = format!("{}. Supported parameters include: {supported}.", names.join(", "));
-        self.error(ErrorKind::Unsupported, message);
-        self.result.unsupported = names;
-    }
-
     fn defaults(&mut self, spec: &ArgumentSpec, parameters: &mut Dict, at: &mut Positions, with_null: bool) {
         for ((name, option), at) in spec.options.iter().zip(at) {
             if at.is_some() {
@@ -230,6 +165,44 @@ impl<'a> Run<'a> {
                 no_log::add_default(&default, &mut self.result.no_log_values);
             }
             *at = Some(parameters.insert_full(name.clone(), default).0);
+        }
+    }
+
+    /// Validates the dicts in the options that hold them: all steps again for each.
+    fn sub_specs(&mut self, spec: &'a ArgumentSpec, parameters: &mut Dict, at: &Positions, sharing: &Sharing<'a>) {
+        for ((name, option), at) in spec.options.iter().zip(at) {
+            let Some(sub_spec) = option.sub_spec.as_deref().filter(|_| option.holds_dicts()) else { continue };
+            let Some((_, value)) = at.and_then(|at| parameters.get_index_mut(at)) else { continue };
+            if *value == Value::Null {
+                if !option.apply_defaults {
+                    continue;
+                }
+                *value = Value::Dict(Dict::new());
+            }
+            self.path.push((name, None));
+            self.sub_spec(name, option, sub_spec, value);
+            self.path.pop();
+            sharing.spread(name, parameters);
+        }
+    }
+
+    fn sub_spec(&mut self, name: &'a str, option: &OptionSpec, sub_spec: &'a ArgumentSpec, value: &mut Value) {
+        let items = match value {
+            Value::List(items) => items.as_mut_slice(),
+            single => std::slice::from_mut(single),
+        };
+        for (index, item) in items.iter_mut().enumerate() {
+            let Value::Dict(entries) = item else {
+                self.error(
+                    ErrorKind::SubParameterType,
+                    format!("value of '{name}' must be of type dict or list of dicts"),
+                );
+                continue;
+            };
+            if let Some((_, position)) = self.path.last_mut() {
+                *position = (option.option_type == OptionType::List).then_some(index);
+            }
+            self.level(sub_spec, entries);
         }
     }
 }
@@ -265,9 +238,4 @@ fn supported_list(spec: &ArgumentSpec) -> String {
     let mut aliases = sorted(aliases);
     aliases.dedup();
     if aliases.is_empty() { names } else { format!("{names} ({})", aliases.join(", ")) }
-}
-
-/// Sorts, with the smallest code: a guest has room for one way to do it.
-pub(crate) fn sorted<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    texts.collect::<BinaryHeap<_>>().into_sorted_vec()
 }

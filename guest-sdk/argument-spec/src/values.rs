@@ -4,10 +4,10 @@ use modbox_python_json::{Dict, Value, str};
 
 use crate::convert::{choice_meant_by_bool, convert};
 use crate::equality::is_in;
+use crate::run::{Positions, Run};
 use crate::shared::Sharing;
 use crate::spec::{ArgumentSpec, Flaw, OptionSpec, OptionType};
-use crate::steps::{Positions, Run};
-use crate::validate::ErrorKind;
+use crate::validated::ErrorKind;
 
 /// Converts every value to the type of its option.
 pub(crate) fn types<'a>(

@@ -7,6 +7,7 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAcces
 use serde::de::{VariantAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
+use crate::encode::encode;
 use crate::serde_value::WHOLE;
 use crate::value::{BigInt, Value};
 
@@ -109,7 +110,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer {
         visitor: V,
     ) -> Result<V::Value, ConvertError> {
         if name == WHOLE {
-            return visitor.visit_byte_buf(crate::encode(&self.0).into_bytes());
+            return visitor.visit_byte_buf(encode(&self.0).into_bytes());
         }
         visitor.visit_newtype_struct(self)
     }

@@ -9,8 +9,9 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use crate::decode;
-use crate::value::{Dict, Value};
+use crate::decode::decode;
+use crate::encode::encode;
+use crate::value::{Dict, Surrogates, Value};
 
 /// Under this name a [`Value`] asks our own deserializer for JSON text, as bytes.
 pub(crate) const WHOLE: &str = "$modbox::Value";
@@ -35,14 +36,14 @@ impl Serialize for Value {
 }
 
 /// Text for other formats, JSON text for ours, which under [`AS_JSON`] asks for nothing human-readable.
-struct LoneSurrogates<'a>(&'a crate::Surrogates, &'a Value);
+struct LoneSurrogates<'a>(&'a Surrogates, &'a Value);
 
 impl Serialize for LoneSurrogates<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
             return serializer.serialize_str(&self.0.to_string_lossy());
         }
-        serializer.serialize_str(&crate::encode(self.1))
+        serializer.serialize_str(&encode(self.1))
     }
 }
 

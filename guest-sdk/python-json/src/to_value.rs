@@ -2,8 +2,10 @@
 
 use serde::ser::{self, Serialize, Serializer};
 
+use crate::decode::decode;
 use crate::from_value::ConvertError;
 use crate::serde_value::AS_JSON;
+use crate::text::str;
 use crate::value::{Dict, Value};
 
 /// Makes a value of a `T`.
@@ -108,7 +110,7 @@ impl Serializer for ValueSerializer {
     ) -> Result<Value, ConvertError> {
         let value = value.serialize(Self { wants_json: name == AS_JSON })?;
         match value {
-            Value::Str(json) if name == AS_JSON => crate::decode(&json).map_err(ser::Error::custom),
+            Value::Str(json) if name == AS_JSON => decode(&json).map_err(ser::Error::custom),
             other => Ok(other),
         }
     }
@@ -257,7 +259,7 @@ impl ser::SerializeMap for Mapping {
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), ConvertError> {
         self.key = Some(match to_value(key)? {
             Value::Str(text) => text,
-            number @ (Value::Int(_) | Value::BigInt(_)) => crate::str(&number),
+            number @ (Value::Int(_) | Value::BigInt(_)) => str(&number),
             other => return Err(ser::Error::custom(format!("a key must be text, not {}", other.type_name()))),
         });
         Ok(())

@@ -8,12 +8,15 @@
 #![deny(missing_docs)]
 
 mod class;
+mod flags;
 mod glob;
 mod pattern;
 mod replace;
 mod template;
 mod translate;
 
+pub use class::Subject;
+pub use flags::Flags;
 pub use glob::glob_to_regex;
-pub use pattern::{Flags, Match, Pattern, PatternError, Subject};
+pub use pattern::{Match, Pattern, PatternError};
 pub use template::Template;

@@ -7,7 +7,8 @@ use std::fmt;
 
 use fancy_regex::{Captures, Regex, RegexBuilder};
 
-pub use crate::class::Subject;
+use crate::class::Subject;
+use crate::flags::Flags;
 use crate::translate::{Translated, translate};
 
 /// How much a pattern may backtrack: enough for every honest line, an end for the others.
@@ -15,21 +16,6 @@ const BACKTRACK_LIMIT: usize = 1_000_000;
 
 /// A byte that is no part of UTF-8 is this character and its number on; Python has lone surrogates for them.
 const NO_TEXT: u32 = 0x10_FF00;
-
-/// What a pattern means, beside its text. What `(?i)` and the like in it say is added.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Flags {
-    /// `re.I`
-    pub ignore_case: bool,
-    /// `re.M`
-    pub multi_line: bool,
-    /// `re.S`
-    pub dot_all: bool,
-    /// `re.X`
-    pub verbose: bool,
-    /// `re.A`
-    pub ascii: bool,
-}
 
 /// What is wrong with a pattern or a template, in Python's words where it has some; or a search that took too long.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use crate::class::{CharSet, Subject};
-use crate::pattern::Flags;
+use crate::flags::Flags;
 
 /// A pattern for the engine, and the numbers of the named groups.
 pub(crate) struct Translated {

@@ -3,12 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use modbox_python_json::{Dict, Value};
+use modbox_python_json::Value;
+use modbox_sdk_derive::Args;
 
-use crate::files::mode::{Now, WrongMode, resolve};
+use crate::files::diff::AttributesDiff;
+use crate::files::mode::{Now, WrongMode, resolve, written};
+use crate::module::Module;
 use crate::platform::{self, Attributes};
 use crate::result::Failure;
-use crate::{Args, Module};
 
 /// The bits above the permissions.
 const SPECIAL: u32 = 0o7000;
@@ -52,29 +54,6 @@ pub struct FileAttributes {
     pub group: Option<String>,
     /// What is asked for that no sandboxed module can set, by the option's name.
     pub unsupported: Option<&'static str>,
-}
-
-/// What attributes were and are, as a result's `diff` shows them.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct AttributesDiff {
-    /// Before.
-    pub before: Dict,
-    /// After.
-    pub after: Dict,
-}
-
-impl AttributesDiff {
-    /// Notes one attribute that changes.
-    pub fn note(&mut self, key: &str, before: impl Into<Value>, after: impl Into<Value>) {
-        self.before.insert(key.to_owned(), before.into());
-        self.after.insert(key.to_owned(), after.into());
-    }
-
-    /// Returns the value of a result's `diff`.
-    #[must_use]
-    pub fn into_value(self) -> Value {
-        Value::from([("before", self.before), ("after", self.after)])
-    }
 }
 
 impl Module {
@@ -194,7 +173,7 @@ impl Module {
         if mode == found.mode {
             return Ok(false);
         }
-        diff.into_iter().for_each(|diff| diff.note("mode", octal(found.mode), octal(mode)));
+        diff.into_iter().for_each(|diff| diff.note("mode", written(found.mode), written(mode)));
         // A link has no mode of its own.
         let link = found.target.is_some();
         if self.check_mode() || link {
@@ -208,11 +187,6 @@ impl Module {
         set.map_err(|error| failure(wanted, "chmod failed").with("details", error.to_string()))?;
         Ok(true)
     }
-}
-
-/// A mode as Ansible writes it.
-pub(super) fn octal(mode: u32) -> String {
-    format!("0{mode:03o}")
 }
 
 fn failure(wanted: &FileAttributes, message: impl Into<String>) -> Failure {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use modbox_python_json::{Dict, Value};
 
-use crate::files::attributes::octal;
+use crate::files::mode::written;
 use crate::platform;
 
 /// Adds owner, group, mode, state and size of the file that a result names, if it is there and can be looked at.
@@ -26,7 +26,7 @@ pub(crate) fn add_file_facts(entries: &mut Dict) {
         ("gid", Value::from(found.gid)),
         ("owner", name(&found.user, found.uid).into()),
         ("group", name(&found.group, found.gid).into()),
-        ("mode", octal(found.mode).into()),
+        ("mode", written(found.mode).into()),
         ("state", state.into()),
         ("size", found.size.into()),
     ] {

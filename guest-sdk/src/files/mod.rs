@@ -4,12 +4,13 @@
 //! runs on modbox. Without, whatever asks for one is an error that says so, and a result has no facts of its file.
 
 mod attributes;
-mod facts;
+pub(crate) mod diff;
+pub(crate) mod facts;
 mod mode;
 mod moving;
 
-pub use self::attributes::{AttributesDiff, FileArgs, FileAttributes};
-pub(crate) use self::facts::add_file_facts;
+pub use self::attributes::{FileArgs, FileAttributes};
+pub use self::diff::AttributesDiff;
 pub use self::mode::{Now, WrongMode, resolve as resolve_mode};
 pub use crate::platform::Attributes;
 

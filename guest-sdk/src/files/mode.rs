@@ -76,6 +76,11 @@ pub fn resolve(wanted: &Value, now: Now) -> Result<u32, WrongMode> {
     bits.ok_or_else(|| WrongMode::Bits(modbox_python_json::str(wanted)))
 }
 
+/// Writes a mode as Ansible does.
+pub(super) fn written(mode: u32) -> String {
+    format!("0{mode:03o}")
+}
+
 /// Reads octal digits as Python's `int(text, 8)` does; the inner nothing is a number too large for any mode.
 fn octal(text: &str) -> Option<Option<i64>> {
     let text = text.trim();

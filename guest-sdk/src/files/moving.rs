@@ -4,8 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::Module;
-use crate::files::attributes::octal;
+use crate::files::mode::written;
+use crate::module::Module;
 use crate::platform;
 use crate::result::Failure;
 
@@ -84,7 +84,7 @@ impl Module {
             platform::set_mode(&copy, old.mode & 0o777).map_err(|error| {
                 // A copy that anybody reads is worse than none.
                 let _ = fs::remove_file(&copy);
-                Failure::new(format!("Could not set mode {} of {}: {error}", octal(old.mode), copy.display()))
+                Failure::new(format!("Could not set mode {} of {}: {error}", written(old.mode), copy.display()))
             })?;
             let _ = platform::set_owner(&copy, true, Some(old.uid), Some(old.gid));
         }

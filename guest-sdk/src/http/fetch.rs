@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use modbox_python_json::{Dict, Value};
 
+use super::body::Body;
+use super::date;
 use super::error::{ErrorKind, HttpError};
-use super::request::{Body, Request};
+use super::redirect::Redirects;
+use super::request::Request;
 use super::response::Response;
 use super::url::mask_url;
-use super::{Redirects, date};
-use crate::Module;
+use crate::module::Module;
 use crate::result::Failure;
 
 /// How long the body of an answer may be that says what went wrong.
@@ -132,7 +134,7 @@ fn request(module: &Module, wanted: Wanted<'_>) -> Request {
     if wanted.force {
         request = request.header("cache-control", "no-cache");
     } else if let Some(moment) = wanted.newer_than {
-        request = request.header("If-Modified-Since", date(moment));
+        request = request.header("If-Modified-Since", date::write(moment));
     }
     for (name, value) in wanted.headers {
         let value = modbox_python_json::str(value);

@@ -11,6 +11,7 @@
 //! What is not here: proxies, client certificates, servers without a valid certificate, Digest and Kerberos authentication, and
 //! connections that are used again.
 
+mod body;
 mod cookies;
 mod date;
 mod error;
@@ -23,12 +24,13 @@ mod status;
 mod url;
 mod wire;
 
+pub use self::body::Body;
 pub use self::date::write as date;
 pub use self::error::{ErrorKind, HttpError};
 pub use self::fetch::{Fetched, MAX_ERROR_BODY, Wanted, fetch_url};
 pub use self::headers::Headers;
 pub use self::redirect::Redirects;
-pub use self::request::{Body, Request};
+pub use self::request::Request;
 pub use self::response::Response;
 pub use self::status::reason;
 pub use self::url::{Url, form_quoted, mask_url, unquoted};

@@ -1,11 +1,11 @@
 //! A request, made piece by piece, and sent with the redirects and the question for credentials that may follow.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::body::Body;
 use super::cookies::Cookies;
 use super::error::{ErrorKind, HttpError};
 use super::redirect::{Redirects, Trail, outlives_body};
@@ -15,18 +15,6 @@ use super::wire;
 
 /// How long a server may be silent, unless the request says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(30);
-
-/// What is sent along.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Body {
-    /// Nothing.
-    #[default]
-    None,
-    /// Bytes.
-    Bytes(Vec<u8>),
-    /// What a file holds; it is read as it is sent.
-    File(PathBuf),
-}
 
 #[derive(Debug, Clone)]
 struct Field {

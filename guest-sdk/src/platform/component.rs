@@ -6,7 +6,7 @@ use std::path::Path;
 use modbox_host::files;
 pub(crate) use modbox_host::files::{group_id, set_mode, set_owner, umask, user_id};
 
-use crate::platform::Attributes;
+use crate::platform::attributes::Attributes;
 
 pub(crate) const AVAILABLE: bool = true;
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::platform::Attributes;
+use crate::platform::attributes::Attributes;
 
 pub(crate) const AVAILABLE: bool = false;
 

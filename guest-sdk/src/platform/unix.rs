@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown};
 use std::path::Path;
 
-use crate::platform::Attributes;
+use crate::bounded_read::read;
+use crate::platform::attributes::Attributes;
 
 pub(crate) const AVAILABLE: bool = true;
 
@@ -48,7 +49,7 @@ pub(crate) fn group_id(name: &str) -> Option<u32> {
 
 /// What new files are not given. The kernel tells it without changing it.
 pub(crate) fn umask() -> u32 {
-    let status = crate::fs::read(Path::new("/proc/self/status"), 1 << 16).unwrap_or_default();
+    let status = read(Path::new("/proc/self/status"), 1 << 16).unwrap_or_default();
     let status = String::from_utf8_lossy(&status);
     let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     umask.and_then(|umask| u32::from_str_radix(umask.trim(), 8).ok()).unwrap_or(0o022)
@@ -60,7 +61,7 @@ fn name_in(list: &str, id: u32) -> Option<String> {
 
 /// The users or groups of passwd(5) and group(5).
 fn entries(list: &str) -> Vec<(String, u32)> {
-    let text = crate::fs::read(Path::new(list), MAX_LIST).unwrap_or_default();
+    let text = read(Path::new(list), MAX_LIST).unwrap_or_default();
     let entry = |line: &str| {
         let mut fields = line.split(':');
         Some((fields.next()?.to_owned(), fields.nth(1)?.parse().ok()?))

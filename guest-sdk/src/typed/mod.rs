@@ -3,11 +3,13 @@
 //! `#[derive(Args)]` writes the implementations. Which type of option a field is, and what else that says about the option, its
 //! type knows: [`OptionValue`]. The text of the spec is put together by the compiler, from [`Piece`]s.
 
+mod option_value;
 mod pieces;
 mod values;
 
-use modbox_python_json::{ConvertError, Dict, Value};
+use modbox_python_json::{ConvertError, Dict};
 
+pub use self::option_value::{OptionValue, dict, no_choice, take};
 pub use self::pieces::{Extent, Piece, first, join, length};
 
 /// A struct whose fields are options. Derive it.
@@ -101,68 +103,6 @@ pub trait Args: Sized {
     ///
     /// A value that the spec allows and the field's type does not hold, such as 300 for a `u8`.
     fn fill(arguments: &mut Dict) -> Result<Self, ConvertError>;
-}
-
-/// A type that a field of [`Args`] may have: what option it makes, and how it comes from a value.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no type for an option",
-    note = "options are text, numbers, `bool`, `PathBuf`, `Value`, `Dict`, enums that derive `Choice`, structs that derive `Args`, \
-            and `Vec` or `Option` of those"
-)]
-pub trait OptionValue: Sized {
-    /// Ansible's name of the type.
-    const TYPE: &'static str;
-
-    /// Further entries of the option; each begins with a comma.
-    const MORE: &'static [Piece] = &[];
-
-    /// Whether the option has to be given when there is no default.
-    const REQUIRED: bool = true;
-
-    /// Ansible's name of the type of a list's items.
-    const ELEMENTS: &'static str = "";
-
-    /// The choices; none for all.
-    const CHOICES: &'static [&'static str] = &[];
-
-    /// Takes a value that was validated.
-    ///
-    /// # Errors
-    ///
-    /// A value that the type does not hold.
-    fn from_value(value: Value) -> Result<Self, ConvertError>;
-}
-
-/// Takes one option out of arguments. For what derives [`Args`].
-///
-/// # Errors
-///
-/// A value that the type does not hold, with the option's name.
-pub fn take<T: OptionValue>(arguments: &mut Dict, name: &str) -> Result<T, ConvertError> {
-    let value = arguments.get_mut(name).map(std::mem::take).unwrap_or_default();
-    T::from_value(value).map_err(|error| error.inside(name))
-}
-
-/// Returns the entries of a dict. For what derives [`Args`].
-///
-/// # Errors
-///
-/// Another value.
-pub fn dict(value: Value) -> Result<Dict, ConvertError> {
-    match value {
-        Value::Dict(entries) => Ok(entries),
-        other => Err(unfit(&other, "a dict")),
-    }
-}
-
-/// Returns why a value is none of the choices. For what derives `Choice`.
-#[must_use]
-pub fn no_choice(value: &Value, choices: &[&str]) -> ConvertError {
-    unfit(value, &format!("one of {}", choices.join(", ")))
-}
-
-fn unfit(value: &Value, wanted: &str) -> ConvertError {
-    ConvertError::new(format!("{} is not {wanted}", modbox_python_json::repr(value)))
 }
 
 /// Whether an option holds paths. For checks that the compiler makes.

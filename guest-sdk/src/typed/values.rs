@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use modbox_python_json::{ConvertError, Dict, Value, str};
 
-use super::{OptionValue, Piece, dict, unfit};
+use super::option_value::{OptionValue, dict, unfit};
+use super::pieces::Piece;
 
 impl OptionValue for String {
     const TYPE: &'static str = "str";

@@ -13,10 +13,10 @@ use wasip2::http::types::{
 use wasip2::io::poll::{Pollable, poll};
 use wasip2::io::streams::{InputStream, OutputStream, StreamError};
 
-use super::{Incoming, Outgoing};
+use super::messages::{Incoming, Outgoing};
+use crate::http::body::Body;
 use crate::http::error::{ErrorKind, HttpError};
 use crate::http::headers::Headers;
-use crate::http::request::Body;
 
 /// What is read or written at once.
 const CHUNK: usize = 64 << 10;
@@ -60,7 +60,7 @@ impl Read for IncomingBody {
 }
 
 /// Sends one request and waits for the head of its answer.
-pub(in crate::http) fn exchange(outgoing: &Outgoing<'_>) -> Result<Incoming, HttpError> {
+pub(in crate::http) fn exchange(outgoing: &Outgoing<'_>) -> Result<Incoming<IncomingBody>, HttpError> {
     let host = outgoing.url.host_and_port().to_owned();
     let request = request(outgoing, &host)?;
     // A body that is asked for is one of unknown length, where nothing says how long it is.

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::io::{self, Read};
 
-use super::{Incoming, Outgoing};
+use super::messages::{Incoming, Outgoing};
 use crate::http::error::{ErrorKind, HttpError};
 
 /// There is none.
@@ -17,7 +17,7 @@ impl Read for IncomingBody {
     }
 }
 
-pub(in crate::http) fn exchange(outgoing: &Outgoing<'_>) -> Result<Incoming, HttpError> {
+pub(in crate::http) fn exchange(outgoing: &Outgoing<'_>) -> Result<Incoming<IncomingBody>, HttpError> {
     let why = "only a component has HTTP, which its host does: build the module with `modbox build` and run it with `modbox run`";
     Err(HttpError::new(ErrorKind::Unsupported, outgoing.url.host_and_port(), why))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use modbox_host::process::{self, Command, Error, Output};
 
-use crate::platform::process::{Ending, NotRun, Ran, Request};
+use crate::platform::process::program::{Ending, NotRun, Ran, Request};
 
 pub(crate) const AVAILABLE: bool = true;
 

@@ -1,6 +1,6 @@
 //! A component for any host: WASI 0.2 has no processes.
 
-use crate::platform::process::{NotRun, Ran, Request};
+use crate::platform::process::program::{NotRun, Ran, Request};
 
 pub(crate) const AVAILABLE: bool = false;
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::platform::process::{Ending, NotRun, Ran, Request};
+use crate::platform::process::program::{Ending, NotRun, Ran, Request};
 
 pub(crate) const AVAILABLE: bool = true;
 

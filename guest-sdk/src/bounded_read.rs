@@ -1,0 +1,19 @@
+//! Reading a whole file, but never more of it than the caller allows.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Reads a whole file of at most `limit` bytes.
+///
+/// # Errors
+///
+/// What the file system says, and [`io::ErrorKind::FileTooLarge`] for a longer file.
+pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > limit) {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than {limit} bytes")));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,48 @@
+//! The entries that every result gets, whatever the module's function returned: the facts of its file, `invocation`, warnings and
+//! deprecations. Secrets are masked here.
+
+use modbox_python_json::{Dict, Value};
+
+use crate::files::facts::add_file_facts;
+use crate::module::{Deprecation, Module};
+
+/// Completes a result with what a run collected, and masks the secrets in it.
+pub(crate) fn complete(module: &Module, mut entries: Dict) -> Dict {
+    add_file_facts(&mut entries);
+    let invocation = Value::from([("module_args", module.parameters.clone())]);
+    entries.entry("invocation".to_owned()).or_insert(invocation);
+    merge(&mut entries, "warnings", module.warnings.iter().map(|warning| warning.as_str().into()).collect());
+    merge(&mut entries, "deprecations", module.deprecations.iter().map(deprecation).collect());
+    module.secrets.mask_dict(entries)
+}
+
+/// Puts what was collected before what a result has under the same key, each once, as ansible-core does with the warnings of
+/// `exit_json`.
+fn merge(entries: &mut Dict, key: &str, mut all: Vec<Value>) {
+    let more = match entries.shift_remove(key) {
+        Some(Value::List(more)) => more,
+        Some(Value::Null) | None => Vec::new(),
+        Some(one) => vec![one],
+    };
+    for one in more {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    if !all.is_empty() {
+        entries.insert(key.to_owned(), Value::List(all));
+    }
+}
+
+fn deprecation(deprecation: &Deprecation) -> Value {
+    let mut entries = Dict::from_iter([("msg".to_owned(), Value::from(deprecation.message.as_str()))]);
+    let others = [
+        ("version", &deprecation.version),
+        ("date", &deprecation.date),
+        ("collection_name", &deprecation.collection_name),
+    ];
+    for (key, text) in others {
+        entries.extend(text.as_deref().map(|text| (key.to_owned(), Value::from(text))));
+    }
+    Value::Dict(entries)
+}
