@@ -9,7 +9,7 @@ use modbox_compression::Codec;
 use tar::Archive;
 use zip::ZipArchive;
 
-use crate::Format;
+use crate::args::Format;
 
 /// The members of an archive, each with a checksum; of what is only compressed, its own. Empty for what cannot be read.
 #[derive(Debug, PartialEq, Eq)]

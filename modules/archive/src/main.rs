@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod args;
 mod checksums;
 mod sources;
 mod walk;
@@ -21,8 +22,9 @@ use std::path::{Path, PathBuf};
 
 use modbox_compression::Codec;
 use modbox_sdk::text_file::cannot;
-use modbox_sdk::{Args, Choice, Exit, Failure, Module, Value};
+use modbox_sdk::{Exit, Failure, Module, Value};
 
+use crate::args::{ArchiveArgs, Format};
 use crate::checksums::Checksums;
 use crate::sources::Sources;
 use crate::walk::{Item, Patterns};
@@ -45,64 +47,6 @@ modbox_sdk::module! {
         "modbox run archive path=/srv/app dest=/srv/app.tar.gz",
         "modbox run --allow-read /var/log archive path='/var/log/*.log' dest=/srv/logs.zip format=zip",
     ],
-}
-
-/// Makes an archive of files and folders, or compresses a single file.
-///
-/// Links are kept as links in tar archives, and are what they lead to in zip archives. Devices, pipes and sockets are left out.
-#[derive(Args)]
-pub(crate) struct ArchiveArgs {
-    /// What to put in. Patterns with * and ? need a grant of their folder.
-    #[arg(elements = "path", access = "read")]
-    path: Vec<String>,
-    /// How to make it. A single file is only compressed by gz, bz2 and xz; several are put in a tar archive first.
-    #[arg(default = "gz")]
-    format: Format,
-    /// The archive; without it a single file's name with the format behind it.
-    #[arg(type = "path", access = "write")]
-    dest: Option<String>,
-    /// Paths to leave out of those in path, patterns too.
-    #[arg(default = [], elements = "path", access = "read")]
-    exclude_path: Vec<String>,
-    /// What to leave out, wherever it is, as shell patterns: of names in a tar archive, of whole paths for a zip archive.
-    #[arg(elements = "path")]
-    exclusion_patterns: Option<Vec<String>>,
-    /// Make an archive of a single file, too.
-    #[arg(default = false)]
-    force_archive: bool,
-    /// Remove what was put in. Needs write access to it.
-    #[arg(default = false)]
-    remove: bool,
-}
-
-#[derive(Choice, Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
-    Bz2,
-    Gz,
-    Tar,
-    Xz,
-    Zip,
-}
-
-impl Format {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Bz2 => "bz2",
-            Self::Gz => "gz",
-            Self::Tar => "tar",
-            Self::Xz => "xz",
-            Self::Zip => "zip",
-        }
-    }
-
-    pub(crate) fn codec(self) -> Codec {
-        match self {
-            Self::Bz2 => Codec::Bzip2,
-            Self::Gz => Codec::Gzip,
-            Self::Xz => Codec::Xz,
-            Self::Tar | Self::Zip => Codec::None,
-        }
-    }
 }
 
 fn run(args: ArchiveArgs, module: &mut Module) -> Result<Exit, Failure> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
 use modbox_sdk::{Failure, Value};
 
-use crate::ArchiveArgs;
+use crate::args::ArchiveArgs;
 
 /// How many paths patterns may mean.
 const MAX_PATHS: usize = 200_000;

@@ -9,7 +9,8 @@ use modbox_sdk::{Dict, Exit, Failure, Value};
 
 use crate::errors::python;
 use crate::found::Found;
-use crate::{Task, text};
+use crate::task::Task;
+use crate::text::text;
 
 /// How many names a difference lists at most.
 const MAX_LISTED: usize = 100_000;

@@ -11,7 +11,8 @@ use modbox_sdk::{Exit, Failure};
 use crate::absent::entries;
 use crate::errors::python;
 use crate::found::{Found, exists, is_directory, look};
-use crate::{Task, text};
+use crate::task::Task;
+use crate::text::text;
 
 /// How many links in a row lead to folders that are changed with all that is in them.
 const MAX_FOLLOWED: usize = 40;

@@ -3,6 +3,8 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use crate::text::text;
+
 /// What Linux calls the errors that files have.
 const WORDS: [(ErrorKind, i32, &str); 13] = [
     (ErrorKind::NotFound, 2, "No such file or directory"),
@@ -22,12 +24,12 @@ const WORDS: [(ErrorKind, i32, &str); 13] = [
 
 /// An error as Python prints one about a path.
 pub(crate) fn python(error: &io::Error, path: &Path) -> String {
-    format!("{}: {}", words(error), modbox_sdk::json::repr(&crate::text(path)).replacen('\'', "b'", 1))
+    format!("{}: {}", words(error), modbox_sdk::json::repr(&text(path)).replacen('\'', "b'", 1))
 }
 
 /// An error as Python prints one about two paths.
 pub(crate) fn python_of_two(error: &io::Error, from: &Path, to: &Path) -> String {
-    let to = modbox_sdk::json::repr(&crate::text(to));
+    let to = modbox_sdk::json::repr(&text(to));
     format!("{} -> b{to}", python(error, from))
 }
 

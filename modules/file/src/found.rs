@@ -8,6 +8,7 @@ use modbox_sdk::files::{self, Attributes};
 use modbox_sdk::fs::real_path;
 
 use crate::errors::python;
+use crate::text::text;
 
 /// What there is at a path, as Ansible's `state` calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +49,7 @@ pub(crate) fn look(path: &Path) -> Result<Option<Attributes>, Failure> {
     match files::stat(path, false) {
         Ok(found) => Ok(Some(found)),
         Err(error) if is_absence(&error) => Ok(None),
-        Err(error) => Err(Failure::new(python(&error, path)).with("path", crate::text(path))),
+        Err(error) => Err(Failure::new(python(&error, path)).with("path", text(path))),
     }
 }
 

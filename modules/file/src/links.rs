@@ -11,7 +11,8 @@ use modbox_sdk::{Exit, Failure, Value};
 use crate::absent::entries;
 use crate::errors::{python, python_of_two};
 use crate::found::{Found, exists, is_directory, look_behind, target};
-use crate::{Task, text};
+use crate::task::Task;
+use crate::text::text;
 
 pub(crate) fn symbolic(task: &mut Task<'_>) -> Result<Exit, Failure> {
     let path = task.path.clone();

@@ -8,9 +8,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use modbox_sdk::files::AttributesDiff;
 use modbox_sdk::{Failure, Module};
 
+use crate::args::{FileArgs, State};
 use crate::errors::python;
 use crate::parse_time::{parse, seconds};
-use crate::{FileArgs, State, text};
+use crate::text::text;
 
 /// A time as an option says it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

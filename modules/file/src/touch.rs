@@ -8,7 +8,8 @@ use modbox_sdk::{Exit, Failure};
 
 use crate::errors::python;
 use crate::found::Found;
-use crate::{Task, text};
+use crate::task::Task;
+use crate::text::text;
 
 pub(crate) fn touch(task: &Task<'_>) -> Result<Exit, Failure> {
     let path = &task.path;

@@ -3,12 +3,12 @@
 use std::fs::Metadata;
 use std::io;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
 use modbox_sdk::Failure;
 
-use crate::{AgeStamp, FileType, FindArgs, seconds};
+use crate::args::{AgeStamp, FileType, FindArgs};
 
 /// How long a file may be whose text is searched.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
@@ -134,4 +134,11 @@ fn name_pattern(name: &str, use_regex: bool) -> Result<Pattern, Failure> {
     let pattern = if use_regex { name.to_owned() } else { glob_to_regex(name) };
     Pattern::new(&format!(r"\A(?:{pattern})"), Subject::Text, Flags::default())
         .map_err(|why| Failure::new(format!("failed to read the pattern `{name}`: {why}")))
+}
+
+/// Seconds since 1970, computed as Python does, so that the digits agree.
+pub(crate) fn seconds(time: SystemTime) -> f64 {
+    let nanoseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
+    whole as f64 + 1e-9 * rest as f64
 }

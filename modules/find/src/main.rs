@@ -9,16 +9,17 @@
 
 #![forbid(unsafe_code)]
 
+mod args;
 mod filter;
 
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use modbox_sdk::{Args, Choice, Dict, Exit, Failure, Module, Value};
+use modbox_sdk::{Dict, Exit, Failure, Module, Value};
 
-use crate::filter::Filter;
+use crate::args::FindArgs;
+use crate::filter::{Filter, seconds};
 
 modbox_sdk::module! {
     args = FindArgs,
@@ -39,74 +40,6 @@ const MAX_FILES: usize = 100_000;
 
 /// How deep folders are searched, links that lead in circles included.
 const MAX_DEPTH: usize = 256;
-
-/// Lists the files, folders and links below some folders that fit.
-///
-/// Modes and owners are neither returned nor asked for: WASI has none.
-#[derive(Args)]
-pub(crate) struct FindArgs {
-    /// The folders.
-    #[arg(elements = "path", access = "read", aliases("name", "path"))]
-    paths: Vec<String>,
-    /// What names must fit, as a shell's patterns, or with use_regex as Python's. None means all.
-    #[arg(default = [], alias = "pattern")]
-    patterns: Vec<String>,
-    /// What names must not fit.
-    #[arg(alias = "exclude")]
-    excludes: Option<Vec<String>>,
-    /// Patterns are regular expressions, which match from a name's start.
-    #[arg(default = false)]
-    use_regex: bool,
-    /// What to look for.
-    #[arg(default = "file")]
-    file_type: FileType,
-    /// Include names that start with a dot.
-    #[arg(default = false)]
-    hidden: bool,
-    /// Search folders in folders, too.
-    #[arg(default = false)]
-    recurse: bool,
-    /// How deep to go.
-    depth: Option<i64>,
-    /// Search folders that links lead to.
-    #[arg(default = false)]
-    follow: bool,
-    /// Stop when so many fit.
-    limit: Option<i64>,
-    /// How long files must be at least or, with a minus, at most; with a unit of b, k, m, g or t.
-    size: Option<String>,
-    /// How long ago the time must be at least or, with a minus, at most; with a unit of s, m, h, d or w.
-    age: Option<String>,
-    /// Which time.
-    #[arg(default = "mtime")]
-    age_stamp: AgeStamp,
-    /// A regular expression that must match the start of a line of the file.
-    contains: Option<String>,
-    /// Search the whole file for contains, not its lines.
-    #[arg(default = false)]
-    read_whole_file: bool,
-    /// Compute a checksum of files.
-    #[arg(default = false)]
-    get_checksum: bool,
-    /// Which checksum.
-    #[arg(default = "sha1", choices("md5", "sha1", "sha224", "sha256", "sha384", "sha512"))]
-    #[arg(aliases("checksum", "checksum_algo"))]
-    checksum_algorithm: String,
-}
-
-#[derive(Choice, PartialEq)]
-pub(crate) enum FileType {
-    Any,
-    Directory,
-    File,
-    Link,
-}
-
-#[derive(Choice, PartialEq)]
-pub(crate) enum AgeStamp {
-    Atime,
-    Mtime,
-}
 
 struct Search<'a> {
     args: &'a FindArgs,
@@ -199,13 +132,6 @@ impl Search<'_> {
         }
         Ok(Value::Dict(entries))
     }
-}
-
-/// Seconds since 1970, computed as Python does, so that the digits agree.
-pub(crate) fn seconds(time: SystemTime) -> f64 {
-    let nanoseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
-    whole as f64 + 1e-9 * rest as f64
 }
 
 fn entry(key: &str, value: impl Into<Value>) -> (String, Value) {

@@ -5,8 +5,9 @@ use std::path::Path;
 use modbox_sdk::http::{Url, mask_url};
 use modbox_sdk::{Dict, Failure, Module};
 
+use crate::args::GetUrlArgs;
 use crate::download::{self, Source};
-use crate::{GetUrlArgs, failure};
+use crate::result::failure;
 
 /// What is computed here.
 const ALGORITHMS: [&str; 6] = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"];

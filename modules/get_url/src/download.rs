@@ -7,7 +7,8 @@ use std::time::Instant;
 use modbox_sdk::http::{Body, ErrorKind, Fetched, Redirects, Response, Url, Wanted, fetch_url, mask_url};
 use modbox_sdk::{Dict, Exit, Failure, Module, Value};
 
-use crate::GetUrlArgs;
+use crate::args::GetUrlArgs;
+use crate::result::exit;
 
 /// What is asked for.
 pub(crate) struct Source<'a> {
@@ -148,5 +149,5 @@ pub(crate) fn known(args: &GetUrlArgs, got: &Got) -> Exit {
         ("elapsed".to_owned(), got.elapsed.into()),
         ("msg".to_owned(), got.msg.clone()),
     ]);
-    crate::exit(entries)
+    exit(entries)
 }

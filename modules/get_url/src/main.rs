@@ -7,18 +7,22 @@
 
 #![forbid(unsafe_code)]
 
+mod args;
 mod checksum;
 mod download;
 mod place;
+mod result;
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use modbox_sdk::http::mask_url;
-use modbox_sdk::{Args, Dict, Exit, Failure, Module, Value};
+use modbox_sdk::{Dict, Exit, Failure, Module, Value};
 
+use crate::args::GetUrlArgs;
 use crate::checksum::Checksum;
 use crate::download::Source;
+use crate::result::exit;
 
 modbox_sdk::module! {
     args = GetUrlArgs,
@@ -41,74 +45,6 @@ modbox_sdk::module! {
         "modbox run --allow-net example.org:443 get_url url=https://example.org/list dest=/srv/list",
         "modbox run --allow-net example.org:443 get_url url=https://example.org/a.tar.gz dest=/srv/a.tar.gz checksum=sha256:https://example.org/SHA256SUMS",
     ],
-}
-
-/// Gets a file from a web server.
-///
-/// What comes is checked before it takes the place of what is there.
-#[derive(Args)]
-#[expect(dead_code, reason = "`fetch_url` looks at the options that it knows by itself")]
-struct GetUrlArgs {
-    /// The address, by http or https.
-    url: String,
-    /// The file to write, or the folder to write into, by the name that the server gives or that the address has.
-    #[arg(type = "path", access = "write")]
-    dest: String,
-    /// What the file's checksum must be: its algorithm, a colon, and its digits or the address of a file that has them.
-    #[arg(default = "")]
-    checksum: String,
-    /// Get it also when the file is there; without it, only what is newer.
-    #[arg(default = false)]
-    force: bool,
-    /// Keep the old file under another name beside it; needs write access to its folder.
-    #[arg(default = false)]
-    backup: bool,
-    /// The folder for the temporary file.
-    #[arg(type = "path", access = "write")]
-    tmp_dest: Option<String>,
-    /// How many seconds the server may be silent.
-    #[arg(default = 10)]
-    timeout: i64,
-    /// The fields that are sent.
-    headers: Option<Dict>,
-    /// Fields that do not go with redirects.
-    #[arg(default = [])]
-    unredirected_headers: Vec<String>,
-    /// The user's name, for Basic authentication.
-    #[arg(alias = "username")]
-    url_username: Option<String>,
-    /// The password.
-    #[arg(alias = "password", no_log)]
-    url_password: Option<String>,
-    /// Send name and password without being asked for them.
-    #[arg(default = false)]
-    force_basic_auth: bool,
-    /// What the module calls itself.
-    #[arg(default = "ansible-httpget")]
-    http_agent: String,
-    /// Unpack an answer that comes packed by gzip.
-    #[arg(default = true)]
-    decompress: bool,
-    /// Have the server prove its name; no is not supported.
-    #[arg(default = true)]
-    validate_certs: bool,
-    /// Taken, and does nothing: no proxy is used.
-    #[arg(default = true)]
-    use_proxy: bool,
-    /// Taken, and does nothing: a sandbox has no such file.
-    #[arg(default = true)]
-    use_netrc: bool,
-    /// Not supported.
-    #[arg(type = "path")]
-    client_cert: Option<String>,
-    /// Not supported.
-    #[arg(type = "path")]
-    client_key: Option<String>,
-    /// Not supported.
-    ciphers: Option<Vec<String>>,
-    /// Not supported.
-    #[arg(default = false)]
-    use_gssapi: bool,
 }
 
 fn run(args: GetUrlArgs, module: &mut Module) -> Result<Exit, Failure> {
@@ -139,15 +75,6 @@ fn run(args: GetUrlArgs, module: &mut Module) -> Result<Exit, Failure> {
     let got = download::get(&args, module, &source)?;
     result.insert("elapsed".to_owned(), got.elapsed.into());
     place::put(&args, module, &got, checksum.as_ref(), result)
-}
-
-/// A result, or the entries of a failed one.
-fn exit(result: Dict) -> Exit {
-    result.into_iter().fold(Exit::default(), |exit, (key, value)| exit.with(key, value))
-}
-
-fn failure(message: impl std::fmt::Display, result: Dict) -> Failure {
-    result.into_iter().fold(Failure::new(message), |failure, (key, value)| failure.with(key, value))
 }
 
 /// When a file was last written, in seconds since 1970.

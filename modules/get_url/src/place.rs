@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use modbox_sdk::{Dict, Exit, Failure, Module, Value};
 
+use crate::args::GetUrlArgs;
 use crate::checksum::Checksum;
 use crate::download::{self, Got};
-use crate::{GetUrlArgs, exit, failure};
+use crate::result::{exit, failure};
 
 /// Checks what came, and has it take the place of what is there.
 pub(crate) fn put(

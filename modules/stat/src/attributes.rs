@@ -3,7 +3,7 @@
 use modbox_sdk::Value;
 use modbox_sdk::files::Attributes;
 
-use crate::entry;
+use crate::entry::entry;
 
 /// The mode bits that have a key of their own.
 const BITS: [(&str, u32); 11] = [

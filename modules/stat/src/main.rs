@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
+mod entry;
 #[cfg(unix)]
 mod unix;
 
@@ -18,6 +19,8 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use modbox_sdk::{Args, Dict, Exit, Failure, Module, Value};
+
+use crate::entry::entry;
 
 modbox_sdk::module! {
     args = StatArgs,
@@ -108,8 +111,4 @@ fn seconds(time: SystemTime) -> f64 {
     let nanoseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
     whole as f64 + 1e-9 * rest as f64
-}
-
-fn entry(key: &str, value: impl Into<Value>) -> (String, Value) {
-    (key.to_owned(), value.into())
 }

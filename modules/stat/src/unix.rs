@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 use modbox_sdk::Value;
 
-use crate::entry;
+use crate::entry::entry;
 
 pub(crate) fn describe(metadata: &Metadata) -> Vec<(String, Value)> {
     let kind = metadata.file_type();

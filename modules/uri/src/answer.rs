@@ -6,7 +6,7 @@ use modbox_sdk::http::{ErrorKind, Fetched, Headers, Response, Url, mask_url, unq
 use modbox_sdk::json::decode;
 use modbox_sdk::{Dict, Exit, Failure, Module, Value};
 
-use crate::UriArgs;
+use crate::args::UriArgs;
 use crate::save::{self, Content};
 
 /// How long a body may be that goes into the result or is read as JSON; a runner bounds results, too.

@@ -4,7 +4,8 @@ use modbox_sdk::http::{Body, form_quoted};
 use modbox_sdk::json::{encode, str};
 use modbox_sdk::{Dict, Failure, Value};
 
-use crate::{BodyFormat, multipart};
+use crate::args::BodyFormat;
+use crate::multipart;
 
 /// Makes the body, and sets the field that says what it is.
 pub(crate) fn make(body: Option<&Value>, format: BodyFormat, headers: &mut Dict) -> Result<Body, Failure> {

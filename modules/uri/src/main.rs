@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod args;
 mod body;
 mod mime;
 mod multipart;
@@ -18,7 +19,9 @@ use std::path::Path;
 use std::time::{Instant, UNIX_EPOCH};
 
 use modbox_sdk::http::{Body, Redirects, Wanted, fetch_url};
-use modbox_sdk::{Args, Choice, Deprecation, Dict, Exit, Failure, Module, Value};
+use modbox_sdk::{Deprecation, Dict, Exit, Failure, Module, Value};
+
+use crate::args::{BodyFormat, Follow, UriArgs};
 
 modbox_sdk::module! {
     args = UriArgs,
@@ -41,131 +44,6 @@ modbox_sdk::module! {
         "modbox run --allow-net api.example.org:443 uri url=https://api.example.org/v1 return_content=yes",
         "modbox run --allow-net api.example.org:443 -a '{\"url\": \"https://api.example.org/v1\", \"method\": \"POST\", \"body_format\": \"json\", \"body\": {\"a\": 1}}' uri",
     ],
-}
-
-/// Talks to a web service: sends a request, and says what came back.
-#[derive(Args)]
-#[expect(dead_code, reason = "`fetch_url` looks at the options that it knows by itself")]
-#[args(mutually_exclusive("body", "src"))]
-struct UriArgs {
-    /// The address, by http or https.
-    url: String,
-    /// The method, such as GET or POST.
-    #[arg(default = "GET")]
-    method: String,
-    /// What is sent along: text, or with body_format data.
-    body: Option<Value>,
-    /// What the body is made into.
-    #[arg(default = "raw")]
-    body_format: BodyFormat,
-    /// A file of the host that is sent along. Excludes body.
-    #[arg(type = "path", access = "read")]
-    src: Option<String>,
-    /// The fields that are sent.
-    headers: Option<Dict>,
-    /// Fields that do not go with redirects.
-    #[arg(default = [])]
-    unredirected_headers: Vec<String>,
-    /// The statuses that are no failure.
-    #[arg(default = [200])]
-    status_code: Vec<i64>,
-    /// Return the body of the answer as content.
-    #[arg(default = false)]
-    return_content: bool,
-    /// Write the body of the answer to this file, or into this folder.
-    #[arg(type = "path", access = "write")]
-    dest: Option<String>,
-    /// Do nothing when this exists.
-    #[arg(type = "path", access = "read")]
-    creates: Option<String>,
-    /// Do nothing when this does not exist.
-    #[arg(type = "path", access = "read")]
-    removes: Option<String>,
-    /// Which redirects are followed.
-    #[arg(default = "safe")]
-    follow_redirects: Follow,
-    /// How many seconds the server may be silent.
-    #[arg(default = 30)]
-    timeout: i64,
-    /// The user's name, for Basic authentication.
-    #[arg(alias = "user")]
-    url_username: Option<String>,
-    /// The password.
-    #[arg(alias = "password", no_log)]
-    url_password: Option<String>,
-    /// Send name and password without being asked for them.
-    #[arg(default = false)]
-    force_basic_auth: bool,
-    /// Ask for what no cache has; without it, dest that exists is only replaced by what is newer.
-    #[arg(default = false)]
-    force: bool,
-    /// What the module calls itself.
-    #[arg(default = "ansible-httpget")]
-    http_agent: String,
-    /// Unpack an answer that comes packed by gzip.
-    #[arg(default = true)]
-    decompress: bool,
-    /// Have the server prove its name; no is not supported.
-    #[arg(default = true)]
-    validate_certs: bool,
-    /// Taken, and does nothing: no proxy is used.
-    #[arg(default = true)]
-    use_proxy: bool,
-    /// Taken, and does nothing: a sandbox has no such file.
-    #[arg(default = true)]
-    use_netrc: bool,
-    /// Taken, and does nothing: there is no controller, so src is a file of the host.
-    #[arg(default = false)]
-    remote_src: bool,
-    /// Not supported.
-    #[arg(type = "path")]
-    client_cert: Option<String>,
-    /// Not supported.
-    #[arg(type = "path")]
-    client_key: Option<String>,
-    /// Not supported.
-    #[arg(type = "path")]
-    ca_path: Option<String>,
-    /// Not supported.
-    ciphers: Option<Vec<String>>,
-    /// Not supported.
-    #[arg(type = "path")]
-    unix_socket: Option<String>,
-    /// Not supported.
-    #[arg(default = false)]
-    use_gssapi: bool,
-}
-
-/// What a body is made into.
-#[derive(Choice, Clone, Copy, PartialEq)]
-enum BodyFormat {
-    /// What a form of HTML sends.
-    #[choice(name = "form-urlencoded")]
-    Form,
-    /// JSON, unless it is text already.
-    Json,
-    /// What it is.
-    Raw,
-    /// What a form of HTML with files sends.
-    #[choice(name = "form-multipart")]
-    Multipart,
-}
-
-/// Which redirects are followed.
-#[derive(Choice, Clone, Copy, PartialEq)]
-enum Follow {
-    /// All.
-    All,
-    /// None, by its old name.
-    No,
-    /// None.
-    None,
-    /// Those of GET and HEAD.
-    Safe,
-    /// Those that Python follows by itself.
-    Urllib2,
-    /// All, by its old name.
-    Yes,
 }
 
 fn run(args: UriArgs, module: &mut Module) -> Result<Exit, Failure> {

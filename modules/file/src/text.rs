@@ -1,0 +1,10 @@
+//! Paths as values.
+
+use std::path::Path;
+
+use modbox_sdk::Value;
+
+/// Returns a path as a result has it.
+pub(crate) fn text(path: &Path) -> Value {
+    Value::from_os_bytes(path.as_os_str().as_encoded_bytes())
+}
