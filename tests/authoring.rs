@@ -11,10 +11,10 @@ use std::process::Command;
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-use modbox::authoring::{
+use modbox_authoring::{
     AuthoringContext, BuildError, BuildOptions, BuiltModule, NewOptions, build, build_if_stale, find_fresh, new_project,
 };
-use modbox::sandbox::cleanup::Cleanup;
+use modbox_cleanup::Cleanup;
 
 /// A script that is written while another test starts a process is open in that process for a moment, and the
 /// kernel refuses to start it then. So nobody writes one while somebody builds.

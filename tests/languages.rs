@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use modbox::authoring::PROJECT_FILES;
+use modbox_authoring::PROJECT_FILES;
 
 use crate::support::{LANGUAGES, Modbox, TestDir, example, language, tools_path};
 

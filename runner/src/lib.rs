@@ -23,7 +23,6 @@
 //! | [`run`] | one run, from file to report | all above |
 //! | [`batch`] | many runs, in warm worker processes | all above |
 //! | [`jobs`] | runs that outlive their caller | `contract`, `sandbox` |
-//! | [`authoring`] | from a crate to a component, for authors | `sandbox::cleanup` |
 //! | [`cli`] | the command line | everything |
 //!
 //! # Invariants
@@ -36,7 +35,8 @@
 //! 6. Wasmtime is named only under `sandbox::wasm`.
 //! 7. A new kind, command or limit is one file and one line in a list.
 //!
-//! A test in `tests/tidy.rs` holds the directions. The argument-spec library is a crate of its own, shared
+//! A test in `tests/tidy.rs` holds the directions. `modbox-authoring`, which makes components of projects, is a crate of its own
+//! that only `cli` uses; `modbox-cleanup`, the list of what a signal must undo, serves both. The argument-spec library is a crate of its own, shared
 //! with the guest SDK; what a guest says that it validated is never relied upon.
 
 #![deny(missing_docs)]
@@ -44,7 +44,6 @@
 pub use modbox_contract as contract;
 
 pub mod ansiballz;
-pub mod authoring;
 pub mod batch;
 pub mod cli;
 pub mod jobs;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Larger than any module that was met; a Python interpreter as a component has 20 MB.
 pub const MAX_MODULE: u64 = 256 << 20;
 
-/// The files by which a directory is told to be a project: those that `authoring` builds, which a test compares.
+/// The files by which a directory is told to be a project: those that `modbox-authoring` builds, which a test compares.
 pub const PROJECT_FILES: [&str; 5] = ["Cargo.toml", "main.c", "go.mod", "main.py", "main.js"];
 
 /// Extensions of files that are not modules (ansible-core 2.19, `MODULE_IGNORE_EXTS`).

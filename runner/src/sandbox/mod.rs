@@ -6,7 +6,6 @@
 //! not: using up what was granted.
 
 pub mod accounts;
-pub mod cleanup;
 pub mod command;
 pub mod invocation;
 pub mod kernel;
@@ -16,6 +15,8 @@ pub mod policy;
 pub mod run_dir;
 pub mod scratch;
 pub mod wasm;
+
+pub use modbox_cleanup as cleanup;
 
 use std::error::Error;
 

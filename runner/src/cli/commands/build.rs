@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::authoring::{self, AuthoringContext, BuildOptions, BuiltModule};
+use modbox_authoring::{AuthoringContext, BuildOptions, BuiltModule};
+
 use crate::cli::args::BuildArgs;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::{Context, output};
@@ -10,14 +11,15 @@ use crate::cli::{Context, output};
 /// Builds a crate and prints where the component is.
 pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitStatus, Failure> {
     let options = BuildOptions { binary: args.bin.clone() };
-    let built = with_context(context, |cx| authoring::build(cx, &args.dir, &options)).or_unavailable()?;
+    let built = with_context(context, |cx| modbox_authoring::build(cx, &args.dir, &options)).or_unavailable()?;
     output::print_name(&built.component.display().to_string()).or_internal()?;
     Ok(ExitStatus::Success)
 }
 
 /// Builds a crate unless its component is newer than everything that went into it.
 pub(crate) fn if_stale(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
-    let build = |cx: &mut AuthoringContext<'_>| authoring::build_if_stale(cx, dir, &BuildOptions { binary: None });
+    let build =
+        |cx: &mut AuthoringContext<'_>| modbox_authoring::build_if_stale(cx, dir, &BuildOptions { binary: None });
     let built: BuiltModule = with_context(context, build).or_unavailable()?;
     Ok(built.component)
 }

@@ -1,6 +1,7 @@
 //! `modbox new`: a module project that builds, runs and has a test.
 
-use crate::authoring::{self, NewOptions};
+use modbox_authoring::NewOptions;
+
 use crate::cli::args::NewArgs;
 use crate::cli::commands::build;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -10,7 +11,9 @@ use crate::cli::{Context, output};
 pub(crate) fn run(context: &Context, args: &NewArgs) -> Result<ExitStatus, Failure> {
     let options = NewOptions { sdk: args.sdk.clone() };
     let parent = &context.environment.cwd;
-    let made = |cx: &mut authoring::AuthoringContext<'_>| authoring::new_project(cx, parent, &args.name, &options);
+    let made = |cx: &mut modbox_authoring::AuthoringContext<'_>| {
+        modbox_authoring::new_project(cx, parent, &args.name, &options)
+    };
     build::with_context(context, made).or_usage()?;
     let name = &args.name;
     let next = format!("made `{name}`; next: cd {name} && modbox run . --allow-write . path=$PWD/greeting");

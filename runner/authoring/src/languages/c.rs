@@ -4,10 +4,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Job, Language, sources};
-use crate::authoring::error::BuildError;
+use crate::error::BuildError;
+use crate::languages::job::{Job, Language};
+use crate::languages::sources;
 
-pub(super) const C: Language = Language {
+pub(crate) const C: Language = Language {
     name: "C",
     marker: "main.c",
     build,

@@ -3,8 +3,9 @@
 
 use std::fs;
 
-use super::{Job, Language, wit};
-use crate::authoring::error::BuildError;
+use crate::error::BuildError;
+use crate::languages::job::{Job, Language};
+use crate::languages::wit;
 
 /// The package that makes components; it is looked for as node looks for packages of the project.
 const PACKAGE: &str = "node_modules/@bytecodealliance/componentize-js";
@@ -12,7 +13,7 @@ const PACKAGE: &str = "node_modules/@bytecodealliance/componentize-js";
 /// What has the package make one.
 const SCRIPT: &str = include_str!("componentize.mjs");
 
-pub(super) const JAVASCRIPT: Language = Language {
+pub(crate) const JAVASCRIPT: Language = Language {
     name: "JavaScript",
     marker: "main.js",
     build,

@@ -3,7 +3,7 @@
 //! The name becomes a Rust package, a file, and a word that operators type and Ansible resolves. The rules are
 //! the narrowest of all of these, so that none of them surprises later.
 
-use super::error::NewError;
+use crate::error::NewError;
 
 /// As long as crates.io allows.
 const MAX_LENGTH: usize = 64;
@@ -63,7 +63,7 @@ const RESERVED: &[&str] = &[
 ];
 
 /// Accepts a name for a new module, or says what is wrong with it.
-pub(super) fn check(name: &str) -> Result<(), NewError> {
+pub(crate) fn check(name: &str) -> Result<(), NewError> {
     let is_tail = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
     let problem = if name.is_empty() {
         "it is empty"

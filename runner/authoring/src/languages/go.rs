@@ -8,11 +8,12 @@
 use std::ffi::OsString;
 use std::fs;
 
-use super::realloc::{self, MARK, RESERVED};
-use super::{Job, Language};
-use crate::authoring::error::BuildError;
+use crate::error::BuildError;
+use crate::languages::job::{Job, Language, MAX_COMPONENT};
+use crate::languages::realloc::{self, MARK, RESERVED};
+use crate::output::read_all;
 
-pub(super) const GO: Language = Language {
+pub(crate) const GO: Language = Language {
     name: "Go",
     marker: "go.mod",
     build,
@@ -33,7 +34,7 @@ fn build(job: &mut Job<'_, '_>) -> Result<(), BuildError> {
     args.extend([overlay.into(), "-o".into(), job.made.clone().into(), ".".into()]);
     job.run(&go, &args, &[("GOOS", "wasip1"), ("GOARCH", "wasm"), ("CGO_ENABLED", "0")])?;
     let failed = |source| BuildError::File { verb: "read", path: job.made.clone(), source };
-    let module = super::output::read_all(&job.made, super::MAX_COMPONENT).map_err(failed)?;
+    let module = read_all(&job.made, MAX_COMPONENT).map_err(failed)?;
     let module = realloc::add(&module).ok_or_else(|| BuildError::NotWasm { path: job.made.clone() })?;
     let failed = |source| BuildError::File { verb: "write", path: job.made.clone(), source };
     fs::write(&job.made, module).map_err(failed)

@@ -34,7 +34,7 @@ const KEPT: &[&str] = &[
 ];
 
 /// Returns what a child may see.
-pub(super) fn for_children(env: &BTreeMap<OsString, OsString>) -> BTreeMap<OsString, OsString> {
+pub(crate) fn for_children(env: &BTreeMap<OsString, OsString>) -> BTreeMap<OsString, OsString> {
     env.iter().filter(|(name, _)| is_kept(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 

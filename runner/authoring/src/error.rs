@@ -4,6 +4,7 @@
 //! the author's code is not repeated here: it went to standard error as it came. Cargo is quoted only about a
 //! manifest that it cannot read.
 
+use std::fmt::Display;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -24,11 +25,13 @@ pub enum BuildError {
     #[error(
         "failed to build `{}`: it has none of {}; `modbox new NAME` makes a module project",
         dir.display(),
-        list(&super::languages::PROJECT_FILES.map(str::to_owned))
+        list(project_files)
     )]
     NoManifest {
         /// What was asked for.
         dir: PathBuf,
+        /// The files by which a project is told.
+        project_files: &'static [&'static str],
     },
     /// The manifest is a workspace's, without a package of its own.
     #[error("failed to build `{}`: it is a workspace and no package; build one of its members: {}", dir.display(), list(members))]
@@ -293,6 +296,6 @@ pub enum NewError {
     },
 }
 
-fn list(names: &[String]) -> String {
+fn list<T: Display>(names: &[T]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

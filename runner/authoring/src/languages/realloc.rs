@@ -3,23 +3,21 @@
 //! The module is a compiler's output; what does not look like one is refused, not repaired. Entries are added behind those of
 //! the sections that there are, so that no number in the code changes.
 
+use std::convert::Infallible;
+
+use wasm_encoder::reencode::{self, Reencode};
+use wasm_encoder::{
+    BlockType, CodeSection, ConstExpr, ExportKind, ExportSection, Function, FunctionSection, GlobalSection, GlobalType,
+    Module, TypeSection, ValType,
+};
 use wasmparser::{ExternalKind, Parser, Payload, TypeRef};
 
-use super::section::number;
-
 /// How the variable begins; no text of a program is this.
-pub(super) const MARK: [u8; 16] =
+pub(crate) const MARK: [u8; 16] =
     [0x6d, 0x62, 0xf1, 0x07, 0xa9, 0x5c, 0xe2, 0x11, 0x9d, 0x33, 0xc8, 0x7e, 0x04, 0xb6, 0xfa, 0x58];
 
 /// Bytes of the variable: the adapter wants a page for its state and one for its stack.
-pub(super) const RESERVED: u32 = 256 << 10;
-
-/// The numbers of WebAssembly's sections that get an entry.
-const TYPES: u8 = 1;
-const FUNCTIONS: u8 = 3;
-const GLOBALS: u8 = 6;
-const EXPORTS: u8 = 7;
-const CODE: u8 = 10;
+pub(crate) const RESERVED: u32 = 256 << 10;
 
 /// What a module has.
 #[derive(Default)]
@@ -39,28 +37,74 @@ pub(super) fn add(module: &[u8]) -> Option<Vec<u8>> {
     }
     let address = counts.address?;
     let (first, end) = (address.checked_add(64)?, address.checked_add(RESERVED)?);
-    let mut out = module.get(..8)?.to_vec();
-    let (mut at, mut added) = (8, 0);
-    while at < module.len() {
-        let id = module[at];
-        let (size, start) = read_number(module, at + 1)?;
-        let body = module.get(start..start.checked_add(size)?)?;
-        at = start + size;
-        let entry = match id {
-            TYPES => vec![0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f],
-            FUNCTIONS => unsigned(counts.types),
-            GLOBALS => [vec![0x7f, 1, 0x41], signed(first), vec![0x0b]].concat(),
-            EXPORTS => [vec![12], b"cabi_realloc".to_vec(), vec![0], unsigned(counts.functions)].concat(),
-            CODE => function(counts.globals, end),
-            _ => Vec::new(),
-        };
-        let body = if entry.is_empty() { body.to_vec() } else { with_entry(body, &entry)? };
-        added += u32::from(!entry.is_empty());
-        out.push(id);
-        out.extend(number(body.len()));
-        out.extend(body);
+    let mut adding = Addition { counts, first, end, added: 0 };
+    let mut out = Module::new();
+    adding.parse_core_module(&mut out, Parser::new(0), module).ok()?;
+    (adding.added == 5).then(|| out.finish())
+}
+
+/// Copies a module and adds one entry to each of five sections.
+struct Addition {
+    counts: Counts,
+    /// The first address that is handed out.
+    first: u32,
+    /// The address behind the last one.
+    end: u32,
+    /// How many sections got their entry.
+    added: u32,
+}
+
+/// The result of copying a section. Copying by itself cannot fail; reading can.
+type Copied = Result<(), reencode::Error<Infallible>>;
+
+impl Reencode for Addition {
+    type Error = Infallible;
+
+    fn parse_type_section(&mut self, to: &mut TypeSection, from: wasmparser::TypeSectionReader<'_>) -> Copied {
+        reencode::utils::parse_type_section(self, to, from)?;
+        to.ty().function([ValType::I32; 4], [ValType::I32]);
+        self.added += 1;
+        Ok(())
     }
-    (added == 5).then_some(out)
+
+    fn parse_function_section(
+        &mut self,
+        to: &mut FunctionSection,
+        from: wasmparser::FunctionSectionReader<'_>,
+    ) -> Copied {
+        reencode::utils::parse_function_section(self, to, from)?;
+        to.function(self.counts.types);
+        self.added += 1;
+        Ok(())
+    }
+
+    fn parse_global_section(&mut self, to: &mut GlobalSection, from: wasmparser::GlobalSectionReader<'_>) -> Copied {
+        reencode::utils::parse_global_section(self, to, from)?;
+        let next = GlobalType { val_type: ValType::I32, mutable: true, shared: false };
+        to.global(next, &ConstExpr::i32_const(self.first.cast_signed()));
+        self.added += 1;
+        Ok(())
+    }
+
+    fn parse_export_section(&mut self, to: &mut ExportSection, from: wasmparser::ExportSectionReader<'_>) -> Copied {
+        reencode::utils::parse_export_section(self, to, from)?;
+        to.export("cabi_realloc", ExportKind::Func, self.counts.functions);
+        self.added += 1;
+        Ok(())
+    }
+
+    fn parse_code_section(&mut self, to: &mut CodeSection, from: wasmparser::CodeSectionReader<'_>) -> Copied {
+        reencode::utils::parse_code_section(self, to, from)?;
+        to.function(&function(self.counts.globals, self.end));
+        self.added += 1;
+        Ok(())
+    }
+
+    /// Copies code as it is: no number in it changes.
+    fn parse_function_body(&mut self, to: &mut CodeSection, from: wasmparser::FunctionBody<'_>) -> Copied {
+        to.raw(from.as_bytes());
+        Ok(())
+    }
 }
 
 /// Counts what has numbers, and finds the variable.
@@ -113,65 +157,23 @@ fn base(kind: &wasmparser::DataKind<'_>) -> Option<u32> {
     }
 }
 
-/// `cabi_realloc(old, old-size, align, size)`: the next part of the variable. It traps when there is no more, or when something is to
-/// grow, which the adapter never asks for.
-fn function(global: u32, end: u32) -> Vec<u8> {
-    let (global, end) = (unsigned(global), signed(end));
-    let code = [
-        &[1, 1, 0x7f, 0x20, 0, 0x04, 0x40, 0x00, 0x0b, 0x23],
-        global.as_slice(),
-        &[0x20, 2, 0x6a, 0x41, 1, 0x6b, 0x41, 0, 0x20, 2, 0x6b, 0x71, 0x22, 4, 0x20, 3, 0x6a, 0x24],
-        &global,
-        &[0x23],
-        &global,
-        &[0x41],
-        &end,
-        &[0x4b, 0x04, 0x40, 0x00, 0x0b, 0x20, 4, 0x0b],
-    ]
-    .concat();
-    [number(code.len()), code].concat()
-}
-
-/// A section's body with an entry more.
-fn with_entry(body: &[u8], entry: &[u8]) -> Option<Vec<u8>> {
-    let (count, start) = read_number(body, 0)?;
-    Some([&number(count + 1), &body[start..], entry].concat())
-}
-
-fn read_number(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
-    let (mut value, mut shift) = (0_usize, 0);
-    loop {
-        let byte = *bytes.get(at)?;
-        at += 1;
-        value |= usize::from(byte & 0x7f) << shift;
-        shift += 7;
-        if byte < 0x80 {
-            return Some((value, at));
-        }
-        if shift > 28 {
-            return None;
-        }
-    }
-}
-
-fn unsigned(value: u32) -> Vec<u8> {
-    number(usize::try_from(value).unwrap_or(usize::MAX))
-}
-
-/// A number of 32 bits as a constant has it: signed.
-fn signed(value: u32) -> Vec<u8> {
-    let mut value = value.cast_signed();
-    let mut bytes = Vec::new();
-    loop {
-        let low = u8::try_from(value & 0x7f).unwrap_or_default();
-        value >>= 7;
-        let done = (value == 0 && low & 0x40 == 0) || (value == -1 && low & 0x40 != 0);
-        if done {
-            bytes.push(low);
-            return bytes;
-        }
-        bytes.push(low | 0x80);
-    }
+/// Returns `cabi_realloc(old, old-size, align, size)`, which returns the next part of the variable. It traps when there is no more,
+/// or when something is to grow, which the adapter never asks for.
+fn function(next: u32, end: u32) -> Function {
+    const OLD: u32 = 0;
+    const ALIGN: u32 = 2;
+    const SIZE: u32 = 3;
+    const START: u32 = 4;
+    let mut function = Function::new([(1, ValType::I32)]);
+    let mut code = function.instructions();
+    code.local_get(OLD).if_(BlockType::Empty).unreachable().end();
+    // The start: `next`, rounded up to a multiple of `align`.
+    code.global_get(next).local_get(ALIGN).i32_add().i32_const(1).i32_sub();
+    code.i32_const(0).local_get(ALIGN).i32_sub().i32_and().local_tee(START);
+    code.local_get(SIZE).i32_add().global_set(next);
+    code.global_get(next).i32_const(end.cast_signed()).i32_gt_u().if_(BlockType::Empty).unreachable().end();
+    code.local_get(START).end();
+    function
 }
 
 #[cfg(test)]
@@ -202,10 +204,5 @@ mod tests {
         assert_eq!(add(&module(b"another")), None);
         assert_eq!(add(b"\0asm\x01\0\0\0\x01\xff"), None);
         assert_eq!(add(b"#!/bin/sh"), None);
-    }
-
-    #[test]
-    fn constants_are_signed() {
-        assert_eq!((signed(63), signed(64), signed(u32::MAX)), (vec![63], vec![0xc0, 0], vec![0x7f]));
     }
 }

@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use super::context::AuthoringContext;
-use super::environment;
-use super::error::{BuildError, TargetMissing};
-use super::process::{self, Ended, Stderr, Tool};
+use crate::context::AuthoringContext;
+use crate::environment;
+use crate::error::{BuildError, TargetMissing};
+use crate::process::{self, Ended, Stderr, Tool};
 
 /// The target that modules are built for.
-pub(super) const TARGET: &str = "wasm32-wasip2";
+pub(crate) const TARGET: &str = "wasm32-wasip2";
 
 /// The first Rust for which rustup carries the target's standard library.
 const LEAST_VERSION: (u32, u32) = (1, 82);
@@ -29,19 +29,19 @@ const LOOKS_AFTER_FAILURE: (u32, Duration) = (5, Duration::from_millis(200));
 
 /// The author's tools, as they are found for one project.
 #[derive(Debug)]
-pub(super) struct Toolchain {
-    pub(super) cargo: PathBuf,
+pub(crate) struct Toolchain {
+    pub(crate) cargo: PathBuf,
     rustc: PathBuf,
     rustup: Option<PathBuf>,
     /// What the tools see of the environment.
-    pub(super) env: BTreeMap<OsString, OsString>,
+    pub(crate) env: BTreeMap<OsString, OsString>,
     /// The project, which decides by `rust-toolchain.toml` which toolchain rustup uses.
-    pub(super) dir: PathBuf,
+    pub(crate) dir: PathBuf,
 }
 
 impl Toolchain {
     /// Finds cargo and rustc, and rustup where there is one.
-    pub(super) fn find(cx: &AuthoringContext<'_>, dir: &Path) -> Result<Self, BuildError> {
+    pub(crate) fn find(cx: &AuthoringContext<'_>, dir: &Path) -> Result<Self, BuildError> {
         let cargo = find_program(cx, Path::new("cargo")).ok_or(BuildError::ToolMissing { tool: "cargo" })?;
         let rustc_name = cx.var("RUSTC").map_or_else(|| Path::new("rustc"), Path::new);
         let rustc = find_program(cx, rustc_name).ok_or(BuildError::ToolMissing { tool: "rustc" })?;
@@ -50,7 +50,7 @@ impl Toolchain {
     }
 
     /// Makes sure that the standard library for the target is there, by rustup if need be.
-    pub(super) fn ensure_target(&self, cx: &mut AuthoringContext<'_>) -> Result<(), BuildError> {
+    pub(crate) fn ensure_target(&self, cx: &mut AuthoringContext<'_>) -> Result<(), BuildError> {
         let libraries = self.target_libraries(cx)?;
         if has_standard_library(&libraries) {
             return Ok(());
@@ -78,7 +78,7 @@ impl Toolchain {
     }
 
     /// Runs one of the tools in the project.
-    pub(super) fn tool<'a>(&'a self, program: &'a Path, args: &'a [OsString], stderr: Stderr) -> Tool<'a> {
+    pub(crate) fn tool<'a>(&'a self, program: &'a Path, args: &'a [OsString], stderr: Stderr) -> Tool<'a> {
         Tool { program, args, dir: &self.dir, env: &self.env, stderr }
     }
 
@@ -113,7 +113,7 @@ impl Toolchain {
 
 /// Looks for a program in `PATH`, then where rustup puts it: right after rustup was installed, the shell that
 /// modbox runs in does not have that directory in its `PATH` yet.
-pub(super) fn find_program(cx: &AuthoringContext<'_>, name: &Path) -> Option<PathBuf> {
+pub(crate) fn find_program(cx: &AuthoringContext<'_>, name: &Path) -> Option<PathBuf> {
     let in_path = cx.var("PATH").into_iter().flat_map(std::env::split_paths);
     let cargo_home = cx.var("CARGO_HOME").map(PathBuf::from);
     let home = cargo_home.or_else(|| Some(Path::new(cx.var("HOME")?).join(".cargo")));

@@ -9,47 +9,31 @@
 mod c;
 mod go;
 mod javascript;
+mod job;
 mod python;
 mod realloc;
-mod section;
 mod sources;
 mod wit;
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use modbox_argument_spec::Metadata;
+use modbox_argument_spec::{Metadata, SECTION_NAME};
+use wasm_encoder::{CustomSection, Section};
 
-use super::build::{BuildOptions, BuiltModule};
-use super::context::AuthoringContext;
-use super::environment;
-use super::error::BuildError;
-use super::output::{self, OutputDir};
-use super::process::{self, Stderr, Tool};
-use super::stamp::{Inputs, Stamp};
-use super::toolchain::find_program;
+pub(crate) use self::job::Language;
+use self::job::{Job, MAX_COMPONENT};
+use crate::context::AuthoringContext;
+use crate::error::BuildError;
+use crate::module::{BuildOptions, BuiltModule};
+use crate::output::{self, OutputDir};
+use crate::stamp::{Inputs, Stamp};
 
 /// What a project may say about its module.
 const METADATA: &str = "module.json";
 
-/// The longest component that a tool may make: some times what an interpreter takes.
-const MAX_COMPONENT: u64 = 1 << 30;
-
 /// Goes up when modules are built in another way, so that those which were built before are not taken for the same.
 const REVISION: u32 = 2;
-
-/// A language that modules can be written in.
-pub(super) struct Language {
-    /// Its name.
-    name: &'static str,
-    /// The file that a project in it has.
-    marker: &'static str,
-    /// What makes a component of a project.
-    build: fn(&mut Job<'_, '_>) -> Result<(), BuildError>,
-    /// What to do where its tools are missing.
-    remedy: &'static str,
-}
 
 /// All of them.
 static ALL: [&Language; 4] = [&c::C, &go::GO, &python::PYTHON, &javascript::JAVASCRIPT];
@@ -58,56 +42,14 @@ static ALL: [&Language; 4] = [&c::C, &go::GO, &python::PYTHON, &javascript::JAVA
 pub const PROJECT_FILES: [&str; 5] =
     ["Cargo.toml", c::C.marker, go::GO.marker, python::PYTHON.marker, javascript::JAVASCRIPT.marker];
 
-/// One build: a project, and where its component goes.
-pub(super) struct Job<'a, 'b> {
-    cx: &'a mut AuthoringContext<'b>,
-    language: &'static Language,
-    dir: PathBuf,
-    /// Where the tools put what they make.
-    made: PathBuf,
-}
-
-impl Job<'_, '_> {
-    /// Finds one of the author's programs.
-    fn find(&self, name: &str) -> Option<PathBuf> {
-        find_program(self.cx, Path::new(name))
-    }
-
-    /// Says that the language's tools are not there.
-    fn missing(&self) -> BuildError {
-        BuildError::ToolchainMissing { language: self.language.name, remedy: self.language.remedy }
-    }
-
-    /// Returns whether a tool answers a question with yes.
-    fn asks(&self, program: &Path, args: &[&str]) -> bool {
-        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-        let env = environment::for_children(&self.cx.env);
-        let tool = Tool { program, args: &args, dir: &self.dir, env: &env, stderr: Stderr::Captured };
-        process::run(&self.cx.cleanup, &tool, &mut |_| ()).is_ok_and(|ended| ended.status.success())
-    }
-
-    /// Runs a tool in the project, whose messages go to standard error.
-    fn run(&self, program: &Path, args: &[OsString], more_env: &[(&str, &str)]) -> Result<(), BuildError> {
-        let mut env = environment::for_children(&self.cx.env);
-        env.extend(more_env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
-        let tool = Tool { program, args, dir: &self.dir, env: &env, stderr: Stderr::Inherited };
-        let ended = process::run(&self.cx.cleanup, &tool, &mut |_| ());
-        let ended = ended.map_err(|source| BuildError::Run { program: program.to_owned(), source })?;
-        if ended.status.success() {
-            return Ok(());
-        }
-        Err(BuildError::Tool { dir: self.dir.clone(), program: program.to_owned(), status: ended.status })
-    }
-}
-
 /// Returns the language of a project, which is none for a Rust package.
-pub(super) fn of(dir: &Path) -> Option<&'static Language> {
+pub(crate) fn of(dir: &Path) -> Option<&'static Language> {
     let has = |name: &str| dir.join(name).is_file();
     if has("Cargo.toml") { None } else { ALL.into_iter().find(|language| has(language.marker)) }
 }
 
 /// Builds a project.
-pub(super) fn build(
+pub(crate) fn build(
     cx: &mut AuthoringContext<'_>,
     dir: &Path,
     language: &'static Language,
@@ -141,7 +83,7 @@ pub(super) fn build(
 }
 
 /// Returns what was built before, when nothing has changed since.
-pub(super) fn find_fresh(dir: &Path, language: &'static Language) -> Option<BuiltModule> {
+pub(crate) fn find_fresh(dir: &Path, language: &'static Language) -> Option<BuiltModule> {
     let stamp = Stamp::read(&OutputDir::stamp_path(dir, None))?;
     let component = OutputDir::component_path(dir, &stamp.binary);
     let holds = stamp.holds(&component, &recipe(language, &sources::list(dir)?));
@@ -196,7 +138,28 @@ fn complete(made: &Path, metadata: Option<&str>) -> Result<Vec<u8>, BuildError> 
         return Err(BuildError::NotWasm { path: made.to_owned() });
     }
     if let Some(metadata) = metadata {
-        section::append(&mut bytes, metadata.as_bytes());
+        append_metadata(&mut bytes, metadata);
     }
     Ok(bytes)
+}
+
+/// Adds the section that says what a module is. A custom section is the same in modules and in components.
+fn append_metadata(bytes: &mut Vec<u8>, metadata: &str) {
+    CustomSection { name: SECTION_NAME.into(), data: metadata.as_bytes().into() }.append_to(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_is_found_again() {
+        let mut bytes = b"\0asm\x01\0\0\0".to_vec();
+        append_metadata(&mut bytes, &"x".repeat(300));
+        let sections = wasmparser::Parser::new(0).parse_all(&bytes).filter_map(|payload| match payload.unwrap() {
+            wasmparser::Payload::CustomSection(section) => Some((section.name().to_owned(), section.data().len())),
+            _ => None,
+        });
+        assert_eq!(sections.collect::<Vec<_>>(), [(SECTION_NAME.to_owned(), 300)]);
+    }
 }

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::Job;
-use crate::authoring::error::BuildError;
+use crate::error::BuildError;
+use crate::languages::job::Job;
 
 /// What a module is given by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Imports {
+pub(crate) enum Imports {
     /// Nothing: the interpreter has arguments, files and streams.
     None,
     /// Arguments, files and standard output.
@@ -23,14 +23,14 @@ const COMMAND_WITH_FILES: &str = "package modbox:module;\n\nworld module {\n  im
 
 /// Parts of WASI 0.2.12, and those that the guests' side of modbox's own interface stands on, too.
 const DEPENDENCIES: [(&str, &str); 4] = [
-    ("cli.wit", include_str!("wit/cli.wit")),
-    ("clocks.wit", include_str!("wit/clocks.wit")),
-    ("filesystem.wit", include_str!("wit/filesystem.wit")),
-    ("io.wit", include_str!("wit/io.wit")),
+    ("cli.wit", include_str!("../../wit/cli.wit")),
+    ("clocks.wit", include_str!("../../wit/clocks.wit")),
+    ("filesystem.wit", include_str!("../../wit/filesystem.wit")),
+    ("io.wit", include_str!("../../wit/io.wit")),
 ];
 
 /// Writes the world beside what is built, and returns its folder.
-pub(super) fn write(job: &Job<'_, '_>, imports: Imports) -> Result<PathBuf, BuildError> {
+pub(crate) fn write(job: &Job<'_, '_>, imports: Imports) -> Result<PathBuf, BuildError> {
     let folder = job.made.with_file_name("wit");
     let world = match imports {
         Imports::None => COMMAND,

@@ -8,13 +8,13 @@ use serde::Deserialize;
 
 /// What of cargo's messages is needed afterwards.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Built {
+pub(crate) struct Built {
     /// The program that the binary became.
-    pub(super) program: Option<PathBuf>,
+    pub(crate) program: Option<PathBuf>,
     /// Whether cargo found it up to date.
-    pub(super) fresh: bool,
+    pub(crate) fresh: bool,
     /// The manifests of the packages that come from a path.
-    pub(super) manifests: Vec<PathBuf>,
+    pub(crate) manifests: Vec<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ struct Target {
 
 impl Built {
     /// Takes in one line of the build of `binary` in the package that `manifest` describes.
-    pub(super) fn take_line(&mut self, line: &[u8], binary: &str, manifest: &std::path::Path) {
+    pub(crate) fn take_line(&mut self, line: &[u8], binary: &str, manifest: &std::path::Path) {
         let Ok(message) = serde_json::from_slice::<Message>(line) else { return };
         if message.reason != "compiler-artifact" {
             return;

@@ -22,23 +22,23 @@ use serde::{Deserialize, Serialize};
 const MAX_STAMP: u64 = 4 << 20;
 
 /// A moment as the file system tells it, in seconds and nanoseconds.
-pub(super) type Moment = (i64, i64);
+pub(crate) type Moment = (i64, i64);
 
 /// What a file was like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FileState {
-    pub(super) size: u64,
-    pub(super) modified: Moment,
+pub(crate) struct FileState {
+    pub(crate) size: u64,
+    pub(crate) modified: Moment,
 }
 
 impl FileState {
     /// Returns what the file is like now, or nothing if there is none.
-    pub(super) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         path.metadata().ok().map(|metadata| Self::from_metadata(&metadata))
     }
 
-    pub(super) fn from_metadata(metadata: &Metadata) -> Self {
+    pub(crate) fn from_metadata(metadata: &Metadata) -> Self {
         Self { size: metadata.len(), modified: (metadata.mtime(), metadata.mtime_nsec()) }
     }
 }
@@ -46,30 +46,30 @@ impl FileState {
 /// What one component was built from.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     /// The arguments that cargo got: another modbox may give others.
-    pub(super) recipe: Vec<String>,
-    pub(super) binary: String,
-    pub(super) component: FileState,
+    pub(crate) recipe: Vec<String>,
+    pub(crate) binary: String,
+    pub(crate) component: FileState,
     /// Each input, with nothing for a file that was not there and would count if it were.
     inputs: BTreeMap<PathBuf, Option<FileState>>,
 }
 
 /// The files that decide about a component.
 #[derive(Debug, Default)]
-pub(super) struct Inputs {
+pub(crate) struct Inputs {
     /// Files that are part of it.
-    pub(super) sources: Vec<PathBuf>,
+    pub(crate) sources: Vec<PathBuf>,
     /// Files that would be part of it if they were there, such as `build.rs`.
-    pub(super) optional: Vec<PathBuf>,
+    pub(crate) optional: Vec<PathBuf>,
     /// Files that cargo may write while it builds, such as `Cargo.lock`.
-    pub(super) written: Vec<PathBuf>,
+    pub(crate) written: Vec<PathBuf>,
 }
 
 impl Stamp {
     /// Returns the stamp for a component that was built between `started` and its own time, or nothing when
     /// that cannot be judged.
-    pub(super) fn new(
+    pub(crate) fn new(
         recipe: Vec<String>,
         binary: String,
         component: FileState,
@@ -95,19 +95,19 @@ impl Stamp {
     }
 
     /// Reads a stamp. One that is missing, damaged or of another kind says nothing.
-    pub(super) fn read(path: &Path) -> Option<Self> {
+    pub(crate) fn read(path: &Path) -> Option<Self> {
         let mut bytes = Vec::new();
         File::open(path).ok()?.take(MAX_STAMP).read_to_end(&mut bytes).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
     /// Returns the bytes that [`Stamp::read`] understands.
-    pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
+    pub(crate) fn to_bytes(&self) -> io::Result<Vec<u8>> {
         Ok(serde_json::to_vec(self)?)
     }
 
     /// Whether the component and each input are as they were.
-    pub(super) fn holds(&self, component: &Path, recipe: &[String]) -> bool {
+    pub(crate) fn holds(&self, component: &Path, recipe: &[String]) -> bool {
         self.recipe == recipe
             && FileState::of(component) == Some(self.component)
             && self.inputs.iter().all(|(path, state)| FileState::of(path) == *state)

@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::context::AuthoringContext;
-use super::error::BuildError;
-use super::process::{self, Stderr};
-use super::toolchain::Toolchain;
+use crate::context::AuthoringContext;
+use crate::error::BuildError;
+use crate::process::{self, Stderr};
+use crate::toolchain::Toolchain;
 
 /// What cargo says about the package in a directory.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Package {
+pub(crate) struct Package {
     /// The module's name: that of the binary.
-    pub(super) binary: String,
-    pub(super) manifest: PathBuf,
-    pub(super) workspace_root: PathBuf,
+    pub(crate) binary: String,
+    pub(crate) manifest: PathBuf,
+    pub(crate) workspace_root: PathBuf,
     /// Where cargo puts what it makes.
-    pub(super) made: Vec<PathBuf>,
+    pub(crate) made: Vec<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -48,7 +48,7 @@ struct TargetMetadata {
 }
 
 /// Asks cargo about the package in the project's directory.
-pub(super) fn read(
+pub(crate) fn read(
     cx: &AuthoringContext<'_>,
     toolchain: &Toolchain,
     binary: Option<&str>,

@@ -8,10 +8,10 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::context::AuthoringContext;
-use super::error::BuildError;
-use super::stamp::{FileState, Moment, Stamp};
-use crate::sandbox::cleanup::Cleanup;
+use crate::context::AuthoringContext;
+use crate::error::BuildError;
+use crate::stamp::{FileState, Moment, Stamp};
+use modbox_cleanup::Cleanup;
 
 /// How every component begins: the magic number, version 13, layer 1.
 const COMPONENT_START: [u8; 8] = *b"\0asm\x0d\0\x01\0";
@@ -21,14 +21,14 @@ const MAX_DEP_INFO: u64 = 4 << 20;
 
 /// The directory, held against other builds as long as this value lives.
 #[derive(Debug)]
-pub(super) struct OutputDir {
+pub(crate) struct OutputDir {
     dir: PathBuf,
     _lock: File,
 }
 
 impl OutputDir {
     /// Makes the directory where it is missing, and waits for other builds of the project.
-    pub(super) fn open(cx: &mut AuthoringContext<'_>, project: &Path) -> Result<Self, BuildError> {
+    pub(crate) fn open(cx: &mut AuthoringContext<'_>, project: &Path) -> Result<Self, BuildError> {
         let dir = directory(project);
         fs::create_dir_all(&dir).map_err(failed("make", &dir))?;
         // A member of a workspace has no `target` of its own, and its workspace may not ignore one.
@@ -49,17 +49,17 @@ impl OutputDir {
     }
 
     /// Returns where the component of a binary is.
-    pub(super) fn component_path(project: &Path, binary: &str) -> PathBuf {
+    pub(crate) fn component_path(project: &Path, binary: &str) -> PathBuf {
         directory(project).join(format!("{binary}.wasm"))
     }
 
     /// Returns where the stamp is of a build for the binary that was chosen, or for the one that goes without saying.
-    pub(super) fn stamp_path(project: &Path, chosen: Option<&str>) -> PathBuf {
+    pub(crate) fn stamp_path(project: &Path, chosen: Option<&str>) -> PathBuf {
         directory(project).join(stamp_name(chosen))
     }
 
     /// Returns the present moment by the file system's clock, which need not be this machine's.
-    pub(super) fn now(&self) -> Result<Moment, BuildError> {
+    pub(crate) fn now(&self) -> Result<Moment, BuildError> {
         let path = self.dir.join(".lock");
         let written = File::create(&path).and_then(|mut file| {
             file.write_all(b"\n")?;
@@ -71,7 +71,7 @@ impl OutputDir {
     /// Copies what cargo built into place, if it is a component.
     ///
     /// A copy, because the next build by hand may overwrite cargo's file while a module runs from this one.
-    pub(super) fn install(
+    pub(crate) fn install(
         &self,
         cleanup: &Cleanup,
         program: &Path,
@@ -95,7 +95,7 @@ impl OutputDir {
     }
 
     /// Writes a module that other tools than cargo built, into its place.
-    pub(super) fn install_bytes(
+    pub(crate) fn install_bytes(
         &self,
         cleanup: &Cleanup,
         bytes: &[u8],
@@ -107,7 +107,7 @@ impl OutputDir {
     }
 
     /// Writes the stamp, or takes the old one away when there is none.
-    pub(super) fn write_stamp(
+    pub(crate) fn write_stamp(
         &self,
         cleanup: &Cleanup,
         chosen: Option<&str>,
@@ -144,14 +144,14 @@ impl OutputDir {
 }
 
 /// Reads a text file that a tool wrote, up to a length that no such file has.
-pub(super) fn read_bounded(path: &Path) -> io::Result<String> {
+pub(crate) fn read_bounded(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(MAX_DEP_INFO).read_to_string(&mut text)?;
     Ok(text)
 }
 
 /// Reads a whole file of at most `limit` bytes.
-pub(super) fn read_all(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_all(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > limit) {

@@ -14,6 +14,9 @@
 //!
 //! Nothing here prints or reads the environment: both come in with the [`AuthoringContext`].
 
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
 mod build;
 mod context;
 mod dep_info;
@@ -21,6 +24,7 @@ mod environment;
 mod error;
 mod languages;
 mod messages;
+mod module;
 mod name;
 mod output;
 mod package;
@@ -29,8 +33,9 @@ mod project;
 mod stamp;
 mod toolchain;
 
-pub use build::{BuildOptions, BuiltModule, build, build_if_stale, find_fresh};
+pub use build::{build, build_if_stale, find_fresh};
 pub use context::AuthoringContext;
 pub use error::{BuildError, NewError, TargetMissing};
 pub use languages::PROJECT_FILES;
+pub use module::{BuildOptions, BuiltModule};
 pub use project::{NewOptions, new_project};

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::sandbox::cleanup::Cleanup;
+use modbox_cleanup::Cleanup;
 
 /// Everything that building a module takes from its surroundings.
 pub struct AuthoringContext<'a> {
@@ -36,7 +36,7 @@ impl AuthoringContext<'_> {
         self.cwd.join(path)
     }
 
-    pub(super) fn say(&mut self, message: &str) {
+    pub(crate) fn say(&mut self, message: &str) {
         (self.progress)(message);
     }
 }

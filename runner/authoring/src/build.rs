@@ -9,16 +9,17 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::context::AuthoringContext;
-use super::dep_info;
-use super::error::BuildError;
-use super::languages;
-use super::messages::Built;
-use super::output::{self, OutputDir};
-use super::package::{self, Package};
-use super::process::{self, Stderr};
-use super::stamp::{Inputs, Stamp};
-use super::toolchain::{TARGET, Toolchain};
+use crate::context::AuthoringContext;
+use crate::dep_info;
+use crate::error::BuildError;
+use crate::languages;
+use crate::messages::Built;
+use crate::module::{BuildOptions, BuiltModule};
+use crate::output::{self, OutputDir};
+use crate::package::{self, Package};
+use crate::process::{self, Stderr};
+use crate::stamp::{Inputs, Stamp};
+use crate::toolchain::{TARGET, Toolchain};
 
 /// How modules are built, whatever the crate's own manifest says: small, because they travel to hosts and are
 /// compiled there; and without unwinding, which a component cannot use.
@@ -32,24 +33,6 @@ const PROFILE: &[&str] = &[
     "profile.modbox.debug=false",
     "profile.modbox.incremental=false",
 ];
-
-/// What to build.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BuildOptions {
-    /// Which binary of the package is the module; without it, the only one there is, or the package's `default-run`.
-    pub binary: Option<String>,
-}
-
-/// A guest crate as a component.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BuiltModule {
-    /// The component, as an absolute path.
-    pub component: PathBuf,
-    /// The module's name: that of the binary.
-    pub name: String,
-    /// Whether nothing had changed since it was built before.
-    pub fresh: bool,
-}
 
 /// Builds the guest crate, or the project in another language, in a directory, and says where the component is.
 ///
@@ -118,7 +101,11 @@ fn package_dir(cx: &AuthoringContext<'_>, dir: &Path) -> Result<PathBuf, BuildEr
         _ => return Err(BuildError::NotADirectory { dir: shown }),
     };
     let is_project = languages::PROJECT_FILES.iter().any(|name| dir.join(name).is_file());
-    if is_project { Ok(dir) } else { Err(BuildError::NoManifest { dir: shown }) }
+    if is_project {
+        Ok(dir)
+    } else {
+        Err(BuildError::NoManifest { dir: shown, project_files: &languages::PROJECT_FILES })
+    }
 }
 
 /// Returns cargo's arguments, without those that say where the package is.

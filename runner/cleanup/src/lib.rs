@@ -1,10 +1,14 @@
-//! What must be undone even when a signal ends the process: scratch directories, half-written files,
+//! A list of what must be undone even when a signal ends the process: scratch directories, half-written files,
 //! child processes.
 //!
-//! A destructor does not run when SIGTERM arrives. Whoever makes something that may not be left behind
-//! therefore registers how to undo it; the guard undoes it in the ordinary case, and the thread that
-//! waits for signals undoes all that is still registered. Nothing helps against SIGKILL; for that
-//! [`crate::sandbox::scratch`] sweeps at the next start.
+//! A destructor does not run when SIGTERM arrives. Code that makes something which may not be left behind therefore registers how to
+//! undo it. The guard undoes it in the ordinary case; the thread that waits for signals undoes all that is still registered. Nothing
+//! helps against SIGKILL: directories that such a run left are swept at the next start.
+//!
+//! This crate knows closures and nothing of what they undo.
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 /// Returns the inputs that the rule lists.
-pub(super) fn inputs(text: &str) -> Vec<PathBuf> {
+pub(crate) fn inputs(text: &str) -> Vec<PathBuf> {
     let mut inputs = Vec::new();
     for line in text.lines() {
         // A name can hold a colon, and a rule's own colon is followed by a space or nothing.

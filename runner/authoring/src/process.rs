@@ -15,7 +15,7 @@ use std::thread;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use crate::sandbox::cleanup::{Cleanup, UndoGuard};
+use modbox_cleanup::{Cleanup, UndoGuard};
 
 /// The longest line that is read from a tool. Cargo's lines hold a path for each file it made, a few kilobytes;
 /// what is longer is not a message, and is passed over.
@@ -26,7 +26,7 @@ const MAX_STDERR: u64 = 16 << 10;
 
 /// What happens to the standard error of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stderr {
+pub(crate) enum Stderr {
     /// It goes where modbox's own goes: for the author to read.
     Inherited,
     /// It is kept, for an error message.
@@ -35,23 +35,23 @@ pub(super) enum Stderr {
 
 /// One tool to run.
 #[derive(Debug)]
-pub(super) struct Tool<'a> {
-    pub(super) program: &'a Path,
-    pub(super) args: &'a [OsString],
-    pub(super) dir: &'a Path,
-    pub(super) env: &'a BTreeMap<OsString, OsString>,
-    pub(super) stderr: Stderr,
+pub(crate) struct Tool<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) args: &'a [OsString],
+    pub(crate) dir: &'a Path,
+    pub(crate) env: &'a BTreeMap<OsString, OsString>,
+    pub(crate) stderr: Stderr,
 }
 
 /// How a tool ended.
 #[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) status: ExitStatus,
-    pub(super) stderr: String,
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) stderr: String,
 }
 
 /// Runs the tool and hands each line of its standard output over as it comes.
-pub(super) fn run(cleanup: &Cleanup, tool: &Tool<'_>, on_line: &mut dyn FnMut(&[u8])) -> io::Result<Ended> {
+pub(crate) fn run(cleanup: &Cleanup, tool: &Tool<'_>, on_line: &mut dyn FnMut(&[u8])) -> io::Result<Ended> {
     let mut child = start(tool)?;
     // Dropped on every early return, and that ends the group before the child is waited for.
     let guard = kill_on_signal(cleanup, &child);
@@ -65,7 +65,7 @@ pub(super) fn run(cleanup: &Cleanup, tool: &Tool<'_>, on_line: &mut dyn FnMut(&[
 }
 
 /// Runs the tool and returns its standard output together with how it ended.
-pub(super) fn output(cleanup: &Cleanup, tool: &Tool<'_>) -> io::Result<(Ended, String)> {
+pub(crate) fn output(cleanup: &Cleanup, tool: &Tool<'_>) -> io::Result<(Ended, String)> {
     let mut text = String::new();
     let ended = run(cleanup, tool, &mut |line| {
         text.push_str(&String::from_utf8_lossy(line));

@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 
-use super::{Job, Language, wit};
-use crate::authoring::error::BuildError;
+use crate::error::BuildError;
+use crate::languages::job::{Job, Language};
+use crate::languages::wit;
 
-pub(super) const PYTHON: Language = Language {
+pub(crate) const PYTHON: Language = Language {
     name: "Python",
     marker: "main.py",
     build,

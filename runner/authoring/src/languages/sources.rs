@@ -13,7 +13,7 @@ const MAX_FILES: usize = 5000;
 const MAX_DEPTH: usize = 32;
 
 /// Returns them, in their order; nothing when they are too many, or cannot be listed.
-pub(super) fn list(dir: &Path) -> Option<Vec<PathBuf>> {
+pub(crate) fn list(dir: &Path) -> Option<Vec<PathBuf>> {
     let mut found = Vec::new();
     collect(dir, 0, &mut found)?;
     found.sort();
@@ -42,7 +42,7 @@ fn collect(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Option<()> {
 }
 
 /// Returns the files of a project's own folder that end in this way.
-pub(super) fn ending(dir: &Path, end: &str) -> Vec<PathBuf> {
+pub(crate) fn ending(dir: &Path, end: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(dir)
         .into_iter()
         .flatten()

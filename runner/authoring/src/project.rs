@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::context::AuthoringContext;
-use super::error::NewError;
-use super::name;
+use crate::context::AuthoringContext;
+use crate::error::NewError;
+use crate::name;
 
 /// The files of a project: where they go, and what is in them.
 const FILES: &[(&str, &str)] = &[
-    ("Cargo.toml", include_str!("template/Cargo.toml.in")),
-    ("src/main.rs", include_str!("template/src/main.rs")),
-    ("README.md", include_str!("template/README.md")),
-    (".gitignore", include_str!("template/gitignore")),
+    ("Cargo.toml", include_str!("../template/Cargo.toml.in")),
+    ("src/main.rs", include_str!("../template/src/main.rs")),
+    ("README.md", include_str!("../template/README.md")),
+    (".gitignore", include_str!("../template/gitignore")),
 ];
 
 /// Where the SDK was when modbox was built: for those who build modbox themselves, a checkout that is still there.
@@ -133,7 +133,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::sandbox::cleanup::Cleanup;
+    use modbox_cleanup::Cleanup;
 
     fn new_in(parent: &Path, name: &str, sdk: Option<&str>) -> Result<PathBuf, NewError> {
         let cx = AuthoringContext {
