@@ -10,7 +10,8 @@ use std::error::Error;
 use std::sync::Arc;
 
 use crate::ansiballz::imports::{self, SourceError};
-use crate::ansiballz::{DottedName, Route, Routing};
+use crate::ansiballz::name::DottedName;
+use crate::ansiballz::routing::{Route, Routing};
 
 /// Bytes of one source. The longest module that was met has a fifth of that. The parser takes memory in proportion.
 pub const MAX_SOURCE: u64 = 1 << 20;

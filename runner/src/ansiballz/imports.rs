@@ -10,7 +10,7 @@ use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
 use ruff_python_ast::{Stmt, StmtImport, StmtImportFrom};
 use ruff_python_parser::parse_module;
 
-use crate::ansiballz::DottedName;
+use crate::ansiballz::name::DottedName;
 
 /// Brackets that may be open, and signs that may follow each other.
 const MAX_BRACKETS: usize = 2000;

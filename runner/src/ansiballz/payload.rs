@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use crate::ansiballz::closure::Lookup;
 use crate::ansiballz::closure::{self, ClosureError};
-use crate::ansiballz::{DottedName, Lookup};
+use crate::ansiballz::name::DottedName;
 use crate::contract::{InternalArgs, Release, Value, repr};
 
 /// What starts a module since ansible-core 2.19; earlier releases have none.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::ansiballz::DottedName;
+use crate::ansiballz::name::DottedName;
 
 /// The redirects of one collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
-use crate::ansiballz::{DottedName, Payload};
+use crate::ansiballz::name::DottedName;
+use crate::ansiballz::payload::Payload;
 use crate::contract::{Value, repr};
 
 /// Starts a module whose payload can be imported. Both forms have it.
