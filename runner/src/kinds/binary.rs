@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, native};
+use crate::kinds::kind::Kind;
+use crate::kinds::native;
+use crate::kinds::request::{ModuleKind, PrepareError, Prepared, Request};
 
 #[derive(Debug)]
 pub(super) struct Binary;
@@ -12,10 +14,6 @@ pub(super) struct Binary;
 impl ModuleKind for Binary {
     fn kind(&self) -> Kind {
         Kind::Binary
-    }
-
-    fn name(&self) -> &'static str {
-        "binary"
     }
 
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {

@@ -11,7 +11,8 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 use thiserror::Error;
 
-use super::{Kind, jsonargs, shebang};
+use crate::kinds::kind::Kind;
+use crate::kinds::{jsonargs, shebang};
 
 /// A kind, and what spoke for it.
 #[derive(Debug, Clone, PartialEq, Eq)]

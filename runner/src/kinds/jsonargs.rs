@@ -10,7 +10,9 @@ use std::sync::Arc;
 use crate::contract::args::encode_file;
 use crate::contract::internal_args::{SELINUX_SPECIAL_FS, SYSLOG_FACILITY};
 use crate::contract::{Dict, Release, Value};
-use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, native, shebang};
+use crate::kinds::kind::Kind;
+use crate::kinds::request::{ModuleKind, PrepareError, Prepared, Request};
+use crate::kinds::{native, shebang};
 
 /// The token that makes a file a module of this kind.
 pub(super) const TOKEN: &str = "<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>";
@@ -21,10 +23,6 @@ pub(super) struct Jsonargs;
 impl ModuleKind for Jsonargs {
     fn kind(&self) -> Kind {
         Kind::Jsonargs
-    }
-
-    fn name(&self) -> &'static str {
-        "jsonargs"
     }
 
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {

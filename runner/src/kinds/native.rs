@@ -8,10 +8,10 @@
 use std::sync::Arc;
 
 use crate::contract::quoting;
-use crate::kinds::{Prepared, Request};
+use crate::kinds::request::{Prepared, Request};
 use crate::sandbox::invocation::{InputFile, Invocation, NativeProgram, Program};
 
-use super::shebang::Shebang;
+use crate::kinds::shebang::Shebang;
 
 /// What Ansible's `chmod u+rwx` makes of a file that was copied with 0600.
 const MODULE_MODE: u32 = 0o700;

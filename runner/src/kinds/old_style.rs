@@ -2,7 +2,9 @@
 //! shell scripts read with `. "$1"`.
 
 use crate::contract::quoting::old_style_args;
-use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, native, shebang};
+use crate::kinds::kind::Kind;
+use crate::kinds::request::{ModuleKind, PrepareError, Prepared, Request};
+use crate::kinds::{native, shebang};
 
 #[derive(Debug)]
 pub(super) struct OldStyle;
@@ -10,10 +12,6 @@ pub(super) struct OldStyle;
 impl ModuleKind for OldStyle {
     fn kind(&self) -> Kind {
         Kind::OldStyle
-    }
-
-    fn name(&self) -> &'static str {
-        "old_style"
     }
 
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {

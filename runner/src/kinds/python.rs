@@ -5,13 +5,15 @@
 //! for files that stay gets a file with both, as Ansible leaves it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use crate::ansiballz::with_params;
 use crate::contract::args::encode_file;
 use crate::contract::{Dict, ModuleArgs, Release, Value, quoting};
-use crate::kinds::{Kind, ModuleKind, NoPowershell, PrepareError, Prepared, Request, native, shebang};
+use crate::kinds::kind::Kind;
+use crate::kinds::powershell::source::NoPowershell;
+use crate::kinds::request::{ModuleKind, PrepareError, Prepared, PythonForm, Request};
+use crate::kinds::{native, shebang};
 use crate::sandbox::invocation::{Invocation, NativeProgram, Program};
 
 /// What Ansible takes a module for that has no `#!` line (ansible-core 2.19, `_find_module_utils`).
@@ -29,36 +31,6 @@ const COMMON: &str = "from ansible.module_utils.basic import *";
 
 #[derive(Debug)]
 pub(super) struct Python;
-
-/// A module that is ready to be started.
-#[derive(Debug, Clone)]
-pub struct PythonStart {
-    /// The interpreter with its own arguments.
-    pub interpreter: Vec<String>,
-    /// What it is given.
-    pub form: PythonForm,
-    /// Internal arguments that the module's ansible-core does not know, and so must not get.
-    pub unknown_args: Vec<String>,
-    /// What it reads when it runs; see [`Invocation::runtime_paths`].
-    pub runtime_paths: Vec<PathBuf>,
-}
-
-/// In which form a module is there.
-#[derive(Debug, Clone)]
-pub enum PythonForm {
-    /// Laid out on the disk.
-    LaidOut {
-        /// The script that starts it, by its absolute path.
-        script: String,
-    },
-    /// One script, to be completed with the arguments.
-    Portable {
-        /// The script.
-        text: Arc<str>,
-        /// Put it into the temporary directory, and start it from there.
-        on_disk: bool,
-    },
-}
 
 /// What a module's file says of how it is to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,10 +105,6 @@ fn with_common(bytes: &Arc<[u8]>) -> Arc<[u8]> {
 impl ModuleKind for Python {
     fn kind(&self) -> Kind {
         Kind::Python
-    }
-
-    fn name(&self) -> &'static str {
-        "python"
     }
 
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {

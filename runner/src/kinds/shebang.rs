@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::contract::Release;
 use crate::contract::quoting::split;
-use crate::kinds::{PrepareError, Request};
+use crate::kinds::request::{PrepareError, Request};
 
 /// An interpreter line, after the overrides.
 #[derive(Debug, Clone, PartialEq, Eq)]

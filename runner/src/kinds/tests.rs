@@ -2,8 +2,8 @@
 
 use super::powershell::NoPowershell;
 use super::*;
-use crate::contract::Release;
 use crate::contract::args::decode_file;
+use crate::contract::{ModuleArgs, Release};
 use crate::sandbox::invocation::Program;
 
 #[test]

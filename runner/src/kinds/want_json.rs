@@ -1,6 +1,8 @@
 //! Scripts with the word `WANT_JSON` in them: their interpreter gets the script and the path of a JSON file.
 
-use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, native, shebang};
+use crate::kinds::kind::Kind;
+use crate::kinds::request::{ModuleKind, PrepareError, Prepared, Request};
+use crate::kinds::{native, shebang};
 
 #[derive(Debug)]
 pub(super) struct WantJson;
@@ -8,10 +10,6 @@ pub(super) struct WantJson;
 impl ModuleKind for WantJson {
     fn kind(&self) -> Kind {
         Kind::WantJson
-    }
-
-    fn name(&self) -> &'static str {
-        "want_json"
     }
 
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {

@@ -4,7 +4,8 @@
 //! A `#!` line in front lets a kernel, and so an unmodified Ansible, start the file. It is no part of the program:
 //! [`skip_shebang`](crate::kinds::skip_shebang) takes it off.
 
-use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request};
+use crate::kinds::kind::Kind;
+use crate::kinds::request::{ModuleKind, PrepareError, Prepared, Request};
 use crate::sandbox::invocation::{InputFile, Invocation, Program, WasmFormat, WasmProgram};
 
 /// The name of the arguments file.
@@ -16,20 +17,15 @@ const ARGS_PATH: &str = "/args/args.json";
 #[derive(Debug)]
 pub(super) struct Wasm {
     kind: Kind,
-    name: &'static str,
     format: WasmFormat,
 }
 
-pub(super) const COMPONENT: Wasm = Wasm { kind: Kind::Component, name: "component", format: WasmFormat::Component };
-pub(super) const CORE: Wasm = Wasm { kind: Kind::Core, name: "core", format: WasmFormat::Core };
+pub(super) const COMPONENT: Wasm = Wasm { kind: Kind::Component, format: WasmFormat::Component };
+pub(super) const CORE: Wasm = Wasm { kind: Kind::Core, format: WasmFormat::Core };
 
 impl ModuleKind for Wasm {
     fn kind(&self) -> Kind {
         self.kind
-    }
-
-    fn name(&self) -> &'static str {
-        self.name
     }
 
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {

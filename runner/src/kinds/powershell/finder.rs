@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
+use crate::kinds::powershell::error::PowershellError;
 use crate::kinds::powershell::requires::{self, Language, Util, Version};
-use crate::kinds::powershell::{PowershellError, PowershellSource, Script};
+use crate::kinds::powershell::source::{PowershellSource, Script};
 
 /// The util without which no C# is loaded.
 const ADD_TYPE: &str = "Ansible.ModuleUtils.AddType";

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use modbox_python_json::{Value, encode};
 
 use crate::contract::Dict;
-use crate::kinds::Request;
+use crate::kinds::powershell::error::PowershellError;
 use crate::kinds::powershell::finder::Finder;
 use crate::kinds::powershell::requires::Version;
-use crate::kinds::powershell::{PowershellError, Script};
+use crate::kinds::powershell::source::Script;
+use crate::kinds::request::Request;
 
 const EXEC_WRAPPER: &str = "exec_wrapper.ps1";
 const MODULE_WRAPPER: &str = "module_wrapper.ps1";

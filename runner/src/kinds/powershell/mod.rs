@@ -6,17 +6,19 @@
 //! Ansible itself runs no PowerShell; the wrappers do not need Windows, what modules call may. The oldest token, `#
 //! POWERSHELL_COMMON`, is a requirement of the oldest util.
 
+pub(super) mod error;
 mod finder;
 mod manifest;
 mod requires;
-mod source;
-
-use thiserror::Error;
+pub(super) mod source;
 
 use crate::contract::quoting::split;
+use crate::kinds::kind::Kind;
+use crate::kinds::native;
+use crate::kinds::request::{ModuleKind, PrepareError, Prepared, Request};
 use crate::kinds::shebang::Shebang;
-use crate::kinds::{Kind, ModuleKind, PrepareError, Prepared, Request, native};
 
+pub use error::PowershellError;
 pub use source::{NoPowershell, PowershellSource, Script, SourceError};
 
 /// The token of Ansible before 2.3, and what it means since.
@@ -35,37 +37,9 @@ const INTERPRETER: &str = "powershell";
 #[derive(Debug)]
 pub(super) struct Powershell;
 
-/// Why a PowerShell module cannot be started.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum PowershellError {
-    /// Nothing to run it with.
-    #[error(
-        "there is no PowerShell to run the module: neither `pwsh` nor `powershell.exe` is in PATH; install PowerShell, or \
-         name it with `--interpreter powershell=PATH`"
-    )]
-    NoInterpreter,
-    /// A util that is nowhere.
-    #[error(
-        "the module requires `{name}`, which was not found: {searched}; name its folder with `--module-utils PATH`"
-    )]
-    MissingUtil {
-        /// As the module names it.
-        name: String,
-        /// Where it was looked for.
-        searched: String,
-    },
-    /// ansible-core's scripts cannot be had.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-}
-
 impl ModuleKind for Powershell {
     fn kind(&self) -> Kind {
         Kind::Powershell
-    }
-
-    fn name(&self) -> &'static str {
-        "powershell"
     }
 
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
