@@ -1,12 +1,10 @@
 //! How much of the kernel's confinement is in force, as one number, and what this kernel could give.
 
 use crate::sandbox::kernel::{landlock, system};
+pub use crate::sandbox::policy::HIGHEST_LEVEL as HIGHEST;
 
 /// The least level that a run accepts when nobody says otherwise: what every ordinary kernel since Linux 6.2 gives.
 pub const DEFAULT_LEAST: u8 = 2;
-
-/// The highest level that there is.
-pub const HIGHEST: u8 = 3;
 
 /// Nothing.
 const NONE: u8 = 0;

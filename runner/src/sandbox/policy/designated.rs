@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::policy::Access;
+use crate::sandbox::policy::access::Access;
 
 /// What arguments may grant by naming it. Ordered from the strictest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::sandbox::kernel::HIGHEST;
 use crate::sandbox::limits::Limits;
 
 /// A limit that an operator can set.
@@ -255,6 +254,9 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
     }
 }
 
+/// The highest level of confinement.
+pub const HIGHEST_LEVEL: u8 = 3;
+
 /// Reads a level of confinement.
 ///
 /// # Errors
@@ -262,8 +264,8 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
 /// Anything else, in words that say what is expected.
 pub fn parse_level(text: &str) -> Result<u8, String> {
     match text.parse() {
-        Ok(level) if level <= HIGHEST => Ok(level),
-        _ => Err(format!("`{text}` is not a level of confinement from 0 to {HIGHEST}")),
+        Ok(level) if level <= HIGHEST_LEVEL => Ok(level),
+        _ => Err(format!("`{text}` is not a level of confinement from 0 to {HIGHEST_LEVEL}")),
     }
 }
 

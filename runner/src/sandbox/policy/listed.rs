@@ -2,9 +2,11 @@
 
 use modbox_vocabulary::{Capability, Grant};
 
+use crate::sandbox::policy::grant_set::Policy;
+use crate::sandbox::policy::grants::{EnvGrant, PathGrant};
 use crate::sandbox::policy::net::{ListenGrant, NetGrant};
+use crate::sandbox::policy::own::OwnGrant;
 use crate::sandbox::policy::run::RunGrant;
-use crate::sandbox::policy::{EnvGrant, OwnGrant, PathGrant, Policy};
 
 impl Policy {
     /// Lists the grants for a report.
@@ -24,8 +26,8 @@ impl Policy {
         let listen = |grant: &ListenGrant| line(Capability::Listen, grant.rule.to_string(), &grant.source);
         let run = |grant: &RunGrant| line(Capability::Run, grant.rule.to_string(), &grant.source);
         let own = |grant: &OwnGrant| line(Capability::Own, grant.written.clone(), &grant.source);
-        let places = self.paths.iter().map(path).chain(self.own.iter().map(own)).chain(self.env.iter().map(env));
-        let network = self.net.iter().map(net).chain(self.listen.iter().map(listen));
-        places.chain(network).chain(self.run.iter().map(run)).collect()
+        let places = self.paths().iter().map(path).chain(self.own().iter().map(own)).chain(self.env().iter().map(env));
+        let network = self.net().iter().map(net).chain(self.listen().iter().map(listen));
+        places.chain(network).chain(self.run().iter().map(run)).collect()
     }
 }

@@ -17,11 +17,15 @@
 use std::path::PathBuf;
 
 use crate::sandbox::limits::Limits;
+use crate::sandbox::policy::access::Access;
+use crate::sandbox::policy::designated::Designated;
+use crate::sandbox::policy::error::PolicyError;
+use crate::sandbox::policy::grant_set::Policy;
+use crate::sandbox::policy::grants::{EnvGrant, PathGrant};
+use crate::sandbox::policy::limit::{LimitName, LimitOverrides};
 use crate::sandbox::policy::net::{ListenGrant, NetGrant};
+use crate::sandbox::policy::own::OwnGrant;
 use crate::sandbox::policy::run::RunGrant;
-use crate::sandbox::policy::{
-    Access, Designated, EnvGrant, LimitName, LimitOverrides, OwnGrant, PathGrant, Policy, PolicyError,
-};
 
 /// What somebody is named who said nothing.
 pub const DEFAULT_SOURCE: &str = "default";

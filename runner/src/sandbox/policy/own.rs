@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::policy::Policy;
-
 /// A user, a group or both that files may be given to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnGrant {
@@ -36,28 +34,6 @@ impl OwnGrant {
         let user = id(user, "user", user_id)?;
         let group = id(group, "group", group_id)?;
         Ok(Self { user, group, written: text.to_owned(), source: source.to_owned() })
-    }
-}
-
-impl Policy {
-    /// Lets the module give files to a user or a group.
-    pub fn allow_own(&mut self, grant: OwnGrant) {
-        let same = |other: &OwnGrant| (other.user, other.group) == (grant.user, grant.group);
-        if !self.own.iter().any(same) {
-            self.own.push(grant);
-        }
-    }
-
-    /// Returns to whom files may be given, as granted.
-    #[must_use]
-    pub fn own(&self) -> &[OwnGrant] {
-        &self.own
-    }
-
-    /// Returns to whom files may be given.
-    #[must_use]
-    pub fn owners(&self) -> Owners {
-        if self.allows_everything() { Owners::Everybody } else { Owners::Some(self.own.clone()) }
     }
 }
 

@@ -6,8 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::parse::{self, NetRuleError};
-use super::{Ports, Transport};
+use crate::sandbox::policy::net::error::NetRuleError;
+use crate::sandbox::policy::net::parse;
+use crate::sandbox::policy::net::transport::{Ports, Transport};
 
 /// An address of this machine and ports at which a run may listen. `0.0.0.0` and `[::]` stand for all addresses of
 /// their family, port 0 for one that the system chooses.

@@ -6,31 +6,28 @@ use std::str::FromStr;
 
 use ipnet::IpNet;
 
-use super::special::WORDS;
-use super::{Hosts, Name, NetRule, Ports, Special, Transport};
+use crate::sandbox::policy::net::error::NetRuleError;
+use crate::sandbox::policy::net::name::Name;
+use crate::sandbox::policy::net::net_rule::{Hosts, NetRule};
+use crate::sandbox::policy::net::special::{Special, WORDS};
+use crate::sandbox::policy::net::transport::{Ports, Transport};
 
 /// All words together.
 const ANY: &str = "any";
-
-/// Why a text is no rule.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{rule}` is no network rule: {cause}")]
-pub struct NetRuleError {
-    rule: String,
-    cause: String,
-}
-
-impl NetRuleError {
-    pub(super) fn new(rule: &str, cause: &str) -> Self {
-        Self { rule: rule.to_owned(), cause: cause.to_owned() }
-    }
-}
 
 impl FromStr for NetRule {
     type Err = NetRuleError;
 
     fn from_str(text: &str) -> Result<Self, NetRuleError> {
         parse(text).map_err(|cause| NetRuleError::new(text, &cause))
+    }
+}
+
+impl TryFrom<String> for NetRule {
+    type Error = NetRuleError;
+
+    fn try_from(text: String) -> Result<Self, NetRuleError> {
+        text.parse()
     }
 }
 

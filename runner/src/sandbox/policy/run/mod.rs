@@ -27,7 +27,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use self::rule::{RunRule, RunRuleError};
-use crate::sandbox::policy::Policy;
 
 /// Where the programs of a system are, in the order in which a name is looked for.
 pub const STANDARD_DIRECTORIES: [&str; 6] =
@@ -60,33 +59,6 @@ impl RunGrant {
     #[must_use]
     pub fn program(&self) -> Option<&Path> {
         self.programs.first().map(PathBuf::as_path)
-    }
-}
-
-impl Policy {
-    /// Lets the module run commands.
-    pub fn allow_run(&mut self, grant: RunGrant) {
-        if self.run.iter().all(|other| (&other.rule, &other.programs) != (&grant.rule, &grant.programs)) {
-            self.run.push(grant);
-        }
-    }
-
-    /// Returns which commands the module may run.
-    #[must_use]
-    pub fn run(&self) -> &[RunGrant] {
-        &self.run
-    }
-
-    /// Returns whether there is any command that the module may run.
-    #[must_use]
-    pub fn allows_commands(&self) -> bool {
-        self.allows_everything() || !self.run.is_empty()
-    }
-
-    /// Returns the first grant of a command.
-    #[must_use]
-    pub fn run_grant(&self, program: &str, arguments: &[String]) -> Option<&RunGrant> {
-        self.run.iter().find(|grant| grant.covers(program, arguments))
     }
 }
 

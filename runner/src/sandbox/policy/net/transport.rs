@@ -1,0 +1,49 @@
+//! Transports and ports.
+
+use std::fmt;
+
+/// TCP or UDP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Transport {
+    /// Connections.
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
+impl Transport {
+    /// Returns what a rule about it starts with: nothing for TCP.
+    #[must_use]
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Tcp => "",
+            Self::Udp => "udp:",
+        }
+    }
+}
+
+/// A range of ports, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ports {
+    /// The first.
+    pub first: u16,
+    /// The last.
+    pub last: u16,
+}
+
+impl Ports {
+    /// Every port that a connection can go to.
+    pub const ALL: Self = Self { first: 1, last: u16::MAX };
+
+    /// Returns whether a port lies in it.
+    #[must_use]
+    pub fn contains(self, port: u16) -> bool {
+        (self.first..=self.last).contains(&port)
+    }
+}
+
+impl fmt::Display for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.first == self.last { write!(f, ":{}", self.first) } else { write!(f, ":{}-{}", self.first, self.last) }
+    }
+}
