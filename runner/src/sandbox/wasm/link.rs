@@ -56,8 +56,8 @@ const INTERFACES: &[(&str, Link)] = &[
     ("wasi:clocks/wall-clock", |linker| clocks::wall_clock::add_to_linker::<_, WasiClocks>(linker, State::clocks)),
     ("wasi:filesystem/preopens", files::add_preopens),
     ("wasi:filesystem/types", files::add_types),
-    ("wasi:http/outgoing-handler", net::http::add_handler),
-    ("wasi:http/types", net::http::add_types),
+    ("wasi:http/outgoing-handler", |linker| net::http::add_handler(linker, State::http)),
+    ("wasi:http/types", |linker| net::http::add_types(linker, State::http)),
     ("wasi:io/error", |linker| io::error::add_to_linker::<_, Table>(linker, State::table)),
     ("wasi:io/poll", |linker| io::poll::add_to_linker::<_, Table>(linker, State::table)),
     ("wasi:io/streams", |linker| io::streams::add_to_linker::<_, Table>(linker, State::table)),
@@ -69,15 +69,15 @@ const INTERFACES: &[(&str, Link)] = &[
     ("wasi:sockets/instance-network", |linker| {
         sockets::instance_network::add_to_linker::<_, WasiSockets>(linker, State::sockets)
     }),
-    ("wasi:sockets/ip-name-lookup", net::add_name_lookup),
+    ("wasi:sockets/ip-name-lookup", |linker| net::add_name_lookup(linker, State::net)),
     ("wasi:sockets/network", |linker| {
         let options = sockets::network::LinkOptions::default();
         sockets::network::add_to_linker::<_, WasiSockets>(linker, &options, State::sockets)
     }),
-    ("wasi:sockets/tcp", net::add_tcp),
-    ("wasi:sockets/tcp-create-socket", net::add_tcp_create),
+    ("wasi:sockets/tcp", |linker| net::add_tcp(linker, State::net)),
+    ("wasi:sockets/tcp-create-socket", |linker| net::add_tcp_create(linker, State::net)),
     ("wasi:sockets/udp", |linker| sockets::udp::add_to_linker::<_, WasiSockets>(linker, State::sockets)),
-    ("wasi:sockets/udp-create-socket", net::add_udp_create),
+    ("wasi:sockets/udp-create-socket", |linker| net::add_udp_create(linker, State::net)),
 ];
 
 /// Makes a linker with what a component imports. Returns whether that runs commands, too.

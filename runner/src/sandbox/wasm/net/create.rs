@@ -6,8 +6,8 @@ use wasmtime_wasi::p2::bindings::sockets::network::{self, ErrorCode, HostNetwork
 use wasmtime_wasi::p2::bindings::sockets::{tcp_create_socket, udp_create_socket};
 use wasmtime_wasi::p2::{IoError, SocketError, SocketResult, TcpSocket, UdpSocket};
 
-use super::NetView;
 use crate::sandbox::policy::net::Transport;
+use crate::sandbox::wasm::net::view::NetView;
 
 impl NetView<'_> {
     /// Refuses a socket that nothing could be done with, and one too many.

@@ -6,8 +6,8 @@ use std::sync::PoisonError;
 use modbox_vocabulary::{Capability, Operation};
 use wasmtime_wasi::sockets::SocketAddrUse;
 
-use super::Network;
 use crate::sandbox::policy::net::{Name, NetRule, Special, Transport, shown, words_for};
+use crate::sandbox::wasm::net::network::Network;
 
 /// Senders that a listening UDP socket remembers. A guest that serves more at a time answers the latest.
 const MAX_PEERS: usize = 1024;

@@ -12,9 +12,10 @@ use wasmtime_wasi::p2::bindings::sockets::network::{ErrorCode, IpAddress, Networ
 use wasmtime_wasi::p2::{DynPollable, Pollable, SocketResult, subscribe};
 use wasmtime_wasi::runtime::poll_noop;
 
-use super::resolver::LookupError;
-use super::{NetView, Network};
 use crate::sandbox::policy::net::Name;
+use crate::sandbox::wasm::net::network::Network;
+use crate::sandbox::wasm::net::resolver::LookupError;
+use crate::sandbox::wasm::net::view::NetView;
 
 /// The operation that denials name.
 const OPERATION: Operation = Operation::ResolveAddresses;

@@ -5,7 +5,7 @@ use wasmtime_wasi::p2::bindings::sockets::network::{ErrorCode, IpAddressFamily, 
 use wasmtime_wasi::p2::bindings::sockets::tcp::{Duration, Host, HostTcpSocket, ShutdownType};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, DynPollable, SocketResult, TcpSocket};
 
-use super::NetView;
+use crate::sandbox::wasm::net::view::NetView;
 
 /// Hands calls on as they are.
 macro_rules! hand_on {

@@ -12,7 +12,7 @@ use wasmtime_wasi_http::p2::bindings::http::types::{
 };
 use wasmtime_wasi_http::p2::{HeaderError, HeaderResult, HttpError, HttpResult};
 
-use super::HttpView;
+use crate::sandbox::wasm::net::http::view::HttpView;
 
 /// Bytes of a method, and of a host with its port. The path has a limit in the type that holds it.
 const MAX_WORD: usize = 1024;

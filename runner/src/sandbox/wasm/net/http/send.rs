@@ -17,8 +17,8 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 use super::response::TimedBody;
 use super::tls;
 use crate::sandbox::policy::net::{Name, Transport};
-use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::net::lookup::ResolveError;
+use crate::sandbox::wasm::net::network::Network;
 use crate::sandbox::wasm::net::resolver::LookupError;
 
 /// The operation that denials name.
