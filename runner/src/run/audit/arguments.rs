@@ -4,7 +4,8 @@ use modbox_argument_spec::{ArgumentSpec, Secrets};
 use modbox_python_json::{Dict, Value, encode};
 
 use crate::contract::args::RESERVED_PREFIX;
-use crate::run::{Module, WasmInfo, digest};
+use crate::run::metadata::WasmInfo;
+use crate::run::module::{Module, digest};
 
 /// What stands for arguments that must not be shown.
 pub(super) const MASKED: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";

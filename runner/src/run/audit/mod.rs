@@ -25,7 +25,7 @@ pub use self::record::AuditedRun;
 use self::record::Record;
 use self::who::Who;
 use crate::contract::{Dict, Value};
-use crate::run::Report;
+use crate::run::report::Report;
 use crate::sandbox::cleanup::{Cleanup, UndoGuard};
 use crate::sandbox::policy::{Access, Policy};
 

@@ -14,7 +14,9 @@ use serde::Serialize;
 use crate::kinds::Kind;
 use crate::run::audit::arguments::{self, MASKED, shortened};
 use crate::run::audit::who::Who;
-use crate::run::{Arguments, CENSORED, Module, Report, RunRequest, digest};
+use crate::run::module::{Module, digest};
+use crate::run::report::{CENSORED, Report};
+use crate::run::request::{Arguments, RunRequest};
 use crate::sandbox::chain;
 use crate::sandbox::limits::Limits;
 
