@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::{Context, output};
+use crate::cli::output;
 use crate::run::audit::{AuditError, AuditLog, AuditedRun, PendingRecord};
 use crate::run::{Module, Report, RunRequest};
 use crate::sandbox::policy::Policy;

@@ -2,19 +2,22 @@
 
 mod args;
 mod audit;
+mod authoring;
+mod bounded;
 mod clean;
 mod commands;
 mod confine;
+mod context;
 mod environment;
 mod exit;
-mod late;
+mod find;
 mod logging;
 mod output;
-mod python;
-mod rules;
+mod perform;
+mod runner;
 mod settings;
 mod signals;
-mod told;
+mod task_args;
 
 use std::ffi::OsString;
 use std::io;
@@ -24,22 +27,15 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 
 use self::args::{Cli, Command};
+use self::context::Context;
 use self::environment::Environment;
 use self::exit::{ExitStatus, Failure, OrExit};
-use self::signals::SignalWatch;
+use self::task_args::argument_order;
 use crate::batch::worker;
-use crate::jobs::supervise;
+use crate::jobs::{order, supervise};
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::native::launcher;
 use crate::sandbox::wasm;
-
-/// What every command is given.
-#[derive(Debug)]
-pub(crate) struct Context {
-    pub(crate) environment: Environment,
-    pub(crate) cleanup: Cleanup,
-    pub(crate) signals: SignalWatch,
-}
 
 /// Runs the program and returns its exit status.
 #[must_use]
@@ -54,7 +50,7 @@ pub fn main() -> ExitCode {
     if argv.get(1).is_some_and(|word| word == crate::run::commands::WORD) {
         return commands::broker::main();
     }
-    if argv.get(1).is_some_and(|word| word == supervise::WORD) {
+    if argv.get(1).is_some_and(|word| word == order::SUPERVISOR_WORD) {
         return commands::job::supervisor().into();
     }
     let cleanup = Cleanup::default();
@@ -97,7 +93,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
     logging::start(&cli.log);
     match cli.command {
         Command::Run(args) => {
-            let order = matches.subcommand_matches("run").map(commands::run::argument_order).unwrap_or_default();
+            let order = matches.subcommand_matches("run").map(argument_order).unwrap_or_default();
             commands::run::run(&context, &args, &order, argv)
         }
         Command::Batch(args) => commands::batch::run(&context, &args),
@@ -107,7 +103,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
         Command::Assemble(args) => commands::assemble::run(&context, &args),
         Command::Doc(args) => commands::doc::run(&context, &args),
         Command::Validate(args) => {
-            let order = matches.subcommand_matches("validate").map(commands::run::argument_order).unwrap_or_default();
+            let order = matches.subcommand_matches("validate").map(argument_order).unwrap_or_default();
             commands::validate::run(&context, &args, &order)
         }
         Command::Build(args) => commands::build::run(&context, &args),

@@ -22,7 +22,6 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-use crate::cli::Context;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::kernel;
 
@@ -250,11 +249,11 @@ impl Shared {
     }
 }
 
-/// Ends the process by the signal that it was told to stop by.
-pub(crate) fn end_as_stopped(context: &Context) {
-    let signal = context.signals.shared.telling().stopped_by;
+/// Ends the process by the signal that it was told to stop by, if there was one.
+pub(crate) fn end_as_stopped(signals: &SignalWatch) {
+    let signal = signals.shared.telling().stopped_by;
     if let Some(signal) = signal {
-        end(&context.cleanup, signal);
+        end(&signals.shared.cleanup, signal);
     }
 }
 

@@ -3,7 +3,7 @@
 use modbox_python_json::{Dict, Value, decode};
 
 use crate::contract::Release;
-use crate::jobs::Done;
+use crate::jobs::order::Done;
 use crate::sandbox::invocation::LimitKind;
 
 /// What `async_wrapper` says of a job that took too long.

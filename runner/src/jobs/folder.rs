@@ -12,8 +12,8 @@ use std::time::SystemTime;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use modbox_python_json::{Dict, Value, decode, encode};
 
-use crate::jobs::JobFile;
-use crate::jobs::supervise;
+use crate::jobs::file::JobFile;
+use crate::jobs::order::SUPERVISOR_WORD;
 
 /// Longer than any result that a run with default limits can leave; each of two streams is kept up to 4 MiB.
 const MAX_FILE: u64 = 64 << 20;
@@ -207,7 +207,7 @@ pub fn is_alive(process: u32, name: &str) -> bool {
     let mut line = Vec::new();
     let read = proc.open(format!("{process}/cmdline")).and_then(|file| file.take(4096).read_to_end(&mut line));
     let mut words = line.split(|byte| *byte == 0).skip(1);
-    read.is_ok() && words.next() == Some(supervise::WORD.as_bytes()) && words.next() == Some(name.as_bytes())
+    read.is_ok() && words.next() == Some(SUPERVISOR_WORD.as_bytes()) && words.next() == Some(name.as_bytes())
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::Release;
 
+/// The word that makes modbox the supervisor of a job.
+pub const SUPERVISOR_WORD: &str = "__job-supervisor";
+
 /// Bounds a message: several times what a run may keep of its output, or be given as arguments.
 const MAX_MESSAGE: u64 = 512 << 20;
 

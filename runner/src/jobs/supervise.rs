@@ -1,7 +1,7 @@
 //! The process that looks after a job: in a session of its own, it outlives whoever asked for the job, and nothing of
 //! the job outlives it.
 //!
-//! It is modbox itself, started again with [`WORD`] and the job's name, by which `modbox status` knows that it lives. The
+//! It is modbox itself, started again with [`SUPERVISOR_WORD`](order::SUPERVISOR_WORD) and the job's name, by which `modbox status` knows that it lives. The
 //! run is a third process, with [`RUN_WORD`]: a run confines its process for good, and a confined process could not
 //! write the job's file any more.
 
@@ -16,12 +16,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use crate::contract::ModuleResult;
+use crate::jobs::file;
+use crate::jobs::folder::JobFolder;
 use crate::jobs::order::{self, Begun, Done, Order};
-use crate::jobs::{JobFolder, file};
 use crate::sandbox::{chain, native};
-
-/// The word that makes modbox the supervisor of a job.
-pub const WORD: &str = "__job-supervisor";
 
 /// The word that makes modbox the process of a job's run.
 pub const RUN_WORD: &str = "__job-run";
@@ -43,7 +41,7 @@ pub fn start(program: &Path, order: &Order) -> io::Result<String> {
     let mut command = Command::new(program);
     command
         .arg0("modbox")
-        .arg(WORD)
+        .arg(order::SUPERVISOR_WORD)
         .arg(&order.name)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -7,10 +7,12 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::cli::commands::run;
+use crate::cli::args::{AnsiballzForm, AssembleArgs};
+use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::python::{AnsiballzForm, AssembleArgs};
-use crate::cli::{Context, output, settings};
+use crate::cli::find::{find_module, module_name};
+use crate::cli::runner::runner;
+use crate::cli::{output, settings};
 use crate::kinds::Kind;
 use crate::run::{Module, locate};
 
@@ -20,13 +22,13 @@ const MODE: u32 = 0o755;
 /// Puts a module together and writes it.
 pub(crate) fn run(context: &Context, args: &AssembleArgs) -> Result<ExitStatus, Failure> {
     let python = settings::python(&context.environment, &args.module_utils, AnsiballzForm::Zip).or_usage()?;
-    let path = run::find(context, &args.module, &args.lookup.module_path)?;
+    let path = find_module(context, &args.module, &args.lookup.module_path)?;
     let file = locate::read(&path).or_unavailable()?;
     // A module that only imports what python itself has is no new-style one by its text; asked for here, it is.
     let module = Module::new(file, Some(Kind::Python));
-    let name = run::module_name(&args.module);
+    let name = module_name(&args.module);
     let interpreters = settings::interpreters(&context.environment, &args.interpreter).or_usage()?;
-    let text = run::runner(context, None, python).assemble(&module, &name, &interpreters).or_unavailable()?;
+    let text = runner(context, None, python).assemble(&module, &name, &interpreters).or_unavailable()?;
     if args.output == Path::new("-") {
         output::print_bytes(text.as_bytes()).or_internal()?;
     } else {

@@ -16,12 +16,14 @@ use rustix::fs::FileType;
 use crate::batch::{Batch, BatchConfig, Host, Job, Progress, Setup, Summary, Surroundings};
 use crate::cli::args::BatchArgs;
 use crate::cli::audit::Audit;
-use crate::cli::commands::{cache, run};
 use crate::cli::confine::ThisProcess;
+use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::find::find_module;
+use crate::cli::output;
+use crate::cli::runner::cache_of_user;
 use crate::cli::settings::{self, Settings};
-use crate::cli::signals::SignalWatch;
-use crate::cli::{Context, output, signals};
+use crate::cli::signals::{self, SignalWatch};
 use crate::run::{Module, locate, settled_policy};
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::limits::Limits;
@@ -73,7 +75,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
         ordered: args.ordered,
         program: PathBuf::from(native::THIS_BINARY),
         surroundings: Surroundings {
-            cache_dir: cache::of_user(context).map(|cache| cache.dir().to_owned()),
+            cache_dir: cache_of_user(context).map(|cache| cache.dir().to_owned()),
             temp_dir: environment.temp_dir.clone(),
             directory: environment.cwd.clone(),
             environment: environment.variables.clone(),
@@ -99,7 +101,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
     }
     if summary.stopped {
         say_what_did_not(&summary);
-        signals::end_as_stopped(context);
+        signals::end_as_stopped(&context.signals);
     }
     Ok(match (summary.unaudited, summary.progress.failed) {
         (0, 0) => ExitStatus::Success,
@@ -164,7 +166,7 @@ impl JobHost<'_> {
             known.looked = self.rounds;
             return Ok(Arc::clone(&known.module));
         }
-        let found = run::find(self.context, &job.module, &self.args.lookup.module_path);
+        let found = find_module(self.context, &job.module, &self.args.lookup.module_path);
         let path = found.map_err(|failure| format!("{:#}", failure.error))?;
         let missing = || format!("there is no module file `{}`", path.display());
         let stamp = Stamp::of(&path).ok_or_else(missing)?;

@@ -1,12 +1,12 @@
 //! `modbox build`: a guest crate becomes a component.
 
-use std::path::{Path, PathBuf};
-
-use modbox_authoring::{AuthoringContext, BuildOptions, BuiltModule};
+use modbox_authoring::BuildOptions;
 
 use crate::cli::args::BuildArgs;
+use crate::cli::authoring::with_context;
+use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::{Context, output};
+use crate::cli::output;
 
 /// Builds a crate and prints where the component is.
 pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitStatus, Failure> {
@@ -14,23 +14,4 @@ pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitStatus, Fai
     let built = with_context(context, |cx| modbox_authoring::build(cx, &args.dir, &options)).or_unavailable()?;
     output::print_name(&built.component.display().to_string()).or_internal()?;
     Ok(ExitStatus::Success)
-}
-
-/// Builds a crate unless its component is newer than everything that went into it.
-pub(crate) fn if_stale(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
-    let build =
-        |cx: &mut AuthoringContext<'_>| modbox_authoring::build_if_stale(cx, dir, &BuildOptions { binary: None });
-    let built: BuiltModule = with_context(context, build).or_unavailable()?;
-    Ok(built.component)
-}
-
-/// Calls something of the authoring layer with this process's surroundings.
-pub(crate) fn with_context<T>(context: &Context, call: impl FnOnce(&mut AuthoringContext<'_>) -> T) -> T {
-    let mut say = |message: &str| output::print_note(message);
-    call(&mut AuthoringContext {
-        cwd: context.environment.cwd.clone(),
-        env: context.environment.variables.iter().cloned().collect(),
-        cleanup: context.cleanup.clone(),
-        progress: &mut say,
-    })
 }

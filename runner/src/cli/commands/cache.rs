@@ -5,20 +5,18 @@ use std::time::SystemTime;
 use anyhow::Context as _;
 
 use crate::cli::args::CacheCommand;
+use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::{Context, output};
+use crate::cli::output;
+use crate::cli::runner::cache_of_user;
 use crate::run::clear_python_cache;
 use crate::sandbox::wasm::CompileCache;
 
-/// The cache of this user.
-pub(crate) fn of_user(context: &Context) -> Option<CompileCache> {
-    context.environment.cache_dir.as_ref().map(|dir| CompileCache::new(dir.join("compiled")))
-}
-
 /// Lists, prunes or clears the cache.
 pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatus, Failure> {
-    let cache =
-        of_user(context).context("there is no cache: this user has no home folder; set XDG_CACHE_HOME").or_usage()?;
+    let cache = cache_of_user(context)
+        .context("there is no cache: this user has no home folder; set XDG_CACHE_HOME")
+        .or_usage()?;
     match command {
         CacheCommand::List => list(&cache),
         CacheCommand::Clear => {

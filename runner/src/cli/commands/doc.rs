@@ -3,14 +3,15 @@
 use anyhow::Context as _;
 
 use crate::cli::args::DocArgs;
-use crate::cli::commands::run;
+use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::{Context, output};
+use crate::cli::find::find_module;
+use crate::cli::output;
 use crate::run::{WasmInfo, locate, wasm_bytes};
 
 /// Prints the manual.
 pub(crate) fn run(context: &Context, args: &DocArgs) -> Result<ExitStatus, Failure> {
-    let path = run::find(context, &args.module, &args.lookup.module_path)?;
+    let path = find_module(context, &args.module, &args.lookup.module_path)?;
     let file = locate::read(&path).or_unavailable()?;
     let no_manual = || {
         format!(

@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clap::CommandFactory;
 
-use crate::cli::args::{Cli, GrantArgs, LimitArgs};
+use crate::cli::args::{AnsiballzForm, Cli, GrantArgs, LimitArgs};
 use crate::cli::audit::Audit;
-use crate::cli::commands::{cache, run};
+use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::python::AnsiballzForm;
+use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{self, Settings};
-use crate::cli::{Context, output};
+use crate::cli::task_args::MAX_ARGS;
+use crate::cli::{bounded, output};
 use crate::contract::{Dict, ModuleResult, Value, args};
 use crate::run::{Arguments, Module, Report, RunRequest};
 
@@ -88,7 +89,7 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Resul
     let settings = Settings::load(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
     let args = read_args(&invocation.args_file).or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
-    let opened = Module::open(&invocation.file, None, cache::of_user(context).as_ref(), &context.cleanup);
+    let opened = Module::open(&invocation.file, None, cache_of_user(context).as_ref(), &context.cleanup);
     let module = audit.loaded(&invocation.file, opened.or_unavailable())?;
     let name = name(&args, &invocation.file);
     let effective = settings.for_module(&name, module.digest()).or_usage()?;
@@ -100,7 +101,7 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Resul
     };
     let pending = audit.start(context, &module, &request)?;
     let python = settings::python(&context.environment, &[], AnsiballzForm::Cached).or_usage()?;
-    let report = run::runner(context, None, python).run(&module, &request);
+    let report = runner(context, None, python).run(&module, &request);
     let audited = pending.finish(&report);
     Ok((report, audited))
 }
@@ -117,7 +118,7 @@ fn refuse_option(invocation: &Invocation) -> anyhow::Result<()> {
 }
 
 fn read_args(path: &Path) -> anyhow::Result<Dict> {
-    let bytes = settings::read_bounded(path, settings::MAX_ARGS)
+    let bytes = bounded::read_file(path, MAX_ARGS)
         .with_context(|| format!("failed to read the arguments file `{}`", path.display()))?;
     args::decode_file(&bytes).with_context(|| format!("wrong arguments file `{}`", path.display()))
 }

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use modbox_argument_spec::{ArgumentSpec, Metadata};
 use modbox_python_json::{Value, decode, encode};
 
-use crate::cli::Context;
 use crate::cli::args::{InspectArgs, LimitArgs};
-use crate::cli::commands::run;
+use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::find::{find_module, module_name};
 use crate::cli::output::{self, clean_line};
 use crate::cli::settings::Settings;
 use crate::kinds::detect;
@@ -16,7 +16,7 @@ use crate::run::{Compared, WasmInfo, compare, digest, locate, wasm_bytes};
 
 /// Prints what is known of a module's file.
 pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, Failure> {
-    let path = run::find(context, &args.module, &args.lookup.module_path)?;
+    let path = find_module(context, &args.module, &args.lookup.module_path)?;
     let file = locate::read(&path).or_unavailable()?;
     let detection = detect::detect(&file.bytes).or_unavailable()?;
     let info = match wasm_bytes(&file.bytes) {
@@ -28,7 +28,7 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
     let requests = match metadata.as_ref().filter(|metadata| !metadata.requests.is_empty()) {
         Some(metadata) => {
             let settings = Settings::load(&context.environment, &args.grants, &LimitArgs::default()).or_usage()?;
-            let effective = settings.for_module(&run::module_name(&args.module), &digest).or_usage()?;
+            let effective = settings.for_module(&module_name(&args.module), &digest).or_usage()?;
             compare(metadata, &effective.policy)
         }
         None => Vec::new(),

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
-use clap::{Args, Parser};
+use clap::Parser;
 
-use crate::cli::args::{Cli, Command, OutputFormat, RunArgs};
-use crate::cli::commands::run;
+use crate::cli::args::{Cli, Command, JobFolderArgs, JobsArgs, OutputFormat, RunArgs, StatusArgs};
+use crate::cli::context::Context;
 use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::find::find_module;
 use crate::cli::settings::Settings;
-use crate::cli::{Context, output};
+use crate::cli::{output, perform};
 use crate::contract::{Dict, ModuleResult, Value, decode, encode};
 use crate::jobs::order::{self, Done, Order};
 use crate::jobs::{JobError, JobFolder, State, file, folder, supervise};
@@ -27,47 +28,14 @@ const DEFAULT_FOLDER: &str = "~/.ansible_async";
 /// Time for all that a run does beside running the module, on a busy machine.
 const OVERHEAD: Duration = Duration::from_secs(60);
 
-#[derive(Debug, Default, Args)]
-pub(crate) struct JobFolderArgs {
-    /// The folder of jobs [default: $ANSIBLE_ASYNC_DIR, else ~/.ansible_async].
-    #[arg(long, value_name = "DIR", help_heading = "Jobs")]
-    pub(crate) async_dir: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = STATUS_HELP)]
-pub(crate) struct StatusArgs {
-    /// The job's id, as `run --async` printed it.
-    pub(crate) job: String,
-    /// Remove the job's file.
-    #[arg(long)]
-    pub(crate) cleanup: bool,
-    #[command(flatten)]
-    pub(crate) folder: JobFolderArgs,
-}
-
-const STATUS_HELP: &str = "\
-Exit status: 0 finished, and ok, changed or skipped · 1 finished and failed · 3 no such job · 5 its time was over \
-· 6 lost: what looked after it was killed · 7 it has not finished · 70 modbox's own fault.";
-
-#[derive(Debug, Args)]
-pub(crate) struct JobsArgs {
-    /// Print one JSON object a line.
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) folder: JobFolderArgs,
-}
-
-impl JobFolderArgs {
-    fn path(&self, environment: &Environment) -> anyhow::Result<PathBuf> {
-        let named = environment.variable("ANSIBLE_ASYNC_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
-        let folder = self.async_dir.clone().or(named).unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
-        let Ok(below_home) = folder.strip_prefix("~") else { return Ok(environment.absolute(&folder)) };
-        let home = environment.variable("HOME").filter(|home| !home.is_empty());
-        let home = home.context("there is no home for `~`; name the folder of jobs with `--async-dir`")?;
-        Ok(environment.absolute(&Path::new(home).join(below_home)))
-    }
+/// Returns the folder of jobs.
+fn job_folder(args: &JobFolderArgs, environment: &Environment) -> anyhow::Result<PathBuf> {
+    let named = environment.variable("ANSIBLE_ASYNC_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let folder = args.async_dir.clone().or(named).unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
+    let Ok(below_home) = folder.strip_prefix("~") else { return Ok(environment.absolute(&folder)) };
+    let home = environment.variable("HOME").filter(|home| !home.is_empty());
+    let home = home.context("there is no home for `~`; name the folder of jobs with `--async-dir`")?;
+    Ok(environment.absolute(&Path::new(home).join(below_home)))
 }
 
 /// Starts a job, when the module is there and the command line is right, and prints what `async_wrapper` would.
@@ -81,9 +49,9 @@ pub(crate) fn start(
 ) -> Result<ExitStatus, Failure> {
     let told = args.told.resolve().or_usage()?;
     Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
-    let found = run::find(context, &args.module, &args.lookup.module_path)?;
+    let found = find_module(context, &args.module, &args.lookup.module_path)?;
     locate::read(&found).or_unavailable()?;
-    let folder = args.jobs.path(&context.environment).or_usage()?;
+    let folder = job_folder(&args.jobs, &context.environment).or_usage()?;
     let compile = args.limits.compile_time.unwrap_or_else(|| Limits::default().compile_time);
     let order = Order {
         name: file::new_name(told.contract),
@@ -148,7 +116,7 @@ fn perform(context: &Context, order: &Order) -> Result<Done, Failure> {
     let Ok(Value::Dict(task)) = decode(&order.args) else {
         return Err(anyhow::anyhow!("the arguments of the job are no dict")).or_internal();
     };
-    let (report, audited) = run::perform(context, &args, task, None)?;
+    let (report, audited) = perform::perform(context, &args, task, None)?;
     let mut done = done(report, args.no_log);
     if let Err(failure) = audited {
         done.stderr += &format!("the run is missing in an audit file: {:#}\n", failure.error);
@@ -179,7 +147,7 @@ fn failed(message: &str) -> Done {
 
 /// Prints what is known of a job, as `async_status` does, or removes its file.
 pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<ExitStatus, Failure> {
-    let path = args.folder.path(&context.environment).or_usage()?;
+    let path = job_folder(&args.folder, &context.environment).or_usage()?;
     let id = &args.job;
     let folder = JobFolder::open(&path).map_err(failure)?;
     let file = folder.path_of(id).display().to_string();
@@ -217,7 +185,7 @@ fn status_of(state: State) -> ExitStatus {
 
 /// Prints a line for every job.
 pub(crate) fn list(context: &Context, args: &JobsArgs) -> Result<ExitStatus, Failure> {
-    let path = args.folder.path(&context.environment).or_usage()?;
+    let path = job_folder(&args.folder, &context.environment).or_usage()?;
     if !path.exists() {
         // Nobody has started a job yet.
         return Ok(ExitStatus::Success);

@@ -3,9 +3,10 @@
 use modbox_authoring::NewOptions;
 
 use crate::cli::args::NewArgs;
-use crate::cli::commands::build;
+use crate::cli::authoring::with_context;
+use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::{Context, output};
+use crate::cli::output;
 
 /// Writes the project and says what to do next.
 pub(crate) fn run(context: &Context, args: &NewArgs) -> Result<ExitStatus, Failure> {
@@ -14,7 +15,7 @@ pub(crate) fn run(context: &Context, args: &NewArgs) -> Result<ExitStatus, Failu
     let made = |cx: &mut modbox_authoring::AuthoringContext<'_>| {
         modbox_authoring::new_project(cx, parent, &args.name, &options)
     };
-    build::with_context(context, made).or_usage()?;
+    with_context(context, made).or_usage()?;
     let name = &args.name;
     let next = format!("made `{name}`; next: cd {name} && modbox run . --allow-write . path=$PWD/greeting");
     output::print_line(&next).or_internal()?;

@@ -6,17 +6,18 @@
 use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use anyhow::Context as _;
-use clap::Args;
 use modbox_argument_spec::{ArgumentSpec, ErrorKind, Metadata, Question, Secrets, Validated};
 
-use crate::cli::args::LookupArgs;
-use crate::cli::commands::run::{self, ArgumentSource};
+use crate::cli::args::ValidateArgs;
+use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::{Context, environment, output, settings};
+use crate::cli::find::{find_module, module_name};
+use crate::cli::task_args::{ArgumentSource, task_args};
+use crate::cli::{bounded, environment, output};
 use crate::contract::{Dict, Value, decode, encode};
 use crate::run::{WasmInfo, locate, wasm_bytes};
 
@@ -29,38 +30,6 @@ const MAX_SPEC: u64 = modbox_argument_spec::MAX_METADATA_BYTES as u64;
 /// More users than any machine has in its file; those of a directory service are not in it.
 const MAX_PASSWD: u64 = 16 << 20;
 
-/// The command line.
-#[derive(Debug, Args)]
-#[command(after_help = VALIDATE_HELP, override_usage = VALIDATE_USAGE)]
-pub(crate) struct ValidateArgs {
-    /// A module file, a guest crate's directory, or a name; then arguments as strings.
-    #[arg(value_name = "MODULE] [KEY=VALUE")]
-    pub(crate) pairs: Vec<OsString>,
-    /// Arguments with types: JSON or YAML, `@FILE`, or `-` for stdin. Repeatable; later wins.
-    #[arg(short, long = "args", value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
-    pub(crate) args: Vec<OsString>,
-    /// Check against the options in this JSON or YAML file, not against a module's; there is no MODULE then.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) spec: Option<PathBuf>,
-    /// Answer questions: one JSON object a line in, one out.
-    #[arg(long, conflicts_with_all = ["pairs", "args", "spec", "module_path"])]
-    pub(crate) jsonl: bool,
-    #[command(flatten)]
-    pub(crate) lookup: LookupArgs,
-}
-
-const VALIDATE_USAGE: &str = "modbox validate [OPTIONS] <MODULE> [KEY=VALUE]...
-       modbox validate [OPTIONS] --spec <FILE> [KEY=VALUE]...
-       modbox validate --jsonl";
-
-const VALIDATE_HELP: &str = "\
-A spec file holds options as Ansible's `argument_spec` does, or is a `module.json`. A question of --jsonl is {\"spec\": {…}, \
-\"kw\": {\"required_if\": […], …}, \"params\": {…}, \"env\": {…}}; its spec is taken as ansible-core takes it, and `env` \
-replaces the environment. The answer has `validated`, `errors` (each with `type` and `msg`), `unsupported`, `no_log_values`, \
-`aliases`, `deprecations`, `warnings`, and `spec_error` for a spec that contradicts itself; or it is {\"error\": …, \"line\": N}.
-
-Exit status: 0 the arguments fit, or all questions are answered · 1 they do not fit · 2 usage · 3 module not found or read.";
-
 /// Validates, and prints what is wrong.
 pub(crate) fn run(context: &Context, args: &ValidateArgs, order: &[ArgumentSource]) -> Result<ExitStatus, Failure> {
     let surroundings = Surroundings::of_process(context);
@@ -72,19 +41,19 @@ pub(crate) fn run(context: &Context, args: &ValidateArgs, order: &[ArgumentSourc
         None => {
             let module = args.pairs.first().context("name a MODULE, or give `--spec FILE` or `--jsonl`").or_usage()?;
             let module = Path::new(module);
-            (run::module_name(module), spec_of_module(context, args, module)?, 1)
+            (module_name(module), spec_of_module(context, args, module)?, 1)
         }
     };
     let is_argument = |source: &&ArgumentSource| !matches!(source, ArgumentSource::Pair(n) if *n < first_pair);
     let order: Vec<ArgumentSource> = order.iter().filter(is_argument).copied().collect();
-    let arguments = run::task_args(&args.pairs, &args.args, &order).or_usage()?;
+    let arguments = task_args(&args.pairs, &args.args, &order).or_usage()?;
     let validated = spec.validate(&arguments, &surroundings);
     output::print_line(output::clean(&summary(&name, &validated)).as_str()).or_internal()?;
     Ok(if validated.errors.is_empty() { ExitStatus::Success } else { ExitStatus::Failed })
 }
 
 fn spec_of_module(context: &Context, args: &ValidateArgs, module: &Path) -> Result<ArgumentSpec, Failure> {
-    let path = run::find(context, module, &args.lookup.module_path)?;
+    let path = find_module(context, module, &args.lookup.module_path)?;
     let file = locate::read(&path).or_unavailable()?;
     let no_spec = || {
         format!(
@@ -100,8 +69,7 @@ fn spec_of_module(context: &Context, args: &ValidateArgs, module: &Path) -> Resu
 
 /// Reads options, or metadata with options in it, from JSON, or YAML where that fails.
 fn spec_of_file(path: &Path) -> anyhow::Result<ArgumentSpec> {
-    let bytes =
-        settings::read_bounded(path, MAX_SPEC).with_context(|| format!("failed to read `{}`", path.display()))?;
+    let bytes = bounded::read_file(path, MAX_SPEC).with_context(|| format!("failed to read `{}`", path.display()))?;
     let wrong = || format!("wrong spec file `{}`", path.display());
     let text = String::from_utf8(bytes).ok().context("it is not UTF-8").with_context(wrong)?;
     let value = match decode(&text) {
@@ -223,7 +191,7 @@ impl modbox_argument_spec::Environment for Surroundings {
             return Some(home);
         }
         let passwd = self.passwd.get_or_init(|| {
-            let bytes = settings::read_bounded(Path::new("/etc/passwd"), MAX_PASSWD).unwrap_or_default();
+            let bytes = bounded::read_file(Path::new("/etc/passwd"), MAX_PASSWD).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
         });
         let uid = rustix::process::getuid().as_raw().to_string();

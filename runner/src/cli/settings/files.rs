@@ -7,8 +7,9 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
+use crate::cli::bounded::read_stream;
 use crate::cli::environment::Environment;
-use crate::cli::settings::{grants, read_stream};
+use crate::cli::settings::grants;
 use crate::sandbox::policy::{Access, FileRules, Place, PolicyFile, Rules};
 
 /// Larger than any policy that a person writes.

@@ -7,8 +7,6 @@ mod grants;
 mod python;
 mod switches;
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -18,9 +16,6 @@ pub(crate) use self::python::{interpreters, python};
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
 use crate::sandbox::policy::{Effective, FileRules, LimitOverrides, ModuleKey, Placed, Rules, merge};
-
-/// Larger than the arguments that any task passes; Ansible itself holds them in memory several times.
-pub(crate) const MAX_ARGS: u64 = 64 << 20;
 
 /// What operators wrote for every module and for single ones, in policy files and on the command line.
 pub(crate) struct Settings {
@@ -154,21 +149,6 @@ impl Settings {
 /// How reports and listings name a policy file.
 pub(crate) fn source(path: &Path) -> String {
     format!("policy file {}", path.display())
-}
-
-/// Reads a whole file of at most `limit` bytes; only a regular file or a pipe has an end to wait for.
-pub(crate) fn read_bounded(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    read_stream(File::open(path)?, limit)
-}
-
-/// Reads a stream to its end, if that comes within `limit` bytes.
-pub(crate) fn read_stream(stream: impl Read, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    stream.take(limit + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than the limit of {limit} bytes")));
-    }
-    Ok(bytes)
 }
 
 /// The folders in which module names are looked up, in order.

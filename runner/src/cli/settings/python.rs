@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::parse_interpreter;
+use crate::cli::args::{AnsiballzForm, parse_interpreter};
 use crate::cli::environment::Environment;
-use crate::cli::python::AnsiballzForm;
+
 use crate::run::{PayloadForm, PythonConfig};
 
 /// Names one interpreter, as `--interpreter` does: for where nobody writes switches.

@@ -6,10 +6,11 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::cli::context::Context;
 use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::output;
 use crate::cli::settings::{self, Resolved, WrongGrant};
-use crate::cli::{Context, output};
 use crate::sandbox::policy::run::RunRule;
 use crate::sandbox::policy::{FileRules, Mistake, ModuleKey, PathGrant, Place, PolicyFile, Rules, merge};
 

@@ -3,8 +3,8 @@
 mod check;
 mod show;
 
-use crate::cli::Context;
 use crate::cli::args::PolicyCommand;
+use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure};
 
 /// Shows or checks.

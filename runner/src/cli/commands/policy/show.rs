@@ -7,10 +7,11 @@ use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::Grant;
 
 use crate::cli::args::ShowArgs;
-use crate::cli::commands::run;
+use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::find::{find_module, module_name};
+use crate::cli::output;
 use crate::cli::settings::Settings;
-use crate::cli::{Context, output};
 use crate::run::{digest, locate};
 use crate::sandbox::native::{base, control_groups};
 use crate::sandbox::policy::{Effective, LimitName};
@@ -20,9 +21,9 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<ExitStatus, Fail
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     let (module, effective) = match &args.module {
         Some(module) => {
-            let path = run::find(context, module, &args.lookup.module_path)?;
+            let path = find_module(context, module, &args.lookup.module_path)?;
             let file = locate::read(&path).or_unavailable()?;
-            let (name, digest) = (run::module_name(module), digest(&file.bytes));
+            let (name, digest) = (module_name(module), digest(&file.bytes));
             let effective = settings.for_module(&name, &digest).or_usage()?;
             (Some((name, digest)), effective)
         }

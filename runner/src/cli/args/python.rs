@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::args::{LookupArgs, parse_interpreter};
+use crate::cli::args::lookup::{LookupArgs, parse_interpreter};
 
 /// How Python modules are put together.
 #[derive(Debug, Default, Args)]

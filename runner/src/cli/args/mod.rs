@@ -1,18 +1,27 @@
 //! The command line as typed. Parsing only validates values; looking things up on the host is for
 //! `settings`. Nothing below `cli` sees any of this.
 
+mod jobs;
+mod late;
+mod lookup;
+mod python;
+mod rules;
+mod told;
+mod validate;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::cli::commands::job::{JobFolderArgs, JobsArgs, StatusArgs};
-use crate::cli::commands::validate::ValidateArgs;
-use crate::cli::late::Late;
-use crate::cli::python::{AssembleArgs, PythonArgs};
-pub(crate) use crate::cli::rules::{GrantArgs, LimitArgs};
-use crate::cli::told::ToldArgs;
+pub(crate) use self::jobs::{JobFolderArgs, JobsArgs, StatusArgs};
+use self::late::Late;
+pub(crate) use self::lookup::{LookupArgs, parse_interpreter};
+pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
+pub(crate) use self::rules::{GrantArgs, LimitArgs};
+use self::told::ToldArgs;
+pub(crate) use self::validate::ValidateArgs;
 use crate::kinds::Kind;
 use crate::sandbox::policy::{parse_count, parse_duration, parse_size};
 
@@ -209,13 +218,6 @@ given here are those of every job. The first SIGTERM or SIGINT lets running jobs
 
 Exit status: 0 every job was ok, changed or skipped · 1 some were not · 2 usage · 70 modbox's own fault.";
 
-#[derive(Debug, Default, Args)]
-pub(crate) struct LookupArgs {
-    /// Look module names up here, after ./library and before $MODBOX_LIBRARY. Repeatable.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) module_path: Vec<PathBuf>,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
     /// A module file, a guest crate's directory, or a name.
@@ -311,16 +313,6 @@ pub(crate) enum CacheCommand {
 
 fn parse_kind(word: &str) -> Result<Kind, String> {
     word.parse::<Kind>().map_err(|error| error.to_string())
-}
-
-pub(crate) fn parse_interpreter(pair: &str) -> Result<(String, String), String> {
-    match pair.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !path.is_empty() && !name.contains('/') => {
-            Ok((name.to_owned(), path.to_owned()))
-        }
-        _ if pair.contains('/') && !pair.starts_with('=') => Ok(("python".to_owned(), pair.to_owned())),
-        _ => Err("not NAME=PATH or PATH, such as `python=/usr/bin/python3`".to_owned()),
-    }
 }
 
 #[cfg(test)]

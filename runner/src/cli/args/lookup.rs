@@ -1,0 +1,23 @@
+//! Where modules and interpreters are looked up, as typed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct LookupArgs {
+    /// Look module names up here, after ./library and before $MODBOX_LIBRARY. Repeatable.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) module_path: Vec<PathBuf>,
+}
+
+/// Parses `NAME=PATH`, or the path of a Python.
+pub(crate) fn parse_interpreter(pair: &str) -> Result<(String, String), String> {
+    match pair.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() && !name.contains('/') => {
+            Ok((name.to_owned(), path.to_owned()))
+        }
+        _ if pair.contains('/') && !pair.starts_with('=') => Ok(("python".to_owned(), pair.to_owned())),
+        _ => Err("not NAME=PATH or PATH, such as `python=/usr/bin/python3`".to_owned()),
+    }
+}

@@ -1,0 +1,28 @@
+//! The authoring crate, called with this process's surroundings.
+
+use std::path::{Path, PathBuf};
+
+use modbox_authoring::{AuthoringContext, BuildOptions, BuiltModule};
+
+use crate::cli::context::Context;
+use crate::cli::exit::{Failure, OrExit};
+use crate::cli::output;
+
+/// Builds a crate unless its component is newer than everything that went into it.
+pub(crate) fn build_if_stale(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
+    let build =
+        |cx: &mut AuthoringContext<'_>| modbox_authoring::build_if_stale(cx, dir, &BuildOptions { binary: None });
+    let built: BuiltModule = with_context(context, build).or_unavailable()?;
+    Ok(built.component)
+}
+
+/// Calls something of the authoring layer with this process's surroundings.
+pub(crate) fn with_context<T>(context: &Context, call: impl FnOnce(&mut AuthoringContext<'_>) -> T) -> T {
+    let mut say = |message: &str| output::print_note(message);
+    call(&mut AuthoringContext {
+        cwd: context.environment.cwd.clone(),
+        env: context.environment.variables.iter().cloned().collect(),
+        cleanup: context.cleanup.clone(),
+        progress: &mut say,
+    })
+}

@@ -1,0 +1,20 @@
+//! Files and streams, read whole but never beyond a limit.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Reads a whole file of at most `limit` bytes; only a regular file or a pipe has an end to wait for.
+pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_stream(File::open(path)?, limit)
+}
+
+/// Reads a stream to its end, if that comes within `limit` bytes.
+pub(crate) fn read_stream(stream: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than the limit of {limit} bytes")));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,13 @@
+//! What every command is given: the process's environment, what to undo, and the signals.
+
+use crate::cli::environment::Environment;
+use crate::cli::signals::SignalWatch;
+use crate::sandbox::cleanup::Cleanup;
+
+/// The surroundings of a command.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) environment: Environment,
+    pub(crate) cleanup: Cleanup,
+    pub(crate) signals: SignalWatch,
+}

@@ -1,0 +1,24 @@
+//! A module's file and name, from what the command line calls it.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::authoring::build_if_stale;
+use crate::cli::context::Context;
+use crate::cli::exit::{Failure, OrExit};
+use crate::cli::settings;
+use crate::run::locate;
+
+/// Finds a module's file, and builds it first when it is a crate whose component is stale.
+pub(crate) fn find_module(context: &Context, module: &Path, module_path: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let library = settings::library(&context.environment, module_path);
+    match locate::locate(module, &library).or_unavailable()? {
+        locate::Located::File(path) => Ok(path),
+        locate::Located::Crate(dir) => build_if_stale(context, &dir),
+    }
+}
+
+/// The module's name: what was asked for, without folder and extension.
+pub(crate) fn module_name(module: &Path) -> String {
+    let name = module.is_dir().then(|| module.canonicalize().ok()).flatten().unwrap_or_else(|| module.to_owned());
+    name.file_stem().unwrap_or(name.as_os_str()).to_string_lossy().into_owned()
+}

@@ -1,0 +1,38 @@
+//! The runner of this process, and the cache of this user.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+
+use crate::cli::confine::ThisProcess;
+use crate::cli::context::Context;
+use crate::run::{PythonConfig, Runner, RunnerConfig};
+use crate::sandbox::native;
+use crate::sandbox::wasm::{CompileCache, Instances};
+
+/// Returns the cache of compiled modules of this user, unless the user has no home.
+pub(crate) fn cache_of_user(context: &Context) -> Option<CompileCache> {
+    context.environment.cache_dir.as_ref().map(|dir| CompileCache::new(dir.join("compiled")))
+}
+
+/// Makes the runner of this process.
+pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>, python: PythonConfig) -> Runner {
+    let environment = &context.environment;
+    Runner::new(RunnerConfig {
+        cache: cache_of_user(context),
+        temp_dir: environment.temp_dir.clone(),
+        directory: environment.cwd.clone(),
+        environment: environment.variables.clone(),
+        python,
+        cleanup: context.cleanup.clone(),
+        confine: Some(Arc::new(ThisProcess::new(context.signals.clone(), spinner.clone()))),
+        worker: Some(PathBuf::from(native::THIS_BINARY)),
+        instances: Instances::OnDemand,
+        watched: true,
+        on_compile: spinner.map(|spinner| -> Arc<dyn Fn() + Send + Sync> {
+            Arc::new(move || spinner.enable_steady_tick(Duration::from_millis(100)))
+        }),
+    })
+}
