@@ -81,3 +81,5 @@ mod signals;
 mod cli;
 // The house rules that a program can check.
 mod tidy;
+// Which file imports which.
+mod house;

@@ -35,9 +35,9 @@
 //! 6. Wasmtime is named only under `sandbox::wasm`.
 //! 7. A new kind, command or limit is one file and one line in a list.
 //!
-//! A test in `tests/tidy.rs` holds the directions. `modbox-authoring`, which makes components of projects, is a crate of its own
-//! that only `cli` uses; `modbox-cleanup`, the list of what a signal must undo, serves both. The argument-spec library is a crate of its own, shared
-//! with the guest SDK; what a guest says that it validated is never relied upon.
+//! A test in `tests/house.rs` holds the directions, and that no files import each other in a circle. `modbox-authoring`, which makes
+//! components of projects, is a crate of its own that only `cli` uses; `modbox-cleanup`, the list of what a signal must undo, serves
+//! both. The argument-spec library is shared with the guest SDK; what a guest says that it validated is never relied upon.
 
 #![deny(missing_docs)]
 
