@@ -86,13 +86,6 @@ impl Cleanup {
         UndoGuard { cleanup: self.clone(), id }
     }
 
-    /// Returns whether there is nothing to undo.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        let entries = self.shared.lock();
-        entries.undo.is_empty() && entries.undoing == 0
-    }
-
     /// Returns whether [`Cleanup::undo_all`] has been called: the process is about to end.
     #[must_use]
     pub fn is_ending(&self) -> bool {

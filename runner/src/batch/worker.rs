@@ -108,10 +108,6 @@ impl ProcessConfinement for WorkerProcess {
         self.threads.start_threads()
     }
 
-    fn look(&self) {
-        self.threads.look();
-    }
-
     fn directory(&self) -> Option<PathBuf> {
         Some(self.directory.clone())
     }

@@ -6,14 +6,12 @@
 //! it at once.
 //!
 //! A thread waits for them, from when there is something to undo: until then a signal ends the process by itself, and
-//! a process that never makes anything needs no thread. It can be paused: handlers stay, and what arrives meanwhile is
-//! acted on by whoever looks, or afterwards. When nothing is left to undo by then, signals end the process by themselves
-//! again.
+//! a process that never makes anything needs no thread. It can be paused for a moment: handlers stay, and what arrives
+//! meanwhile is acted on afterwards.
 
 use std::io::{self, PipeReader, PipeWriter, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -44,8 +42,6 @@ struct Shared {
     wake: OwnedFd,
     waiting: Mutex<Waiting>,
     telling: Mutex<Telling>,
-    /// Set while a signal is to do what it would do without us.
-    unneeded: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -56,8 +52,6 @@ enum Waiting {
     UnneededPaused,
     Thread(JoinHandle<Delivery>),
     Paused(Delivery),
-    /// The handlers are there, and do nothing but what would be done without them.
-    LetGo(Delivery),
     /// The thread could not be started.
     Lost,
 }
@@ -80,7 +74,7 @@ pub(crate) fn watch(cleanup: Cleanup) -> io::Result<SignalWatch> {
     signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
     let waiting = Mutex::new(Waiting::Unneeded);
-    let shared = Shared { cleanup, wake, waiting, telling: Mutex::default(), unneeded: Arc::default() };
+    let shared = Shared { cleanup, wake, waiting, telling: Mutex::default() };
     let watch = SignalWatch { shared: Arc::new(shared) };
     watch.begin_when_needed();
     Ok(watch)
@@ -101,12 +95,11 @@ impl SignalWatch {
     fn begin(&self) -> io::Result<()> {
         let mut waiting = self.shared.waiting();
         match *waiting {
-            Waiting::UnneededPaused => *waiting = Waiting::Paused(self.shared.install()?),
+            Waiting::UnneededPaused => *waiting = Waiting::Paused(install()?),
             Waiting::Unneeded => {
-                *waiting = Waiting::Paused(self.shared.install()?);
+                *waiting = Waiting::Paused(install()?);
                 self.start(&mut waiting)?;
             }
-            Waiting::LetGo(_) => self.start(&mut waiting)?,
             Waiting::Thread(_) | Waiting::Paused(_) | Waiting::Lost => {}
         }
         Ok(())
@@ -114,8 +107,7 @@ impl SignalWatch {
 
     fn start(&self, waiting: &mut Waiting) -> io::Result<()> {
         *waiting = match std::mem::replace(waiting, Waiting::Lost) {
-            Waiting::Paused(delivery) | Waiting::LetGo(delivery) => {
-                self.shared.unneeded.store(false, Ordering::SeqCst);
+            Waiting::Paused(delivery) => {
                 let shared = Arc::clone(&self.shared);
                 let spawn = thread::Builder::new().name("signals".to_owned()).spawn(move || shared.wait(delivery));
                 Waiting::Thread(spawn?)
@@ -157,52 +149,17 @@ impl SignalWatch {
         Ok(())
     }
 
-    /// Acts on what came since the thread was paused.
-    pub(crate) fn look(&self) {
-        if let Waiting::Paused(delivery) = &mut *self.shared.waiting() {
-            self.shared.act_on(delivery);
-        }
-    }
-
-    /// Starts the thread again, if there is something that it would undo.
+    /// Starts the thread again, if there was one or has to be one by now.
     ///
     /// # Errors
     ///
     /// A process that may not start threads.
     pub(crate) fn resume(&self) -> io::Result<()> {
-        let mut waiting = self.shared.waiting();
-        if !self.shared.is_idle() {
-            return self.start(&mut waiting);
-        }
-        *waiting = match std::mem::replace(&mut *waiting, Waiting::Lost) {
-            Waiting::Paused(mut delivery) => {
-                self.shared.unneeded.store(true, Ordering::SeqCst);
-                // What came before that.
-                self.shared.act_on(&mut delivery);
-                self.begin_when_needed();
-                Waiting::LetGo(delivery)
-            }
-            Waiting::UnneededPaused => Waiting::Unneeded,
-            other => other,
-        };
-        Ok(())
+        self.start(&mut self.shared.waiting())
     }
 }
 
 impl Shared {
-    fn install(&self) -> io::Result<Delivery> {
-        for signal in SIGNALS {
-            kernel::end_by_while(signal, Arc::clone(&self.unneeded))?;
-        }
-        let (read, write) = UnixStream::pair()?;
-        Delivery::with_pipe(read, write, SignalOnly, SIGNALS)
-    }
-
-    /// Whether there is nothing to undo, and nobody to tell.
-    fn is_idle(&self) -> bool {
-        self.cleanup.is_empty() && self.telling().told.is_none()
-    }
-
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -247,6 +204,12 @@ impl Shared {
             let _ = poll(&mut descriptors, None);
         }
     }
+}
+
+/// Installs the handlers.
+fn install() -> io::Result<Delivery> {
+    let (read, write) = UnixStream::pair()?;
+    Delivery::with_pipe(read, write, SignalOnly, SIGNALS)
 }
 
 /// Ends the process by the signal that it was told to stop by, if there was one.
@@ -299,21 +262,5 @@ mod tests {
         let watch = super::watch(cleanup.clone()).unwrap();
         drop(cleanup.register(|| ()));
         assert!(matches!(*watch.shared.waiting(), Waiting::Thread(_)));
-    }
-
-    #[test]
-    fn with_nothing_to_undo_signals_are_left_alone_until_there_is() {
-        let cleanup = Cleanup::default();
-        let watch = watch(cleanup.clone()).unwrap();
-        for _ in 0..3 {
-            let undo = cleanup.register(|| ());
-            assert!(matches!(*watch.shared.waiting(), Waiting::Thread(_)));
-            assert!(!watch.shared.unneeded.load(Ordering::SeqCst));
-            watch.pause().unwrap();
-            drop(undo);
-            watch.resume().unwrap();
-            assert!(matches!(*watch.shared.waiting(), Waiting::LetGo(_)));
-            assert!(watch.shared.unneeded.load(Ordering::SeqCst));
-        }
     }
 }

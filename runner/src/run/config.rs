@@ -26,9 +26,8 @@ pub struct RunnerConfig {
     pub worker: Option<PathBuf>,
     /// Where the memory of guests comes from: [`Instances::Pooled`] where modules run many times.
     pub instances: Instances,
-    /// Run each guest on a thread of its own, so that [`Runner::run`](crate::run::Runner::run) returns at the wall-clock limit even when a host
-    /// call hangs. A call that hangs in the file system cannot be ended otherwise than with its process. A process that
-    /// makes one run (see [`confine`](Self::confine)) does without the thread where the guest was granted nothing that may block.
+    /// Run each guest on a thread of its own, so that [`Runner::run`](crate::run::Runner::run) returns at the wall-clock
+    /// limit even when a host call hangs. A call that hangs in the file system ends only with its process.
     pub watched: bool,
     /// Called before a module is compiled, since that may take seconds.
     pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,

@@ -22,16 +22,12 @@ pub trait ProcessConfinement: Send + Sync {
     /// A thread that cannot be ended.
     fn stop_threads(&self) -> io::Result<()>;
 
-    /// Starts them again, as far as they are still needed: in a process for one run, after that run.
+    /// Starts them again, as far as they are needed.
     ///
     /// # Errors
     ///
     /// A thread that cannot be started.
     fn start_threads(&self) -> io::Result<()>;
-
-    /// Does what cannot wait until the threads are started again, such as ending the process when a signal came. Called
-    /// every few milliseconds while a guest runs.
-    fn look(&self) {}
 
     /// Returns the directory that all runs of this process make theirs in; without one, the process is for one run. In a
     /// process of many runs, all are granted what the first one is.
@@ -56,13 +52,6 @@ pub struct Shortfall {
 pub(super) struct Stopped<'c>(Option<&'c dyn ProcessConfinement>);
 
 impl Stopped<'_> {
-    /// Does what cannot wait.
-    pub(super) fn look(&self) {
-        if let Some(process) = self.0 {
-            process.look();
-        }
-    }
-
     fn start(mut self) -> Result<(), RunError> {
         self.0.take().map_or(Ok(()), ProcessConfinement::start_threads).map_err(RunError::Threads)
     }
@@ -87,29 +76,30 @@ pub(super) fn stop_threads(config: &RunnerConfig) -> Result<Stopped<'_>, RunErro
     Ok(Stopped(process.map(|process| process as &dyn ProcessConfinement)))
 }
 
-/// Confines this process to what the request grants, and returns what is in force, with what has to wait until the run
-/// is over; nothing, for a library's caller who
-/// did not ask for it and a request that grants everything.
+/// Confines this process to what the request grants, and returns what is in force: nothing for a process that is not to be
+/// confined and for a request that grants everything.
 ///
 /// # Errors
 ///
 /// A process that cannot be confined, or a kernel that gives less than the policy asks for.
-pub(super) fn confine<'c>(
-    config: &'c RunnerConfig,
+pub(super) fn confine(
+    config: &RunnerConfig,
     confined: &OnceLock<Reached>,
     request: &RunRequest<'_>,
     run_dir: &RunDir,
-) -> Result<(Reached, Stopped<'c>), RunError> {
+) -> Result<Reached, RunError> {
     if request.policy.allows_everything() {
-        return Ok((Reached::default(), Stopped(None)));
+        return Ok(Reached::default());
     }
-    let (reached, stopped) = match (&config.confine, confined.get()) {
-        (Some(_), Some(reached)) => (reached.clone(), Stopped(None)),
+    let reached = match (&config.confine, confined.get()) {
+        (Some(_), Some(reached)) => reached.clone(),
         (Some(process), None) => {
-            let (reached, stopped) = confine_process(&**process, request, run_dir)?;
-            (confined.get_or_init(|| reached).clone(), stopped)
+            let stopped = stop_threads(config)?;
+            let reached = confine_process(&**process, request, run_dir)?;
+            stopped.start()?;
+            confined.get_or_init(|| reached).clone()
         }
-        (None, _) => (Reached::default(), Stopped(None)),
+        (None, _) => Reached::default(),
     };
     let asked = request.policy.least_confinement();
     let least = match asked {
@@ -118,40 +108,30 @@ pub(super) fn confine<'c>(
         None => 0,
     };
     if reached.level >= least {
-        return Ok((reached, stopped));
+        return Ok(reached);
     }
     let source = asked.map(|asked| asked.source.as_str());
     Err(RunError::Unconfined(Box::new(shortfall(reached, least, source))))
 }
 
-fn confine_process<'c>(
-    process: &'c dyn ProcessConfinement,
+/// Confines this process, whose one thread is the caller's.
+fn confine_process(
+    process: &dyn ProcessConfinement,
     request: &RunRequest<'_>,
     run_dir: &RunDir,
-) -> Result<(Reached, Stopped<'c>), RunError> {
+) -> Result<Reached, RunError> {
     let directory = process.directory();
-    // Before the directory of the run is made: that has the process wait for signals, on a thread.
-    process.stop_threads().map_err(RunError::Threads)?;
-    let stopped = Stopped(Some(process));
-    let confine = || -> Result<Reached, RunError> {
-        let run = match &directory {
-            Some(directory) => directory.clone(),
-            None => run_dir.path()?,
-        };
-        let own = OwnPaths { run, largest_file: process.largest_file() };
-        let mut plan = Plan::for_guest(request.policy, request.limits, &own);
-        if let Some(limits) = plan.limits.as_mut().filter(|_| directory.is_some()) {
-            // Counted over all runs; each has the engine's own meter.
-            limits.cpu_time = None;
-        }
-        Ok(kernel::confine_process(&plan)?)
+    let run = match &directory {
+        Some(directory) => directory.clone(),
+        None => run_dir.path()?,
     };
-    let reached = confine()?;
-    if directory.is_none() {
-        return Ok((reached, stopped));
+    let own = OwnPaths { run, largest_file: process.largest_file() };
+    let mut plan = Plan::for_guest(request.policy, request.limits, &own);
+    if let Some(limits) = plan.limits.as_mut().filter(|_| directory.is_some()) {
+        // Counted over all runs; each has the engine's own meter.
+        limits.cpu_time = None;
     }
-    stopped.start()?;
-    Ok((reached, Stopped(None)))
+    Ok(kernel::confine_process(&plan)?)
 }
 
 /// Says why a native module did not start: where namespaces are not to be had, there is no level below 2 for it, since

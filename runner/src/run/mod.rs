@@ -53,13 +53,12 @@ use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::{Access, Policy, Shape};
 use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::scratch::{ScratchError, ScratchRoot, Use};
-use crate::sandbox::wasm::{self, Compiler, Host, Instances, LoadedModule, Ticker, WasmError, WasmSandbox, Watch};
+use crate::sandbox::wasm::{self, Compiler, Host, Instances, LoadedModule, WasmError, WasmSandbox};
 
 /// Runs modules. Makes the engine when the first wasm module comes.
 pub struct Runner {
     config: RunnerConfig,
     wasm: OnceLock<WasmSandbox>,
-    ticker: Ticker,
     scratch: ScratchRoot,
     /// What confines this process, once it is confined.
     confined: OnceLock<Reached>,
@@ -81,7 +80,6 @@ impl Runner {
         Self {
             config,
             wasm: OnceLock::new(),
-            ticker: Ticker::default(),
             scratch,
             confined: OnceLock::new(),
             broker: OnceLock::new(),
@@ -230,11 +228,10 @@ impl Runner {
             run_dir.lay_out(&invocation.files)?;
         }
         let commands = self.commands(loaded, request)?;
-        let (reached, stopped) = confine::confine(&self.config, &self.confined, request, run_dir)?;
+        let reached = confine::confine(&self.config, &self.confined, request, run_dir)?;
         report.notes.extend(reached.notes());
         let run = |loaded: &LoadedModule| {
-            let watch = Watch { look: &|| stopped.look(), sole: self.config.is_for_one_run() };
-            let host = Host { run_dir, commands: commands.clone(), watch: self.config.watched.then_some(watch) };
+            let host = Host { run_dir, commands: commands.clone(), on_own_thread: self.config.watched };
             loaded.run(invocation, program, request.policy, request.limits, host)
         };
         let ran = match run(loaded) {
@@ -242,9 +239,6 @@ impl Runner {
             ran => ran,
         };
         self.end_commands();
-        // Before the threads start again, which may find nothing left to do.
-        run_dir.close();
-        drop(stopped);
         let mut outcome = ran?;
         report.notes.extend_from_slice(&outcome.notes);
         if first {
@@ -306,9 +300,8 @@ impl Runner {
 
     fn new_sandbox(&self, instances: Instances) -> Result<WasmSandbox, WasmError> {
         let config = &self.config;
-        let ticker = self.ticker.clone();
         let compiler = config.worker.clone().map_or(Compiler::InProcess, Compiler::Worker);
-        let mut sandbox = WasmSandbox::new(compiler, config.cache.clone(), config.cleanup.clone(), ticker, instances)?;
+        let mut sandbox = WasmSandbox::new(compiler, config.cache.clone(), config.cleanup.clone(), instances)?;
         if let Some(callback) = config.on_compile.clone() {
             sandbox.on_compile(move || callback());
         }

@@ -5,10 +5,6 @@
 //! library but a fault: who waits for the process would see SIGSEGV for a SIGTERM. By the number of the process, a
 //! signal passes. This does not decide when to end.
 
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 /// How long a signal that was sent to the process may take to end it: it may be another thread that it comes to.
 static PATIENCE: libc::timespec = libc::timespec { tv_sec: 1, tv_nsec: 0 };
 
@@ -30,20 +26,4 @@ pub(crate) fn end_by(signal: i32) -> ! {
         libc::nanosleep(&raw const PATIENCE, std::ptr::null_mut());
         libc::abort()
     }
-}
-
-/// Has a signal end the process, as without a handler, when it comes while the condition holds.
-///
-/// # Errors
-///
-/// A signal that no handler can be installed for.
-#[expect(unsafe_code, reason = "what a handler may do is nothing that the compiler knows")]
-pub(crate) fn end_by_while(signal: i32, condition: Arc<AtomicBool>) -> io::Result<()> {
-    let act = move || {
-        if condition.load(Ordering::SeqCst) {
-            end_by(signal);
-        }
-    };
-    // SAFETY: the handler reads an atomic and calls `end_by`, which may be called in one.
-    unsafe { signal_hook::low_level::register(signal, act) }.map(drop)
 }

@@ -27,7 +27,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub use self::calls::{Call, Profile, Refusal, Refused, refusals};
-pub(crate) use self::ending::{end_by, end_by_while};
+pub(crate) use self::ending::end_by;
 pub use self::level::{DEFAULT_LEAST, HIGHEST, Probe, describe, probe};
 pub use self::plan::{Absent, Links, NetPlan, OwnPaths, PathRule, Plan, Ports, Rights};
 pub use self::rlimits::ProcessLimits;

@@ -2,33 +2,28 @@
 //!
 //! File calls of a guest block the thread they are made on: handing each to a pool and back costs more than
 //! most of them take. Nothing can take a thread out of a call that does not come back, such as reading from a file
-//! server that is gone. So where nobody watches the process from outside, and the guest was granted what may block, it
-//! has its own thread, and whoever waits for it stops waiting at the wall-clock limit. The thread is left behind then;
-//! the guest gets no further, because the epoch deadline has passed when the call returns.
+//! server that is gone. So where no other process watches this one, the guest has its own thread, and its caller stops
+//! waiting at the wall-clock limit. The thread is left behind then; the guest gets no further, because the epoch
+//! deadline has passed when the call returns.
 
 use std::cell::RefCell;
-use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
-use tokio::time::MissedTickBehavior;
 use tracing::{debug, warn};
-use wasmtime::{Engine, PoolConcurrencyLimitError, Store};
+use wasmtime::{PoolConcurrencyLimitError, Store};
 use wasmtime_wasi::{I32Exit, WasiCtx};
 
 use crate::sandbox::invocation::{Exit, LimitHit, LimitKind, Usage};
 use crate::sandbox::limits::Limits;
-use crate::sandbox::wasm::alarm::Alarm;
 use crate::sandbox::wasm::files::{FileGuard, Ledger};
-use crate::sandbox::wasm::module::{Code, Watch};
+use crate::sandbox::wasm::module::Code;
 use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::process::Commands;
 use crate::sandbox::wasm::store::{self, Meter, State};
-use crate::sandbox::wasm::ticker::{TICK, Ticking};
 use crate::sandbox::wasm::{WasmError, micros};
 
 /// How long a guest's thread may take to notice its limit by itself: a few ticks of the epoch.
@@ -44,10 +39,6 @@ pub(super) struct Guest {
     pub(super) limits: Limits,
     /// What it may reach.
     pub(super) network: Arc<Network>,
-    /// Whether a host call of it may block: whether it was granted anything outside of what the run makes for it.
-    pub(super) may_block: bool,
-    /// Keeps the epochs going while the guest runs; unless it is watched.
-    pub(super) ticking: Option<Ticking>,
 }
 
 /// How a guest ended.
@@ -60,41 +51,29 @@ pub(super) struct Ended {
     pub(super) instantiate_us: u64,
 }
 
-/// Runs a guest to its end, or to its wall-clock limit: on a thread of its own when there is somebody to `watch`, and
-/// something that may block or a process with other things to do.
+/// Runs a guest to its end, or to its wall-clock limit. With `on_own_thread`, returns at that limit even when a host call
+/// of the guest does not return.
 ///
 /// # Errors
 ///
-/// A thread or runtime that cannot be made, a pool without a free place, or a thread that ended without a word.
-pub(super) fn run(guest: Guest, watch: Option<Watch<'_>>) -> Result<Ended, WasmError> {
-    debug!(watched = watch.is_some(), "the guest starts");
+/// A thread or runtime that cannot be made, a pool without a free place, or a thread that ended without a result.
+pub(super) fn run(guest: Guest, on_own_thread: bool) -> Result<Ended, WasmError> {
+    debug!(on_own_thread, "the guest starts");
     // A runtime cannot be entered from within another one.
-    if tokio::runtime::Handle::try_current().is_err() {
-        match watch {
-            None => return run_here(guest, None),
-            Some(watch) if watch.sole && !guest.may_block => {
-                // Without one, a thread does the same.
-                if let Ok(_alarm) = Alarm::start(&guest.code.engine) {
-                    return run_here(guest, Some(watch.look));
-                }
-            }
-            Some(_) => {}
-        }
-    }
-    run_apart(guest, watch.map_or(&|| (), |watch| watch.look))
+    if on_own_thread || tokio::runtime::Handle::try_current().is_ok() { run_apart(guest) } else { run_here(guest) }
 }
 
 /// Runs a guest on a thread of its own.
-fn run_apart(guest: Guest, look: &dyn Fn()) -> Result<Ended, WasmError> {
-    let (code, timeout) = (Arc::clone(&guest.code), guest.limits.timeout);
+fn run_apart(guest: Guest) -> Result<Ended, WasmError> {
+    let patience = guest.limits.timeout.saturating_add(GRACE);
     let (sender, receiver) = mpsc::sync_channel(1);
     let started = Instant::now();
     let spawned = thread::Builder::new().name("guest".to_owned()).spawn(move || {
-        // Nobody listens any more when the wait is over.
-        let _ = sender.send(run_here(guest, None));
+        // The receiver is gone when the wait is over.
+        let _ = sender.send(run_here(guest));
     });
     spawned.map_err(WasmError::Runtime)?;
-    match wait(&code.engine, &receiver, started, timeout.saturating_add(GRACE), look) {
+    match receiver.recv_timeout(patience) {
         Ok(ended) => ended,
         Err(RecvTimeoutError::Timeout) => {
             warn!("the guest is blocked in a host call; its thread is left behind");
@@ -105,41 +84,16 @@ fn run_apart(guest: Guest, look: &dyn Fn()) -> Result<Ended, WasmError> {
     }
 }
 
-/// Waits for a guest's thread and ticks meanwhile: a thread only for that would cost a short run more than it takes.
-fn wait<T>(
-    engine: &Engine,
-    receiver: &Receiver<T>,
-    started: Instant,
-    patience: Duration,
-    look: &dyn Fn(),
-) -> Result<T, RecvTimeoutError> {
-    loop {
-        let left = patience.saturating_sub(started.elapsed());
-        match receiver.recv_timeout(left.min(TICK)) {
-            Err(RecvTimeoutError::Timeout) if left > TICK => {
-                engine.increment_epoch();
-                look();
-            }
-            Err(error) => {
-                // A guest that is left behind is looked at when it comes back.
-                engine.increment_epoch();
-                return Err(error);
-            }
-            ended => return ended,
-        }
-    }
-}
-
 thread_local! {
     /// A runtime for guests without a network, kept for the next one on this thread: making one costs as much as a
     /// short run.
     static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
 }
 
-fn run_here(guest: Guest, look: Option<&dyn Fn()>) -> Result<Ended, WasmError> {
+fn run_here(guest: Guest) -> Result<Ended, WasmError> {
     if guest.network.is_granted() {
         let runtime = new_runtime(true)?;
-        let ended = run_on(&runtime, guest, look);
+        let ended = run_on(&runtime, guest);
         runtime.shutdown_background();
         return ended;
     }
@@ -148,7 +102,7 @@ fn run_here(guest: Guest, look: Option<&dyn Fn()>) -> Result<Ended, WasmError> {
             Some(runtime) => runtime,
             None => runtime.insert(new_runtime(false)?),
         };
-        run_on(runtime, guest, look)
+        run_on(runtime, guest)
     })
 }
 
@@ -160,8 +114,9 @@ fn new_runtime(network: bool) -> Result<Runtime, WasmError> {
     runtime.enable_time().build().map_err(WasmError::Runtime)
 }
 
-fn run_on(runtime: &Runtime, guest: Guest, look: Option<&dyn Fn()>) -> Result<Ended, WasmError> {
+fn run_on(runtime: &Runtime, guest: Guest) -> Result<Ended, WasmError> {
     let ledger = guest.files.ledger();
+    let ticking = guest.code.ticker.start().map_err(WasmError::Runtime)?;
     let mut store =
         store::new_store(&guest.code.engine, guest.wasi, guest.files, guest.commands, guest.network, &guest.limits);
     let started = Instant::now();
@@ -173,9 +128,9 @@ fn run_on(runtime: &Runtime, guest: Guest, look: Option<&dyn Fn()>) -> Result<En
     };
     let timeout = guest.limits.timeout;
     // The timers must be made inside the runtime.
-    let ended = runtime.block_on(async { tokio::time::timeout(timeout, looking(call, look)).await }).ok();
+    let ended = runtime.block_on(async { tokio::time::timeout(timeout, call).await }).ok();
     let wall_us = micros(started.elapsed());
-    drop(guest.ticking);
+    drop(ticking);
     match ended {
         Some(Err(error)) if error.is::<PoolConcurrencyLimitError>() => Err(WasmError::PoolFull),
         ended => {
@@ -184,21 +139,6 @@ fn run_on(runtime: &Runtime, guest: Guest, look: Option<&dyn Fn()>) -> Result<En
             Ok(ended)
         }
     }
-}
-
-/// Runs a call, and calls `look` every few milliseconds meanwhile: also when the guest sleeps.
-async fn looking<T>(call: impl Future<Output = T>, look: Option<&dyn Fn()>) -> T {
-    let Some(look) = look else { return call.await };
-    let mut call = pin!(call);
-    let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + TICK, TICK);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    poll_fn(|cx| {
-        while ticks.poll_tick(cx).is_ready() {
-            look();
-        }
-        call.as_mut().poll(cx)
-    })
-    .await
 }
 
 /// What [`CommandPre`]'s `run` returns; `None` stands for a timeout.

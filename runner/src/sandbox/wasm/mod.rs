@@ -1,11 +1,10 @@
 //! Runs one guest: engine, compiled code, store, instance, outcome. Wasmtime is named only in here.
 //!
 //! Three clocks watch a guest: the epoch ticker interrupts wasm code, the runtime's timer ends a host call that
-//! waits, and whoever started the guest's thread stops waiting for one that blocks. So a guest asleep or
+//! waits, and the thread that started the guest's stops waiting for one that blocks. So a guest asleep or
 //! blocked ends at its limit like one that spins.
 
 mod adapter;
-mod alarm;
 mod bindings;
 mod cache;
 mod compile;
@@ -26,6 +25,7 @@ use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tracing::{debug, info, warn};
@@ -37,8 +37,8 @@ pub use self::cache::{CacheEntry, CacheError, CompileCache, DEFAULT_MAX_CACHE};
 pub use self::compile::{CompileLimit, Compiler, WORD as COMPILE_WORKER, check_size, worker_main};
 use self::compile::{Compiled, Source};
 pub use self::engine::Instances;
-pub use self::module::{Host, LoadedModule, Watch};
-pub use self::ticker::Ticker;
+pub use self::module::{Host, LoadedModule};
+use self::ticker::Ticker;
 use crate::sandbox::chain;
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::invocation::{Timing, WasmFormat};
@@ -114,7 +114,7 @@ impl WasmError {
 /// The engine with what all of its runs share.
 pub struct WasmSandbox {
     engine: Engine,
-    ticker: Ticker,
+    ticker: Arc<Ticker>,
     instances: Instances,
     compiler: Compiler,
     cache: Option<CompileCache>,
@@ -138,12 +138,11 @@ impl WasmSandbox {
         compiler: Compiler,
         cache: Option<CompileCache>,
         cleanup: Cleanup,
-        ticker: Ticker,
         instances: Instances,
     ) -> Result<Self, WasmError> {
         let role = engine::Role::Run(instances);
         let engine = engine::new_engine(role).map_err(|error| WasmError::Engine(error.into()))?;
-        ticker.add(&engine);
+        let ticker = Arc::new(Ticker::new(engine.clone()));
         Ok(Self { engine, ticker, instances, compiler, cache, cleanup, on_compile: None })
     }
 
@@ -183,7 +182,7 @@ impl WasmSandbox {
             link::linker(&self.engine, &component).map_err(|error| WasmError::Engine(error.into()))?;
         let pre = CommandPre::new(linker.instantiate_pre(&component).map_err(link)?).map_err(link)?;
         timing.instantiate_us = micros(started.elapsed());
-        Ok(LoadedModule::new(self.engine.clone(), pre, self.ticker.clone(), timing, notes, runs_commands))
+        Ok(LoadedModule::new(self.engine.clone(), pre, Arc::clone(&self.ticker), timing, notes, runs_commands))
     }
 
     /// Looks into the cache.

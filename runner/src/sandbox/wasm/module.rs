@@ -22,7 +22,6 @@ use crate::sandbox::wasm::{WasmError, wasi};
 /// A compiled module.
 pub struct LoadedModule {
     code: Arc<Code>,
-    ticker: Ticker,
     timing: Timing,
     notes: Vec<String>,
     runs_commands: bool,
@@ -32,6 +31,7 @@ pub struct LoadedModule {
 pub(super) struct Code {
     pub(super) engine: Engine,
     pub(super) command: CommandPre<State>,
+    pub(super) ticker: Arc<Ticker>,
 }
 
 /// What a run has on its host's side.
@@ -40,28 +40,13 @@ pub struct Host<'a> {
     pub run_dir: &'a Arc<RunDir>,
     /// Who runs its commands; without, every one is denied.
     pub commands: Option<Arc<dyn RunsCommands>>,
-    /// Who looks on, if somebody does.
-    pub watch: Option<Watch<'a>>,
-}
-
-/// Who looks on while a guest runs.
-#[derive(Clone, Copy)]
-pub struct Watch<'a> {
-    /// Called every few milliseconds.
-    pub look: &'a dyn Fn(),
-    /// Whether the process runs this guest and does nothing else, so that its timers and handlers are free.
-    pub sole: bool,
+    /// Whether the guest gets a thread of its own.
+    pub on_own_thread: bool,
 }
 
 impl std::fmt::Debug for Host<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Host").field("run_dir", &self.run_dir).finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for Watch<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Watch").field("sole", &self.sole).finish_non_exhaustive()
     }
 }
 
@@ -75,12 +60,12 @@ impl LoadedModule {
     pub(super) fn new(
         engine: Engine,
         command: CommandPre<State>,
-        ticker: Ticker,
+        ticker: Arc<Ticker>,
         timing: Timing,
         notes: Vec<String>,
         runs_commands: bool,
     ) -> Self {
-        Self { code: Arc::new(Code { engine, command }), ticker, timing, notes, runs_commands }
+        Self { code: Arc::new(Code { engine, command, ticker }), timing, notes, runs_commands }
     }
 
     /// Returns what an operator should know of loading it: a cache that cannot be used, a compiler that could not be
@@ -102,8 +87,8 @@ impl LoadedModule {
         self.timing
     }
 
-    /// Runs the module once, in a fresh store; with [`watch`](Host::watch), on a thread of its own where a host call may
-    /// block, so that this returns at the wall-clock limit even when that call does not.
+    /// Runs the module once, in a fresh store. [On a thread of its own](Host::on_own_thread), this returns at the
+    /// wall-clock limit even when a host call of the guest does not.
     ///
     /// # Errors
     ///
@@ -117,7 +102,7 @@ impl LoadedModule {
         limits: &Limits,
         host: Host<'_>,
     ) -> Result<Outcome, WasmError> {
-        let Host { run_dir, commands, watch } = host;
+        let Host { run_dir, commands, on_own_thread } = host;
         let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
         let stdin = invocation.stdin.clone();
         let network = Network::new(policy, limits);
@@ -125,7 +110,6 @@ impl LoadedModule {
         let files = FileGuard::new(policy, &invocation.files, limits, Arc::clone(run_dir));
         let files = files.map_err(|cannot| WasmError::Open { path: cannot.path, source: cannot.why.into() })?;
         let (ledger, temporaries) = (files.ledger(), files.temporaries());
-        let runs_commands = commands.is_some();
         let commands = Commands::new(commands, Arc::clone(&ledger), limits);
         let guest = Guest {
             code: Arc::clone(&self.code),
@@ -134,13 +118,8 @@ impl LoadedModule {
             commands,
             limits: *limits,
             network: Arc::clone(&network),
-            may_block: !policy.paths().is_empty()
-                || policy.allows_everything()
-                || network.is_granted()
-                || runs_commands,
-            ticking: watch.is_none().then(|| self.ticker.start()).transpose().map_err(WasmError::Runtime)?,
         };
-        let ended = guest::run(guest, watch);
+        let ended = guest::run(guest, on_own_thread);
         // Also when the guest's thread does not come back.
         temporaries.close();
         let mut ended = ended?;
