@@ -123,7 +123,7 @@ fn confine_process(
     let directory = process.directory();
     let run = match &directory {
         Some(directory) => directory.clone(),
-        None => run_dir.path()?,
+        None => run_dir.path().to_owned(),
     };
     let own = OwnPaths { run, largest_file: process.largest_file() };
     let mut plan = Plan::for_guest(request.policy, request.limits, &own);

@@ -147,16 +147,15 @@ impl Runner {
         request: &RunRequest<'_>,
         report: &mut Report,
     ) -> Result<(), RunError> {
-        let run_dir = Arc::new(RunDir::new(&self.scratch, purpose(kind, request)));
+        let run_dir = Arc::new(RunDir::create(&self.scratch, purpose(kind, request))?);
         let python = match kind {
             Kind::Python => Some(self.python_start(module, request, &run_dir)?),
             _ => None,
         };
-        // Before the directory of the run is made: that has the process wait for signals, on a thread.
         let stopped = if kind.is_wasm() { None } else { Some(confine::stop_threads(&self.config)?) };
         let tmpdir = tmpdir(kind, request, &run_dir)?;
         if request.keep_files {
-            report.kept_files = Some(run_dir.path()?.display().to_string());
+            report.kept_files = Some(run_dir.path().display().to_string());
         }
         report.notes.extend(python.iter().flat_map(|ready| ready.notes.clone()));
         let prepared =
@@ -342,11 +341,11 @@ fn purpose(kind: Kind, request: &RunRequest<'_>) -> Use {
     }
 }
 
-/// The host's directory for what a module leaves for the time of the run. A guest with a `/tmp` of its own is not told
-/// of it, and it is made when the guest first uses that.
+/// Returns the host's directory for what a module leaves for the time of the run. A guest with a `/tmp` of its own does
+/// not learn where that is on the host.
 fn tmpdir(kind: Kind, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<PathBuf, ScratchError> {
     match (kind.is_wasm(), request.policy.allows_everything()) {
-        (false, _) => run_dir.path(),
+        (false, _) => Ok(run_dir.path().to_owned()),
         (true, true) => run_dir.tmp(),
         (true, false) => Ok(PathBuf::new()),
     }

@@ -30,7 +30,7 @@ impl Runner {
         let policy = request.policy;
         let context = self.native_context(policy, request.keep_files, &invocation.runtime_paths);
         let least = context.confine.as_ref().map_or(0, |confine| confine.least);
-        let started = native::start(&context, invocation, &run_dir.path()?, request.limits);
+        let started = native::start(&context, invocation, run_dir.path(), request.limits);
         drop(stopped);
         match started.and_then(|started| started.finish(request.limits)) {
             Ok((outcome, leaving)) => {
@@ -84,10 +84,9 @@ impl Runner {
             return Err(DetectError::Contradiction { declared: Kind::Python, reason }.into());
         }
         let source = PythonSource::read(name, module.bytes()?, interpreters)?;
-        let run_dir = RunDir::new(&self.scratch, Use::Run);
-        let tmpdir = || Ok(run_dir.path()?);
+        let run_dir = RunDir::create(&self.scratch, Use::Run)?;
         let context = self.native_context(&Policy::default(), false, &[]);
-        let assembler = Assembler::new(&self.config.python, &context, &tmpdir);
+        let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
         Ok(assembler.portable(Subject { name, path: module.path(), source: &source })?)
     }
 
@@ -98,9 +97,8 @@ impl Runner {
         run_dir: &RunDir,
     ) -> Result<python::Ready, RunError> {
         let source = PythonSource::read(request.name, module.bytes()?, request.interpreters)?;
-        let tmpdir = || Ok(run_dir.path()?);
         let context = self.native_context(request.policy, request.keep_files, &[]);
-        let assembler = Assembler::new(&self.config.python, &context, &tmpdir);
+        let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
         let subject = Subject { name: request.name, path: module.path(), source: &source };
         Ok(assembler.start(subject, request.keep_files)?)
     }

@@ -1,4 +1,4 @@
-//! The directory of one run, made when something first needs it: a guest that keeps to its grants costs the disk nothing.
+//! The directory of one run, shared by the run and by its guest's thread, which may outlive the run.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,14 @@ use crate::sandbox::scratch::{Scratch, ScratchError, ScratchRoot, Use};
 /// The name of a guest's own directory in it.
 const TMP: &str = "tmp";
 
-/// Where a run's directory will be. Shared with the guest's thread, which may outlive the run.
+/// The directory of one run, until it is closed.
 #[derive(Debug)]
 pub struct RunDir {
-    root: ScratchRoot,
+    path: PathBuf,
     purpose: Use,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-enum State {
-    Unmade,
-    Made(Scratch),
-    /// The run is over. Nothing is made any more.
-    Closed,
+    cleanup: Cleanup,
+    /// `None` when the run is over. Nothing is made in the directory any more.
+    scratch: Mutex<Option<Scratch>>,
 }
 
 /// The run is over.
@@ -33,46 +27,48 @@ enum State {
 struct Closed;
 
 impl RunDir {
-    /// Names the directory of a run.
-    #[must_use]
-    pub fn new(root: &ScratchRoot, purpose: Use) -> Self {
+    /// Makes the directory of a run, and removes what killed runs left.
+    ///
+    /// # Errors
+    ///
+    /// A folder that is not private, cannot be made or is full.
+    pub fn create(root: &ScratchRoot, purpose: Use) -> Result<Self, ScratchError> {
         root.sweep_once();
-        Self { root: root.clone(), purpose, state: Mutex::new(State::Unmade) }
+        let scratch = root.create(purpose)?;
+        let (path, cleanup) = (scratch.path().to_owned(), root.cleanup().clone());
+        Ok(Self { path, purpose, cleanup, scratch: Mutex::new(Some(scratch)) })
     }
 
     /// Returns where to register what a signal must not leave behind.
     #[must_use]
     pub fn cleanup(&self) -> &Cleanup {
-        self.root.cleanup()
+        &self.cleanup
     }
 
-    /// Returns the directory, and makes it before, if need be.
+    /// Returns the directory's path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the guest's own directory, and makes it, unless the whole directory is the guest's.
     ///
     /// # Errors
     ///
-    /// A directory that cannot be made, or a run that is over.
-    pub fn path(&self) -> Result<PathBuf, ScratchError> {
-        self.with(|scratch| Ok(scratch.path().to_owned()))
-    }
-
-    /// Returns the guest's own directory, and makes it before, if need be.
-    ///
-    /// # Errors
-    ///
-    /// See [`RunDir::path`].
+    /// A full disk, or a run that is over.
     pub fn tmp(&self) -> Result<PathBuf, ScratchError> {
         self.with(|scratch| match self.purpose {
             // A second directory costs a short run as much as its module does.
-            Use::Guest => Ok(scratch.path().to_owned()),
+            Use::Guest => Ok(self.path.clone()),
             Use::Run | Use::Kept => scratch.make(TMP),
         })
     }
 
-    /// Writes the arguments of a guest there, for whoever keeps the directory.
+    /// Writes the arguments of a guest into a directory that is kept.
     ///
     /// # Errors
     ///
-    /// See [`RunDir::path`].
+    /// See [`RunDir::tmp`].
     pub fn lay_out(&self, files: &[InputFile]) -> Result<(), ScratchError> {
         self.with(|scratch| scratch.lay_out(files))
     }
@@ -81,11 +77,10 @@ impl RunDir {
     ///
     /// # Errors
     ///
-    /// See [`RunDir::path`].
+    /// See [`RunDir::tmp`].
     pub fn note(&self, leftover: &Path) -> Result<PathBuf, ScratchError> {
-        self.with(|scratch| {
-            let name = leftover.file_name().unwrap_or_default();
-            let note = scratch.path().join(name);
+        self.with(|_| {
+            let note = self.path.join(leftover.file_name().unwrap_or_default());
             let made = symlink(leftover, &note);
             made.map_err(|source| ScratchError::Io { verb: "create", path: note.clone(), source })?;
             Ok(note)
@@ -93,23 +88,18 @@ impl RunDir {
     }
 
     fn with<T>(&self, action: impl FnOnce(&Scratch) -> Result<T, ScratchError>) -> Result<T, ScratchError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*state, State::Unmade) {
-            *state = State::Made(self.root.create(self.purpose)?);
-        }
-        match &*state {
-            State::Made(scratch) => action(scratch),
-            State::Unmade | State::Closed => Err(ScratchError::Io {
-                verb: "create",
-                path: PathBuf::from(TMP),
+        match &*self.scratch.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(scratch) => action(scratch),
+            None => Err(ScratchError::Io {
+                verb: "write to",
+                path: self.path.clone(),
                 source: std::io::Error::other(Closed),
             }),
         }
     }
 
-    /// Removes what was made; from now on nothing is.
+    /// Removes the directory, unless it is kept; from now on nothing is made in it.
     pub fn close(&self) {
-        let state = std::mem::replace(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner), State::Closed);
-        drop(state);
+        drop(self.scratch.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }

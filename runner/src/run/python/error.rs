@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use crate::ansiballz::{ClosureError, RoutingError};
 use crate::sandbox::native::NativeError;
-use crate::sandbox::scratch::ScratchError;
 
 /// Why a Python module cannot be put together or started.
 #[derive(Debug, thiserror::Error)]
@@ -79,16 +78,13 @@ pub enum PythonError {
         #[source]
         source: NativeError,
     },
-    /// No temporary directory.
-    #[error("failed to make a temporary directory, where `TMPDIR` says")]
-    Scratch(#[from] ScratchError),
 }
 
 impl PythonError {
     /// Returns whether the fault is modbox's or this machine's, and not the module's.
     #[must_use]
     pub fn is_internal(&self) -> bool {
-        matches!(self, Self::Zip(_) | Self::Thread(_) | Self::Ask { .. } | Self::Scratch(_))
+        matches!(self, Self::Zip(_) | Self::Thread(_) | Self::Ask { .. })
     }
 }
 

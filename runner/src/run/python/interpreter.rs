@@ -91,7 +91,7 @@ pub(super) fn probe(
     cache: Option<&Cache>,
     search_path: &[PathBuf],
     program: &str,
-    tmpdir: &dyn Fn() -> Result<PathBuf, PythonError>,
+    tmpdir: &Path,
 ) -> Result<Result<Interpreter, String>, PythonError> {
     let Some(path) = install::find_program(program, search_path) else { return Ok(Err("not found".to_owned())) };
     // A module may start elsewhere.
@@ -108,7 +108,7 @@ pub(super) fn probe(
     }
     tracing::debug!(program, "asking an interpreter what it is");
     let reach = Reach { reads: &installation(&path), writes: None };
-    let printed = match ask(cx, &tmpdir()?, &[program.as_str(), "-"], PROBE_SCRIPT, &reach)? {
+    let printed = match ask(cx, tmpdir, &[program.as_str(), "-"], PROBE_SCRIPT, &reach)? {
         Ok(printed) => printed,
         Err(reason) if is_script(&path) => {
             return Ok(Err(format!("{reason} (it is a script: name the interpreter that it starts)")));

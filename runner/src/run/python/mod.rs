@@ -84,7 +84,7 @@ pub(super) struct Assembler<'a> {
     config: &'a PythonConfig,
     cx: &'a NativeContext,
     cache: Option<Cache>,
-    tmpdir: &'a dyn Fn() -> Result<PathBuf, PythonError>,
+    tmpdir: &'a Path,
 }
 
 /// A module's file, and what it is called.
@@ -96,11 +96,7 @@ pub(super) struct Subject<'a> {
 }
 
 impl<'a> Assembler<'a> {
-    pub(super) fn new(
-        config: &'a PythonConfig,
-        cx: &'a NativeContext,
-        tmpdir: &'a dyn Fn() -> Result<PathBuf, PythonError>,
-    ) -> Self {
+    pub(super) fn new(config: &'a PythonConfig, cx: &'a NativeContext, tmpdir: &'a Path) -> Self {
         let cache = config.cache.as_deref().and_then(|dir| Cache::open(dir, &cx.cleanup));
         Self { config, cx, cache, tmpdir }
     }

@@ -95,7 +95,7 @@ impl<'a> Part<'a> {
             let (staging, path) = (staging.display().to_string(), path.display().to_string());
             let words = [interpreter.program.as_str(), "-I", "-S", "-", &staging, &path];
             let reach = Reach { reads: &interpreter.runtime_paths(), writes: Some(Path::new(&staging)) };
-            let compiled = ask(assembler.cx, &(assembler.tmpdir)()?, &words, COMPILE_SCRIPT, &reach)?;
+            let compiled = ask(assembler.cx, assembler.tmpdir, &words, COMPILE_SCRIPT, &reach)?;
             compiled.map(drop).map_err(|reason| TreeError::Cache(io::Error::other(reason)))
         })
     }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
-use wasmtime_wasi::p2::bindings::filesystem::types::MetadataHashValue;
+use wasmtime_wasi::filesystem::{Dir, OpenMode};
 
 use crate::sandbox::invocation::InputFile;
 use crate::sandbox::policy::{Access, PathGrant, Policy, Shape};
+use crate::sandbox::run_dir::RunDir;
 use crate::sandbox::wasm::files::ledger::Share;
-use crate::sandbox::wasm::files::open::{open_beneath, stat_name};
+use crate::sandbox::wasm::files::open::{Asked, open_beneath, stat_name};
 use crate::sandbox::wasm::files::tree::{Kind, NodeId, ROOT, Tree, names};
 
 /// Where a guest finds its arguments.
@@ -22,7 +23,6 @@ pub(super) const ARGS: &str = "/args";
 pub(super) const TMP: &str = "/tmp";
 
 /// A granted directory.
-#[derive(Debug)]
 pub(super) struct Mount {
     pub(super) node: NodeId,
     pub(super) host: PathBuf,
@@ -30,22 +30,21 @@ pub(super) struct Mount {
     pub(super) share: Share,
     /// Whether nodes lie below it, so that paths in it must be walked.
     pub(super) nested: bool,
-    pub(super) dir: HostDir,
+    pub(super) dir: Dir,
+    /// The directory's number in the table of the run's resources, once an operation needed it there. No handle of the
+    /// guest's leads to it.
+    pub(super) listed: Option<u32>,
     /// The granted name in whose place the guest has made it.
     pub(super) name: Option<usize>,
-    /// The identity of the directory on the host, if it was made when the guest had it already.
-    pub(super) made: Option<MetadataHashValue>,
 }
 
-/// The directory behind a mount. It is in the table of the run's resources, but no handle of the guest's leads to it.
-#[derive(Debug)]
-pub(super) enum HostDir {
-    /// To be made and opened when the guest first uses it.
-    Later,
-    /// Opened and not yet in the table.
-    Opened(OwnedFd),
-    /// In the table.
-    Listed(u32),
+impl Mount {
+    /// Makes a mount of an open directory that is not in the tree yet.
+    pub(super) fn new(dir: OwnedFd, host: PathBuf, writable: bool, share: Share) -> Self {
+        let mode = if writable { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
+        let dir = Dir::new(dir.into(), Asked::perms(writable), mode, true);
+        Self { node: ROOT, host, writable, share, nested: false, dir, listed: None, name: None }
+    }
 }
 
 /// A granted name.
@@ -62,7 +61,6 @@ pub(super) struct Name {
 }
 
 /// Everything that a guest may reach.
-#[derive(Debug)]
 pub(super) struct Grants {
     pub(super) tree: Tree,
     pub(super) mounts: Vec<Mount>,
@@ -80,8 +78,8 @@ pub(super) struct Unusable {
 }
 
 impl Grants {
-    /// Opens what a policy grants.
-    pub(super) fn open(policy: &Policy, files: &[InputFile]) -> Result<Self, Unusable> {
+    /// Opens what a policy grants, and the guest's own `/tmp` in the directory of the run.
+    pub(super) fn open(policy: &Policy, files: &[InputFile], run_dir: &RunDir) -> Result<Self, Unusable> {
         let (tree, preopens) = (Tree::new(), Vec::new());
         let mut grants = Self { tree, mounts: Vec::new(), names: Vec::new(), memory: Vec::new(), preopens };
         let mut paths: Vec<&PathGrant> = policy.paths().iter().collect();
@@ -93,17 +91,7 @@ impl Grants {
         }
         grants.add_args(files)?;
         if !policy.allows_everything() {
-            let tmp = Mount {
-                node: ROOT,
-                host: TMP.into(),
-                writable: true,
-                share: Share::Tmp,
-                nested: false,
-                dir: HostDir::Later,
-                name: None,
-                made: None,
-            };
-            grants.place_mount(TMP, tmp)?;
+            grants.place_mount(TMP, own_tmp(run_dir)?)?;
         }
         for grant in paths {
             grants.add(grant)?;
@@ -126,17 +114,8 @@ impl Grants {
     fn add(&mut self, grant: &PathGrant) -> Result<(), Unusable> {
         match open_grant(grant).map_err(|errno| Unusable { path: grant.host.clone(), why: errno.into() })? {
             Found::Directory(dir) => {
-                let mount = Mount {
-                    node: ROOT,
-                    host: grant.host.clone(),
-                    writable: grant.access == Access::Write,
-                    share: Share::All,
-                    nested: false,
-                    dir: HostDir::Opened(dir),
-                    name: None,
-                    made: None,
-                };
-                self.place_mount(&grant.guest, mount)
+                let writable = grant.access == Access::Write;
+                self.place_mount(&grant.guest, Mount::new(dir, grant.host.clone(), writable, Share::All))
             }
             Found::Name(parent, name) => {
                 let node = self.place(&grant.guest, Kind::Name(self.names.len()))?;
@@ -178,10 +157,9 @@ impl Grants {
         let mount = &self.mounts[outer];
         let base = self.tree.node(mount.node).path.len();
         let missing = |node: &&NodeId| {
-            let HostDir::Opened(dir) = &mount.dir else { return true };
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let below = self.tree.node(**node).path[base..].trim_start_matches('/');
-            open_beneath(dir.as_fd(), below, flags, Mode::empty()).is_err()
+            open_beneath(mount.dir.dir.as_fd(), below, flags, Mode::empty()).is_err()
         };
         let missing: Vec<NodeId> = inside.iter().filter(missing).copied().collect();
         for node in missing {
@@ -228,7 +206,11 @@ fn open_dir(path: &Path) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// Opens a directory that the host has made for the guest.
-pub(super) fn open_own(path: &Path) -> Result<OwnedFd, Errno> {
-    rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+/// Makes and opens the directory that a guest sees as `/tmp`.
+fn own_tmp(run_dir: &RunDir) -> Result<Mount, Unusable> {
+    let unusable = |why| Unusable { path: TMP.into(), why };
+    let host = run_dir.tmp().map_err(|error| unusable(std::io::Error::other(error)))?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let dir = rustix::fs::open(&host, flags, Mode::empty()).map_err(|errno| unusable(errno.into()))?;
+    Ok(Mount::new(dir, host, true, Share::Tmp))
 }

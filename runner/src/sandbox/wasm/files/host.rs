@@ -114,9 +114,6 @@ impl types::HostDescriptor for GuardView<'_> {
     }
 
     fn stat(&mut self, fd: Fd) -> FsResult<DescriptorStat> {
-        if self.unmade(&fd, ".")?.is_some() {
-            return Ok(self.guard.stat_unmade().into());
-        }
         let seen = match self.handle(&fd)? {
             Handle::Real(fd) => stat::of_host(&self.host_stat(&fd)?),
             own => self.stat_own(&own),
@@ -206,11 +203,8 @@ impl types::HostDescriptor for GuardView<'_> {
     }
 
     fn metadata_hash(&mut self, fd: Fd) -> FsResult<MetadataHashValue> {
-        if let Some(mount) = self.unmade(&fd, ".")? {
-            return Ok(self.guard.hash_unmade(mount).into());
-        }
         let hash: Hash = match self.handle(&fd)? {
-            Handle::Real(real) => self.known_by(&fd, stat::hash_of_host(&self.host_stat(&real)?))?,
+            Handle::Real(real) => stat::hash_of_host(&self.host_stat(&real)?),
             own => Self::hash_own(&own),
         };
         Ok(hash.into())

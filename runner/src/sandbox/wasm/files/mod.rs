@@ -5,7 +5,7 @@
 //!
 //! - grants of single files, and a tree of directories that exist only as far as the way to a grant needs (`tree`,
 //!   `grants`, `names`);
-//! - arguments from memory and a `/tmp` that is made when it is first used;
+//! - arguments from memory and a `/tmp` of the run's own;
 //! - quotas of bytes, files and descriptors, and a record of every denial (`ledger`);
 //! - modes and owners, which WASI does not have (`attributes`);
 //! - files that cannot block: only regular files and directories are opened (`open`), and streams work on the guest's
@@ -48,7 +48,6 @@ mod temporaries;
 mod times;
 mod tree;
 mod two_paths;
-mod unmade;
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -80,7 +79,6 @@ pub(super) struct FileGuard {
     owners: Owners,
     temporaries: Arc<Temporaries>,
     ledger: Arc<Ledger>,
-    run_dir: Arc<RunDir>,
     /// What wasmtime-wasi's host asks for; it knows no preopened directory.
     stock: WasiFilesystemCtx,
     /// The time of what only the guest has.
@@ -95,22 +93,21 @@ pub(super) struct CannotOpen {
 }
 
 impl FileGuard {
-    /// Opens what a policy grants. Nothing is written yet.
+    /// Opens what a policy grants, and the guest's own `/tmp` in the directory of the run.
     pub(super) fn new(
         policy: &Policy,
         files: &[InputFile],
         limits: &Limits,
         run_dir: Arc<RunDir>,
     ) -> Result<Self, CannotOpen> {
-        let grants =
-            Grants::open(policy, files).map_err(|unusable| CannotOpen { path: unusable.path, why: unusable.why })?;
+        let grants = Grants::open(policy, files, &run_dir)
+            .map_err(|unusable| CannotOpen { path: unusable.path, why: unusable.why })?;
         Ok(Self {
             grants,
             records: Records::default(),
             owners: policy.owners(),
-            temporaries: Arc::new(Temporaries::new(Arc::clone(&run_dir))),
+            temporaries: Arc::new(Temporaries::new(run_dir)),
             ledger: Arc::new(Ledger::new(limits)),
-            run_dir,
             stock: WasiFilesystemCtx::default(),
             made: SystemTime::now(),
         })

@@ -14,7 +14,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, PathFlags};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::sandbox::wasm::files::GuardView;
-use crate::sandbox::wasm::files::grants::{HostDir, Mount};
+use crate::sandbox::wasm::files::grants::Mount;
 use crate::sandbox::wasm::files::ledger::Share;
 use crate::sandbox::wasm::files::open::{Asked, Opened, Refused, stat_name};
 use crate::sandbox::wasm::files::resolve::{Act, Beside};
@@ -150,11 +150,10 @@ impl GuardView<'_> {
         made.map_err(std::io::Error::from).inspect_err(|_| self.guard.ledger.give_file())?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = rustix::fs::openat(&*host.parent, host.name.as_os_str(), flags, Mode::empty());
-        let dir = HostDir::Opened(dir.map_err(std::io::Error::from)?);
+        let dir = dir.map_err(std::io::Error::from)?;
         let grants = &mut self.guard.grants;
         let (node, path) = (grants.names[index].node, grants.names[index].host.clone());
-        let (writable, share, name) = (true, Share::All, Some(index));
-        grants.mounts.push(Mount { node, host: path, writable, share, nested: false, dir, name, made: None });
+        grants.mounts.push(Mount { node, name: Some(index), ..Mount::new(dir, path, true, Share::All) });
         grants.tree.change(node, Kind::Mount(grants.mounts.len() - 1));
         Ok(())
     }

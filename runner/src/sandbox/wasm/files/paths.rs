@@ -154,9 +154,6 @@ impl GuardView<'_> {
 
     pub(super) fn look(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<DescriptorStat> {
         let act = Act::read(Operation::StatAt);
-        if self.unmade(fd, &path)?.is_some() {
-            return Ok(self.guard.stat_unmade());
-        }
         match self.target(fd, path, act)? {
             Target::Real(real) => {
                 if let Some(stat) = self.stat_real(&real, follow, act)? {
@@ -191,20 +188,14 @@ impl GuardView<'_> {
     pub(super) fn identity(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<MetadataHashValue> {
         // A guest's `stat` may ask for the identity first; it means the same.
         let act = Act::read(Operation::StatAt);
-        if let Some(mount) = self.unmade(fd, &path)? {
-            return Ok(self.guard.hash_unmade(mount));
-        }
         match self.target(fd, path, act)? {
             Target::Real(real) => {
-                let hash = match self.stat_real(&real, follow, act)? {
-                    Some(stat) => stat::hash_of_host(&stat),
-                    None => {
-                        let dir = Resource::new_borrow(real.dir);
-                        let seen = now(self.stock().metadata_hash_at(dir, follow, real.path.clone()));
-                        seen.map_err(|error| self.refused(&real, act, error))?
-                    }
-                };
-                Ok(self.guard.known_as(real.mount, hash))
+                if let Some(stat) = self.stat_real(&real, follow, act)? {
+                    return Ok(stat::hash_of_host(&stat));
+                }
+                let dir = Resource::new_borrow(real.dir);
+                let seen = now(self.stock().metadata_hash_at(dir, follow, real.path.clone()));
+                seen.map_err(|error| self.refused(&real, act, error))
             }
             Target::Virtual(node) => Ok(stat::hash_of_own(NODE, node)),
             Target::Memory(index) => Ok(stat::hash_of_own(MEMORY, index)),

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use modbox_vocabulary::Operation;
 use rustix::fs::{Mode, OFlags, Stat};
 use wasmtime::component::Resource;
-use wasmtime_wasi::filesystem::{Descriptor, Dir, OpenMode};
+use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::sandbox::policy::{Access, normalize};
-use crate::sandbox::wasm::files::grants::{ARGS, HostDir, open_own};
+use crate::sandbox::wasm::files::grants::ARGS;
 use crate::sandbox::wasm::files::ledger::{Exhausted, Share, switch};
-use crate::sandbox::wasm::files::open::{Asked, Refused, open_beneath, stat_name};
+use crate::sandbox::wasm::files::open::{Refused, open_beneath, stat_name};
 use crate::sandbox::wasm::files::records::Record;
 use crate::sandbox::wasm::files::temporaries::Temporary;
 use crate::sandbox::wasm::files::tree::{Kind, Near, NodeId, Place, join};
@@ -171,28 +171,14 @@ impl GuardView<'_> {
         }
     }
 
-    /// Returns the number of a mount's directory; opens it when it is used for the first time.
+    /// Returns the number of a mount's directory; puts it in the table when it is used for the first time.
     pub(super) fn mount_dir(&mut self, index: usize) -> FsResult<u32> {
         let mount = &mut self.guard.grants.mounts[index];
-        if let HostDir::Listed(rep) = mount.dir {
+        if let Some(rep) = mount.listed {
             return Ok(rep);
         }
-        let fd = match std::mem::replace(&mut mount.dir, HostDir::Later) {
-            HostDir::Listed(rep) => return Ok(rep),
-            HostDir::Opened(fd) => fd,
-            HostDir::Later => {
-                let path = self.guard.run_dir.tmp().map_err(|_| ErrorCode::Io)?;
-                mount.host.clone_from(&path);
-                let fd = open_own(&path).map_err(std::io::Error::from)?;
-                self.guard.note_made(index, &rustix::fs::fstat(&fd).map_err(std::io::Error::from)?);
-                fd
-            }
-        };
-        let mount = &mut self.guard.grants.mounts[index];
-        let mode = if mount.writable { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
-        let dir = Dir::new(fd.into(), Asked::perms(mount.writable), mode, true);
-        let rep = self.table.push(Descriptor::Dir(dir))?.rep();
-        mount.dir = HostDir::Listed(rep);
+        let rep = self.table.push(Descriptor::Dir(mount.dir.clone()))?.rep();
+        mount.listed = Some(rep);
         Ok(rep)
     }
 
