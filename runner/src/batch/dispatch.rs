@@ -14,7 +14,6 @@ use crate::batch::audit;
 use crate::batch::job::{Job, JobError};
 use crate::batch::lines::{Line, Lines};
 use crate::batch::output::Output;
-use crate::batch::pause;
 use crate::batch::process::{Heard, Pending, Worker};
 use crate::batch::report;
 use crate::batch::setup::{Setup, Surroundings};
@@ -229,7 +228,7 @@ impl<'a, W: Write> Batch<'a, W> {
     }
 
     fn takes_more(&self, worker: &Worker) -> bool {
-        !self.summary.stopped && worker.jobs.len() < pause::jobs_ahead(worker.pace)
+        !self.summary.stopped && worker.has_room()
     }
 
     /// Returns the worker for a job: an idle one, a new one, or one that is soon ready for it.
@@ -265,7 +264,6 @@ impl<'a, W: Write> Batch<'a, W> {
 
     /// Waits for something to happen, and takes it in.
     fn wait(&mut self, input: BorrowedFd<'_>, stop: BorrowedFd<'_>) -> Result<(), BatchError> {
-        pause::let_work(&self.workers);
         let reading = !self.lines.ended() && self.has_room();
         let deadline = self.workers.iter().filter_map(Worker::deadline).min();
         let timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()) + Duration::from_millis(1));

@@ -14,7 +14,6 @@ mod frame;
 mod job;
 mod lines;
 mod output;
-mod pause;
 mod process;
 mod report;
 mod setup;

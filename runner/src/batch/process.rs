@@ -23,6 +23,12 @@ const GRACE: Duration = Duration::from_millis(200);
 /// How long a worker may take to start, beside compiling.
 const START_PATIENCE: Duration = Duration::from_secs(20);
 
+/// The most jobs that a worker is sent ahead, when its jobs are short.
+const AHEAD: usize = 32;
+
+/// Jobs that take less than this are short.
+const SHORT: Duration = Duration::from_millis(2);
+
 /// How often a worker that is ending is looked at: it may be one that hangs.
 const REAP_TRIES: u32 = 50;
 
@@ -61,7 +67,7 @@ pub(super) struct Worker {
     /// When it started on what it does now.
     since: Instant,
     /// How long the last jobs took, smoothed.
-    pub(super) pace: Duration,
+    pace: Duration,
     pub(super) idle_since: Instant,
     /// Kills the process when it is dropped.
     _undo: UndoGuard,
@@ -197,10 +203,10 @@ impl Worker {
         Ok(())
     }
 
-    /// Returns for how long it will be busy with what it was sent, when that can be told.
-    pub(super) fn outlook(&self) -> Duration {
-        let jobs = u32::try_from(self.jobs.len()).unwrap_or(u32::MAX);
-        if self.pace == Duration::MAX { Duration::ZERO } else { self.pace.saturating_mul(jobs) }
+    /// Returns whether it is sent another job before it has answered the ones that it has. A worker with short jobs has
+    /// several, so that it does not wait for the next one.
+    pub(super) fn has_room(&self) -> bool {
+        self.jobs.len() < if self.pace < SHORT { AHEAD } else { 1 }
     }
 
     /// Returns when it has to have answered.
