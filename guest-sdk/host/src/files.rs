@@ -9,6 +9,7 @@ use wasip2::filesystem::preopens::get_directories;
 use wasip2::filesystem::types::{Descriptor, DescriptorType, ErrorCode, PathFlags};
 
 use crate::bindings::modbox::host::files as host;
+use crate::preopen::innermost;
 
 /// What there is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +137,7 @@ fn at<T>(path: &Path, call: impl FnOnce(&Descriptor, &str) -> Result<T, ErrorCod
     let path = path.to_str().ok_or(io::ErrorKind::InvalidInput)?;
     DIRECTORIES.with(|directories| {
         let (fd, rest) =
-            modbox_wasi::innermost(directories.get_or_init(get_directories), path).ok_or(io::ErrorKind::NotFound)?;
+            innermost(directories.get_or_init(get_directories), path).ok_or(io::ErrorKind::NotFound)?;
         call(fd, rest).map_err(error)
     })
 }

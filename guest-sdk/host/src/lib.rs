@@ -12,5 +12,7 @@
 mod bindings;
 #[cfg(target_family = "wasm")]
 pub mod files;
+#[cfg(any(test, target_family = "wasm"))]
+mod preopen;
 #[cfg(target_family = "wasm")]
 pub mod process;

@@ -1,20 +1,11 @@
-//! Which of the directories that a component was started with a path lies in.
+//! Finds the directory, of those that a component was started with, that a path lies in.
 
-/// Returns the innermost of some named directories that a path lies in, and the rest of the path; `.` for a directory itself.
+/// Returns the innermost of some named directories that a path lies in, and the rest of the path; `.` for a directory
+/// itself.
 ///
 /// Paths are compared as wasi-libc does it (`__wasilibc_find_relpath`): a guest starts in `/`, so what a path begins
 /// with of `/` and `./` says nothing, and a directory called `.` is `/`.
-///
-/// ```
-/// use modbox_wasi::innermost;
-///
-/// let directories = [(1, "/".to_owned()), (2, "/srv".to_owned())];
-/// assert_eq!(innermost(&directories, "/srv/args.json"), Some((&2, "args.json")));
-/// assert_eq!(innermost(&directories, "/srvers"), Some((&1, "srvers")));
-/// assert_eq!(innermost(&directories[1..], "/srvers"), None);
-/// ```
-#[must_use]
-pub fn innermost<'d, 'p, D>(directories: &'d [(D, String)], path: &'p str) -> Option<(&'d D, &'p str)> {
+pub(crate) fn innermost<'d, 'p, D>(directories: &'d [(D, String)], path: &'p str) -> Option<(&'d D, &'p str)> {
     let around = directories.iter().filter_map(|(directory, name)| Some((directory, within(name, path)?)));
     let (directory, rest) = around.min_by_key(|(_, rest)| rest.len())?;
     Some((directory, if rest.is_empty() { "." } else { rest }))
@@ -28,7 +19,7 @@ fn within<'p>(directory: &str, path: &'p str) -> Option<&'p str> {
     apart.then(|| rest.trim_start_matches('/'))
 }
 
-/// Takes off what a path begins with when it is said from the root.
+/// Removes `/` and `./` from the start of a path.
 fn bare(mut path: &str) -> &str {
     loop {
         path = match (path.strip_prefix('/'), path.strip_prefix("./")) {
@@ -57,6 +48,8 @@ mod tests {
             ("/a", "/", None),
             ("/", "/", Some("")),
             ("/.a", "/.a/b", Some("b")),
+            ("/srv", "/srv/args.json", Some("args.json")),
+            ("/srv", "/srvers", None),
         ] {
             assert_eq!(within(directory, path), rest, "{path} in {directory}");
         }
