@@ -26,19 +26,23 @@ pub fn start<A: DeserializeOwned>(
     metadata: &str,
     run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>,
 ) -> ExitCode {
-    with_body(read_by(|own| from_value(Value::Dict(own)), run), |body| match Metadata::from_json(metadata) {
-        Ok(metadata) => start_with(&metadata, body),
-        Err(error) => emit(Finished::failure(&format!("the module's own metadata is wrong: {error}"))),
-    })
+    with_body(read_by(|own| from_value(Value::Dict(own)), run), |body| start_with(metadata, body))
 }
 
 /// Does what [`start`] does, for a function whose arguments derive [`Args`]. Of the metadata it needs what
 /// [`Extent::Spec`](crate::typed::Extent::Spec) is.
 pub fn start_typed<A: Args>(metadata: &str, run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>) -> ExitCode {
-    with_body(read_by(|mut own| A::fill(&mut own), run), |body| start_with(&Metadata::trusted(metadata), body))
+    with_body(read_by(|mut own| A::fill(&mut own), run), |body| start_with(metadata, body))
 }
 
-fn start_with(metadata: &Metadata, body: Body<'_>) -> ExitCode {
+fn start_with(metadata: &str, body: Body<'_>) -> ExitCode {
+    match Metadata::from_json(metadata) {
+        Ok(metadata) => run_once(&metadata, body),
+        Err(error) => emit(Finished::failure(&format!("the module's own metadata is wrong: {error}"))),
+    }
+}
+
+fn run_once(metadata: &Metadata, body: Body<'_>) -> ExitCode {
     std::panic::set_hook(Box::new(fail_on_panic));
     let mut arguments = std::env::args_os().skip(1);
     let (Some(path), None) = (arguments.next(), arguments.next()) else {

@@ -22,14 +22,13 @@ pub(super) struct Known {
     kind: String,
     /// Why it is that kind.
     reason: String,
-    /// The text of its metadata section, without what no run reads.
+    /// The text of its metadata section.
     pub(super) metadata: Option<String>,
 }
 
 impl Known {
     pub(super) fn new(size: u64, digest: &str, detection: &Detection, metadata: Option<String>) -> Self {
         let (kind, reason) = (detection.kind.to_string(), detection.reason.clone());
-        let metadata = metadata.and_then(|text| modbox_argument_spec::Metadata::for_runs(&text));
         Self { size, digest: digest.to_owned(), kind, reason, metadata }
     }
 
