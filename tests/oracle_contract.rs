@@ -7,10 +7,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use modbox::contract::quoting;
+use modbox::contract::key_values::old_style_args;
 use modbox::contract::{Dict, Value, decode, encode, python_str, repr};
 use modbox::kinds::Kind;
 use modbox::kinds::detect::detect;
+use modbox_vocabulary::quoting;
 
 use crate::support::oracle;
 
@@ -223,7 +224,7 @@ fn quoting_agrees_with_python() {
         let got = match (what.as_str(), value) {
             ("quote", Value::Str(text)) => Ok(Value::from(quoting::quote(text))),
             ("split", Value::Str(text)) => quoting::split(text).map(Value::from),
-            (_, Value::Dict(args)) => Ok(Value::from_os_bytes(&quoting::old_style_args(args))),
+            (_, Value::Dict(args)) => Ok(Value::from_os_bytes(&old_style_args(args))),
             other => panic!("{other:?}"),
         };
         match got {

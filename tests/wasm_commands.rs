@@ -376,7 +376,7 @@ fn a_librarys_caller_grants_commands_too() {
         serde_json::from_str(&report.result.to_json()).unwrap()
     };
     let mut policy = Policy::default();
-    assert_eq!(run(&policy)["seen"][0]["denied"], "--allow-run 'echo '\\''from a library'\\'''");
+    assert_eq!(run(&policy)["seen"][0]["denied"], r#"--allow-run 'echo '"'"'from a library'"'"''"#);
     let (rule, programs) = ("echo *".parse().unwrap(), vec!["/usr/bin/echo".into()]);
     policy.allow_run(RunGrant { rule, programs, source: "test".to_owned() });
     assert_eq!(run(&policy)["seen"][0]["stdout"], "from a library\n");

@@ -14,6 +14,7 @@ use modbox::sandbox::invocation::{Denial, LimitKind};
 use modbox::sandbox::limits::Limits;
 use modbox::sandbox::policy::{Access, PathGrant, Policy, Shape};
 use modbox::sandbox::wasm::CompileCache;
+use modbox_vocabulary::quoting::quote;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
@@ -196,7 +197,7 @@ fn each_denial_names_the_switch_that_allows_it() {
     ]);
     let grants = [grant(&granted, Access::Read), grant(&motd, Access::Read)];
     let (report, _) = run(&grants, &Limits::default(), false, &ops);
-    let quoted = format!("--allow-read '{}::{link}'", shown(&secret).replace('\'', "'\\''"));
+    let quoted = format!("--allow-read {}", quote(&format!("{}::{link}", shown(&secret))));
     let outside = shown(&dir.join("outside/x"));
     let expect = [
         ("read", "/etc/shadow", "open-at", "--allow-read /etc/shadow".to_owned()),

@@ -11,7 +11,7 @@
 //! | `internal_args` | the reserved keys: a closed, typed list |
 //! | `told` | which of them a caller may choose, and how |
 //! | `release` | the releases of Ansible whose contract can be kept |
-//! | `quoting` | `shlex`, and the `key=value` file of old-style modules |
+//! | `key_values` | the `key=value` file of old-style modules |
 //! | `stdout` | finding the JSON object in what a module printed |
 //! | `warnings` | the warnings and deprecations of a result |
 //! | `typed` | objects that carry `__ansible_type`, as Python modules print them |
@@ -40,10 +40,10 @@ mod current;
 mod document;
 mod fields;
 pub mod internal_args;
+pub mod key_values;
 pub mod log_lines;
 mod missing;
 mod older;
-pub mod quoting;
 mod raw_output;
 pub mod release;
 mod reserved;

@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use crate::contract::quoting;
+use modbox_vocabulary::quoting;
+
 use crate::kinds::request::{Prepared, Request};
 use crate::sandbox::invocation::{InputFile, Invocation, NativeProgram, Program};
 

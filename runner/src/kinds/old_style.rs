@@ -1,7 +1,7 @@
 //! Scripts without any marker: their interpreter gets the script and the path of a `key=value` file, which
 //! shell scripts read with `. "$1"`.
 
-use crate::contract::quoting::old_style_args;
+use crate::contract::key_values::old_style_args;
 use crate::kinds::kind::Kind;
 use crate::kinds::request::{ModuleKind, PrepareError, Prepared, Request};
 use crate::kinds::{native, shebang};

@@ -7,9 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use modbox_vocabulary::quoting;
+
 use crate::ansiballz::with_params;
 use crate::contract::args::encode_file;
-use crate::contract::{Dict, ModuleArgs, Release, Value, quoting};
+use crate::contract::{Dict, ModuleArgs, Release, Value};
 use crate::kinds::kind::Kind;
 use crate::kinds::powershell::source::NoPowershell;
 use crate::kinds::request::{ModuleKind, PrepareError, Prepared, PythonForm, Request};

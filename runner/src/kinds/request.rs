@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::contract::quoting::SplitError;
+use modbox_vocabulary::quoting::SplitError;
 use crate::contract::{ModuleArgs, Release};
 use crate::kinds::kind::Kind;
 use crate::kinds::powershell::error::PowershellError;

@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
+use modbox_vocabulary::quoting::split;
+
 use crate::contract::Release;
-use crate::contract::quoting::split;
 use crate::kinds::request::{PrepareError, Request};
 
 /// An interpreter line, after the overrides.

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use modbox_vocabulary::quoting;
 use modbox_vocabulary::{Capability, Denial, Hint, HintSource, Operation};
 
-use crate::contract::quoting;
 use crate::run::missing_grant::{MissingGrant, Need};
 use crate::run::{Arguments, Report};
 use crate::sandbox::invocation::Outcome;

@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use modbox_argument_spec::{Metadata, Request};
+use modbox_vocabulary::quoting;
 use modbox_vocabulary::{Capability, Denial, Operation};
 
-use crate::contract::quoting;
 use crate::run::designation::Settled;
 use crate::run::missing_grant::{MissingGrant, Need};
 use crate::sandbox::policy::run::RunRule;

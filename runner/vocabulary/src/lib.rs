@@ -14,6 +14,7 @@ mod invocation;
 mod limits;
 mod operation;
 mod outcome;
+pub mod quoting;
 
 pub use capability::{Capability, Grant};
 pub use command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands};

@@ -12,7 +12,7 @@ mod manifest;
 mod requires;
 pub(super) mod source;
 
-use crate::contract::quoting::split;
+use modbox_vocabulary::quoting::split;
 use crate::kinds::kind::Kind;
 use crate::kinds::native;
 use crate::kinds::request::{ModuleKind, PrepareError, Prepared, Request};

@@ -28,11 +28,11 @@ mod tests;
 
 use modbox_argument_spec::{self as spec, Metadata, NamedPath, Origin};
 use modbox_python_json::Dict;
+use modbox_vocabulary::quoting;
 use modbox_vocabulary::{Denial, Operation};
 
 pub(super) use self::caller::Caller;
 use crate::contract::args::RESERVED_PREFIX;
-use crate::contract::quoting;
 use crate::run::Arguments;
 use crate::run::missing_grant::{MissingGrant, Need};
 use crate::sandbox::policy::{Access, PathGrant, Policy};

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::contract::quoting;
+use modbox_vocabulary::quoting;
+
 use crate::sandbox::policy::{Access, Decides, PathGrant, Policy, RESERVED, Shape, normalize};
 
 /// Returns an absolute path by its plain name, without `.`, `..` and doubled slashes; `None` when that is not UTF-8. Links

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::contract::quoting;
+use modbox_vocabulary::quoting;
+
 use crate::run::native::narrow;
 use crate::run::python::error::PythonError;
 use crate::sandbox::invocation::{Exit, Invocation, NativeProgram, Program};

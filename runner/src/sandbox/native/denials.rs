@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use modbox_vocabulary::quoting::quote;
 use modbox_vocabulary::{Capability, Denial, Operation};
 
 use crate::sandbox::policy::net::Transport;
@@ -51,13 +52,4 @@ pub(super) fn bind(transport: Transport, address: SocketAddr) -> Denial {
 
 fn shown(transport: Transport, address: SocketAddr) -> String {
     format!("{}{address}", transport.prefix())
-}
-
-/// Quotes a word for a shell, if it needs that.
-fn quote(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }

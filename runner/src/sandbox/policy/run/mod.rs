@@ -24,6 +24,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use modbox_vocabulary::quoting;
 use serde::{Deserialize, Serialize};
 
 pub use self::rule::{RunRule, RunRuleError};
@@ -96,11 +97,11 @@ pub fn known_as(program: &Path, real: impl Fn(&Path) -> Option<PathBuf>) -> Vec<
 #[must_use]
 pub fn exactly(program: &str, arguments: &[String]) -> String {
     let words = std::iter::once(program).chain(arguments.iter().map(String::as_str));
-    words.map(rule::quote).collect::<Vec<_>>().join(" ")
+    quoting::join(words)
 }
 
 /// Writes the switch that grants a rule, to be pasted into a shell.
 #[must_use]
 pub fn switch(rule: &str) -> String {
-    format!("--allow-run {}", rule::quote(rule))
+    format!("--allow-run {}", quoting::quote(rule))
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Component, Path};
 use std::str::FromStr;
 
+use modbox_vocabulary::quoting::quote;
 use serde::{Deserialize, Serialize};
 
 /// What is wrong with a rule.
@@ -211,13 +212,4 @@ fn written(word: &[Piece]) -> String {
     flush(&mut plain, &mut text);
     // A bare one at the end would be more.
     text
-}
-
-/// Quotes a word for a shell, and so for a rule.
-pub(super) fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:+,@%=".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

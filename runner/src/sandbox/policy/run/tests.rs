@@ -175,9 +175,9 @@ fn wrong_rules_are_told() {
 #[test]
 fn a_switch_can_be_pasted_into_a_shell() {
     let exact = exactly("echo", &["a b".to_owned(), String::new(), "*".to_owned(), "it's".to_owned()]);
-    assert_eq!(exact, r"echo 'a b' '' '*' 'it'\''s'");
+    assert_eq!(exact, r#"echo 'a b' '' '*' 'it'"'"'s'"#);
     assert_eq!(switch("uptime"), "--allow-run uptime");
-    assert_eq!(switch("echo 'a b'"), r"--allow-run 'echo '\''a b'\'''");
+    assert_eq!(switch("echo 'a b'"), r#"--allow-run 'echo '"'"'a b'"'"''"#);
 }
 
 /// Texts in which what means something in rules is frequent.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use modbox_vocabulary::quoting::quote;
 use modbox_vocabulary::{Capability, Operation};
 
 use crate::sandbox::command::{CommandEnd, CommandOutput};
@@ -217,15 +218,6 @@ pub(super) fn switch(access: Access, host: &Path, guest: &str) -> String {
     format!("--allow-{} {}", access.as_str(), quote(&grant))
 }
 
-/// Quotes for a shell.
-fn quote(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:+,@%=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,6 +257,6 @@ mod tests {
         let of = |host: &str, guest: &str| switch(Access::Read, Path::new(host), guest);
         assert_eq!(of("/etc/shadow", "/etc/shadow"), "--allow-read /etc/shadow");
         assert_eq!(of("/data/x", "/srv/x"), "--allow-read /data/x::/srv/x");
-        assert_eq!(of("/a b/$(c)'", "/a b/$(c)'"), r"--allow-read '/a b/$(c)'\'''");
+        assert_eq!(of("/a b/$(c)'", "/a b/$(c)'"), r#"--allow-read '/a b/$(c)'"'"''"#);
     }
 }

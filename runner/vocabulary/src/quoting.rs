@@ -1,9 +1,11 @@
-//! Shell words as Python's `shlex` reads and writes them, and the argument file of old-style modules.
+//! Shell words as Python's `shlex` writes and reads them.
 //!
-//! Ansible quotes with `shlex.quote` and reads `#!` lines with `shlex.split`; both are CPython 3.11's, with
-//! POSIX rules and no comments. Quoting works on bytes, because arguments may hold bytes that are not UTF-8.
+//! Ansible quotes with `shlex.quote` and reads `#!` lines with `shlex.split`. Both are those of CPython 3.11, with POSIX
+//! rules and without comments. Everything that modbox prints for a shell, such as the switch that would allow what was
+//! denied, is quoted by the same function.
+//!
+//! Quoting also works on bytes, because arguments may hold bytes that are not UTF-8.
 
-use modbox_python_json::{Dict, Value, str as python_str};
 use thiserror::Error;
 
 /// Why words could not be split, in `shlex`'s words.
@@ -96,35 +98,9 @@ fn double_quoted(chars: &mut impl Iterator<Item = char>, word: &mut String) -> R
     Err(SplitError::NoClosingQuotation)
 }
 
-/// Writes the arguments file of an old-style module: `key=value ` for each argument, the value being
-/// Python's `str()` quoted for a shell, on one line without an end. Scripts read it with `. "$1"`.
-///
-/// Keys are not quoted, as in ansible-core. That is safe only as long as nobody runs the file of someone
-/// else's arguments outside the confinement that the module itself runs in.
-#[must_use]
-pub fn old_style_args(args: &Dict) -> Vec<u8> {
-    let mut file = Vec::new();
-    for (key, value) in args {
-        file.extend_from_slice(key.as_bytes());
-        file.push(b'=');
-        file.extend(quote_bytes(&str_bytes(value)));
-        file.push(b' ');
-    }
-    file
-}
-
-/// Python's `str()` as bytes; a string that came from bytes goes back to them.
-fn str_bytes(value: &Value) -> Vec<u8> {
-    match value {
-        Value::Surrogates(text) => text.to_bytes().unwrap_or_else(|| text.to_string_lossy().into_bytes()),
-        other => python_str(other).into_bytes(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use modbox_python_json::decode;
 
     #[test]
     fn quotes_what_a_shell_would_read() {
@@ -164,12 +140,9 @@ mod tests {
     }
 
     #[test]
-    fn writes_old_style_files() {
-        let json = r#"{"a": true, "b": null, "c": ["x", 1.0], "d": {"k": "it's"}, "e": "", "f g": "h", "i": "\udcff"}"#;
-        let Value::Dict(args) = decode(json).unwrap() else { unreachable!() };
-        assert_eq!(
-            old_style_args(&args),
-            b"a=True b=None c='['\"'\"'x'\"'\"', 1.0]' d='{'\"'\"'k'\"'\"': \"it'\"'\"'s\"}' e='' f g=h i='\xff' "
-        );
+    fn a_quoted_word_is_split_into_itself() {
+        for word in ["", "plain", "it's", "'", "''", "\"", "\\", "a b", "$(x)`y`", "tab\there", "line\nend", "é*?"] {
+            assert_eq!(split(&quote(word)).unwrap(), [word]);
+        }
     }
 }
