@@ -252,6 +252,25 @@ fn a_module_that_was_replaced_between_two_jobs_is_read_again() {
 }
 
 #[test]
+fn a_module_whose_modification_time_was_set_back_is_read_again() {
+    let dir = TestDir::new();
+    // Two components of the same length that differ in a custom section of two bytes.
+    let component = |data: &[u8; 2]| [&fs::read(guest("hello")).unwrap()[..], &[0, 4, 1, b'x'], data].concat();
+    let module = dir.write("m.wasm", component(b"11"));
+    let other = dir.write("other.wasm", component(b"22"));
+    let job = |id: u32| format!("{}\n", json!({"id": id, "module": module, "args": {"name": "x"}}));
+    let jobs: Vec<_> = (0..2).map(|id| dir.write(&format!("{id}.jsonl"), job(id))).collect();
+    let script = "touch -r m.wasm then; (cat \"$1\"; until [ -s out ]; do sleep 0.02; done; \
+        cat \"$2\" > m.wasm; touch -r then m.wasm; cat \"$3\") | \"$0\" batch > out; cat out";
+    let args = [jobs[0].as_path(), &other, &jobs[1]];
+    let sh = Modbox::of("/bin/sh".as_ref(), &dir).args(["-c", script, env!("CARGO_BIN_EXE_modbox")]).args(args);
+    let reports = reports(&sh.patience(PATIENCE).run());
+    let digest = |id: u32| reports[&id.to_string()]["module"]["digest"].as_str().unwrap();
+    assert_ne!(digest(0), digest(1));
+    dir.assert_nothing_left();
+}
+
+#[test]
 fn a_signal_lets_running_jobs_finish_and_says_what_did_not() {
     for signal in [Signal::TERM, Signal::INT] {
         let dir = TestDir::new();

@@ -24,7 +24,11 @@ const MAX_STAMP: u64 = 4 << 20;
 /// A moment as the file system tells it, in seconds and nanoseconds.
 pub(crate) type Moment = (i64, i64);
 
-/// What a file was like.
+/// What a file was like, as far as a copy of it keeps that.
+///
+/// This is less than a `FileFingerprint` on purpose. A folder of build outputs is kept and restored with its sources, which
+/// keeps sizes and modification times and changes inodes and status changes. So does cargo, which makes hard links to
+/// its outputs. A component must stay fresh through both. cargo itself judges by modification times alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileState {

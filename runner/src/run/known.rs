@@ -1,9 +1,7 @@
 //! What is known of a module's file that was read before, so that it need not be read again: all that a run needs of a
 //! wasm module whose compiled code is in the cache. It lies beside that code.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
-
+use modbox_vocabulary::FileFingerprint;
 use serde::{Deserialize, Serialize};
 use tracing::debug;
 
@@ -39,23 +37,15 @@ impl Known {
     }
 
     /// Looks up a file in this state.
-    pub(super) fn recall(cache: &CompileCache, file: &Metadata) -> Option<Self> {
+    pub(super) fn recall(cache: &CompileCache, file: &FileFingerprint) -> Option<Self> {
         let known = serde_json::from_slice(&cache.recall(file)?).ok();
         debug!(known = known.is_some(), "looked for the module among those that were read before");
         known
     }
 
     /// Notes it for a file in this state; where that cannot be done, the file is read again next time.
-    pub(super) fn remember(&self, cache: &CompileCache, file: &Metadata, cleanup: &Cleanup) {
+    pub(super) fn remember(&self, cache: &CompileCache, file: &FileFingerprint, cleanup: &Cleanup) {
         let remembered = serde_json::to_vec(self).map(|note| cache.remember(file, &note, cleanup));
         debug!(?remembered, "noted what the module is");
     }
-}
-
-/// Whether nobody changed a file in between.
-pub(super) fn is_same(before: &Metadata, after: &Metadata) -> bool {
-    let state = |file: &Metadata| {
-        (file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec())
-    };
-    state(before) == state(after)
 }

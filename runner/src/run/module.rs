@@ -1,18 +1,19 @@
 //! A module that is ready to be run, once or many times.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use modbox_argument_spec::Metadata;
+use modbox_vocabulary::FileFingerprint;
 use sha2::{Digest, Sha256};
 
 use crate::kinds::detect::{self, DetectError, Detection};
 use crate::kinds::{self, Kind};
 use crate::run::documentation;
-use crate::run::known::{self, Known};
+use crate::run::known::Known;
 use crate::run::locate::{self, LocateError, ModuleFile};
 use crate::run::metadata::WasmInfo;
 use crate::sandbox::cleanup::Cleanup;
@@ -77,8 +78,9 @@ impl Module {
         cleanup: &Cleanup,
     ) -> Result<Self, LocateError> {
         let (file, metadata) = locate::open(path)?;
+        let before = FileFingerprint::from(&metadata);
         let cache = cache.filter(|_| kind.is_none());
-        if let Some(known) = cache.and_then(|cache| Known::recall(cache, &metadata))
+        if let Some(known) = cache.and_then(|cache| Known::recall(cache, &before))
             && let Some(detection) = known.detection()
         {
             return Ok(Self::known(path, file, known, detection));
@@ -86,9 +88,9 @@ impl Module {
         let bytes = locate::contents(path, &file, &metadata)?;
         let module = Self::new(ModuleFile { path: path.to_owned(), bytes }, kind);
         // What changed while it was read is not what was read.
-        let after = file.metadata().ok().filter(|after| known::is_same(&metadata, after));
-        if let (Some(cache), Some(after)) = (cache, after) {
-            module.remember(cache, &after, cleanup);
+        let unchanged = file.metadata().is_ok_and(|after| FileFingerprint::from(&after) == before);
+        if let Some(cache) = cache.filter(|_| unchanged) {
+            module.remember(cache, &before, cleanup);
         }
         Ok(module)
     }
@@ -112,7 +114,7 @@ impl Module {
     }
 
     /// Notes what was found out, for the next time. Where that fails, the next time takes longer.
-    fn remember(&self, cache: &CompileCache, file: &fs::Metadata, cleanup: &Cleanup) {
+    fn remember(&self, cache: &CompileCache, file: &FileFingerprint, cleanup: &Cleanup) {
         let Some(detection) = self.detection.as_ref().ok().filter(|found| found.kind.is_wasm()) else { return };
         let info = self.bytes.get().and_then(|bytes| WasmInfo::parse(bytes).ok());
         let Some(WasmInfo { metadata, .. }) = info else { return };

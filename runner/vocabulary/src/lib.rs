@@ -10,6 +10,7 @@
 mod capability;
 mod command;
 mod denial;
+mod fingerprint;
 mod invocation;
 mod limits;
 mod operation;
@@ -19,6 +20,7 @@ pub mod quoting;
 pub use capability::{Capability, Grant};
 pub use command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
 pub use denial::{Denial, DenialLog, Hint, HintSource};
+pub use fingerprint::FileFingerprint;
 pub use invocation::{InputFile, Invocation, NativeProgram, Program, WasmFormat, WasmProgram};
 pub use limits::{
     DEFAULT_COMPILE_MEMORY, DEFAULT_COMPILE_TIME, DEFAULT_CPU_TIME, DEFAULT_MAX_DESCRIPTORS, DEFAULT_MAX_DISK,

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal};
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
+use modbox_vocabulary::FileFingerprint;
 use rustix::fs::FileType;
 
 use crate::batch::{Batch, BatchConfig, Host, Job, Progress, Setup, Summary, Surroundings};
@@ -140,28 +140,22 @@ struct JobHost<'a> {
 /// A module that was read, and the state of its file then.
 struct Known {
     path: PathBuf,
-    stamp: Stamp,
-    /// The round in which the stamp was last compared.
+    fingerprint: FileFingerprint,
+    /// The round in which the fingerprint was last compared.
     looked: u64,
     module: Arc<Module>,
 }
 
-/// What changes when a file does.
-#[derive(PartialEq, Eq)]
-struct Stamp(u64, u64, u64, i64, i64);
-
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let file = fs::metadata(path).ok()?;
-        Some(Self(file.dev(), file.ino(), file.len(), file.mtime(), file.mtime_nsec()))
-    }
+/// Returns the state of a module's file; `None` when there is none.
+fn fingerprint(path: &Path) -> Option<FileFingerprint> {
+    fs::metadata(path).ok().map(|file| FileFingerprint::from(&file))
 }
 
 impl JobHost<'_> {
     fn module(&mut self, job: &Job) -> Result<Arc<Module>, String> {
         let known = self.modules.get_mut(&job.module).and_then(|kinds| kinds.get_mut(&job.options.kind));
         if let Some(known) = known
-            && (known.looked == self.rounds || Stamp::of(&known.path).as_ref() == Some(&known.stamp))
+            && (known.looked == self.rounds || fingerprint(&known.path) == Some(known.fingerprint))
         {
             known.looked = self.rounds;
             return Ok(Arc::clone(&known.module));
@@ -169,7 +163,7 @@ impl JobHost<'_> {
         let found = find_module(self.context, &job.module, &self.args.lookup.module_path);
         let path = found.map_err(|failure| format!("{:#}", failure.error))?;
         let missing = || format!("there is no module file `{}`", path.display());
-        let stamp = Stamp::of(&path).ok_or_else(missing)?;
+        let fingerprint = fingerprint(&path).ok_or_else(missing)?;
         let file = locate::read(&path).map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;
         self.remembered += file.bytes.len();
         if self.remembered > MAX_REMEMBERED {
@@ -178,7 +172,7 @@ impl JobHost<'_> {
             self.remembered = file.bytes.len();
         }
         let module = Arc::new(Module::new(file, job.kind()?));
-        let known = Known { path, stamp, looked: self.rounds, module: Arc::clone(&module) };
+        let known = Known { path, fingerprint, looked: self.rounds, module: Arc::clone(&module) };
         self.modules.entry(job.module.clone()).or_default().insert(job.options.kind.clone(), known);
         Ok(module)
     }

@@ -1,37 +1,31 @@
 //! How a file is recognised as unchanged without reading it.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
+use modbox_vocabulary::FileFingerprint;
 use serde::{Deserialize, Serialize};
 
-/// What changed this lately could change again within one tick of the filesystem's clock, and look the same.
-const SETTLED: Duration = Duration::from_secs(2);
-
-/// What the filesystem says of a path, links followed; a path to nothing has a stamp, too.
+/// The state of what a path leads to, links followed. A path to nothing has a stamp, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stamp {
     /// Nothing is there.
     Missing,
-    /// Device, inode, size, and the times of the last change to the content and to the rest, each in nanoseconds.
-    There(u64, u64, u64, i128, i128),
+    /// Something is there.
+    There(FileFingerprint),
 }
 
 impl Stamp {
+    /// Looks at a path.
     pub(super) fn of(path: &Path) -> Self {
-        let Ok(metadata) = fs::metadata(path) else { return Self::Missing };
-        let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
-        let modified = nanos(metadata.mtime(), metadata.mtime_nsec());
-        let changed = nanos(metadata.ctime(), metadata.ctime_nsec());
-        Self::There(metadata.dev(), metadata.ino(), metadata.size(), modified, changed)
+        fs::metadata(path).map_or(Self::Missing, |file| Self::There(FileFingerprint::from(&file)))
     }
 
-    fn is_settled(&self, now: i128) -> bool {
+    fn is_settled(&self, now: SystemTime) -> bool {
         match self {
             Self::Missing => true,
-            Self::There(.., changed) => now - changed > i128::try_from(SETTLED.as_nanos()).unwrap_or(i128::MAX),
+            Self::There(file) => file.is_settled(now),
         }
     }
 }
@@ -60,8 +54,7 @@ impl Stamps {
 
     /// Returns whether a change from now on would change them.
     pub(super) fn are_settled(&self) -> bool {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let now = i128::try_from(now).unwrap_or(i128::MAX);
+        let now = SystemTime::now();
         self.0.iter().all(|(_, stamp)| stamp.is_settled(now))
     }
 }

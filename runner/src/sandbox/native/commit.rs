@@ -11,6 +11,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use modbox_vocabulary::FileFingerprint;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
@@ -159,10 +160,9 @@ fn is_refused(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::EROFS | libc::EBUSY))
 }
 
-/// Whether nothing happened to a file between two looks.
+/// Returns whether a file is unchanged between two looks.
 fn same(one: Option<&Stat>, other: Option<&Stat>) -> bool {
-    let key = |stat: &Stat| (stat.st_ino, stat.st_dev, stat.st_size, stat.st_ctime, stat.st_ctime_nsec);
-    one.map(key) == other.map(key)
+    one.map(FileFingerprint::from) == other.map(FileFingerprint::from)
 }
 
 fn list(directory: &OwnedFd) -> io::Result<BTreeSet<String>> {

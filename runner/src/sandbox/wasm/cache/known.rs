@@ -1,16 +1,15 @@
 //! What was found out about a file, under the state that the file was in: to read and hash a module takes longer than to
 //! run a short one, and most modules do not change from run to run.
 //!
-//! A note counts as long as everything that a filesystem changes with a file's contents is as it was: device, inode,
-//! size and both times. What a note says of a file can still be out of date, where a file is written through a mapping
-//! or a clock is set back. It is never wrong about what it names: who follows it runs the code of the digest in it,
-//! and whoever reads the file after all compares that digest.
+//! A note counts for as long as the file has the same [`FileFingerprint`]. It can still be out of date, where a file is
+//! written through a mapping or a clock is set back. It is never wrong about what it names: a run that follows it runs the
+//! code of the digest in it, and a run that reads the file after all compares that digest.
 
-use std::fs::{File, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
+use modbox_vocabulary::FileFingerprint;
 use rustix::fs::{Mode, OFlags};
 
 use super::{CacheError, CompileCache, Unfinished, entry, room};
@@ -21,12 +20,9 @@ pub(super) const EXTENSION: &str = "known";
 /// Longer notes are not worth it.
 const MAX_NOTE: usize = 64 << 10;
 
-/// A file that was changed a moment ago may be changed again without a difference in its times.
-const SETTLED: Duration = Duration::from_secs(2);
-
 impl CompileCache {
     /// Returns the note on a file in this state. A cache that cannot be used has none.
-    pub fn recall(&self, file: &Metadata) -> Option<Vec<u8>> {
+    pub fn recall(&self, file: &FileFingerprint) -> Option<Vec<u8>> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
         let note = File::from(rustix::fs::open(self.note_path(file), flags, Mode::empty()).ok()?);
         entry::read(&self.key().ok()?, &state(file), &note, MAX_NOTE).ok()?
@@ -37,14 +33,14 @@ impl CompileCache {
     /// # Errors
     ///
     /// A folder that is not private or cannot be written.
-    pub fn remember(&self, file: &Metadata, note: &[u8], cleanup: &Cleanup) -> Result<(), CacheError> {
-        if note.len() > MAX_NOTE || !is_settled(file, SystemTime::now()) {
+    pub fn remember(&self, file: &FileFingerprint, note: &[u8], cleanup: &Cleanup) -> Result<(), CacheError> {
+        if note.len() > MAX_NOTE || !file.is_settled(SystemTime::now()) {
             return Ok(());
         }
         self.write_note(file, note, cleanup)
     }
 
-    fn write_note(&self, file: &Metadata, note: &[u8], cleanup: &Cleanup) -> Result<(), CacheError> {
+    fn write_note(&self, file: &FileFingerprint, note: &[u8], cleanup: &Cleanup) -> Result<(), CacheError> {
         let key = self.key()?;
         let path = self.note_path(file);
         let mut unfinished = Unfinished::create(&self.dir, cleanup)?;
@@ -55,29 +51,28 @@ impl CompileCache {
     }
 
     /// One note a file: a new state takes the place of the old one.
-    fn note_path(&self, file: &Metadata) -> PathBuf {
-        self.dir.join(format!("{:x}-{:x}.{EXTENSION}", file.dev(), file.ino()))
+    fn note_path(&self, file: &FileFingerprint) -> PathBuf {
+        self.dir.join(format!("{:x}-{:x}.{EXTENSION}", file.device, file.inode))
     }
 }
 
-/// What changes when a file's contents do; and this modbox, which wrote the note.
-fn state(file: &Metadata) -> String {
-    let (version, dev, ino, size) = (env!("CARGO_PKG_VERSION"), file.dev(), file.ino(), file.size());
-    let (written, changed) = ((file.mtime(), file.mtime_nsec()), (file.ctime(), file.ctime_nsec()));
-    format!("note {version} {dev} {ino} {size} {}.{:09} {}.{:09}", written.0, written.1, changed.0, changed.1)
-}
-
-fn is_settled(file: &Metadata, now: SystemTime) -> bool {
-    let Ok(now) = now.duration_since(UNIX_EPOCH) else { return false };
-    let latest = u64::try_from(file.mtime().max(file.ctime())).unwrap_or_default();
-    now.as_secs().checked_sub(latest).is_some_and(|age| age > SETTLED.as_secs())
+/// The name that authenticates a note: the state of the file, and the version of modbox that wrote it.
+fn state(file: &FileFingerprint) -> String {
+    let FileFingerprint { device, inode, size, modified, changed } = file;
+    format!("note {} {device} {inode} {size} {modified} {changed}", env!("CARGO_PKG_VERSION"))
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
+    use std::time::Duration;
 
     use super::*;
+
+    fn look(path: &Path) -> FileFingerprint {
+        FileFingerprint::from(&fs::metadata(path).unwrap())
+    }
 
     /// A cache, and the path of a file.
     fn set_up() -> (tempfile::TempDir, CompileCache, PathBuf) {
@@ -88,55 +83,53 @@ mod tests {
         (dir, cache, file)
     }
 
-    fn note(cache: &CompileCache, file: &Metadata, note: &[u8]) {
+    fn note(cache: &CompileCache, file: &FileFingerprint, note: &[u8]) {
         cache.write_note(file, note, &Cleanup::default()).unwrap();
     }
 
     #[test]
     fn a_note_counts_until_the_file_changes() {
         let (_dir, cache, path) = set_up();
-        let before = fs::metadata(&path).unwrap();
+        let modified = fs::metadata(&path).unwrap().modified().unwrap();
+        let before = look(&path);
         assert_eq!(cache.recall(&before), None);
         note(&cache, &before, b"a note");
         assert_eq!(cache.recall(&before).unwrap(), b"a note");
         std::thread::sleep(Duration::from_millis(20));
         fs::write(&path, "CONTENTS").unwrap();
-        let after = fs::metadata(&path).unwrap();
+        let after = look(&path);
         assert_eq!(cache.recall(&after), None, "of the same size");
         note(&cache, &after, b"another");
         assert_eq!(cache.recall(&after).unwrap(), b"another");
         assert_eq!(cache.recall(&before), None);
         // Whoever sets the time of the last write back cannot set back when that was done.
-        File::options().write(true).open(&path).unwrap().set_modified(before.modified().unwrap()).unwrap();
-        assert_eq!(cache.recall(&fs::metadata(&path).unwrap()), None);
+        File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        assert_eq!(cache.recall(&look(&path)), None);
     }
 
     #[test]
     fn another_file_in_its_place_is_not_known() {
         let (dir, cache, path) = set_up();
-        note(&cache, &fs::metadata(&path).unwrap(), b"a note");
+        note(&cache, &look(&path), b"a note");
         let other = dir.path().join("other");
         fs::write(&other, "contents").unwrap();
         fs::rename(&other, &path).unwrap();
-        assert_eq!(cache.recall(&fs::metadata(&path).unwrap()), None);
+        assert_eq!(cache.recall(&look(&path)), None);
     }
 
     #[test]
     fn a_young_file_is_not_noted() {
         let (_dir, cache, path) = set_up();
-        let file = fs::metadata(&path).unwrap();
+        let file = look(&path);
         cache.remember(&file, b"a note", &Cleanup::default()).unwrap();
         assert_eq!(cache.recall(&file), None);
-        let now = SystemTime::now();
-        assert!(!is_settled(&file, now) && is_settled(&file, now + 2 * SETTLED));
-        assert!(!is_settled(&file, now - 2 * SETTLED), "a file from the future");
     }
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test wrote the file itself")]
     fn damaged_notes_and_those_of_others_are_none() {
         let (_dir, cache, path) = set_up();
-        let file = fs::metadata(&path).unwrap();
+        let file = look(&path);
         note(&cache, &file, b"a note");
         let of_file = cache.note_path(&file);
         let good = fs::read(&of_file).unwrap();
@@ -158,7 +151,7 @@ mod tests {
     #[test]
     fn notes_are_bounded_and_go_with_the_cache() {
         let (_dir, cache, path) = set_up();
-        let file = fs::metadata(&path).unwrap();
+        let file = look(&path);
         note(&cache, &file, &[b'x'; MAX_NOTE]);
         assert_eq!(cache.recall(&file).unwrap().len(), MAX_NOTE);
         note(&cache, &file, &[b'x'; MAX_NOTE + 1]);

@@ -25,6 +25,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use modbox_vocabulary::FileFingerprint;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use tracing::debug;
 
@@ -135,12 +136,13 @@ impl CompileCache {
         if !metadata.is_file() {
             return Ok(None);
         }
-        if !self.is_sealed(name, &metadata) {
+        let fingerprint = FileFingerprint::from(&metadata);
+        if !self.is_sealed(name, &fingerprint) {
             if !entry::is_authentic(&self.key()?, name, &file).map_err(io)? {
                 return Ok(None);
             }
             debug!(entry = name, "hashed");
-            self.seal(name, &metadata, cleanup);
+            self.seal(name, &fingerprint, cleanup);
         }
         // This is another state of the file, once an hour, so that it is hashed then.
         room::touch(&file);

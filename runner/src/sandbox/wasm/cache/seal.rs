@@ -1,11 +1,12 @@
 //! What was found authentic: to hash compiled code takes longer than to run a short module with it.
 //!
-//! After an entry was hashed, a note on its file says so, as `known` has them: it counts for the file in this very state (device,
-//! inode, size, both times) and for an hour, so that what a failing disk does to a file that nobody wrote is
+//! After an entry was hashed, a note on its file says so, as `known` has them: it counts for the file with this very
+//! fingerprint and for an hour, so that what a failing disk does to a file that nobody wrote is
 //! found, too. Whoever could make a note without the key could as well make an entry.
 
-use std::fs::Metadata;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use modbox_vocabulary::FileFingerprint;
 
 use super::CompileCache;
 use crate::sandbox::cleanup::Cleanup;
@@ -18,13 +19,13 @@ const WORD: &str = "authentic";
 
 impl CompileCache {
     /// Whether the entry `name`, a file in this state, was found authentic lately.
-    pub(super) fn is_sealed(&self, name: &str, entry: &Metadata) -> bool {
+    pub(super) fn is_sealed(&self, name: &str, entry: &FileFingerprint) -> bool {
         self.recall(entry).is_some_and(|seal| counts(&seal, name, SystemTime::now()))
     }
 
     /// Notes that the entry `name`, a file in this state, is authentic. Where that cannot be done, it is hashed again
     /// next time.
-    pub(super) fn seal(&self, name: &str, entry: &Metadata, cleanup: &Cleanup) {
+    pub(super) fn seal(&self, name: &str, entry: &FileFingerprint, cleanup: &Cleanup) {
         drop(self.remember(entry, seal(name, SystemTime::now()).as_bytes(), cleanup));
     }
 }
