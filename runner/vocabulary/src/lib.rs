@@ -1,4 +1,4 @@
-//! The words that the layers of modbox share: plain types without I/O.
+//! The words that the layers of modbox share: plain types without I/O, and the pure functions of [`quoting`] and [`time`].
 //!
 //! Each type has one spelling, in reports, in the audit log, on the channels between processes and in messages: serde and
 //! strum derive it from the type, so that no list of words has to be kept beside it. This crate knows nothing of policies,
@@ -16,6 +16,7 @@ mod limits;
 mod operation;
 mod outcome;
 pub mod quoting;
+pub mod time;
 
 pub use capability::{Capability, Grant};
 pub use command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands};

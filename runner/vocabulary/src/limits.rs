@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::time::micros;
+
 /// Long enough for a slow package manager under a classic module, short enough that a hung module does
 /// not hang a night's run.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
@@ -204,7 +206,6 @@ impl Limits {
     /// Returns what is allowed of one kind, in that kind's unit.
     #[must_use]
     pub fn allowed(&self, kind: LimitKind) -> u64 {
-        let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         match kind {
             LimitKind::Wall => micros(self.timeout),
             LimitKind::Cpu => micros(self.cpu_time),

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use modbox_argument_spec::Secrets;
 use modbox_python_json::{Dict, Value, encode, to_value};
+use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{Confinement, Grant, LimitKind, Unit, Usage};
 use serde::Serialize;
 
@@ -118,7 +119,7 @@ impl Record {
 
     /// Notes how long the run took.
     pub(super) fn took(&mut self, time: Duration) {
-        self.put("duration_us", u64::try_from(time.as_micros()).unwrap_or(u64::MAX).into());
+        self.put("duration_us", micros(time).into());
     }
 
     /// Notes why there was no run.

@@ -7,9 +7,10 @@ use std::io;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cap_std::fs::Dir;
+use modbox_vocabulary::time::micros;
 
 use crate::sandbox::cleanup::UndoGuard;
 use crate::sandbox::invocation::{
@@ -275,8 +276,4 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
         outcome.confinement.layers.push("rlimits".to_owned());
     }
     Ok(outcome)
-}
-
-fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use modbox_vocabulary::time::micros;
+
 use crate::sandbox::limits::Limits;
 
 /// A limit that an operator can set.
@@ -206,10 +208,6 @@ impl LimitOverrides {
     pub fn iter(&self) -> impl Iterator<Item = (LimitName, u64)> {
         self.0.iter().map(|(name, value)| (*name, *value))
     }
-}
-
-fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Reads a duration: `500ms`, `30s`, `1m 30s`, `2h`; a bare number is seconds. At most a year, at least a

@@ -12,6 +12,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use modbox_vocabulary::time::micros;
 use tokio::runtime::Runtime;
 use tracing::{debug, warn};
 use wasmtime::{PoolConcurrencyLimitError, Store};
@@ -24,7 +25,7 @@ use crate::sandbox::wasm::module::Code;
 use crate::sandbox::wasm::net::Network;
 use crate::sandbox::wasm::process::Commands;
 use crate::sandbox::wasm::store::{self, Meter, State};
-use crate::sandbox::wasm::{WasmError, micros};
+use crate::sandbox::wasm::WasmError;
 
 /// How long a guest's thread may take to notice its limit by itself: a few ticks of the epoch.
 const GRACE: Duration = Duration::from_millis(100);

@@ -28,6 +28,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use modbox_vocabulary::time::micros;
 use tracing::{debug, info, warn};
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -289,8 +290,4 @@ fn cache_name(digest: &str) -> String {
     let mut hasher = std::hash::DefaultHasher::new();
     (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, target::features()).hash(&mut hasher);
     format!("{digest}-{:016x}", hasher.finish())
-}
-
-fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

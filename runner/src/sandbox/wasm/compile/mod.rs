@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use modbox_vocabulary::Unit;
+use modbox_vocabulary::time::micros;
 use rustix::fs::{MemfdFlags, SealFlags};
 
 use self::worker::Refusal;
@@ -71,7 +72,7 @@ impl CompileLimit {
     pub fn hit(self) -> LimitHit {
         let (allowed, unit) = match self {
             Self::Module { allowed, .. } | Self::Memory(allowed) => (allowed, Unit::Bytes),
-            Self::Time(allowed) => (super::micros(allowed), LimitKind::Compile.unit()),
+            Self::Time(allowed) => (micros(allowed), LimitKind::Compile.unit()),
         };
         LimitHit { kind: LimitKind::Compile, allowed, unit }
     }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use modbox_vocabulary::time::micros;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::worker::{self, Bounds};
@@ -79,7 +80,7 @@ fn bounds(source: &Source<'_>, limits: &Limits) -> Bounds {
     Bounds {
         format: source.format,
         parent: std::process::id(),
-        cpu_us: crate::sandbox::wasm::micros(limits.compile_time),
+        cpu_us: micros(limits.compile_time),
         memory: limits.compile_memory,
         max_code: MAX_CODE.min(limits.compile_memory),
         threads: processors.min(MAX_THREADS).min(limits.compile_memory / MEMORY_PER_THREAD).max(1),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use modbox_vocabulary::quoting::quote;
+use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{Capability, Operation};
 
 use crate::sandbox::command::{CommandEnd, CommandOutput};
@@ -149,7 +150,7 @@ impl Ledger {
 
     /// Takes what a command has used, which may be a little more than it was allowed.
     pub(in crate::sandbox::wasm) fn spend(&self, output: &CommandOutput) {
-        let cpu_us = u64::try_from(output.cpu_time.as_micros()).unwrap_or(u64::MAX);
+        let cpu_us = micros(output.cpu_time);
         for (sum, used) in [(&self.cpu_us, cpu_us), (&self.disk, output.disk_bytes), (&self.files, output.files)] {
             sum.fetch_add(used, Ordering::Relaxed);
         }
