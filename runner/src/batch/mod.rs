@@ -10,7 +10,6 @@
 
 mod audit;
 mod dispatch;
-mod frame;
 mod job;
 mod lines;
 mod output;

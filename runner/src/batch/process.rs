@@ -9,10 +9,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use modbox_channel::Incoming;
 use rustix::process::{Pid, Signal};
 
-use crate::batch::frame::{self, Incoming};
-use crate::batch::setup::{Greeting, Setup, Surroundings};
+use crate::batch::setup::{FRAMES, Greeting, Setup, Surroundings};
 use crate::batch::worker;
 use crate::run::audit::PendingRecord;
 use crate::sandbox::cleanup::{Cleanup, UndoGuard};
@@ -118,8 +118,8 @@ impl Worker {
             parent: std::process::id(),
         };
         let mut outgoing = Vec::new();
-        frame::push(&mut outgoing, &serde_json::to_vec(&greeting)?);
-        frame::push(&mut outgoing, setup.module.bytes().map_err(io::Error::other)?);
+        FRAMES.send(&mut outgoing, &greeting)?;
+        FRAMES.push(&mut outgoing, setup.module.bytes().map_err(io::Error::other)?)?;
         let now = Instant::now();
         Ok(Self {
             setup,
@@ -128,7 +128,7 @@ impl Worker {
             input: Some(input),
             output,
             outgoing,
-            incoming: Incoming::default(),
+            incoming: FRAMES.incoming(),
             ready: false,
             since: now,
             pace: Duration::MAX,
@@ -142,7 +142,7 @@ impl Worker {
         if self.jobs.is_empty() && self.ready {
             self.since = Instant::now();
         }
-        frame::push(&mut self.outgoing, &job.line);
+        FRAMES.push(&mut self.outgoing, &job.line).expect("a line is shorter than the longest frame");
         self.jobs.push_back(job);
     }
 
@@ -182,16 +182,19 @@ impl Worker {
         }
     }
 
-    /// Takes in the frames that arrived; an error when it does not speak as it should.
-    fn take_in(&mut self, now: Instant, mut answer: impl FnMut(Pending, &[u8])) -> Result<(), ()> {
+    /// Takes in the frames that arrived.
+    ///
+    /// # Errors
+    ///
+    /// A frame that is too long, or an answer to nothing.
+    fn take_in(&mut self, now: Instant, mut answer: impl FnMut(Pending, &[u8])) -> io::Result<()> {
         let mut answered = 0;
-        while let Some(payload) = self.incoming.next()? {
+        while let Some(payload) = self.incoming.take()? {
             if !self.ready {
                 (self.ready, self.since) = (true, now);
                 continue;
             }
-            // An answer to nothing is an error, too.
-            answer(self.jobs.pop_front().ok_or(())?, payload);
+            answer(self.jobs.pop_front().ok_or(io::ErrorKind::InvalidData)?, payload);
             answered += 1;
         }
         if answered > 0 {

@@ -4,12 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use modbox_channel::Framing;
 use serde::{Deserialize, Serialize};
 
 use crate::run::audit::AuditLog;
 use crate::run::{Module, PythonConfig};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::policy::Policy;
+
+/// What passes between a batch and its workers. A job carries its arguments, a report what was kept of the output, several
+/// times escaped.
+pub(super) const FRAMES: Framing = Framing::new(1 << 30);
 
 /// The surroundings of every worker of a batch.
 #[derive(Debug, Clone, Serialize, Deserialize)]

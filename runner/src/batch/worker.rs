@@ -9,10 +9,9 @@ use std::sync::Arc;
 
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
-use crate::batch::frame;
 use crate::batch::job::Job;
 use crate::batch::report;
-use crate::batch::setup::Greeting;
+use crate::batch::setup::{FRAMES, Greeting};
 use crate::run::{Arguments, Module, ModuleFile, ProcessConfinement, RunRequest, Runner, RunnerConfig};
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::native;
@@ -33,10 +32,9 @@ pub fn serve(
     cleanup: Cleanup,
     threads: Arc<dyn ProcessConfinement>,
 ) -> io::Result<()> {
-    let Some(greeting) = frame::read(&mut input)? else { return Ok(()) };
-    let greeting: Greeting = serde_json::from_slice(&greeting)?;
+    let Some(greeting) = FRAMES.receive::<Greeting>(&mut input)? else { return Ok(()) };
     die_with(greeting.parent)?;
-    let Some(bytes) = frame::read(&mut input)? else { return Ok(()) };
+    let Some(bytes) = FRAMES.read(&mut input)? else { return Ok(()) };
     // The batch has checked the word.
     let kind = greeting.kind.as_deref().and_then(|kind| kind.parse().ok());
     let module = Module::new(ModuleFile { path: greeting.path, bytes: bytes.into() }, kind);
@@ -62,8 +60,8 @@ pub fn serve(
     });
     // What is wrong with the module is for the report of each job to say.
     drop(runner.load(&module, &greeting.limits));
-    frame::write(&mut output, b"")?;
-    while let Some(line) = frame::read(&mut input)? {
+    FRAMES.write(&mut output, b"")?;
+    while let Some(line) = FRAMES.read(&mut input)? {
         let answer = match Job::parse(&line) {
             Ok(job) => {
                 let name = job.name();
@@ -88,7 +86,7 @@ pub fn serve(
             // The batch has parsed it, too, and sends no other.
             Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error.message)),
         };
-        frame::write(&mut output, &answer)?;
+        FRAMES.write(&mut output, &answer)?;
     }
     Ok(())
 }

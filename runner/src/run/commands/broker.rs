@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::Shutdown;
 
 use crate::run::RunnerConfig;
-use crate::run::commands::wire::{self, Greeting};
+use crate::run::commands::wire::{self, Greeting, MESSAGES, STREAMS};
 use crate::sandbox::cleanup::UndoGuard;
 use crate::sandbox::command::{CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
 use crate::sandbox::limits::Limits;
@@ -72,7 +72,7 @@ impl Broker {
             temp_dir: config.temp_dir.clone(),
             directory: config.directory.clone(),
         };
-        wire::send(&line.socket, &greeting, &[])?;
+        MESSAGES.send(&line.socket, &greeting)?;
         tracing::debug!("started a broker for commands");
         Ok(Self { line, asking: Mutex::new(()), _undo: undo })
     }
@@ -93,7 +93,8 @@ impl Line {
     }
 
     fn ask(&self, request: &CommandRequest, stdin: &[u8]) -> io::Result<Result<CommandOutput, CommandRefusal>> {
-        wire::send(&self.socket, request, &[stdin])?;
+        MESSAGES.send(&self.socket, request)?;
+        STREAMS.write(&self.socket, stdin)?;
         if !wait(&self.socket, request.limits.timeout.saturating_add(PATIENCE)) {
             return Err(io::ErrorKind::TimedOut.into());
         }

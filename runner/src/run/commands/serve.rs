@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::run::RunnerConfig;
 use crate::run::commands::direct::Direct;
-use crate::run::commands::wire::{self, Greeting};
+use crate::run::commands::wire::{self, Greeting, MESSAGES, STREAMS};
 use crate::sandbox::cleanup::Cleanup;
 use crate::sandbox::command::{CommandRequest, RunsCommands as _};
 use crate::sandbox::native;
@@ -27,7 +27,7 @@ pub fn serve(socket: OwnedFd, cleanup: Cleanup, end: impl FnOnce() + Send + 'sta
     // Nothing that is started gets more than its three streams.
     native::hide_descriptors()?;
     let socket = File::from(socket);
-    let Some(greeting) = wire::receive::<Greeting>(&socket)? else { return Ok(()) };
+    let Some(greeting) = MESSAGES.receive::<Greeting>(&socket)? else { return Ok(()) };
     let watched = socket.try_clone()?;
     let undone = cleanup.clone();
     thread::Builder::new().name("end".to_owned()).spawn(move || {
@@ -42,8 +42,8 @@ pub fn serve(socket: OwnedFd, cleanup: Cleanup, end: impl FnOnce() + Send + 'sta
         ..RunnerConfig::new(greeting.temp_dir)
     };
     let direct = Direct::new(&config, &greeting.policy, &greeting.limits);
-    while let Some(request) = wire::receive::<CommandRequest>(&socket)? {
-        let stdin = wire::receive_stream(&socket)?;
+    while let Some(request) = MESSAGES.receive::<CommandRequest>(&socket)? {
+        let stdin = STREAMS.read_required(&socket)?;
         wire::send_answer(&socket, direct.run(&request, &stdin))?;
     }
     Ok(())

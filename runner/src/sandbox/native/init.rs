@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use modbox_channel::{descriptor, turn};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
@@ -20,9 +21,9 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 use crate::sandbox::kernel::{self, Absent, Links, NetPlan, PathRule, Plan, ProcessLimits, Profile, Rights};
 use crate::sandbox::native::group;
 use crate::sandbox::native::helper::{Copies, Helper};
-use crate::sandbox::native::link::{self, Failure, Over, Ready, Word};
+use crate::sandbox::native::link::{Failure, Over, Ready, Word};
 use crate::sandbox::native::namespaces::Namespaces;
-use crate::sandbox::native::protocol::{self, Spec, Step};
+use crate::sandbox::native::protocol::{MESSAGES, Spec, Step};
 use crate::sandbox::native::room::Room;
 use crate::sandbox::native::tree::Proc;
 use crate::sandbox::native::{base, launcher, observe, root, stdin, system};
@@ -43,7 +44,7 @@ pub(super) fn main(spec: &Spec, room: &Room, namespaces: Namespaces, link: &Unix
     let code = match prepare(spec, room, namespaces, link).and_then(run) {
         Ok(code) => code,
         Err(failure) => {
-            let _ = protocol::send(link, &Word::Failed(failure));
+            let _ = MESSAGES.send(link, &Word::Failed(failure));
             NOT_STARTED
         }
     };
@@ -59,7 +60,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     let copies = Arc::new(Copies::default());
     let helper = namespaces.net.then(|| Helper::begin(&copies)).transpose().map_err(at(Step::Namespaces))?;
     // 2. Who it is in here is written by the launcher; one that is gone by now says nothing.
-    link::wait(link).map_err(at(Step::Parent))?;
+    turn::wait(link).map_err(at(Step::Parent))?;
     let mut ready = Ready::default();
     let mut stages = Vec::new();
     let mut own = None;
@@ -112,12 +113,12 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     ready.stages = stages.iter().map(|(names, _)| names.clone()).collect();
     // 9. The launcher is told what is in force, and decides.
     let tell = || -> io::Result<()> {
-        protocol::send(link, &Word::Ready(ready))?;
+        MESSAGES.send(link, &Word::Ready(ready))?;
         let directories = stages.iter().map(|(_, directory)| directory);
         for descriptor in own.iter().flatten().chain(directories).chain(listener.as_ref().ok()) {
-            link::send_descriptor(link, descriptor)?;
+            descriptor::send(link, descriptor)?;
         }
-        link::wait(link)
+        turn::wait(link)
     };
     tell().map_err(at(Step::Parent))?;
     Ok(null)
@@ -153,7 +154,7 @@ fn run(
         signal => signal.map(Word::Signalled),
     };
     if let Some(word) = word {
-        let _ = protocol::send(link, &word);
+        let _ = MESSAGES.send(link, &word);
     }
     Ok(code)
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal, WaitOptions};
 
-use crate::sandbox::native::protocol::{self, Reply, Spec};
+use crate::sandbox::native::protocol::{MESSAGES, Reply, Spec};
 use crate::sandbox::native::tree::{self, Proc};
 use crate::sandbox::native::{Launcher, NativeContext, NativeError, THIS_BINARY, copy, launcher, stdin};
 
@@ -115,13 +115,13 @@ impl Launch {
         }
         // While it gets ready.
         spec.look_around();
-        protocol::send(&self.control, spec)?;
+        MESSAGES.send(&self.control, &*spec)?;
         if spec.has_stdin { stdin::send(&self.control, stdin) } else { Ok(()) }
     }
 
     /// Reads what the launcher has to say, once its socket is readable.
     pub(super) fn receive(&self) -> io::Result<Reply> {
-        protocol::receive(&self.control)
+        MESSAGES.receive_required(&self.control)
     }
 
     pub(super) fn control(&self) -> &UnixStream {

@@ -14,15 +14,16 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use modbox_channel::{descriptor, turn};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
 
 use crate::sandbox::native::commit::Stage;
 use crate::sandbox::native::group::Group;
-use crate::sandbox::native::link::{self, Failure, Ready, Word};
+use crate::sandbox::native::link::{Failure, Ready, Word};
 use crate::sandbox::native::namespaces::Namespaces;
 use crate::sandbox::native::observe::Observer;
-use crate::sandbox::native::protocol::{self, End, InForce, Reply, Spec, Start, Step};
+use crate::sandbox::native::protocol::{End, InForce, MESSAGES, Reply, Spec, Start, Step};
 use crate::sandbox::native::room::Room;
 use crate::sandbox::native::tree::Proc;
 use crate::sandbox::native::watch::{Tree, Watched};
@@ -49,8 +50,8 @@ const NAMESPACES: u8 = 3;
 #[must_use]
 pub fn main() -> ExitCode {
     let Ok(control) = control() else { return ExitCode::FAILURE };
-    let Ok(spec) = protocol::receive::<Spec>(&control) else { return ExitCode::FAILURE };
-    serve(&control, &spec, || stdin::receive(&control))
+    let Ok(spec) = MESSAGES.receive_required::<Spec>(&control) else { return ExitCode::FAILURE };
+    serve(&control, &spec, || descriptor::receive(&control))
 }
 
 /// The socket to the host, of which the module knows nothing.
@@ -61,7 +62,7 @@ pub(super) fn control() -> io::Result<File> {
 /// Is the launcher, by a spec; `input` is what the module reads, if that says that it reads something.
 pub(super) fn serve(control: &File, spec: &Spec, input: impl FnOnce() -> io::Result<OwnedFd>) -> ExitCode {
     let (reply, room) = launch(control, spec, input).unwrap_or_else(|failure| (Reply::Failed(failure), None));
-    let sent = protocol::send(control, &reply);
+    let sent = MESSAGES.send(control, &reply);
     // 11. While the host reads: the room's first process, its file system and its control group.
     if let Some(mut room) = room.filter(Tree::is_over) {
         room.kill();
@@ -270,16 +271,15 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
     let written = Proc::written_by_self();
     let mut hear = || -> Result<(Ready, Vec<OwnedFd>), Failure> {
         namespaces.map_identities(first).map_err(at(Step::Identities))?;
-        link::go(&link).map_err(at(Step::Parent))?;
+        turn::give(&link).map_err(at(Step::Parent))?;
         // While the room is made, which takes longer.
         group.invite(&link, room, namespaces.any).map_err(at(Step::Parent))?;
-        match protocol::receive(&link).map_err(at(Step::Parent))? {
+        match MESSAGES.receive_required(&link).map_err(at(Step::Parent))? {
             Word::Failed(failure) => Err(failure),
             Word::Signalled(_) | Word::Over(_) => Err(at(Step::Parent)(io::Error::from(io::ErrorKind::InvalidData))),
             Word::Ready(ready) => {
                 let count = 2 * usize::from(ready.own) + ready.stages.len() + usize::from(ready.listens);
-                let descriptors: io::Result<Vec<OwnedFd>> =
-                    (0..count).map(|_| link::receive_descriptor(&link)).collect();
+                let descriptors: io::Result<Vec<OwnedFd>> = (0..count).map(|_| descriptor::receive(&link)).collect();
                 Ok((ready, descriptors.map_err(at(Step::Parent))?))
             }
         }
@@ -328,7 +328,7 @@ fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Star
         } else {
             None
         };
-        link::go(&link).map_err(at(Step::Parent))?;
+        turn::give(&link).map_err(at(Step::Parent))?;
         Watched::new(private, proc.map(Proc::from), stages, observer, link, written).map_err(at(Step::Private))
     };
     match begin() {

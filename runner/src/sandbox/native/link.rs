@@ -2,14 +2,8 @@
 //! the launcher needs of it, and that the module may begin.
 
 use std::fmt;
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
+use std::io;
 
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-};
 use serde::{Deserialize, Serialize};
 
 use crate::sandbox::native::protocol::Step;
@@ -101,39 +95,4 @@ pub(super) struct StageNames {
     pub(super) private: bool,
     /// Each name, and where it belongs.
     pub(super) names: Vec<(String, std::path::PathBuf)>,
-}
-
-/// Hands a descriptor over.
-pub(super) fn send_descriptor(link: &UnixStream, descriptor: impl AsFd) -> io::Result<()> {
-    let fds = [descriptor.as_fd()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    if !control.push(SendAncillaryMessage::ScmRights(&fds)) {
-        return Err(io::Error::other("no room for a descriptor"));
-    }
-    rustix::net::sendmsg(link, &[IoSlice::new(b"d")], &mut control, SendFlags::empty())?;
-    Ok(())
-}
-
-/// Takes a descriptor.
-pub(super) fn receive_descriptor(link: &UnixStream) -> io::Result<OwnedFd> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut byte = [0];
-    rustix::net::recvmsg(link, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
-    let fds = control.drain().filter_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(fds) => Some(fds),
-        _ => None,
-    });
-    fds.flatten().next().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
-}
-
-/// Lets the other end go on.
-pub(super) fn go(mut link: &UnixStream) -> io::Result<()> {
-    link.write_all(b"g")
-}
-
-/// Waits until the other end says so.
-pub(super) fn wait(mut link: &UnixStream) -> io::Result<()> {
-    link.read_exact(&mut [0])
 }

@@ -1,25 +1,23 @@
 //! What the host and its launcher say to each other, over the launcher's standard input.
 //!
 //! The host sends one [`Spec`], and the descriptor that it announces; after them, one more byte or the end of the stream
-//! means "kill". The launcher sends one [`Reply`] and exits. A message is a four-byte little-endian length and that much
-//! JSON: with a length nobody reads past the end of a message or waits for a delimiter, and it can be
-//! refused before it is read. There is no version in it, as both ends are the same binary.
+//! means "kill". The launcher sends one [`Reply`] and exits. There is no version in a message, as both ends are the same
+//! binary.
 
 use std::ffi::OsString;
 use std::fmt;
-use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use serde::de::DeserializeOwned;
+use modbox_channel::Framing;
 use serde::{Deserialize, Serialize};
 
 use crate::sandbox::invocation::{Denial, LimitKind};
 use crate::sandbox::native::link::Failure;
 use crate::sandbox::native::room::Room;
 
-/// Bounds a message. Linux gives a program at most 6 MB of arguments and environment; as JSON numbers
-/// they grow to four times that.
-const MAX_MESSAGE: u32 = 32 << 20;
+/// Messages of native runs. Linux gives a program at most 6 MB of arguments and environment; as JSON numbers they grow to
+/// four times that.
+pub(super) const MESSAGES: Framing = Framing::new(32 << 20);
 
 /// What the launcher is to start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -233,70 +231,17 @@ impl fmt::Display for Step {
     }
 }
 
-/// Writes one message.
-///
-/// # Errors
-///
-/// What the stream says; [`io::ErrorKind::InvalidInput`] for a message that is too long.
-pub(super) fn send(mut stream: impl Write, message: &impl Serialize) -> io::Result<()> {
-    let mut frame = vec![0; 4];
-    serde_json::to_writer(&mut frame, message)?;
-    let length = u32::try_from(frame.len() - 4).unwrap_or(u32::MAX);
-    if length > MAX_MESSAGE {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the message is too long"));
-    }
-    frame[..4].copy_from_slice(&length.to_le_bytes());
-    stream.write_all(&frame)
-}
-
-/// Reads one message, and not a byte beyond it.
-///
-/// # Errors
-///
-/// What the stream says, `UnexpectedEof` when it ends early; [`io::ErrorKind::InvalidData`] for what is
-/// no such message.
-pub(super) fn receive<M: DeserializeOwned>(mut stream: impl Read) -> io::Result<M> {
-    let mut length = [0; 4];
-    stream.read_exact(&mut length)?;
-    let length = u32::from_le_bytes(length);
-    if length > MAX_MESSAGE {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the message is too long"));
-    }
-    // The length is only a claim; no more is allocated ahead than most messages need.
-    let mut json = Vec::with_capacity(16 << 10);
-    stream.take(u64::from(length)).read_to_end(&mut json)?;
-    if json.len() < usize::try_from(length).unwrap_or(usize::MAX) {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok(serde_json::from_slice(&json)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_message_arrives_as_it_was_sent_and_leaves_what_follows() {
+    fn a_spec_arrives_as_it_was_sent_and_leaves_what_follows() {
         let mut wire = Vec::new();
-        send(&mut wire, &Spec::for_tests()).unwrap();
+        MESSAGES.send(&mut wire, &Spec::for_tests()).unwrap();
         wire.push(b'k');
         let mut rest = wire.as_slice();
-        assert_eq!(receive::<Spec>(&mut rest).unwrap(), Spec::for_tests());
+        assert_eq!(MESSAGES.receive_required::<Spec>(&mut rest).unwrap(), Spec::for_tests());
         assert_eq!(rest, b"k");
-    }
-
-    #[test]
-    fn a_cut_message_is_an_error() {
-        let mut wire = Vec::new();
-        send(&mut wire, &Spec::for_tests()).unwrap();
-        for length in 0..wire.len() {
-            assert_eq!(receive::<Spec>(&wire[..length]).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
-        }
-    }
-
-    #[test]
-    fn a_claimed_length_is_bounded() {
-        let error = receive::<Spec>(u32::MAX.to_le_bytes().as_slice()).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 }

@@ -5,18 +5,12 @@
 //! the socket by which that is told everything else, behind the [`Spec`](super::protocol::Spec) that announces it.
 
 use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut, Seek, Write};
-use std::mem::MaybeUninit;
+use std::io::{self, Seek, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::Stdio;
 
+use modbox_channel::descriptor;
 use rustix::fs::{MemfdFlags, SealFlags};
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-};
-
-/// A descriptor travels with some byte; this one says nothing.
-const BYTE: u8 = b'i';
 
 /// Sends the bytes.
 ///
@@ -24,30 +18,7 @@ const BYTE: u8 = b'i';
 ///
 /// No memory, or a launcher that is gone.
 pub(super) fn send(socket: impl AsFd, bytes: &[u8]) -> io::Result<()> {
-    let file = sealed(bytes)?;
-    let descriptors = [file.as_fd()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    control.push(SendAncillaryMessage::ScmRights(&descriptors));
-    rustix::net::sendmsg(socket, &[IoSlice::new(&[BYTE])], &mut control, SendFlags::NOSIGNAL)?;
-    Ok(())
-}
-
-/// Receives what [`send`] sent.
-///
-/// # Errors
-///
-/// A host that is gone; [`io::ErrorKind::InvalidData`] when no descriptor came.
-pub(super) fn receive(socket: impl AsFd) -> io::Result<OwnedFd> {
-    let mut byte = [0];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
-    let rights = |message| match message {
-        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
-        _ => None,
-    };
-    control.drain().find_map(rights).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    descriptor::send(socket, sealed(bytes)?)
 }
 
 /// Returns what a process is given as its standard input: what came, or an empty one.
@@ -88,20 +59,11 @@ mod tests {
     fn what_arrives_can_be_read_and_not_changed() {
         let (here, there) = UnixStream::pair().unwrap();
         send(&here, b"{\"a\": 1}").unwrap();
-        let mut file = File::from(receive(&there).unwrap());
+        let mut file = File::from(descriptor::receive(&there).unwrap());
         let mut text = String::new();
         file.read_to_string(&mut text).unwrap();
         assert_eq!(text, "{\"a\": 1}");
         assert!(file.write_all(b"x").is_err());
         assert!(file.set_len(0).is_err());
-    }
-
-    #[test]
-    fn a_byte_without_a_descriptor_is_an_error() {
-        let (mut here, there) = UnixStream::pair().unwrap();
-        here.write_all(b"i").unwrap();
-        assert_eq!(receive(&there).unwrap_err().kind(), io::ErrorKind::InvalidData);
-        drop(here);
-        assert!(receive(&there).is_err());
     }
 }

@@ -15,7 +15,7 @@ use crate::sandbox::native::commit::Stage;
 use crate::sandbox::native::group::Group;
 use crate::sandbox::native::link::{Over, Word};
 use crate::sandbox::native::observe::Observer;
-use crate::sandbox::native::protocol::{self, DiskUse, End, Spec};
+use crate::sandbox::native::protocol::{DiskUse, End, MESSAGES, Spec};
 use crate::sandbox::native::system::{self, TreeUsage};
 use crate::sandbox::native::tree::{self, Proc};
 
@@ -259,7 +259,7 @@ impl Tree {
     fn listen(&mut self) {
         if let Some(link) = &self.watched.link {
             let _ = link.set_nonblocking(true);
-            self.word = protocol::receive(link).ok();
+            self.word = MESSAGES.receive_required(link).ok();
             self.silent = true;
         }
     }

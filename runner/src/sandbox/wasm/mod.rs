@@ -26,7 +26,7 @@ use std::hash::{Hash, Hasher};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use modbox_vocabulary::time::micros;
 use tracing::{debug, info, warn};

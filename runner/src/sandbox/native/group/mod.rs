@@ -12,13 +12,15 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
+use modbox_channel::descriptor;
 use rustix::process::Pid;
 
 use crate::sandbox::native::group::find::{Parent, Version};
 use crate::sandbox::native::group::place::Place;
 use crate::sandbox::native::namespaces::Namespaces;
+use crate::sandbox::native::own;
+use crate::sandbox::native::protocol::MESSAGES;
 use crate::sandbox::native::room::Room;
-use crate::sandbox::native::{link, own, protocol};
 
 /// Memory that the kernel itself needs for processes, beyond the limit: it is none of the module's doing.
 const KERNEL: u64 = 16 << 20;
@@ -76,8 +78,8 @@ impl Group {
             Version::One => part.place.open("tasks").map(|door| doors.push(door)).is_ok(),
             Version::Two => true,
         });
-        protocol::send(link, &doors.len())?;
-        doors.iter().try_for_each(|door| link::send_descriptor(link, door))
+        MESSAGES.send(link, &doors.len())?;
+        doors.iter().try_for_each(|door| descriptor::send(link, door))
     }
 
     /// Returns the group, as far as the process has joined what it was invited to. `None` when there is nothing that it is
@@ -212,8 +214,8 @@ impl Drop for Part {
 /// Joins the groups that the launcher has made for this process, which has one thread. Returns how many of them, the
 /// first ones, it is in now.
 pub(super) fn join(link: &UnixStream) -> io::Result<usize> {
-    let count: usize = protocol::receive(link)?;
-    let doors: Vec<OwnedFd> = (0..count).map(|_| link::receive_descriptor(link)).collect::<io::Result<_>>()?;
+    let count: usize = MESSAGES.receive_required(link)?;
+    let doors: Vec<OwnedFd> = (0..count).map(|_| descriptor::receive(link)).collect::<io::Result<_>>()?;
     // Zero is whoever writes it.
     Ok(doors.into_iter().take_while(|door| rustix::io::write(door, b"0").is_ok()).count())
 }

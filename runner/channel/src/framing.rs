@@ -1,0 +1,247 @@
+//! Frames and messages, over streams that block.
+
+use std::io::{self, Read, Write};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::Incoming;
+
+/// Bytes of the length in front of a frame.
+pub(crate) const HEADER: usize = 4;
+
+/// Room for an ordinary frame, made before it arrives.
+const ORDINARY: usize = 16 << 10;
+
+/// Longest frame that is copied behind its length, so that one call writes both.
+const SMALL: usize = 64 << 10;
+
+/// The frames of a channel, by the longest one that either end accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Framing {
+    max: u32,
+}
+
+impl Framing {
+    /// Names the longest frame, in bytes.
+    #[must_use]
+    pub const fn new(max: u32) -> Self {
+        Self { max }
+    }
+
+    /// Appends a frame to a buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] for a frame that is too long; the buffer stays as it was.
+    pub fn push(self, buffer: &mut Vec<u8>, payload: &[u8]) -> io::Result<()> {
+        buffer.extend_from_slice(&self.header(payload.len())?);
+        buffer.extend_from_slice(payload);
+        Ok(())
+    }
+
+    /// Writes a frame.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] for a frame that is too long, of which nothing is written; otherwise the error of the stream.
+    pub fn write(self, mut stream: impl Write, payload: &[u8]) -> io::Result<()> {
+        if payload.len() <= SMALL {
+            let mut frame = Vec::with_capacity(HEADER + payload.len());
+            self.push(&mut frame, payload)?;
+            stream.write_all(&frame)?;
+        } else {
+            stream.write_all(&self.header(payload.len())?)?;
+            stream.write_all(payload)?;
+        }
+        stream.flush()
+    }
+
+    /// Reads a frame and not a byte beyond it; `None` at the end of the stream.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidData`] for a frame that is too long, [`io::ErrorKind::UnexpectedEof`] for one that is cut;
+    /// otherwise the error of the stream.
+    pub fn read(self, mut stream: impl Read) -> io::Result<Option<Vec<u8>>> {
+        let mut header = [0; HEADER];
+        let began = loop {
+            match stream.read(&mut header[..1]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read? > 0,
+            }
+        };
+        if !began {
+            return Ok(None);
+        }
+        stream.read_exact(&mut header[1..])?;
+        let length = self.length(header)?;
+        let mut payload = Vec::with_capacity(length.min(ORDINARY));
+        stream.take(length as u64).read_to_end(&mut payload)?;
+        if payload.len() < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(Some(payload))
+    }
+
+    /// Reads a frame that has to come.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::read`], and [`io::ErrorKind::UnexpectedEof`] at the end of the stream.
+    pub fn read_required(self, stream: impl Read) -> io::Result<Vec<u8>> {
+        self.read(stream)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::write`], and a message that JSON cannot express.
+    pub fn send(self, mut stream: impl Write, message: &impl Serialize) -> io::Result<()> {
+        let mut frame = vec![0; HEADER];
+        serde_json::to_writer(&mut frame, message)?;
+        let header = self.header(frame.len() - HEADER)?;
+        frame[..HEADER].copy_from_slice(&header);
+        stream.write_all(&frame)?;
+        stream.flush()
+    }
+
+    /// Receives a message; `None` at the end of the stream.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::read`], and [`io::ErrorKind::InvalidData`] for a frame that is no such message.
+    pub fn receive<M: DeserializeOwned>(self, stream: impl Read) -> io::Result<Option<M>> {
+        self.read(stream)?.map(|json| parse(&json)).transpose()
+    }
+
+    /// Receives a message that has to come.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::receive`], and [`io::ErrorKind::UnexpectedEof`] at the end of the stream.
+    pub fn receive_required<M: DeserializeOwned>(self, stream: impl Read) -> io::Result<M> {
+        parse(&self.read_required(stream)?)
+    }
+
+    /// Returns an empty buffer for frames that arrive in pieces.
+    #[must_use]
+    pub fn incoming(self) -> Incoming {
+        Incoming::new(self)
+    }
+
+    fn header(self, length: usize) -> io::Result<[u8; HEADER]> {
+        let length = u32::try_from(length).ok().filter(|length| *length <= self.max);
+        let too_long =
+            || io::Error::new(io::ErrorKind::InvalidInput, format!("the frame is longer than {} bytes", self.max));
+        length.map(u32::to_le_bytes).ok_or_else(too_long)
+    }
+
+    /// Returns the length of a frame that begins with a header.
+    pub(crate) fn length(self, header: [u8; HEADER]) -> io::Result<usize> {
+        let length = u32::from_le_bytes(header);
+        if length > self.max {
+            let claim = format!("a frame claims {length} bytes, and {} are the most", self.max);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, claim));
+        }
+        Ok(length as usize)
+    }
+}
+
+/// Reads a message. A text that ends in its midst came whole, so it is not taken for a stream that ended.
+fn parse<M: DeserializeOwned>(json: &[u8]) -> io::Result<M> {
+    serde_json::from_slice(json).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    const SHORT: Framing = Framing::new(8);
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Message {
+        number: u32,
+        text: String,
+    }
+
+    fn message() -> Message {
+        Message { number: 7, text: "seven".to_owned() }
+    }
+
+    const MESSAGES: Framing = Framing::new(1 << 10);
+
+    #[test]
+    fn a_frame_is_read_as_it_was_written_and_what_follows_stays() {
+        let mut wire = Vec::new();
+        for payload in [&b"one"[..], b"", b"12345678"] {
+            SHORT.write(&mut wire, payload).unwrap();
+        }
+        wire.push(b'k');
+        let mut rest = wire.as_slice();
+        for payload in [&b"one"[..], b"", b"12345678"] {
+            assert_eq!(SHORT.read(&mut rest).unwrap().unwrap(), payload);
+        }
+        assert_eq!(rest, b"k");
+    }
+
+    #[test]
+    fn a_long_frame_is_the_same_as_a_short_one() {
+        let long = vec![b'x'; SMALL + 1];
+        let mut wire = Vec::new();
+        let framing = Framing::new(1 << 20);
+        framing.write(&mut wire, &long).unwrap();
+        let mut pushed = Vec::new();
+        framing.push(&mut pushed, &long).unwrap();
+        assert_eq!(wire, pushed);
+        assert_eq!(framing.read(wire.as_slice()).unwrap().unwrap(), long);
+    }
+
+    #[test]
+    fn the_end_of_the_stream_is_told_from_a_cut_frame() {
+        assert!(SHORT.read(&b""[..]).unwrap().is_none());
+        assert_eq!(SHORT.read_required(&b""[..]).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        let mut wire = Vec::new();
+        MESSAGES.send(&mut wire, &message()).unwrap();
+        for length in 1..wire.len() {
+            let error = MESSAGES.receive::<Message>(&wire[..length]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "cut at {length}");
+        }
+        assert_eq!(MESSAGES.receive::<Message>(wire.as_slice()).unwrap(), Some(message()));
+        assert_eq!(MESSAGES.receive::<Message>(&b""[..]).unwrap(), None);
+        assert_eq!(MESSAGES.receive_required::<Message>(wire.as_slice()).unwrap(), message());
+        assert!(MESSAGES.receive_required::<Message>(&b""[..]).is_err());
+    }
+
+    #[test]
+    fn a_frame_that_is_too_long_is_neither_written_nor_read() {
+        let mut wire = Vec::new();
+        assert_eq!(SHORT.write(&mut wire, b"123456789").unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(SHORT.push(&mut wire, b"123456789").unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(SHORT.send(&mut wire, &message()).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(wire, b"");
+        for claim in [9, u32::MAX] {
+            let error = SHORT.read(claim.to_le_bytes().as_slice()).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{claim}");
+        }
+    }
+
+    #[test]
+    fn a_claimed_length_allocates_nothing() {
+        let error = Framing::new(u32::MAX).read(u32::MAX.to_le_bytes().as_slice()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn garbage_is_no_message() {
+        for garbage in [&b""[..], b"{", b"[]", b"{\"number\": -1, \"text\": \"\"}", b"\xff\xfe", b"{\"number\": 1}"] {
+            let mut wire = Vec::new();
+            MESSAGES.write(&mut wire, garbage).unwrap();
+            let error = MESSAGES.receive::<Message>(wire.as_slice()).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{garbage:?}");
+        }
+    }
+}

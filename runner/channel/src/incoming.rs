@@ -1,0 +1,72 @@
+//! Frames out of a stream that is polled: what arrived is added, and whole frames are taken.
+
+use std::io;
+
+use crate::framing::{Framing, HEADER};
+
+/// Bytes that arrived, of which the last need not be a whole frame.
+#[derive(Debug)]
+pub struct Incoming {
+    framing: Framing,
+    bytes: Vec<u8>,
+    /// Bytes of frames that were taken.
+    taken: usize,
+}
+
+impl Incoming {
+    pub(crate) fn new(framing: Framing) -> Self {
+        Self { framing, bytes: Vec::new(), taken: 0 }
+    }
+
+    /// Adds what arrived.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.taken);
+        self.taken = 0;
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Takes the next frame; `None` until it is whole.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidData`] for a frame that is too long.
+    pub fn take(&mut self) -> io::Result<Option<&[u8]>> {
+        let rest = &self.bytes[self.taken..];
+        let Some((header, body)) = rest.split_first_chunk::<HEADER>() else { return Ok(None) };
+        let length = self.framing.length(*header)?;
+        let Some(payload) = body.get(..length) else { return Ok(None) };
+        self.taken += HEADER + length;
+        Ok(Some(payload))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_survive_any_cutting() {
+        let framing = Framing::new(100);
+        let mut stream = Vec::new();
+        for payload in [&b"one"[..], b"", b"three"] {
+            framing.push(&mut stream, payload).unwrap();
+        }
+        for size in 1..=stream.len() {
+            let (mut incoming, mut got) = (framing.incoming(), Vec::new());
+            for piece in stream.chunks(size) {
+                incoming.extend(piece);
+                while let Some(payload) = incoming.take().unwrap() {
+                    got.push(payload.to_vec());
+                }
+            }
+            assert_eq!(got, [&b"one"[..], b"", b"three"], "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn a_length_beyond_the_bound_is_an_error() {
+        let mut incoming = Framing::new(100).incoming();
+        incoming.extend(&101_u32.to_le_bytes());
+        assert_eq!(incoming.take().unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+}
