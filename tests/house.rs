@@ -8,24 +8,59 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::support::repository;
-use crate::tidy::{Source, ascii, rust_files, starts_with};
+use crate::tidy::{ascii, rust_files, starts_with};
 
-/// Which layer may name what of the crate. The first line whose folder fits counts.
-const LAYERS: [(&str, &[&str]); 10] = [
-    ("ansiballz", &["ansiballz", "contract"]),
-    ("kinds", &["kinds", "ansiballz", "contract", "sandbox::invocation"]),
-    ("sandbox", &["sandbox"]),
-    ("run", &["run", "ansiballz", "contract", "kinds", "sandbox"]),
-    ("batch", &["batch", "run", "contract", "kinds", "sandbox"]),
-    ("jobs", &["jobs", "contract", "sandbox"]),
-    ("cli", &["cli", "batch", "jobs", "run", "kinds", "contract", "sandbox"]),
+/// The crates of the runner, the lowest first, each with those of modbox's crates that it may depend on. Cargo holds what
+/// their manifests say; this holds the manifests.
+const CRATES: [(&str, &[&str]); 12] = [
+    ("vocabulary", &[]),
+    ("channel", &[]),
+    ("cleanup", &[]),
+    ("contract", &["python-json", "vocabulary"]),
+    ("kinds", &["contract", "python-json", "vocabulary"]),
+    ("policy", &["vocabulary"]),
+    ("scratch", &["cleanup", "vocabulary"]),
+    ("kernel", &["policy", "vocabulary"]),
+    ("wasm", &["channel", "cleanup", "policy", "scratch", "vocabulary"]),
+    ("native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary"]),
+    ("authoring", &["cleanup", "vocabulary"]),
+    (
+        "",
+        &[
+            "argument-spec",
+            "authoring",
+            "channel",
+            "cleanup",
+            "contract",
+            "kernel",
+            "kinds",
+            "native",
+            "policy",
+            "python-json",
+            "scratch",
+            "vocabulary",
+            "wasm",
+        ],
+    ),
+];
+
+/// The crates that must build without the engine: they, and what they depend on, are pure or know the kernel alone.
+const WITHOUT_ENGINE: [&str; 8] =
+    ["vocabulary", "channel", "cleanup", "contract", "kinds", "policy", "scratch", "kernel"];
+
+/// Which layer of the package `modbox` may name what of it. The first line whose folder fits counts.
+const LAYERS: [(&str, &[&str]); 7] = [
+    ("run", &["run"]),
+    ("batch", &["batch", "run"]),
+    ("jobs", &["jobs"]),
+    ("cli", &["cli", "batch", "jobs", "run"]),
     ("lib", &[]),
     ("main", &[]),
     ("heaps", &[]),
 ];
 
-/// What the files of kinds share, and so may name; the rest of `kinds` are kinds.
-const KINDS_SHARED: [&str; 5] = ["native", "shebang", "detect", "kind", "request"];
+/// The files of `runner/kinds` that kinds share, and so may name; the rest are kinds.
+const KINDS_SHARED: [&str; 6] = ["ansiballz", "detect", "kind", "native", "request", "shebang"];
 
 /// Folders whose files still import each other in circles. This list may only shrink.
 const CIRCLES: [&str; 0] = [];
@@ -75,29 +110,40 @@ fn layers_name_only_what_lies_below() {
 }
 
 #[test]
-fn wasm_and_native_do_not_know_each_other() {
-    let (wasm, native) = ("sandbox::wasm", "sandbox::native");
-    let wrong = |module: &str, path: &str| {
-        starts_with(module, wasm) && starts_with(path, native) || starts_with(module, native) && starts_with(path, wasm)
-    };
-    let wrong: Vec<_> = named_paths().into_iter().filter(|(_, module, path)| wrong(module, path)).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+fn crates_depend_only_on_lower_ones() {
+    let depends = ascii(r"(?m)^modbox-([a-z-]+)\.workspace = true$");
+    let engine = ascii(r"(?m)^(wasmtime|cranelift)");
+    let folders = repository().join("runner").read_dir().unwrap().flatten();
+    let folders = folders.filter(|entry| entry.path().join("Cargo.toml").is_file()).count();
+    assert_eq!(folders, CRATES.len() - 1, "the table has every crate below runner/");
+    for (name, allowed) in CRATES {
+        let path = repository().join("runner").join(name).join("Cargo.toml");
+        let manifest = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let dependencies = manifest.split("[dev-dependencies]").next().unwrap_or_default();
+        for found in depends.captures_iter(dependencies) {
+            assert!(allowed.contains(&&found[1]), "`{name}` depends on `modbox-{}`", &found[1]);
+        }
+        let is_engine = engine.is_match(dependencies);
+        assert!(!is_engine || !WITHOUT_ENGINE.contains(&name), "`{name}` depends on the engine");
+    }
 }
 
 #[test]
 fn a_kind_names_no_other_kind() {
-    let modules: BTreeSet<String> = rust_files().iter().filter_map(Source::module).collect();
+    let crates = crates();
+    let modules = crates.get(Path::new("runner/kinds")).expect("kinds are a crate");
+    let kind_of = |name: &[String]| name.first().filter(|name| !KINDS_SHARED.contains(&name.as_str())).cloned();
+    let kinds: BTreeSet<String> = modules.iter().filter_map(|module| kind_of(&module.name)).collect();
+    assert!(kinds.len() >= 7, "{kinds:?}");
     let mut wrong = Vec::new();
-    for (source, module, path) in named_paths() {
-        // The registry names them all, and detection needs the token that makes a script a `jsonargs` one.
-        let exempt = !module.starts_with("kinds::") || module == "kinds::tests" || module == "kinds::detect";
-        // A kind may be a folder.
-        let kind_of = |path: &str| path.splitn(3, "::").take(2).collect::<Vec<_>>().join("::");
-        let (module, other) = (kind_of(&module), kind_of(&path));
-        let shared = KINDS_SHARED.iter().any(|shared| other == format!("kinds::{shared}"));
-        if !exempt && !shared && other.starts_with("kinds::") && other != module && modules.contains(&other) {
-            wrong.push(format!("{source} names {path}"));
+    for module in modules.iter().filter(|module| !module.name.is_empty()) {
+        // Detection needs the token that makes a script a `jsonargs` one; `request` has the errors of PowerShell in its own.
+        if matches!(module.name[0].as_str(), "detect" | "request") {
+            continue;
         }
+        let other = |path: Vec<String>| kind_of(&path).filter(|kind| kinds.contains(kind) && *kind != module.name[0]);
+        let named = paths(&module.name, &module.code).into_iter().filter_map(other);
+        wrong.extend(named.map(|kind| format!("{} names {kind}", module.path)));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

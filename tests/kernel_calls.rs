@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::thread;
 
-use modbox::sandbox::kernel::{self, Absent, Links, PathRule, Plan, Profile, Refused, Rights};
+use modbox_kernel::{Absent, Links, PathRule, Plan, Profile, Refused, Rights};
 
 use crate::kernel_walls::{Walls, assert_errno, c_path, call, confined};
 
@@ -134,7 +134,7 @@ fn every_call_of_the_table_is_refused() {
     walls.behind(|| {
         assert_errno(call(libc::SYS_personality, [0xffff_ffff, 0, 0, 0]), libc::EPERM, "the filter is in force");
         let mut seen = 0;
-        for refusal in kernel::refusals(Profile::Guest).filter(|refusal| refusal.refused == Refused::Always) {
+        for refusal in modbox_kernel::refusals(Profile::Guest).filter(|refusal| refusal.refused == Refused::Always) {
             for refused in refusal.calls.iter().filter(|refused| !["fork", "vfork"].contains(&refused.name())) {
                 // Arguments that no call can use, so that one that is not refused does nothing either.
                 assert_errno(call(refused.number(), [usize::MAX; 4]), libc::EPERM, refused.name());

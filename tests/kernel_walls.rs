@@ -12,9 +12,9 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use modbox::sandbox::kernel::{self, Absent, KernelError, Links, NetPlan, OwnPaths, PathRule, Plan, Ports, Rights};
-use modbox::sandbox::limits::Limits;
-use modbox::sandbox::policy::{Access, PathGrant, Policy, Shape};
+use modbox_kernel::{Absent, KernelError, Links, NetPlan, OwnPaths, PathRule, Plan, Ports, Rights};
+use modbox_policy::{Access, PathGrant, Policy, Shape};
+use modbox_vocabulary::Limits;
 
 use crate::support::TestDir;
 
@@ -67,7 +67,7 @@ impl Walls {
 
 pub(crate) fn confined<T: Send>(plan: &Plan, attempt: impl FnOnce() -> T + Send) -> T {
     free(|| {
-        let reached = kernel::confine_thread(plan).unwrap();
+        let reached = modbox_kernel::confine_thread(plan).unwrap();
         assert_eq!((reached.level, &*reached.missing), (2, &[][..]), "{reached:?}");
         attempt()
     })
@@ -274,7 +274,7 @@ fn a_path_that_cannot_be_used_is_named() {
     ] {
         let rule = PathRule { path: walls.path(name), rights, links: Links::Refuse, absent: Absent::Error };
         let plan = Plan { paths: vec![rule], ..walls.plan.clone() };
-        let error = free(|| kernel::confine_thread(&plan)).unwrap_err();
+        let error = free(|| modbox_kernel::confine_thread(&plan)).unwrap_err();
         let text =
             std::error::Error::source(&error).map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
         assert!(text.contains(expect) && text.contains(&*walls.path(name).to_string_lossy()), "{text}");
@@ -284,7 +284,7 @@ fn a_path_that_cannot_be_used_is_named() {
 #[test]
 fn a_process_with_other_threads_is_not_confined() {
     let walls = Walls::new();
-    let error = free(|| kernel::confine_process(&walls.plan)).unwrap_err();
+    let error = free(|| modbox_kernel::confine_process(&walls.plan)).unwrap_err();
     assert!(matches!(error, KernelError::Threads { count: 2.. }), "{error}");
     free(|| fs::read(walls.path("outside/file")).unwrap());
 }

@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use modbox::sandbox::cleanup::Cleanup;
-use modbox::sandbox::invocation::{Exit, InputFile, Invocation, LimitHit, LimitKind, NativeProgram, Outcome, Program};
-use modbox::sandbox::limits::Limits;
-use modbox::sandbox::native::{self, Launcher, NativeContext, NativeError, Step};
+use modbox_cleanup::Cleanup;
+use modbox_native::{Launcher, NativeContext, NativeError, Step};
+use modbox_vocabulary::Limits;
 use modbox_vocabulary::Unit;
+use modbox_vocabulary::{Exit, InputFile, Invocation, LimitHit, LimitKind, NativeProgram, Outcome, Program};
 
 use crate::support::stretched;
 
@@ -63,7 +63,7 @@ impl Room {
         let program = Program::Native(NativeProgram { command });
         let invocation =
             Invocation { program, files: self.files.clone(), stdin: Vec::new(), runtime_paths: Vec::new() };
-        native::run(&self.cx, &invocation, self.tmp.path(), &self.limits)
+        modbox_native::run(&self.cx, &invocation, self.tmp.path(), &self.limits)
     }
 
     #[track_caller]

@@ -7,10 +7,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use modbox::contract::key_values::old_style_args;
-use modbox::contract::{Dict, Value, decode, encode, python_str, repr};
-use modbox::kinds::Kind;
-use modbox::kinds::detect::detect;
+use modbox_contract::key_values::old_style_args;
+use modbox_contract::{Dict, Value, decode, encode, python_str, repr};
+use modbox_kinds::Kind;
+use modbox_kinds::detect::detect;
 use modbox_vocabulary::quoting;
 
 use crate::support::oracle;

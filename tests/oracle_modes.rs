@@ -1,6 +1,6 @@
 //! Modes as the SDK reads them, against ansible-core: clauses, digits and what is neither.
 
-use modbox::contract::{Dict, Value};
+use modbox_contract::{Dict, Value};
 use modbox_sdk::files::{Now, WrongMode, resolve_mode};
 
 use crate::oracle_contract::{Random, ask};

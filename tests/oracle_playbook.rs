@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use modbox::contract::{Dict, Value as PythonValue, decode, encode};
+use modbox_contract::{Dict, Value as PythonValue, decode, encode};
 use serde_json::{Value, json};
 
 use crate::support::{Modbox, TestDir, c_core, fixture, guest, module, native_c, oracle};

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use modbox::contract::ResultLines;
-use modbox::contract::{Dict, ModuleArgs, ModuleResult, RawOutput, Release, Told, Value, decode, encode};
-use modbox::kinds::detect::detect;
-use modbox::kinds::powershell::NoPowershell;
-use modbox::kinds::{self, Kind, PrepareError, Prepared, Request};
+use modbox_contract::ResultLines;
+use modbox_contract::{Dict, ModuleArgs, ModuleResult, RawOutput, Release, Told, Value, decode, encode};
+use modbox_kinds::detect::detect;
+use modbox_kinds::powershell::NoPowershell;
+use modbox_kinds::{Kind, PrepareError, Prepared, Request};
 
 use crate::oracle_contract::{Random, ask_with, base64};
 use crate::oracle_results::{OUTPUTS, questions};
@@ -114,7 +114,7 @@ fn prepare(release: Release, kind: Kind, module: &[u8], args: &Dict, vars: &Dict
         pipelining: false,
         powershell: &NoPowershell,
     };
-    kinds::prepare(kind, &request)
+    modbox_kinds::prepare(kind, &request)
 }
 
 #[test]

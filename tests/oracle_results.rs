@@ -1,6 +1,6 @@
 //! Results, against ansible-core: the same outputs as modules of a real play, and through our rules.
 
-use modbox::contract::{ModuleResult, RawOutput, Value, decode, encode};
+use modbox_contract::{ModuleResult, RawOutput, Value, decode, encode};
 
 use crate::oracle_contract::{ask, base64};
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use modbox::contract::decode;
+use modbox_contract::decode;
 use serde_json::{Value, json};
 
 use crate::oracle_contract::ask;

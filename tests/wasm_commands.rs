@@ -8,12 +8,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use modbox::contract::InternalArgs;
-use modbox::contract::args::decode_file;
 use modbox::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
-use modbox::sandbox::limits::Limits;
-use modbox::sandbox::policy::Policy;
-use modbox::sandbox::policy::run::{RunGrant, exactly, switch};
+use modbox_contract::InternalArgs;
+use modbox_contract::args::decode_file;
+use modbox_policy::Policy;
+use modbox_policy::run::{RunGrant, exactly, switch};
+use modbox_vocabulary::Limits;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

@@ -5,11 +5,11 @@
 use std::env;
 use std::path::Path;
 
-use modbox::contract::{Dict, InternalArgs, args};
 use modbox::run::{Arguments, Module, RunRequest, Runner, RunnerConfig, locate};
-use modbox::sandbox::limits::Limits;
-use modbox::sandbox::policy::{Designated, Policy};
-use modbox::sandbox::wasm::{CompileCache, Instances};
+use modbox_contract::{Dict, InternalArgs, args};
+use modbox_policy::{Designated, Policy};
+use modbox_vocabulary::Limits;
+use modbox_wasm::{CompileCache, Instances};
 
 /// Runs of each thread.
 const RUNS: usize = 100;

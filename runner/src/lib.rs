@@ -1,52 +1,49 @@
-//! modbox runs automation modules that nobody has to trust.
+//! modbox runs automation modules in a sandbox.
 //!
-//! A module is a program that gets a JSON object of arguments and prints a JSON object as its result:
-//! Ansible's module contract. modbox runs modules compiled to WASI components on Wasmtime, in a filesystem
-//! that holds only what was granted, and the classic kinds natively.
+//! A module is a program that takes a JSON object of arguments and returns a JSON object as its result: Ansible's module
+//! contract. modbox runs modules that are WASI components on Wasmtime, and the classic kinds natively inside Linux
+//! namespaces. Either way a module can use only the files, hosts and commands that were granted.
 //!
 //! # How a run goes
 //!
-//! `cli` reads the command line and makes a [`run::RunRequest`]. [`run::Runner`] asks `kinds` what the bytes are and
-//! for the [`sandbox::invocation::Invocation`] of that kind, has `sandbox` run it under a
-//! [`sandbox::policy::Policy`] and [`sandbox::limits::Limits`], and gives the
-//! [`sandbox::invocation::Outcome`] to `contract`, which turns what was printed into a
-//! [`contract::ModuleResult`]. A [`run::Report`] says how it went.
+//! `cli` reads the command line and makes a [`run::RunRequest`]. [`run::Runner`] has `modbox-kinds` tell what the bytes are and
+//! make the `Invocation` of that kind, has `modbox-wasm` or `modbox-native` run it under a `Policy` and `Limits`, and gives the
+//! `Outcome` to `modbox-contract`, which turns what was printed into a `ModuleResult`. A [`run::Report`] says how it went.
 //!
-//! # Layers
+//! # Crates, the lowest first
 //!
-//! | layer | what it knows | may name |
+//! | crate | what it knows | depends on |
 //! |---|---|---|
-//! | [`contract`] | what crosses the boundary to a module; pure | nothing here |
-//! | [`ansiballz`] | a Python module with all that it imports; pure | `contract` |
-//! | [`kinds`] | what sort of module, and how it is started; pure | `ansiballz`, `contract`, `sandbox::invocation` |
-//! | [`sandbox`] | how a module is confined; starts it | nothing here |
-//! | [`run`] | one run, from file to report | all above |
-//! | [`batch`] | many runs, in warm worker processes | all above |
-//! | [`jobs`] | runs that outlive their caller | `contract`, `sandbox` |
-//! | [`cli`] | the command line | everything |
+//! | `vocabulary` | grants, denials, limits, invocations, outcomes; no I/O | nothing |
+//! | `channel` | frames, messages and descriptors between processes | nothing |
+//! | `cleanup` | what a signal must undo | nothing |
+//! | `contract` | what crosses the boundary to a module; pure | `vocabulary` |
+//! | `kinds` | what sort of module some bytes are, and how it is started; pure | `contract` |
+//! | `policy` | what a run may reach | `vocabulary` |
+//! | `scratch` | what a run leaves on the disk, and its removal | `cleanup` |
+//! | `kernel` | what the Linux kernel lets a process do | `policy` |
+//! | `wasm` | guests on Wasmtime, and the compiler's process | `policy`, `scratch`, `channel` |
+//! | `native` | native modules in namespaces | `kernel`, `policy`, `scratch`, `channel` |
+//! | `authoring` | from a project to a component | `cleanup` |
+//! | `modbox` | [`run`]: one run, from file to report · [`batch`]: many runs, in warm workers · [`jobs`]: runs that outlive their caller · [`cli`]: the command line | all of them |
 //!
 //! # Invariants
 //!
-//! 1. Untrusted bytes become a process or an instance only inside `sandbox`.
+//! 1. Untrusted bytes become a process or an instance only inside `wasm` and `native`.
 //! 2. Nothing is reachable unless a `Policy` value says so, and the default one says nothing.
-//! 3. What a module prints is an allegation until `contract::result` has accepted it.
+//! 3. What a module prints is an allegation until `contract` has accepted it.
 //! 4. Only `cli` prints, exits, or reads the command line and the environment.
-//! 5. `contract`, `ansiballz` and `kinds` do no I/O, so that their tests need no sandbox.
-//! 6. Wasmtime is named only under `sandbox::wasm`.
+//! 5. `vocabulary`, `contract`, `kinds` and `policy` build and pass their tests without Wasmtime.
+//! 6. Only `wasm` names Wasmtime. Only `kernel`, `native` and `wasm` have unsafe code.
 //! 7. A new kind, command or limit is one file and one line in a list.
 //!
-//! A test in `tests/house.rs` holds the directions, and that no files import each other in a circle. `modbox-authoring`, which makes
-//! components of projects, is a crate of its own that only `cli` uses; `modbox-cleanup`, the list of what a signal must undo, serves
-//! both. The argument-spec library is shared with the guest SDK; what a guest says that it validated is never relied upon.
+//! Cargo holds the arrows between crates; `tests/house.rs` holds the manifests to this table, and no files import each
+//! other in a circle. The argument-spec library is shared with the guest SDK; what a guest says that it validated is never
+//! relied upon.
 
 #![deny(missing_docs)]
 
-pub use modbox_contract as contract;
-
-pub mod ansiballz;
 pub mod batch;
 pub mod cli;
 pub mod jobs;
-pub mod kinds;
 pub mod run;
-pub mod sandbox;

@@ -15,10 +15,10 @@ use modbox_test_support as support;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use modbox::contract::args::decode_file;
 use modbox::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
-use modbox::sandbox::limits::Limits;
-use modbox::sandbox::policy::{Access, PathGrant, Policy, Shape};
+use modbox_contract::args::decode_file;
+use modbox_policy::{Access, PathGrant, Policy, Shape};
+use modbox_vocabulary::Limits;
 use serde_json::{Value, json};
 use support::{TestDir, guest};
 use wasmtime::component::{Component, Linker, ResourceTable};

@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use modbox::sandbox::cleanup::Cleanup;
-use modbox::sandbox::invocation::{Exit, Invocation, NativeProgram, Program};
-use modbox::sandbox::limits::Limits;
-use modbox::sandbox::native::{self, Confine, Launcher, NativeContext};
-use modbox::sandbox::policy::Policy;
+use modbox_cleanup::Cleanup;
+use modbox_native::{Confine, Launcher, NativeContext};
+use modbox_policy::Policy;
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::{Exit, Invocation, NativeProgram, Program};
 use support::{TestDir, debian};
 
 /// Enough for a stable median of things that take milliseconds.
@@ -145,7 +145,7 @@ fn run(tmp: &Path, launcher: &Launcher, command: &str, level: u8, until: Until) 
     let program = Program::Native(NativeProgram { command: command.to_owned() });
     let invocation = Invocation { program, files: Vec::new(), stdin: Vec::new(), runtime_paths: Vec::new() };
     let started = Instant::now();
-    let module = native::start(&context, &invocation, tmp, &limits).expect("the module starts");
+    let module = modbox_native::start(&context, &invocation, tmp, &limits).expect("the module starts");
     let (outcome, leaving) = module.finish(&limits).expect("the module runs");
     let result = started.elapsed();
     drop(leaving);

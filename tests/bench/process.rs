@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use modbox::contract::{Dict, InternalArgs};
 use modbox::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
-use modbox::sandbox::limits::Limits;
-use modbox::sandbox::policy::Policy;
+use modbox_contract::{Dict, InternalArgs};
+use modbox_policy::Policy;
+use modbox_vocabulary::Limits;
 use support::{TestDir, guest, oracle, repository};
 
 /// Enough for a stable median of things that take milliseconds.

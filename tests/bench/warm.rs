@@ -11,11 +11,11 @@ use modbox_test_support as support;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use modbox::contract::{Dict, InternalArgs, ModuleArgs, Value};
 use modbox::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
-use modbox::sandbox::limits::Limits;
-use modbox::sandbox::policy::Policy;
-use modbox::sandbox::wasm::{CompileCache, Instances};
+use modbox_contract::{Dict, InternalArgs, ModuleArgs, Value};
+use modbox_policy::Policy;
+use modbox_vocabulary::Limits;
+use modbox_wasm::{CompileCache, Instances};
 use support::{TestDir, guest};
 use wasmtime::component::{Component, Linker, ResourceTable};
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig, Store};

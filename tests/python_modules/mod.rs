@@ -17,7 +17,7 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use modbox::contract::{Dict, Value as PythonValue, decode, encode};
+use modbox_contract::{Dict, Value as PythonValue, decode, encode};
 use serde_json::Value;
 
 use self::table::{Group, Table, Task};

@@ -136,8 +136,7 @@ fn at<T>(path: &Path, call: impl FnOnce(&Descriptor, &str) -> Result<T, ErrorCod
     let path = if path.is_absolute() { path.to_owned() } else { std::env::current_dir()?.join(path) };
     let path = path.to_str().ok_or(io::ErrorKind::InvalidInput)?;
     DIRECTORIES.with(|directories| {
-        let (fd, rest) =
-            innermost(directories.get_or_init(get_directories), path).ok_or(io::ErrorKind::NotFound)?;
+        let (fd, rest) = innermost(directories.get_or_init(get_directories), path).ok_or(io::ErrorKind::NotFound)?;
         call(fd, rest).map_err(error)
     })
 }

@@ -7,7 +7,7 @@ use modbox_python_json::{Value, decode};
 use crate::batch::job::Job;
 use crate::batch::process::Pending;
 use crate::run::audit::{AuditError, AuditedRun, PendingRecord};
-use crate::sandbox::cleanup::Cleanup;
+use modbox_cleanup::Cleanup;
 
 /// Makes sure that a job can be audited, before it is sent to a worker. One that was sent before has its line already in
 /// the making.

@@ -18,8 +18,8 @@ use crate::batch::process::{Heard, Pending, Worker};
 use crate::batch::report;
 use crate::batch::setup::{Setup, Surroundings};
 use crate::run::Report;
-use crate::sandbox::chain;
-use crate::sandbox::cleanup::Cleanup;
+use modbox_cleanup::Cleanup;
+use modbox_vocabulary::error_chain;
 
 /// Jobs that were read and wait for a worker.
 const QUEUE: usize = 256;
@@ -211,7 +211,7 @@ impl<'a, W: Write> Batch<'a, W> {
                 match audit::start(&mut job, &self.config.cleanup) {
                     Ok(()) => self.workers[worker].send(job),
                     Err(error) => {
-                        let report = Report::not_run(job.setup.module.path(), &chain(&error));
+                        let report = Report::not_run(job.setup.module.path(), &error_chain(&error));
                         self.answer(job.number, &report::line(&job.id, None, &report), true)?;
                     }
                 }

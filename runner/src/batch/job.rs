@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use modbox_python_json::{decode, from_value};
 use serde::Deserialize;
 
-use crate::contract::{Dict, InternalArgs, Told, Value, args};
-use crate::kinds::Kind;
-use crate::sandbox::policy::{FileRules, LimitOverrides};
+use modbox_contract::{Dict, InternalArgs, Told, Value, args};
+use modbox_kinds::Kind;
+use modbox_policy::{FileRules, LimitOverrides};
 
 /// A job, as its line gives it.
 #[derive(Debug, Clone)]
@@ -118,7 +118,7 @@ impl Job {
             .as_deref()
             .map(str::parse)
             .transpose()
-            .map_err(|error: crate::kinds::UnknownKind| error.to_string())
+            .map_err(|error: modbox_kinds::UnknownKind| error.to_string())
     }
 
     /// Returns what the module is told beside its arguments.
@@ -138,7 +138,7 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::policy::LimitName;
+    use modbox_policy::LimitName;
 
     #[test]
     fn reads_a_whole_line() {

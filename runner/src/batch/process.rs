@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal};
 use crate::batch::setup::{FRAMES, Greeting, Setup, Surroundings};
 use crate::batch::worker;
 use crate::run::audit::PendingRecord;
-use crate::sandbox::cleanup::{Cleanup, UndoGuard};
+use modbox_cleanup::{Cleanup, UndoGuard};
 
 /// How long beyond its limits a job may take until its worker is killed: the worker itself ends it well before.
 const GRACE: Duration = Duration::from_millis(200);

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::audit::AuditLog;
 use crate::run::{Module, PythonConfig};
-use crate::sandbox::limits::Limits;
-use crate::sandbox::policy::Policy;
+use modbox_policy::Policy;
+use modbox_vocabulary::Limits;
 
 /// What passes between a batch and its workers. A job carries its arguments, a report what was kept of the output, several
 /// times escaped.

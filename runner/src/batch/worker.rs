@@ -13,10 +13,9 @@ use crate::batch::job::Job;
 use crate::batch::report;
 use crate::batch::setup::{FRAMES, Greeting};
 use crate::run::{Arguments, Module, ModuleFile, ProcessConfinement, RunRequest, Runner, RunnerConfig};
-use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::native;
-use crate::sandbox::scratch::{ScratchRoot, Use};
-use crate::sandbox::wasm::{CompileCache, Instances};
+use modbox_cleanup::Cleanup;
+use modbox_scratch::{ScratchRoot, Use};
+use modbox_wasm::{CompileCache, Instances};
 
 /// The word by which a batch starts a worker.
 pub const WORD: &str = "__batch-worker";
@@ -51,7 +50,7 @@ pub fn serve(
         environment: surroundings.environment,
         python: surroundings.python,
         cleanup,
-        worker: Some(native::THIS_BINARY.into()),
+        worker: Some(modbox_native::THIS_BINARY.into()),
         instances: Instances::Pooled,
         // The batch watches this process.
         watched: false,

@@ -8,7 +8,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::run::audit::{AuditError, AuditLog, AuditedRun, PendingRecord};
 use crate::run::{Module, Report, RunRequest};
-use crate::sandbox::policy::Policy;
+use modbox_policy::Policy;
 
 /// The audit log of a command, if any was asked for.
 #[derive(Debug)]

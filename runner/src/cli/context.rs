@@ -2,7 +2,7 @@
 
 use crate::cli::environment::Environment;
 use crate::cli::signals::SignalWatch;
-use crate::sandbox::cleanup::Cleanup;
+use modbox_cleanup::Cleanup;
 
 /// The surroundings of a command.
 #[derive(Debug)]

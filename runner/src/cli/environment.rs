@@ -63,7 +63,7 @@ impl Environment {
 
     /// Returns a path as an absolute one, without looking at the disk.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
-        crate::sandbox::policy::normalize(&self.cwd.join(path))
+        modbox_policy::normalize(&self.cwd.join(path))
     }
 }
 

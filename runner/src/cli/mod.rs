@@ -33,9 +33,8 @@ use self::exit::{ExitStatus, Failure, OrExit};
 use self::task_args::argument_order;
 use crate::batch::worker;
 use crate::jobs::{order, supervise};
-use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::native::launcher;
-use crate::sandbox::wasm;
+use modbox_cleanup::Cleanup;
+use modbox_native::launcher;
 
 /// Runs the program and returns its exit status.
 #[must_use]
@@ -44,8 +43,8 @@ pub fn main() -> ExitCode {
     if argv.get(1).is_some_and(|word| word == launcher::WORD) {
         return launcher::main();
     }
-    if argv.get(1).is_some_and(|word| word == wasm::COMPILE_WORKER) {
-        return wasm::worker_main(&argv[2..]);
+    if argv.get(1).is_some_and(|word| word == modbox_wasm::COMPILE_WORKER) {
+        return modbox_wasm::worker_main(&argv[2..]);
     }
     if argv.get(1).is_some_and(|word| word == crate::run::commands::WORD) {
         return commands::broker::main();

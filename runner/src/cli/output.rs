@@ -231,7 +231,7 @@ fn push_diff_lines(text: &mut String, unified: &str) {
 
 fn push_details(text: &mut String, report: &Report) {
     let module = &report.module;
-    let kind = module.kind.map_or("unknown", crate::kinds::Kind::as_str);
+    let kind = module.kind.map_or("unknown", modbox_kinds::Kind::as_str);
     let _ = writeln!(text, "  kind {kind}: {}", clean_line(&module.reason));
     for grant in &report.grants {
         let _ = writeln!(

@@ -11,8 +11,8 @@ use crate::cli::exit::{Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{self, Settings};
-use crate::contract::{Dict, InternalArgs, Told};
 use crate::run::{Arguments, Module, Report, RunRequest};
+use modbox_contract::{Dict, InternalArgs, Told};
 
 /// Runs a module. Returns the report, and whether the run is in the audit log.
 pub(crate) fn perform(

@@ -9,8 +9,7 @@ use indicatif::ProgressBar;
 use crate::cli::confine::ThisProcess;
 use crate::cli::context::Context;
 use crate::run::{PythonConfig, Runner, RunnerConfig};
-use crate::sandbox::native;
-use crate::sandbox::wasm::{CompileCache, Instances};
+use modbox_wasm::{CompileCache, Instances};
 
 /// Returns the cache of compiled modules of this user, unless the user has no home.
 pub(crate) fn cache_of_user(context: &Context) -> Option<CompileCache> {
@@ -28,7 +27,7 @@ pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>, python: Py
         python,
         cleanup: context.cleanup.clone(),
         confine: Some(Arc::new(ThisProcess::new(context.signals.clone(), spinner.clone()))),
-        worker: Some(PathBuf::from(native::THIS_BINARY)),
+        worker: Some(PathBuf::from(modbox_native::THIS_BINARY)),
         instances: Instances::OnDemand,
         watched: true,
         on_compile: spinner.map(|spinner| -> Arc<dyn Fn() + Send + Sync> {

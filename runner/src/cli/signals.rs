@@ -20,8 +20,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::kernel;
+use modbox_cleanup::Cleanup;
 
 /// What ends the process.
 const SIGNALS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGXCPU];
@@ -222,7 +221,7 @@ pub(crate) fn end_as_stopped(signals: &SignalWatch) {
 
 fn end(cleanup: &Cleanup, signal: i32) -> ! {
     cleanup.undo_all();
-    kernel::end_by(signal);
+    modbox_kernel::end_by(signal);
 }
 
 #[cfg(test)]

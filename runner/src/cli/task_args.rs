@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::ArgMatches;
 
 use crate::cli::bounded;
-use crate::contract::{Dict, Value, args};
+use modbox_contract::{Dict, Value, args};
 
 /// Larger than the arguments that any task passes; Ansible itself holds them in memory several times.
 pub(crate) const MAX_ARGS: u64 = 64 << 20;
@@ -76,7 +76,7 @@ fn typed_args(source: &OsStr) -> anyhow::Result<Dict> {
         text => text.to_vec(),
     };
     let text = String::from_utf8(bytes).ok().context("the arguments are not UTF-8")?;
-    let value = match crate::contract::decode(&text) {
+    let value = match modbox_contract::decode(&text) {
         Ok(value) => value,
         Err(json_error) => serde_saphyr::from_str::<Value>(&text).map_err(|yaml_error| {
             anyhow::anyhow!("neither JSON ({json_error}) nor YAML ({})", yaml_error.without_snippet())

@@ -2,9 +2,9 @@
 
 use modbox_python_json::{Dict, Value, decode};
 
-use crate::contract::Release;
 use crate::jobs::order::Done;
-use crate::sandbox::invocation::LimitKind;
+use modbox_contract::Release;
+use modbox_vocabulary::LimitKind;
 
 /// What `async_wrapper` says of a job that took too long.
 const TIMEOUT: &str = "Timeout exceeded";

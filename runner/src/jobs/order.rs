@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::contract::Release;
+use modbox_contract::Release;
 
 /// The word that makes modbox the supervisor of a job.
 pub const SUPERVISOR_WORD: &str = "__job-supervisor";

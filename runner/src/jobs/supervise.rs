@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-use crate::contract::ModuleResult;
 use crate::jobs::file;
 use crate::jobs::folder::JobFolder;
 use crate::jobs::order::{self, Begun, Done, Order};
-use crate::sandbox::{chain, native};
+use modbox_contract::ModuleResult;
+use modbox_vocabulary::error_chain;
 
 /// The word that makes modbox the process of a job's run.
 pub const RUN_WORD: &str = "__job-run";
@@ -36,7 +36,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// No process, no pipe, no folder.
 pub fn start(program: &Path, order: &Order) -> io::Result<String> {
     // What whoever started this process left open for it is not for a process that stays.
-    native::hide_descriptors()?;
+    modbox_native::hide_descriptors()?;
     #[expect(clippy::disallowed_methods, reason = "the one place that starts supervisors")]
     let mut command = Command::new(program);
     command
@@ -92,9 +92,9 @@ pub fn supervise(
 fn begin(order: &Order) -> Result<(JobFolder, String, Child), String> {
     // Out of the reach of a terminal that closes, and of the signals that it sends.
     rustix::process::setsid().map_err(|error| format!("failed to start a session: {error}"))?;
-    let folder = JobFolder::open_or_make(&order.folder).map_err(|error| chain(&error))?;
+    let folder = JobFolder::open_or_make(&order.folder).map_err(|error| error_chain(&error))?;
     let id = format!("{}.{}", order.name, std::process::id());
-    folder.write(&id, file::started(&id, order.release)).map_err(|error| chain(&error))?;
+    folder.write(&id, file::started(&id, order.release)).map_err(|error| error_chain(&error))?;
     match start_run(order) {
         Ok(run) => Ok((folder, id, run)),
         Err(error) => {
@@ -107,7 +107,7 @@ fn begin(order: &Order) -> Result<(JobFolder, String, Child), String> {
 
 fn start_run(order: &Order) -> io::Result<Child> {
     #[expect(clippy::disallowed_methods, reason = "the one place that starts the run of a job")]
-    let mut command = Command::new(native::THIS_BINARY);
+    let mut command = Command::new(modbox_native::THIS_BINARY);
     command.arg0("modbox").arg(RUN_WORD).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut run = command.spawn()?;
     let stdin = run.stdin.take().ok_or_else(|| io::Error::other("a run without streams"))?;

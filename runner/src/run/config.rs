@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::run::{ProcessConfinement, PythonConfig};
-use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::wasm::{CompileCache, Instances};
+use modbox_cleanup::Cleanup;
+use modbox_wasm::{CompileCache, Instances};
 
 /// What a runner takes from its surroundings.
 pub struct RunnerConfig {
@@ -21,7 +21,7 @@ pub struct RunnerConfig {
     /// Where to register what a signal must not leave behind.
     pub cleanup: Cleanup,
     /// The modbox program that is started to compile, and for each [command](crate::run::commands) of a guest,
-    /// [`THIS_BINARY`](crate::sandbox::native::THIS_BINARY) for modbox itself. Without one this process compiles, and neither time nor memory of that
+    /// [`THIS_BINARY`](modbox_native::THIS_BINARY) for modbox itself. Without one this process compiles, and neither time nor memory of that
     /// is limited; and no command runs, whatever is granted.
     pub worker: Option<PathBuf>,
     /// Where the memory of guests comes from: [`Instances::Pooled`] where modules run many times.

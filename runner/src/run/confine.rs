@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 use modbox_vocabulary::{Capability, Operation};
 
 use crate::run::{RunError, RunRequest, RunnerConfig};
-use crate::sandbox::invocation::Denial;
-use crate::sandbox::kernel::{self, OwnPaths, Plan, Reached};
-use crate::sandbox::policy::Policy;
-use crate::sandbox::run_dir::RunDir;
+use modbox_kernel::{OwnPaths, Plan, Reached};
+use modbox_policy::Policy;
+use modbox_scratch::RunDir;
+use modbox_vocabulary::Denial;
 
 /// What a process must see to so that it can be confined, which is for good: it runs no second module that is granted
 /// anything else. For [`RunnerConfig::confine`].
@@ -104,7 +104,7 @@ pub(super) fn confine(
     let asked = request.policy.least_confinement();
     let least = match asked {
         Some(asked) => asked.level,
-        None if config.confine.is_some() => kernel::DEFAULT_LEAST,
+        None if config.confine.is_some() => modbox_kernel::DEFAULT_LEAST,
         None => 0,
     };
     if reached.level >= least {
@@ -131,7 +131,7 @@ fn confine_process(
         // Counted over all runs; each has the engine's own meter.
         limits.cpu_time = None;
     }
-    Ok(kernel::confine_process(&plan)?)
+    Ok(modbox_kernel::confine_process(&plan)?)
 }
 
 /// Says why a native module did not start: where namespaces are not to be had, there is no level below 2 for it, since
@@ -154,8 +154,8 @@ pub(super) fn native_shortfall(reached: Reached, least: u8, policy: &Policy) -> 
     let message = format!(
         "the kernel confines the native module less than level {least} ({}): {missing}. What is left is level {level} \
          ({}); {remedy}",
-        kernel::describe(least),
-        kernel::describe(level),
+        modbox_kernel::describe(least),
+        modbox_kernel::describe(level),
     );
     let (capability, subject, operation) = (Capability::Confinement, format!("level {level}"), Operation::Start);
     let denial = Denial { capability, subject, operation, allow };
@@ -174,8 +174,8 @@ fn shortfall(reached: Reached, least: u8, source: Option<&str>) -> Shortfall {
     };
     let message = format!(
         "the kernel confines the module less than level {least} ({}): {missing}. What is left is level {level} ({}); {remedy}",
-        kernel::describe(least),
-        kernel::describe(level),
+        modbox_kernel::describe(least),
+        modbox_kernel::describe(level),
     );
     let denial = Denial {
         capability: Capability::Confinement,

@@ -16,9 +16,9 @@ use std::path::Path;
 
 use modbox_argument_spec::{Access, Metadata, OptionSpec, OptionType};
 
-use crate::contract::{Dict, Value};
 use crate::run::Module;
-use crate::sandbox::policy::{self, Policy};
+use modbox_contract::{Dict, Value};
+use modbox_policy::Policy;
 
 /// What a module's text calls it.
 const NAME: &str = "DOCUMENTATION";
@@ -81,7 +81,7 @@ fn beside(path: &Path) -> Option<String> {
         Value::Dict(mut entries) => match entries.get_mut(NAME)? {
             Value::Str(text) => Some(std::mem::take(text)),
             // JSON is YAML.
-            Value::Dict(documentation) => Some(crate::contract::encode(&Value::Dict(documentation.clone()))),
+            Value::Dict(documentation) => Some(modbox_contract::encode(&Value::Dict(documentation.clone()))),
             _ => None,
         },
         _ => None,
@@ -143,7 +143,7 @@ pub(super) fn described<'m>(module: &'m Module, policy: &Policy, args: &Dict) ->
 }
 
 /// Makes a path of an option, whatever is known of it.
-fn designate(metadata: &mut Metadata, option: &str, access: policy::Access, is_list: bool) {
+fn designate(metadata: &mut Metadata, option: &str, access: modbox_policy::Access, is_list: bool) {
     let options = &mut metadata.argument_spec.options;
     let known = |(name, spec): (&String, &OptionSpec)| {
         (name == option || spec.aliases.iter().any(|alias| alias == option)).then(|| name.clone())
@@ -157,8 +157,8 @@ fn designate(metadata: &mut Metadata, option: &str, access: policy::Access, is_l
         (OptionType::Path, None)
     };
     spec.access = Some(match access {
-        policy::Access::Read => Access::Read,
-        policy::Access::Write => Access::Write,
+        modbox_policy::Access::Read => Access::Read,
+        modbox_policy::Access::Write => Access::Write,
     });
 }
 

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::kinds::{PrepareError, detect};
 use crate::run::PythonError;
 use crate::run::confine::Shortfall;
 use crate::run::locate::LocateError;
-use crate::sandbox::kernel::KernelError;
-use crate::sandbox::native::NativeError;
-use crate::sandbox::scratch::ScratchError;
-use crate::sandbox::wasm::WasmError;
+use modbox_kernel::KernelError;
+use modbox_kinds::{PrepareError, detect};
+use modbox_native::NativeError;
+use modbox_scratch::ScratchError;
+use modbox_wasm::WasmError;
 
 /// Why a module could not be started.
 #[derive(Debug, thiserror::Error)]

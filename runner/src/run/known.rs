@@ -5,10 +5,10 @@ use modbox_vocabulary::FileFingerprint;
 use serde::{Deserialize, Serialize};
 use tracing::debug;
 
-use crate::kinds::Kind;
-use crate::kinds::detect::Detection;
-use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::wasm::CompileCache;
+use modbox_cleanup::Cleanup;
+use modbox_kinds::Kind;
+use modbox_kinds::detect::Detection;
+use modbox_wasm::CompileCache;
 
 /// What follows from a wasm module's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -45,15 +45,15 @@ pub use self::python::{PayloadForm, PythonConfig, PythonError, clear_cache as cl
 pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{Compared, compare};
-use crate::contract::Dict;
-use crate::kinds::Kind;
-use crate::sandbox::invocation::{Invocation, Outcome, Program, WasmFormat, WasmProgram};
-use crate::sandbox::kernel::Reached;
-use crate::sandbox::limits::Limits;
-use crate::sandbox::policy::{Access, Policy, Shape};
-use crate::sandbox::run_dir::RunDir;
-use crate::sandbox::scratch::{ScratchError, ScratchRoot, Use};
-use crate::sandbox::wasm::{self, Compiler, Host, Instances, LoadedModule, WasmError, WasmSandbox};
+use modbox_contract::Dict;
+use modbox_kernel::Reached;
+use modbox_kinds::Kind;
+use modbox_policy::{Access, Policy, Shape};
+use modbox_scratch::RunDir;
+use modbox_scratch::{ScratchError, ScratchRoot, Use};
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::{Invocation, Outcome, Program, WasmFormat, WasmProgram};
+use modbox_wasm::{Compiler, Host, Instances, LoadedModule, WasmError, WasmSandbox};
 
 /// Runs modules. Makes the engine when the first wasm module comes.
 pub struct Runner {
@@ -77,13 +77,7 @@ impl Runner {
     #[must_use]
     pub fn new(config: RunnerConfig) -> Self {
         let scratch = ScratchRoot::new(&config.temp_dir, config.cleanup.clone());
-        Self {
-            config,
-            wasm: OnceLock::new(),
-            scratch,
-            confined: OnceLock::new(),
-            broker: OnceLock::new(),
-        }
+        Self { config, wasm: OnceLock::new(), scratch, confined: OnceLock::new(), broker: OnceLock::new() }
     }
 
     /// Compiles a wasm module, or takes its compiled code from the cache, so that no run has to wait for it. A run does
@@ -109,7 +103,7 @@ impl Runner {
             debug!(capability = %grant.capability, subject = grant.subject, source = grant.source, "granted");
         }
         if let Err(error) = self.try_run(module, request, &mut report) {
-            error!(error = crate::sandbox::chain(&error), "the module did not start");
+            error!(error = modbox_vocabulary::error_chain(&error), "the module did not start");
             verdict::not_started(&mut report, error);
         }
         info!(status = report.status.as_str(), wall_us = report.usage.wall_us, cpu_us = report.usage.cpu_us, "ended");
@@ -123,7 +117,7 @@ impl Runner {
         report.module.reason.clone_from(&detection.reason);
         info!(module = %module.path().display(), %kind, reason = report.module.reason, digest = module.digest(), "recognised");
         if kind.is_wasm() {
-            wasm::check_size(module.size(), request.limits)?;
+            modbox_wasm::check_size(module.size(), request.limits)?;
         }
         match self.settle(kind, module, request) {
             None => self.start(kind, module, request, report),
@@ -356,7 +350,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::sandbox::wasm::CompileCache;
+    use modbox_wasm::CompileCache;
 
     /// A runner that counts how often it compiles.
     fn counting(dir: &tempfile::TempDir) -> (Runner, Arc<AtomicU32>) {

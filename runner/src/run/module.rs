@@ -10,15 +10,15 @@ use modbox_argument_spec::Metadata;
 use modbox_vocabulary::FileFingerprint;
 use sha2::{Digest, Sha256};
 
-use crate::kinds::detect::{self, DetectError, Detection};
-use crate::kinds::{self, Kind};
 use crate::run::documentation;
 use crate::run::known::Known;
 use crate::run::locate::{self, LocateError, ModuleFile};
 use crate::run::metadata::WasmInfo;
-use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::invocation::WasmFormat;
-use crate::sandbox::wasm::{CompileCache, LoadedModule, WasmError};
+use modbox_cleanup::Cleanup;
+use modbox_kinds::Kind;
+use modbox_kinds::detect::{self, DetectError, Detection};
+use modbox_vocabulary::WasmFormat;
+use modbox_wasm::{CompileCache, LoadedModule, WasmError};
 
 /// A module's bytes with what follows from them. What is costly is found out once: the digest and the kind when it is
 /// made, metadata and compiled code when a run first needs them. Shared by threads as `&Module`.
@@ -48,7 +48,7 @@ impl Module {
         let digest = digest(&bytes);
         // A guest is only its binary; the line in front is for whoever starts the file.
         if detection.as_ref().is_ok_and(|found| found.kind.is_wasm()) && bytes.starts_with(b"#!") {
-            bytes = kinds::skip_shebang(&bytes).into();
+            bytes = modbox_kinds::skip_shebang(&bytes).into();
         }
         let size = bytes.len() as u64;
         Self {
@@ -156,7 +156,7 @@ impl Module {
             return Err(changed());
         }
         if bytes.starts_with(b"#!") {
-            bytes = kinds::skip_shebang(&bytes).into();
+            bytes = modbox_kinds::skip_shebang(&bytes).into();
         }
         // Another thread may have been first; both read the same.
         Ok(self.bytes.get_or_init(|| bytes))
@@ -218,5 +218,5 @@ pub fn digest(bytes: &[u8]) -> String {
 /// Returns the wasm binary in a module's file, without a `#!` line; `None` for other kinds.
 #[must_use]
 pub fn wasm_bytes(bytes: &[u8]) -> Option<&[u8]> {
-    detect::detect(bytes).is_ok_and(|found| found.kind.is_wasm()).then(|| kinds::skip_shebang(bytes))
+    detect::detect(bytes).is_ok_and(|found| found.kind.is_wasm()).then(|| modbox_kinds::skip_shebang(bytes))
 }

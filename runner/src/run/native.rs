@@ -8,10 +8,10 @@ use modbox_vocabulary::{Capability, Denial, Hint, HintSource, Operation};
 
 use crate::run::missing_grant::{MissingGrant, Need};
 use crate::run::{Arguments, Report};
-use crate::sandbox::invocation::Outcome;
-use crate::sandbox::native::base;
-use crate::sandbox::policy::net::Transport;
-use crate::sandbox::policy::{Access, Policy, normalize};
+use modbox_native::base;
+use modbox_policy::net::Transport;
+use modbox_policy::{Access, Policy, normalize};
+use modbox_vocabulary::Outcome;
 
 /// Shorter names of variables stand in every text.
 const MIN_NAME: usize = 3;
@@ -161,7 +161,7 @@ fn speaks_of(text: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::policy::net::{ListenGrant, NetGrant};
+    use modbox_policy::net::{ListenGrant, NetGrant};
 
     #[test]
     fn an_interpreter_brings_its_own_folder_and_no_more() {

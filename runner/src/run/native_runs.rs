@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::kinds::detect::DetectError;
-use crate::kinds::{Kind, PythonSource};
 use crate::run::confine::{self, Stopped};
 use crate::run::native::{environment, narrow};
 use crate::run::python::{self, Assembler, Subject};
 use crate::run::{Module, Report, RunError, RunRequest, Runner};
-use crate::sandbox::invocation::{Invocation, Outcome};
-use crate::sandbox::kernel;
-use crate::sandbox::native::{self, Confine, Launcher, Leaving, NativeContext, NativeError, THIS_BINARY};
-use crate::sandbox::policy::Policy;
-use crate::sandbox::run_dir::RunDir;
-use crate::sandbox::scratch::Use;
+use modbox_kinds::detect::DetectError;
+use modbox_kinds::{Kind, PythonSource};
+use modbox_native::{Confine, Launcher, Leaving, NativeContext, NativeError, THIS_BINARY};
+use modbox_policy::Policy;
+use modbox_scratch::RunDir;
+use modbox_scratch::Use;
+use modbox_vocabulary::{Invocation, Outcome};
 
 impl Runner {
     /// Runs a native module. `stopped` are the threads of this process, which start again when the launcher runs: of a
@@ -30,7 +29,7 @@ impl Runner {
         let policy = request.policy;
         let context = self.native_context(policy, request.keep_files, &invocation.runtime_paths);
         let least = context.confine.as_ref().map_or(0, |confine| confine.least);
-        let started = native::start(&context, invocation, run_dir.path(), request.limits);
+        let started = modbox_native::start(&context, invocation, run_dir.path(), request.limits);
         drop(stopped);
         match started.and_then(|started| started.finish(request.limits)) {
             Ok((outcome, leaving)) => {
@@ -46,7 +45,7 @@ impl Runner {
     fn native_context(&self, policy: &Policy, kept: bool, own: &[PathBuf]) -> NativeContext {
         let confine = (!policy.allows_everything()).then(|| Confine {
             policy: policy.clone(),
-            least: policy.least_confinement().map_or(kernel::DEFAULT_LEAST, |least| least.level),
+            least: policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
             kept,
             readable: narrow(own),
         });

@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::kinds::powershell::{PowershellSource, Script, SourceError};
+use modbox_kinds::powershell::{PowershellSource, Script, SourceError};
 
 /// Longer than any script that was met; the largest util of ansible-core has 80 KB.
 const MAX_SCRIPT: u64 = 8 << 20;

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::contract::{Dict, ModuleArgs};
-use crate::kinds::powershell::PowershellSource;
-use crate::kinds::{self, Kind, Prepared, PythonStart};
 use crate::run::native;
 use crate::run::powershell::InstalledPowershell;
 use crate::run::{Arguments, Module, RunError, RunRequest, RunnerConfig};
+use modbox_contract::{Dict, ModuleArgs};
+use modbox_kinds::powershell::PowershellSource;
+use modbox_kinds::{Kind, Prepared, PythonStart};
 
 /// The internal argument that names a module's temporary directory.
 const TMPDIR_KEY: &str = "_ansible_tmpdir";
@@ -53,9 +53,9 @@ pub(super) fn prepare(
     let path = if kind.is_wasm() { module.path().into() } else { Cow::from(config.directory.join(module.path())) };
     let powershell = InstalledPowershell::new(&config.environment, &config.python.module_utils, &path);
     let file_name = module.path().file_name().unwrap_or_default().to_string_lossy();
-    let mut prepared = kinds::prepare(
+    let mut prepared = modbox_kinds::prepare(
         kind,
-        &kinds::Request {
+        &modbox_kinds::Request {
             module_name: request.name,
             file_name: &file_name,
             bytes,

@@ -4,9 +4,9 @@ use modbox_python_json::{Value, to_value};
 use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, Timing, Usage};
 use serde::{Serialize, Serializer};
 
-use crate::contract::ModuleResult;
-use crate::kinds::Kind;
 use crate::run::RunError;
+use modbox_contract::ModuleResult;
+use modbox_kinds::Kind;
 
 /// How a run ended, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::contract::{Dict, InternalArgs, Release, Value};
-use crate::sandbox::limits::Limits;
-use crate::sandbox::policy::Policy;
+use modbox_contract::{Dict, InternalArgs, Release, Value};
+use modbox_policy::Policy;
+use modbox_vocabulary::Limits;
 
 /// Arguments on their way to a module.
 #[derive(Debug, Clone)]

@@ -11,8 +11,8 @@ use modbox_vocabulary::{Capability, Denial, Operation};
 
 use crate::run::designation::Settled;
 use crate::run::missing_grant::{MissingGrant, Need};
-use crate::sandbox::policy::run::RunRule;
-use crate::sandbox::policy::{Access, Policy};
+use modbox_policy::run::RunRule;
+use modbox_policy::{Access, Policy};
 
 /// More than a person reads of each sort before a run; a module can ask for thousands.
 const MAX_SHOWN: usize = 16;
@@ -95,8 +95,8 @@ fn switch(request: &Request) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::policy::run::RunGrant;
-    use crate::sandbox::policy::{EnvGrant, PathGrant, Shape};
+    use modbox_policy::run::RunGrant;
+    use modbox_policy::{EnvGrant, PathGrant, Shape};
 
     #[test]
     fn no_number_of_requests_floods_whoever_reads() {

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::contract::ModuleResult;
 use crate::run::report::{ModuleFacts, Report, Status};
 use crate::run::{Module, verdict};
-use crate::sandbox::invocation::{Confinement, LimitKind, Timing, Usage};
-use crate::sandbox::limits::Limits;
-use crate::sandbox::policy::Policy;
+use modbox_contract::ModuleResult;
+use modbox_policy::Policy;
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::{Confinement, LimitKind, Timing, Usage};
 
 impl Report {
     /// Returns the report of a module of which nothing but the path is known.

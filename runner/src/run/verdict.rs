@@ -3,16 +3,16 @@
 
 use modbox_vocabulary::Unit;
 
-use crate::contract::ResultLines;
-use crate::contract::log_lines::{self, LogLevel, LogLine};
-use crate::contract::{ModuleResult, RawOutput};
-use crate::kinds::Prepared;
 use crate::run::missing_grant::{self, MissingGrant};
 use crate::run::report::{Report, Status};
 use crate::run::{RunError, RunRequest};
-use crate::sandbox;
-use crate::sandbox::invocation::{Confinement, Exit, LimitHit, LimitKind, Outcome};
-use crate::sandbox::wasm::WasmError;
+use modbox_contract::ResultLines;
+use modbox_contract::log_lines::{self, LogLevel, LogLine};
+use modbox_contract::{ModuleResult, RawOutput};
+use modbox_kinds::Prepared;
+use modbox_vocabulary::error_chain;
+use modbox_vocabulary::{Confinement, Exit, LimitHit, LimitKind, Outcome};
+use modbox_wasm::WasmError;
 
 /// From here on an exit code is how a shell reports death by a signal.
 const SIGNAL_BASE: i32 = 128;
@@ -70,7 +70,7 @@ pub(super) fn denied(report: &mut Report, missing: Vec<MissingGrant>) {
 
 /// Fills in the result and the status of a run that was not started.
 pub(super) fn not_started(report: &mut Report, error: RunError) {
-    report.result = ModuleResult::runner_failure(&sandbox::chain(&error), None);
+    report.result = ModuleResult::runner_failure(&error_chain(&error), None);
     report.status = Status::Failed;
     match &error {
         RunError::Wasm(WasmError::Limit(limit)) => {

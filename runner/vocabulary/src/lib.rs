@@ -10,6 +10,7 @@
 mod capability;
 mod command;
 mod denial;
+mod error_chain;
 mod fingerprint;
 mod invocation;
 mod limits;
@@ -21,6 +22,7 @@ pub mod time;
 pub use capability::{Capability, Grant};
 pub use command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
 pub use denial::{Denial, DenialLog, Hint, HintSource};
+pub use error_chain::error_chain;
 pub use fingerprint::FileFingerprint;
 pub use invocation::{InputFile, Invocation, NativeProgram, Program, WasmFormat, WasmProgram};
 pub use limits::{

@@ -22,8 +22,8 @@ pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
 use self::told::ToldArgs;
 pub(crate) use self::validate::ValidateArgs;
-use crate::kinds::Kind;
-use crate::sandbox::policy::{parse_count, parse_duration, parse_size};
+use modbox_kinds::Kind;
+use modbox_policy::{parse_count, parse_duration, parse_size};
 
 /// Runs automation modules that nobody has to trust.
 #[derive(Debug, Parser)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::sandbox::policy::{Access, Designated, parse_count, parse_duration, parse_level, parse_size};
+use modbox_policy::{Access, Designated, parse_count, parse_duration, parse_level, parse_size};
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Grants")]

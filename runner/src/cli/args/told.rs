@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::contract::told::ToldError;
-use crate::contract::{Release, Told};
+use modbox_contract::told::ToldError;
+use modbox_contract::{Release, Told};
 
 /// What the module is told, as typed. Every switch is one `_ansible_*` key but the first, which says which there are.
 #[derive(Debug, Clone, Default, Args)]

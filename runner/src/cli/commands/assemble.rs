@@ -13,8 +13,8 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::runner::runner;
 use crate::cli::{output, settings};
-use crate::kinds::Kind;
 use crate::run::{Module, locate};
+use modbox_kinds::Kind;
 
 /// Whoever may read the file may run it.
 const MODE: u32 = 0o755;

@@ -25,10 +25,9 @@ use crate::cli::runner::cache_of_user;
 use crate::cli::settings::{self, Settings};
 use crate::cli::signals::{self, SignalWatch};
 use crate::run::{Module, locate, settled_policy};
-use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::limits::Limits;
-use crate::sandbox::native;
-use crate::sandbox::policy::{Effective, FileRules, LimitOverrides, Policy};
+use modbox_cleanup::Cleanup;
+use modbox_policy::{Effective, FileRules, LimitOverrides, Policy};
+use modbox_vocabulary::Limits;
 
 /// Bytes of modules that are remembered; more are forgotten, and read again when they are asked for again.
 const MAX_REMEMBERED: usize = 256 << 20;
@@ -73,7 +72,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
     let config = BatchConfig {
         jobs,
         ordered: args.ordered,
-        program: PathBuf::from(native::THIS_BINARY),
+        program: PathBuf::from(modbox_native::THIS_BINARY),
         surroundings: Surroundings {
             cache_dir: cache_of_user(context).map(|cache| cache.dir().to_owned()),
             temp_dir: environment.temp_dir.clone(),
@@ -201,7 +200,7 @@ impl JobHost<'_> {
             return Ok(Arc::clone(setup));
         }
         let (policy, limits) = (policy.into_owned(), *limits);
-        let audit = self.audit.of_job(&policy).map_err(|error| crate::sandbox::chain(&error))?;
+        let audit = self.audit.of_job(&policy).map_err(|error| modbox_vocabulary::error_chain(&error))?;
         let setup = Arc::new(Setup { module, kind: job.options.kind.clone(), policy, limits, audit });
         if self.setups.len() >= MAX_SETUPS {
             self.setups.clear();

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use crate::run::commands;
-use crate::sandbox::cleanup::Cleanup;
+use modbox_cleanup::Cleanup;
 
 /// Is a broker.
 pub(crate) fn main() -> ExitCode {

@@ -10,7 +10,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::runner::cache_of_user;
 use crate::run::clear_python_cache;
-use crate::sandbox::wasm::CompileCache;
+use modbox_wasm::CompileCache;
 
 /// Lists, prunes or clears the cache.
 pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatus, Failure> {

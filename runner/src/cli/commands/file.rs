@@ -20,8 +20,8 @@ use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{self, Settings};
 use crate::cli::task_args::MAX_ARGS;
 use crate::cli::{bounded, output};
-use crate::contract::{Dict, ModuleResult, Value, args};
 use crate::run::{Arguments, Module, Report, RunRequest};
+use modbox_contract::{Dict, ModuleResult, Value, args};
 
 /// Ansible puts this before the file's name when it copies a module.
 const ANSIBLE_PREFIX: &str = "AnsiballZ_";

@@ -11,8 +11,8 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::output::{self, clean_line};
 use crate::cli::settings::Settings;
-use crate::kinds::detect;
 use crate::run::{Compared, WasmInfo, compare, digest, locate, wasm_bytes};
+use modbox_kinds::detect;
 
 /// Prints what is known of a module's file.
 pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, Failure> {

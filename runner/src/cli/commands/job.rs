@@ -15,12 +15,11 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::find_module;
 use crate::cli::settings::Settings;
 use crate::cli::{output, perform};
-use crate::contract::{Dict, ModuleResult, Value, decode, encode};
 use crate::jobs::order::{self, Done, Order};
 use crate::jobs::{JobError, JobFolder, State, file, folder, supervise};
 use crate::run::{CENSORED, Report, locate};
-use crate::sandbox::limits::Limits;
-use crate::sandbox::native;
+use modbox_contract::{Dict, ModuleResult, Value, decode, encode};
+use modbox_vocabulary::Limits;
 
 /// Where Ansible keeps the files of jobs (`async_dir`).
 const DEFAULT_FOLDER: &str = "~/.ansible_async";
@@ -63,8 +62,9 @@ pub(crate) fn start(
         supervisor: 0,
         args: encode(&Value::Dict(task.clone())),
     };
-    let id =
-        supervise::start(Path::new(native::THIS_BINARY), &order).context("failed to start the job").or_internal()?;
+    let id = supervise::start(Path::new(modbox_native::THIS_BINARY), &order)
+        .context("failed to start the job")
+        .or_internal()?;
     let path = folder.join(&id).display().to_string();
     match format {
         OutputFormat::Human => {

@@ -18,8 +18,8 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::task_args::{ArgumentSource, task_args};
 use crate::cli::{bounded, environment, output};
-use crate::contract::{Dict, Value, decode, encode};
 use crate::run::{WasmInfo, locate, wasm_bytes};
+use modbox_contract::{Dict, Value, decode, encode};
 
 /// Longest question: the largest arguments, and what stands around them.
 const MAX_LINE: u64 = 65 << 20;

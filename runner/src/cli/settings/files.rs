@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use crate::cli::bounded::read_stream;
 use crate::cli::environment::Environment;
 use crate::cli::settings::grants;
-use crate::sandbox::policy::{Access, FileRules, Place, PolicyFile, Rules};
+use modbox_policy::{Access, FileRules, Place, PolicyFile, Rules};
 
 /// Larger than any policy that a person writes.
 const MAX_POLICY: u64 = 1 << 20;

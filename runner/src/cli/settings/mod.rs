@@ -15,7 +15,7 @@ pub(crate) use self::files::{Resolved, WrongGrant, read as read_policy_file, res
 pub(crate) use self::python::{interpreters, python};
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
-use crate::sandbox::policy::{Effective, FileRules, LimitOverrides, ModuleKey, Placed, Rules, merge};
+use modbox_policy::{Effective, FileRules, LimitOverrides, ModuleKey, Placed, Rules, merge};
 
 /// What operators wrote for every module and for single ones, in policy files and on the command line.
 pub(crate) struct Settings {
@@ -165,7 +165,7 @@ mod tests {
 
     use super::*;
     use crate::run;
-    use crate::sandbox::policy::Designated;
+    use modbox_policy::Designated;
 
     fn environment(dir: &Path) -> Environment {
         Environment {

@@ -7,7 +7,7 @@ use anyhow::Context;
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
 use crate::cli::settings::grants;
-use crate::sandbox::policy::{Access, EnvGrant, LimitName, LimitOverrides, Rules};
+use modbox_policy::{Access, EnvGrant, LimitName, LimitOverrides, Rules};
 
 /// Resolves the switches. Those of limits speak for themselves, so the rules have no source of their own.
 ///

@@ -3,9 +3,9 @@
 use modbox_argument_spec::{ArgumentSpec, Secrets};
 use modbox_python_json::{Dict, Value, encode};
 
-use crate::contract::args::RESERVED_PREFIX;
 use crate::run::metadata::WasmInfo;
 use crate::run::module::{Module, digest};
+use modbox_contract::args::RESERVED_PREFIX;
 
 /// What stands for arguments that must not be shown.
 pub(super) const MASKED: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";

@@ -24,10 +24,10 @@ use self::file::AuditFile;
 pub use self::record::AuditedRun;
 use self::record::Record;
 use self::who::Who;
-use crate::contract::{Dict, Value};
 use crate::run::report::Report;
-use crate::sandbox::cleanup::{Cleanup, UndoGuard};
-use crate::sandbox::policy::{Access, Policy};
+use modbox_cleanup::{Cleanup, UndoGuard};
+use modbox_contract::{Dict, Value};
+use modbox_policy::{Access, Policy};
 
 /// The audit files of a process. Shared by all of its runs and threads.
 #[derive(Debug)]

@@ -12,14 +12,14 @@ use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{Confinement, Grant, LimitKind, Unit, Usage};
 use serde::Serialize;
 
-use crate::kinds::Kind;
 use crate::run::audit::arguments::{self, MASKED, shortened};
 use crate::run::audit::who::Who;
 use crate::run::module::{Module, digest};
 use crate::run::report::{CENSORED, Report};
 use crate::run::request::{Arguments, RunRequest};
-use crate::sandbox::chain;
-use crate::sandbox::limits::Limits;
+use modbox_kinds::Kind;
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::error_chain;
 
 /// Grants and denials that are listed, each. How many there were is said when there are more.
 const MAX_LISTED: usize = 100;
@@ -136,7 +136,7 @@ impl Record {
             self.complete_as_written(&value, &result);
         }
         self.put("exit", u32::from(exit).into());
-        let error = report.error.as_ref().map(|error| self.masked(&chain(error)));
+        let error = report.error.as_ref().map(|error| self.masked(&error_chain(error)));
         self.put("error", error.into());
     }
 

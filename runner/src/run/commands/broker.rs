@@ -16,11 +16,10 @@ use rustix::net::Shutdown;
 
 use crate::run::RunnerConfig;
 use crate::run::commands::wire::{self, Greeting, MESSAGES, STREAMS};
-use crate::sandbox::cleanup::UndoGuard;
-use crate::sandbox::command::{CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
-use crate::sandbox::limits::Limits;
-use crate::sandbox::native;
-use crate::sandbox::policy::Policy;
+use modbox_cleanup::UndoGuard;
+use modbox_policy::Policy;
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
 
 /// The first argument that makes modbox a broker. Not for people: without a socket as its standard input it fails at once.
 pub const WORD: &str = "__command-broker";
@@ -52,7 +51,7 @@ impl Broker {
     /// Starts a broker that knows a policy.
     pub(super) fn start(config: &RunnerConfig, policy: &Policy, limits: &Limits) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
-        let program = config.worker.clone().unwrap_or_else(|| PathBuf::from(native::THIS_BINARY));
+        let program = config.worker.clone().unwrap_or_else(|| PathBuf::from(modbox_native::THIS_BINARY));
         #[expect(clippy::disallowed_methods, reason = "the one place that starts a broker, which is modbox itself")]
         let mut command = Command::new(program);
         command.arg0("modbox").arg(WORD).env_clear().current_dir("/");

@@ -7,18 +7,18 @@ use std::time::Duration;
 use modbox_vocabulary::{Capability, Operation};
 
 use crate::run::{RunnerConfig, native};
-use crate::sandbox::chain;
-use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands, denied};
-use crate::sandbox::invocation::{Denial, Exit, LimitKind};
-use crate::sandbox::kernel;
-use crate::sandbox::limits::Limits;
-use crate::sandbox::native::{
+use modbox_cleanup::Cleanup;
+use modbox_native::{
     Confine, Launcher, NativeContext, NativeError, NotStarted, ProgramCommand, ProgramOutcome, base, run_program,
 };
-use crate::sandbox::policy::run::{STANDARD_DIRECTORIES, exactly};
-use crate::sandbox::policy::{Access, Decides, PathGrant, Policy, Shape, normalize};
-use crate::sandbox::scratch::{ScratchRoot, Use};
+use modbox_policy::run::denied;
+use modbox_policy::run::{STANDARD_DIRECTORIES, exactly};
+use modbox_policy::{Access, Decides, PathGrant, Policy, Shape, normalize};
+use modbox_scratch::{ScratchRoot, Use};
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::error_chain;
+use modbox_vocabulary::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
+use modbox_vocabulary::{Denial, Exit, LimitKind};
 
 /// Links on the way to a program; as many as the kernel follows.
 const MAX_LINKS: usize = 40;
@@ -122,7 +122,7 @@ impl Direct {
         let missing = || CommandRefusal::Failed("there is no modbox program to start commands by".to_owned());
         let confine = (!self.policy.allows_everything()).then(|| Confine {
             policy: native::kept(&self.policy),
-            least: self.policy.least_confinement().map_or(kernel::DEFAULT_LEAST, |least| least.level),
+            least: self.policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
             kept: false,
             readable: native::narrow(&native::installation(program)),
         });
@@ -153,7 +153,7 @@ impl RunsCommands for Direct {
             program,
         };
         let limits = bounded(&request.limits, &self.most);
-        let failed = |error: &dyn std::error::Error| CommandRefusal::Failed(chain(error));
+        let failed = |error: &dyn std::error::Error| CommandRefusal::Failed(error_chain(error));
         let scratch = self.scratch.create(Use::Run).map_err(|error| failed(&error))?;
         tracing::debug!(program = %command.program.display(), "a command starts");
         match run_program(&context, &command, scratch.path(), &limits) {

@@ -18,8 +18,8 @@ pub use self::broker::WORD;
 use self::direct::Direct;
 pub use self::serve::serve;
 use crate::run::{RunError, RunRequest, Runner};
-use crate::sandbox::command::RunsCommands;
-use crate::sandbox::wasm::LoadedModule;
+use modbox_vocabulary::RunsCommands;
+use modbox_wasm::LoadedModule;
 
 impl Runner {
     /// Returns who runs the commands of a module, if anybody does. To be called before this process is confined.

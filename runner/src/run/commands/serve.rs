@@ -13,9 +13,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::run::RunnerConfig;
 use crate::run::commands::direct::Direct;
 use crate::run::commands::wire::{self, Greeting, MESSAGES, STREAMS};
-use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::command::{CommandRequest, RunsCommands as _};
-use crate::sandbox::native;
+use modbox_cleanup::Cleanup;
+use modbox_vocabulary::{CommandRequest, RunsCommands as _};
 
 /// Is a broker over a socket, until the other end closes it. In the midst of a command this does not return then, but everything
 /// is undone and `end` called, on another thread.
@@ -25,7 +24,7 @@ use crate::sandbox::native;
 /// Something that is no socket, or whoever does not speak as expected.
 pub fn serve(socket: OwnedFd, cleanup: Cleanup, end: impl FnOnce() + Send + 'static) -> io::Result<()> {
     // Nothing that is started gets more than its three streams.
-    native::hide_descriptors()?;
+    modbox_native::hide_descriptors()?;
     let socket = File::from(socket);
     let Some(greeting) = MESSAGES.receive::<Greeting>(&socket)? else { return Ok(()) };
     let watched = socket.try_clone()?;
@@ -37,7 +36,7 @@ pub fn serve(socket: OwnedFd, cleanup: Cleanup, end: impl FnOnce() + Send + 'sta
     })?;
     let config = RunnerConfig {
         directory: greeting.directory,
-        worker: Some(native::THIS_BINARY.into()),
+        worker: Some(modbox_native::THIS_BINARY.into()),
         cleanup,
         ..RunnerConfig::new(greeting.temp_dir)
     };

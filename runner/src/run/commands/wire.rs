@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use modbox_channel::Framing;
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::command::{CommandOutput, CommandRefusal};
-use crate::sandbox::limits::Limits;
-use crate::sandbox::policy::Policy;
+use modbox_policy::Policy;
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::{CommandOutput, CommandRefusal};
 
 /// Messages. A command is at most 2 MiB long, and each of its bytes takes at most six in JSON.
 pub(super) const MESSAGES: Framing = Framing::new(16 << 20);

@@ -32,10 +32,10 @@ use modbox_vocabulary::quoting;
 use modbox_vocabulary::{Denial, Operation};
 
 pub(super) use self::caller::Caller;
-use crate::contract::args::RESERVED_PREFIX;
 use crate::run::Arguments;
 use crate::run::missing_grant::{MissingGrant, Need};
-use crate::sandbox::policy::{Access, PathGrant, Policy};
+use modbox_contract::args::RESERVED_PREFIX;
+use modbox_policy::{Access, PathGrant, Policy};
 
 /// More paths than anybody names one by one; each is looked at and opened.
 const MAX_PATHS: usize = 256;

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use modbox_vocabulary::quoting;
 
-use crate::sandbox::policy::{Access, Decides, PathGrant, Policy, RESERVED, Shape, normalize};
+use modbox_policy::{Access, Decides, PathGrant, Policy, RESERVED, Shape, normalize};
 
 /// Returns an absolute path by its plain name, without `.`, `..` and doubled slashes; `None` when that is not UTF-8. Links
 /// stay in it, but where `..` follows one, the kernel's answer counts.

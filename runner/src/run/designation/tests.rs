@@ -11,7 +11,7 @@ use modbox_python_json::{Value, decode, encode};
 use super::{Caller, MAX_PATHS, Settled, settle};
 use crate::run::Arguments;
 use crate::run::missing_grant::MissingGrant;
-use crate::sandbox::policy::{Access, Designated, EnvGrant, PathGrant, Policy, Shape};
+use modbox_policy::{Access, Designated, EnvGrant, PathGrant, Policy, Shape};
 
 const SPEC: &str = r#"{"name": "x", "argument_spec": {
     "src": {"type": "path", "access": "read", "aliases": ["from"]},

@@ -7,10 +7,10 @@ use modbox_vocabulary::quoting;
 
 use crate::run::native::narrow;
 use crate::run::python::error::PythonError;
-use crate::sandbox::invocation::{Exit, Invocation, NativeProgram, Program};
-use crate::sandbox::limits::Limits;
-use crate::sandbox::native::{self, Confine, NativeContext};
-use crate::sandbox::policy::{Access, PathGrant, Policy, PolicyError, Shape};
+use modbox_native::{Confine, NativeContext};
+use modbox_policy::{Access, PathGrant, Policy, PolicyError, Shape};
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::{Exit, Invocation, NativeProgram, Program};
 
 /// Far more than any interpreter needs to say what it is, or to compile a few hundred files.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -58,7 +58,7 @@ pub(super) fn ask(
     };
     let limits = Limits { timeout: PATIENCE, ..Limits::default() };
     let confine = cx.confine.as_ref().map(|confine| reach.confine(confine)).transpose()?;
-    let ran = native::run(&NativeContext { confine, ..cx.clone() }, &invocation, tmpdir, &limits);
+    let ran = modbox_native::run(&NativeContext { confine, ..cx.clone() }, &invocation, tmpdir, &limits);
     let interpreter = || words.first().map(|word| (*word).to_owned()).unwrap_or_default();
     let outcome = ran.map_err(|source| PythonError::Ask { interpreter: interpreter(), source })?;
     if let Some(limit) = outcome.limit {

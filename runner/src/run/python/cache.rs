@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 
 use crate::run::python::disk::read_bounded;
 use crate::run::python::room;
-use crate::sandbox::cleanup::Cleanup;
+use modbox_cleanup::Cleanup;
 
 /// Bounds one file of the cache: the largest are payloads.
 const MAX_FILE: u64 = 256 << 20;

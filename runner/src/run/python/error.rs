@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::ansiballz::{ClosureError, RoutingError};
-use crate::sandbox::native::NativeError;
+use modbox_kinds::ansiballz::{ClosureError, RoutingError};
+use modbox_native::NativeError;
 
 /// Why a Python module cannot be put together or started.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub enum PythonError {
     NotGranted(String),
     /// A place that cannot be granted to an interpreter that is asked something.
     #[error("failed to confine an interpreter")]
-    Confine(#[from] crate::sandbox::policy::PolicyError),
+    Confine(#[from] modbox_policy::PolicyError),
     /// A file that cannot be read.
     #[error("failed to read `{path}`")]
     Read {

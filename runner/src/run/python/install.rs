@@ -7,9 +7,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::ansiballz::Core;
 use crate::run::python::disk::read_bounded;
 use crate::run::python::error::PythonError;
+use modbox_kinds::ansiballz::Core;
 
 /// `release.py` has a kilobyte.
 const MAX_RELEASE: u64 = 64 << 10;

@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::ansiballz::PROBE_SCRIPT;
 use crate::run::native::installation;
 use crate::run::python::ask::{Reach, ask};
 use crate::run::python::cache::{Cache, Shelf};
 use crate::run::python::error::PythonError;
 use crate::run::python::install;
 use crate::run::python::stamp::{Stamp, Stamps};
-use crate::sandbox::native::NativeContext;
+use modbox_kinds::ansiballz::PROBE_SCRIPT;
+use modbox_native::NativeContext;
 
 /// Where Ansible looks for an interpreter, in this order.
 const FALLBACK: [&str; 8] =

@@ -26,10 +26,10 @@ pub use self::error::PythonError;
 use self::install::Install;
 use self::interpreter::Interpreter;
 use self::part::{Part, SCRIPT, TreeError};
-use crate::kinds::{PythonForm, PythonSource, PythonStart};
-use crate::sandbox::cleanup::Cleanup;
-use crate::sandbox::native::{NativeContext, base};
-use crate::sandbox::policy::{Access, normalize};
+use modbox_cleanup::Cleanup;
+use modbox_kinds::{PythonForm, PythonSource, PythonStart};
+use modbox_native::{NativeContext, base};
+use modbox_policy::{Access, normalize};
 
 /// Compiled files that are not compared with their source are there since Python 3.7.
 const LEAST_FOR_TREES: [u32; 2] = [3, 7];
@@ -260,5 +260,5 @@ fn too_old(interpreter: &Interpreter, install: &Install) -> Option<String> {
 
 fn absolute(path: &Path, directory: &Path) -> PathBuf {
     // Links lead away from the folders by which a module is known.
-    crate::sandbox::policy::normalize(&directory.join(path))
+    modbox_policy::normalize(&directory.join(path))
 }

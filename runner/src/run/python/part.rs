@@ -8,7 +8,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::ansiballz::{self, COMPILE_SCRIPT, DottedName, Payload, START_MODULE};
 use crate::run::python::ask::{Reach, ask};
 use crate::run::python::cache::{Cache, Shelf, Tree};
 use crate::run::python::disk::{Disk, Roots};
@@ -16,6 +15,7 @@ use crate::run::python::install::Install;
 use crate::run::python::interpreter::Interpreter;
 use crate::run::python::stamp::Stamps;
 use crate::run::python::{Assembler, PythonConfig, PythonError, Subject};
+use modbox_kinds::ansiballz::{self, COMPILE_SCRIPT, DottedName, Payload, START_MODULE};
 
 /// Stack for reading sources. The parser grows its own as it needs, but what it made is taken apart by recursion, once for
 /// each level of the source; a source of the largest size that is nothing but levels needs half of this.

@@ -11,8 +11,8 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::settings::{self, Resolved, WrongGrant};
-use crate::sandbox::policy::run::RunRule;
-use crate::sandbox::policy::{FileRules, Mistake, ModuleKey, PathGrant, Place, PolicyFile, Rules, merge};
+use modbox_policy::run::RunRule;
+use modbox_policy::{FileRules, Mistake, ModuleKey, PathGrant, Place, PolicyFile, Rules, merge};
 
 /// Places in which other programs keep what decides over the machine, or everybody's data.
 const BROAD: [&str; 14] =

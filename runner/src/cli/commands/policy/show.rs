@@ -13,8 +13,8 @@ use crate::cli::find::{find_module, module_name};
 use crate::cli::output;
 use crate::cli::settings::Settings;
 use crate::run::{digest, locate};
-use crate::sandbox::native::{base, control_groups};
-use crate::sandbox::policy::{Effective, LimitName};
+use modbox_native::{base, control_groups};
+use modbox_policy::{Effective, LimitName};
 
 /// Prints the policy in force, for every module or for one.
 pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<ExitStatus, Failure> {

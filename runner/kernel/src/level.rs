@@ -1,0 +1,79 @@
+//! How much of the kernel's confinement is in force, as one number, and what this kernel could give.
+
+use crate::{landlock, system};
+pub use modbox_policy::HIGHEST_LEVEL as HIGHEST;
+
+/// The least level that a run accepts when nobody says otherwise: what every ordinary kernel since Linux 6.2 gives.
+pub const DEFAULT_LEAST: u8 = 2;
+
+/// Nothing.
+const NONE: u8 = 0;
+
+/// The limits of the process, and no new privileges.
+const PROCESS: u8 = 1;
+
+/// That, Landlock and seccomp.
+const RULES: u8 = 2;
+
+/// Says what a level stands for.
+#[must_use]
+pub fn describe(level: u8) -> &'static str {
+    match level {
+        NONE => "nothing but the engine",
+        PROCESS => "limits of the process and no new privileges",
+        RULES => "Landlock, seccomp, limits of the process and no new privileges",
+        _ => "namespaces, Landlock, seccomp, limits of the process and no new privileges",
+    }
+}
+
+/// The level of what is in force.
+pub(super) fn of(rules: bool, process: bool) -> u8 {
+    match (process, rules) {
+        (false, _) => NONE,
+        (true, false) => PROCESS,
+        (true, true) => RULES,
+    }
+}
+
+/// What this kernel could give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// The version of Landlock's interface, or why there is none.
+    pub landlock: Result<u32, String>,
+    /// Whether a filter of system calls can be installed.
+    pub seccomp: bool,
+}
+
+/// Asks the kernel what it could give. Applies nothing.
+#[must_use]
+pub fn probe() -> Probe {
+    let landlock = system::landlock_abi().map_err(landlock::unavailable);
+    Probe { landlock, seccomp: system::has_seccomp() }
+}
+
+impl Probe {
+    /// Returns the level that a guest without a network would reach.
+    #[must_use]
+    pub fn level(&self) -> u8 {
+        let landlock = self.landlock.as_ref().is_ok_and(|abi| *abi >= landlock::COMPLETE);
+        of(landlock && self.seccomp, true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_needs_all_of_it() {
+        assert_eq!(of(false, false), 0);
+        assert_eq!(of(true, false), 0);
+        assert_eq!(of(false, true), 1);
+        assert_eq!(of(true, true), DEFAULT_LEAST);
+        let probe = |landlock: Result<u32, String>, seccomp| Probe { landlock, seccomp }.level();
+        assert_eq!(probe(Ok(7), true), 2);
+        assert_eq!(probe(Ok(2), true), 1);
+        assert_eq!(probe(Ok(7), false), 1);
+        assert_eq!(probe(Err("none".to_owned()), true), 1);
+    }
+}

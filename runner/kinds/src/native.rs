@@ -1,0 +1,67 @@
+//! What the native kinds share: the files they are given and the shell command that starts them.
+//!
+//! Names, modes and the command are those of ansible-core 2.19 on a POSIX target: the module is
+//! `AnsiballZ_<file name>` in its own temporary directory, its arguments are `args` beside it, and the
+//! command is `[interpreter] MODULE [ARGS] && :`, for `/bin/sh -c`. A module that is piped in has no file, and
+//! its interpreter is the whole command.
+
+use std::sync::Arc;
+
+use modbox_vocabulary::quoting;
+
+use crate::request::{Prepared, Request};
+use modbox_vocabulary::{InputFile, Invocation, NativeProgram, Program};
+
+use crate::shebang::Shebang;
+
+/// What Ansible's `chmod u+rwx` makes of a file that was copied with 0600.
+const MODULE_MODE: u32 = 0o700;
+
+/// What it makes of one that was copied with 0644.
+const ARGS_MODE: u32 = 0o744;
+
+/// The name of the arguments file.
+const ARGS_NAME: &str = "args";
+
+/// Puts an invocation together. Without a shebang the kernel is left to start the module.
+pub(super) fn prepare(
+    request: &Request<'_>,
+    module: Arc<[u8]>,
+    args: Option<Vec<u8>>,
+    shebang: Option<&Shebang>,
+) -> Prepared {
+    let module_name = format!("AnsiballZ_{}", request.file_name);
+    let directory = request.tmpdir.trim_end_matches('/');
+    let mut words = shebang.map_or_else(Vec::new, |shebang| shebang.words.clone());
+    words.push(format!("{directory}/{module_name}"));
+    let mut files = vec![InputFile { name: module_name, contents: module, mode: MODULE_MODE }];
+    if let Some(args) = args {
+        words.push(format!("{directory}/{ARGS_NAME}"));
+        files.push(InputFile { name: ARGS_NAME.to_owned(), contents: args.into(), mode: ARGS_MODE });
+    }
+    Prepared { invocation: invocation(&words, files, Vec::new()), shebang: shebang.map(Shebang::text) }
+}
+
+/// Puts an invocation together whose interpreter reads the module from standard input.
+pub(super) fn pipe(module: Vec<u8>, interpreter: &Shebang) -> Prepared {
+    Prepared { invocation: invocation(&interpreter.words, Vec::new(), module), shebang: Some(interpreter.text()) }
+}
+
+/// Puts an invocation together whose interpreter reads a file of the temporary directory on standard input.
+pub(super) fn redirect(request: &Request<'_>, module: Vec<u8>, interpreter: &Shebang) -> Prepared {
+    let name = format!("AnsiballZ_{}", request.file_name);
+    let path = format!("{}/{name}", request.tmpdir.trim_end_matches('/'));
+    let words = quoting::join(interpreter.words.iter().map(String::as_str));
+    let command = format!("{words} < {} && :", quoting::quote(&path));
+    let files = vec![InputFile { name, contents: module.into(), mode: MODULE_MODE }];
+    Prepared { invocation: started(command, files, Vec::new()), shebang: Some(interpreter.text()) }
+}
+
+fn invocation(words: &[String], files: Vec<InputFile>, stdin: Vec<u8>) -> Invocation {
+    let command = format!("{} && :", quoting::join(words.iter().map(String::as_str)));
+    started(command, files, stdin)
+}
+
+fn started(command: String, files: Vec<InputFile>, stdin: Vec<u8>) -> Invocation {
+    Invocation { program: Program::Native(NativeProgram { command }), files, stdin, runtime_paths: Vec::new() }
+}

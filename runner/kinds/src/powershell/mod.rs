@@ -1,0 +1,84 @@
+//! New-style PowerShell: the module, what it requires and its arguments as one document, which ansible-core's own
+//! wrapper scripts take from standard input.
+//!
+//! Everything is as ansible-core 2.19 does it for Windows (`_create_powershell_wrapper`, the shell plugin `powershell`),
+//! down to the command line: the wrappers import the utils, set `$complex_args` and run the module. On other systems
+//! Ansible itself runs no PowerShell; the wrappers do not need Windows, what modules call may. The oldest token, `#
+//! POWERSHELL_COMMON`, is a requirement of the oldest util.
+
+pub(super) mod error;
+mod finder;
+mod manifest;
+mod requires;
+pub(super) mod source;
+
+use crate::kind::Kind;
+use crate::native;
+use crate::request::{ModuleKind, PrepareError, Prepared, Request};
+use crate::shebang::Shebang;
+use modbox_vocabulary::quoting::split;
+
+pub use error::PowershellError;
+pub use source::{NoPowershell, PowershellSource, Script, SourceError};
+
+/// The token of Ansible before 2.3, and what it means since.
+const OLD_TOKEN: &[u8] = b"# POWERSHELL_COMMON";
+const LEGACY: &[u8] = b"#AnsibleRequires -PowerShell Ansible.ModuleUtils.Legacy";
+
+/// How PowerShell is started, before the wrapper.
+const OPTIONS: [&str; 5] = ["-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Unrestricted", "-EncodedCommand"];
+
+/// The script that reads the document.
+const BOOTSTRAP: &str = "bootstrap_wrapper.ps1";
+
+/// What Ansible calls every interpreter of such modules.
+const INTERPRETER: &str = "powershell";
+
+#[derive(Debug)]
+pub(super) struct Powershell;
+
+impl ModuleKind for Powershell {
+    fn kind(&self) -> Kind {
+        Kind::Powershell
+    }
+
+    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+        let interpreter = interpreter(request)?;
+        let bootstrap = request.powershell.script(BOOTSTRAP).map_err(PowershellError::from)?;
+        let payload = manifest::assemble(request, &with_old_token_replaced(request.bytes))?;
+        let mut words = interpreter.clone();
+        words.extend(OPTIONS.map(str::to_owned));
+        words.push(manifest::encoded_command(&String::from_utf8_lossy(&bootstrap)));
+        let shebang = Shebang { words, replaced: false, names_encoding: false };
+        let prepared = match request.pipelining {
+            true => native::pipe(payload, &shebang),
+            false => native::redirect(request, payload, &shebang),
+        };
+        // The wrapper's text is of no use in a message about a missing interpreter.
+        Ok(Prepared { shebang: Some(interpreter.join(" ")), ..prepared })
+    }
+}
+
+fn interpreter(request: &Request<'_>) -> Result<Vec<String>, PrepareError> {
+    let given = [INTERPRETER, "pwsh"].into_iter().find_map(|name| request.interpreters.get(name));
+    let Some(line) = given else {
+        let found = request.powershell.interpreter().ok_or(PowershellError::NoInterpreter)?;
+        return Ok(vec![found]);
+    };
+    let module = || request.module_name.to_owned();
+    let bad = |reason| PrepareError::BadInterpreter { module: module(), line: line.clone(), reason };
+    let words = split(line).map_err(bad)?;
+    if words.is_empty() { Err(PrepareError::EmptyInterpreter(module())) } else { Ok(words) }
+}
+
+fn with_old_token_replaced(module: &[u8]) -> Vec<u8> {
+    let mut replaced = Vec::with_capacity(module.len());
+    let mut rest = module;
+    while let Some(at) = rest.windows(OLD_TOKEN.len()).position(|window| window == OLD_TOKEN) {
+        replaced.extend_from_slice(&rest[..at]);
+        replaced.extend_from_slice(LEGACY);
+        rest = &rest[at + OLD_TOKEN.len()..];
+    }
+    replaced.extend_from_slice(rest);
+    replaced
+}

@@ -1,0 +1,180 @@
+//! New-style Python: an interpreter is given the module with all that it imports, and the arguments on its standard input.
+//!
+//! What it imports lies on the disk, so it is put together before: this kind is told in which form, and how it is
+//! started. As with Ansible's pipelining, neither form leaves the arguments on the disk or on a command line; only who asks
+//! for files that stay gets a file with both, as Ansible leaves it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use modbox_vocabulary::quoting;
+
+use crate::ansiballz::with_params;
+use crate::kind::Kind;
+use crate::powershell::source::NoPowershell;
+use crate::request::{ModuleKind, PrepareError, Prepared, PythonForm, Request};
+use crate::{native, shebang};
+use modbox_contract::args::encode_file;
+use modbox_contract::{Dict, ModuleArgs, Release, Value};
+use modbox_vocabulary::{Invocation, NativeProgram, Program};
+
+/// What Ansible takes a module for that has no `#!` line (ansible-core 2.19, `_find_module_utils`).
+const DEFAULT_LINE: &[u8] = b"#!/usr/bin/python\n";
+
+/// The name of an interpreter that is never taken at its word.
+const ANY_PYTHON: &str = "python";
+
+/// The name of an interpreter that is none: a kernel starts this program for it.
+const THIS_PROGRAM: &str = "modbox";
+
+/// A token of old, and what stands for it since ansible-core 2.1.
+const COMMON_TOKEN: &str = "#<<INCLUDE_ANSIBLE_MODULE_COMMON>>";
+const COMMON: &str = "from ansible.module_utils.basic import *";
+
+#[derive(Debug)]
+pub(super) struct Python;
+
+/// What a module's file says of how it is to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PythonSource {
+    /// What python is to read.
+    pub text: Arc<[u8]>,
+    /// The interpreter; without one, any python that is new enough.
+    pub interpreter: Option<String>,
+    /// Whether the module's own first line says so, and not whoever runs it.
+    pub own_choice: bool,
+    /// Arguments of the interpreter.
+    pub arguments: Vec<String>,
+}
+
+impl PythonSource {
+    /// Reads a module's file. `interpreters` are those of a [`Request`].
+    ///
+    /// # Errors
+    ///
+    /// A `#!` line that cannot be read.
+    pub fn read(name: &str, bytes: &Arc<[u8]>, interpreters: &BTreeMap<String, String>) -> Result<Self, PrepareError> {
+        static NONE: LazyLock<Arc<[u8]>> = LazyLock::new(|| DEFAULT_LINE.into());
+        let has_line = bytes.starts_with(b"#!");
+        let line = shebang::read(
+            if has_line { bytes } else { &NONE },
+            &Request {
+                module_name: name,
+                file_name: "",
+                path: "",
+                bytes,
+                args: ModuleArgs::Complete(&Dict::new()),
+                tmpdir: "",
+                interpreters,
+                default_python: None,
+                python: None,
+                release: Release::default(),
+                pipelining: false,
+                powershell: &NoPowershell,
+            },
+        )?;
+        let mut words = line.words;
+        // `env` only looks a name up, which can be done at once.
+        let names_program = |word: &String| !word.starts_with('-') && !word.contains('=');
+        if !line.replaced && words[0].rsplit('/').next() == Some("env") && words.get(1).is_some_and(names_program) {
+            words.remove(0);
+        }
+        let mut words = words.into_iter();
+        let program = words.next().unwrap_or_default();
+        let is = |name: &str| program.contains('/') && program.rsplit('/').next() == Some(name);
+        let is_any = is(ANY_PYTHON);
+        let chosen = line.replaced || interpreters.contains_key(ANY_PYTHON);
+        Ok(Self {
+            text: with_common(bytes),
+            interpreter: match is(THIS_PROGRAM) {
+                true => interpreters.get(ANY_PYTHON).cloned(),
+                false => Some(program).filter(|_| !is_any || chosen),
+            },
+            own_choice: !chosen,
+            arguments: words.collect(),
+        })
+    }
+}
+
+fn with_common(bytes: &Arc<[u8]>) -> Arc<[u8]> {
+    let text = String::from_utf8_lossy(bytes);
+    match text.contains(COMMON_TOKEN) {
+        true => text.replace(COMMON_TOKEN, COMMON).into_bytes().into(),
+        false => Arc::clone(bytes),
+    }
+}
+
+impl ModuleKind for Python {
+    fn kind(&self) -> Kind {
+        Kind::Python
+    }
+
+    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+        let start = request.python.ok_or_else(|| PrepareError::NotAssembled(request.module_name.to_owned()))?;
+        let mut args = request.args.to_dict().into_owned();
+        args.retain(|key, _| !start.unknown_args.contains(key));
+        let params = encode_file(&Dict::from_iter([("ANSIBLE_MODULE_ARGS".to_owned(), Value::Dict(args))]));
+        let shebang = shebang::Shebang { words: start.interpreter.clone(), replaced: false, names_encoding: false };
+        let words = start.interpreter.iter().map(String::as_str);
+        let piped = |command: String, stdin: Vec<u8>| Invocation {
+            program: Program::Native(NativeProgram { command }),
+            files: Vec::new(),
+            stdin,
+            runtime_paths: Vec::new(),
+        };
+        let invocation = match &start.form {
+            // Without a shell that waits for it, and without a program that does nothing behind it.
+            PythonForm::LaidOut { script } => {
+                piped(format!("exec {}", quoting::join(words.chain([script.as_str()]))), params)
+            }
+            PythonForm::Portable { text, on_disk: false } => {
+                piped(format!("exec {}", quoting::join(words)), with_params(text, &params))
+            }
+            PythonForm::Portable { text, on_disk: true } => {
+                let file = with_params(text, &params);
+                native::prepare(request, file.into(), None, Some(&shebang)).invocation
+            }
+        };
+        let invocation = Invocation { runtime_paths: start.runtime_paths.clone(), ..invocation };
+        Ok(Prepared { invocation, shebang: Some(shebang.text()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, interpreters: &[(&str, &str)]) -> (Option<String>, String) {
+        let interpreters = interpreters.iter().map(|(name, path)| ((*name).to_owned(), (*path).to_owned())).collect();
+        let source = PythonSource::read("m", &text.as_bytes().into(), &interpreters).unwrap();
+        (source.interpreter, source.arguments.join(" "))
+    }
+
+    #[test]
+    fn only_plain_python_leaves_the_choice() {
+        let some = |text: &str| Some(text.to_owned());
+        for (line, interpreters, expect) in [
+            ("", &[][..], (None, "")),
+            ("#!/usr/bin/python\n", &[], (None, "")),
+            ("#!/usr/bin/python -u\n", &[], (None, "-u")),
+            ("#!/usr/bin/python\n", &[("python", "/opt/python")], (some("/opt/python"), "")),
+            ("#!/usr/bin/python\n", &[("python", "/usr/bin/python")], (some("/usr/bin/python"), "")),
+            ("", &[("python", "/opt/python -s")], (some("/opt/python"), "-s")),
+            ("#!/usr/bin/python3\n", &[("python", "/opt/python")], (some("/usr/bin/python3"), "")),
+            ("#!/usr/bin/python3\n", &[("python3", "/opt/python")], (some("/opt/python"), "")),
+            ("#!/usr/bin/env python3\n", &[], (some("python3"), "")),
+            ("#!/usr/bin/env python\n", &[("python", "/opt/python")], (some("python"), "")),
+            ("#!/usr/bin/env -S python3 -u\n", &[], (some("/usr/bin/env"), "-S python3 -u")),
+        ] {
+            let (interpreter, arguments) = expect;
+            assert_eq!(read(line, interpreters), (interpreter, arguments.to_owned()), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_token_of_old_becomes_an_import() {
+        let text = "#<<INCLUDE_ANSIBLE_MODULE_COMMON>>\nmain()\n";
+        let source = PythonSource::read("m", &text.as_bytes().into(), &BTreeMap::new()).unwrap();
+        assert_eq!(&source.text[..], b"from ansible.module_utils.basic import *\nmain()\n");
+    }
+}

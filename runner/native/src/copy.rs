@@ -1,0 +1,162 @@
+//! A launcher that is a copy of this process, where starting the program again takes longer than many a module.
+//!
+//! Only of a process with one thread, so that no lock is held by a thread that the copy does not have; and only of a
+//! small one, since memory is copied as it is written, and counts against what the module may have. Otherwise there is
+//! none, and the program is started.
+//!
+//! A copy is nothing but a launcher: it keeps no descriptor and no handler of signals, shows no command line and no
+//! environment, and goes back to nothing that its parent was doing. It does keep the memory, with what the module was
+//! not granted. So the kernel refuses the module the memory of the first process of its room, which is a copy again:
+//! see [`kernel::confine_thread`](modbox_kernel::confine_thread) and the steps of `init`.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use rustix::process::Pid;
+use tracing::subscriber::NoSubscriber;
+
+use crate::protocol::Spec;
+use crate::tree::Proc;
+use crate::{launcher, stdin, system};
+
+/// The most writable memory of a process that is copied, in bytes: a quarter of the least that a module may have.
+const MAX_DATA: u64 = 8 << 20;
+
+/// How long a thread that was joined is waited for, since it is still counted for a moment. It needs microseconds; to
+/// start the program again takes some three milliseconds.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// Standard input, output and error output.
+pub(super) type Streams = [OwnedFd; 3];
+
+/// Makes a launcher out of a copy of this process, which knows what it is to do. `None` where there can be none: what keeps a copy from being made
+/// does not keep a program from being started.
+pub(super) fn launcher(streams: &Streams, spec: &Spec, stdin: &[u8]) -> Option<Pid> {
+    let own = Own::alone().filter(|own| own.data <= MAX_DATA)?;
+    match system::fork_without_handlers() {
+        Ok(Some(child)) => Some(child),
+        Ok(None) => be_launcher(streams, own, spec, stdin),
+        Err(error) => {
+            tracing::debug!(%error, "the launcher is no copy");
+            None
+        }
+    }
+}
+
+/// Is a launcher, to its end.
+fn be_launcher([input, output, errors]: &Streams, own: Own, spec: &Spec, bytes: &[u8]) -> ! {
+    let turn = || -> io::Result<File> {
+        rustix::stdio::dup2_stdin(input)?;
+        rustix::stdio::dup2_stdout(output)?;
+        rustix::stdio::dup2_stderr(errors)?;
+        system::close_from(3)?;
+        system::overwrite_command_line(own.arguments, own.environment, launcher::TITLE);
+        launcher::control()
+    };
+    // A log of the parent's is not the launcher's to write, nor are destructors of the parent's to be run.
+    let launched = catch_unwind(AssertUnwindSafe(|| {
+        let be = |control| launcher::serve(&control, spec, || stdin::sealed(bytes));
+        turn().map(|control| tracing::subscriber::with_default(NoSubscriber::new(), || be(control)))
+    }));
+    system::exit(match launched {
+        Ok(Ok(ExitCode::SUCCESS)) => 0,
+        _ => 1,
+    })
+}
+
+/// What this process is, as `/proc` has it.
+#[derive(Debug)]
+struct Own {
+    threads: u64,
+    /// Bytes of memory that can be written, reserved or used.
+    data: u64,
+    /// Where its command line is.
+    arguments: Range<usize>,
+    environment: Range<usize>,
+}
+
+impl Own {
+    /// Looks until there is one thread. `None` when there are others that stay.
+    fn alone() -> Option<Self> {
+        let started = Instant::now();
+        loop {
+            let own = Self::look()?;
+            if own.threads == 1 {
+                return Some(own);
+            }
+            if started.elapsed() > PATIENCE {
+                return None;
+            }
+            std::thread::sleep(Duration::from_micros(20));
+        }
+    }
+
+    fn look() -> Option<Self> {
+        let proc = Proc::open().ok()?;
+        Self::parse(&proc.read("self/stat").ok()?, &proc.read("self/statm").ok()?)
+    }
+
+    /// Reads what proc_pid_stat(5) and proc_pid_statm(5) describe.
+    fn parse(stat: &str, statm: &str) -> Option<Self> {
+        // The name in parentheses may hold spaces and parentheses itself.
+        let fields: Vec<&str> = stat.get(stat.rfind(')')? + 2..)?.split_ascii_whitespace().collect();
+        // The third is the first behind the name.
+        let field = |number: usize| fields.get(number - 3)?.parse::<usize>().ok();
+        let range = |start: usize, end: usize| Some(field(start)?..field(end)?).filter(|range| !range.is_empty());
+        let pages: u64 = statm.split_ascii_whitespace().nth(5)?.parse().ok()?;
+        Some(Self {
+            threads: field(20)?.try_into().ok()?,
+            data: pages.saturating_mul(rustix::param::page_size() as u64),
+            arguments: range(48, 49)?,
+            environment: field(50)?..field(51)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks at something while there is another thread, also where tests have none of their own.
+    fn beside_a_thread<T>(look: impl FnOnce() -> T) -> T {
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || wait.recv().is_err());
+        let seen = look();
+        drop(go);
+        other.join().unwrap();
+        seen
+    }
+
+    #[test]
+    fn this_process_is_seen_as_it_is() {
+        let own = beside_a_thread(|| Own::look().unwrap());
+        assert!(own.threads >= 2, "{own:?}");
+        assert!(own.data > 1 << 20, "with the stack of a thread: {own:?}");
+        let shown = Proc::open().unwrap().read("self/cmdline").unwrap();
+        assert_eq!(own.arguments.len(), shown.len());
+        assert!(own.environment.start >= own.arguments.end);
+    }
+
+    #[test]
+    fn a_process_with_threads_is_not_copied() {
+        let null = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
+        let spec = Spec::for_tests();
+        assert_eq!(beside_a_thread(|| launcher(&[null(), null(), null()], &spec, b"")), None);
+    }
+
+    #[test]
+    fn what_is_no_such_file_is_nothing() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 1 2 3 4 5 1 2 3 4 20 0 1 0 9 5 6 7 8 9 1 1 1 1 1 1 1 1 0 0 17 0 0 0 0 0 0 1 2 3 100 120 120 150 0";
+        let own = Own::parse(stat, "9 8 7 6 0 2 0").unwrap();
+        assert_eq!((own.threads, own.arguments, own.environment), (1, 100..120, 120..150));
+        assert!(Own::parse(stat, "").is_none());
+        for text in ["", "7 (a)", "7 (a) S 1", &stat.replace(" 100 ", " 120 ")] {
+            assert!(Own::parse(text, "9 8 7 6 0 2 0").is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What a module was refused, with the option that allows it.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use modbox_vocabulary::quoting::quote;
+use modbox_vocabulary::{Capability, Denial, Operation};
+
+use modbox_policy::net::Transport;
+
+/// Returns the note on a single name that could not be taken back to where it belongs.
+pub(super) fn uncommitted((path, why): &(PathBuf, String)) -> String {
+    format!("`{}` is as it was before: {why}", path.display())
+}
+
+/// Returns the denial of reading a path; nothing for one that is not UTF-8, which no grant can name.
+pub(super) fn read(path: &Path, operation: Operation) -> Option<Denial> {
+    of_path(Capability::Read, path, operation)
+}
+
+/// Returns the denial of changing, making or removing a path; nothing for one that is not UTF-8.
+pub(super) fn write(path: &Path, operation: Operation) -> Option<Denial> {
+    of_path(Capability::Write, path, operation)
+}
+
+fn of_path(capability: Capability, path: &Path, operation: Operation) -> Option<Denial> {
+    let subject = path.to_str()?.to_owned();
+    let allow = format!("--allow-{capability} {}", quote(&subject));
+    Some(Denial { capability, subject, operation, allow })
+}
+
+/// Returns the denial of reaching an address. The kernel keeps a native module to ports and not to hosts, and of datagrams
+/// it does not know the ports.
+pub(super) fn connect(transport: Transport, address: SocketAddr) -> Denial {
+    let hosts = match transport {
+        Transport::Tcp => format!("*:{}+any", address.port()),
+        Transport::Udp => "udp:*+any".to_owned(),
+    };
+    let (capability, operation) = (Capability::Net, Operation::Connect);
+    Denial { capability, subject: shown(transport, address), operation, allow: format!("--allow-net '{hosts}'") }
+}
+
+/// Returns the denial of listening on an address, or of choosing a port.
+pub(super) fn bind(transport: Transport, address: SocketAddr) -> Denial {
+    let place = match transport {
+        Transport::Tcp => format!("0.0.0.0:{}", address.port()),
+        Transport::Udp => "udp:0.0.0.0:0-65535".to_owned(),
+    };
+    let (capability, operation) = (Capability::Listen, Operation::Bind);
+    Denial { capability, subject: shown(transport, address), operation, allow: format!("--allow-listen {place}") }
+}
+
+fn shown(transport: Transport, address: SocketAddr) -> String {
+    format!("{}{address}", transport.prefix())
+}

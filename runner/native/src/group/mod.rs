@@ -1,0 +1,313 @@
+//! The control group of one run, where there is one to be had: the kernel then bounds the memory of all its processes
+//! together, also what no process maps, and counts it page by page. No run needs one.
+//!
+//! The launcher makes it below the group that it is in itself; the first process of the room is born into it, or joins
+//! it before the module begins; and the launcher removes it when all is over, also when modbox was killed. A group that
+//! outlives its launcher is removed by the next run: see [`place`].
+
+pub(super) mod find;
+mod place;
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+
+use modbox_channel::descriptor;
+use rustix::process::Pid;
+
+use crate::group::find::{Parent, Version};
+use crate::group::place::Place;
+use crate::namespaces::Namespaces;
+use crate::own;
+use crate::protocol::MESSAGES;
+use crate::room::Room;
+
+/// Memory that the kernel itself needs for processes, beyond the limit: it is none of the module's doing.
+const KERNEL: u64 = 16 << 20;
+
+/// The limit is not set lower, since a process has to get as far as its first instruction.
+const MIN_MEMORY: u64 = 32 << 20;
+
+/// Processes beyond the limit, so that it is passed and seen; the first process of the room is one of them.
+const SLACK_PROCESSES: u64 = 33;
+
+/// The group of one run, in each hierarchy that takes part. Removed when it is dropped.
+#[derive(Debug)]
+pub(super) struct Group {
+    parts: Vec<Part>,
+    /// Where those of version 1 are to be made.
+    later: Vec<Parent>,
+}
+
+#[derive(Debug)]
+struct Part {
+    place: Place,
+    parent: Parent,
+}
+
+impl Group {
+    /// Begins a group with the limits of a room: makes what a process is to be born into. To move a process into a group
+    /// would take longer than many a module, since the kernel then waits for all processors.
+    pub(super) fn begin(room: &Room, namespaces: bool) -> Self {
+        let (born, later) =
+            find::parents(&room.groups, namespaces).into_iter().partition(|parent| parent.version == Version::Two);
+        let mut group = Self { parts: Vec::new(), later };
+        group.add(born, room, namespaces);
+        group
+    }
+
+    /// Has a child born into it, in namespaces. Returns `None` in the child.
+    pub(super) fn child(&mut self, namespaces: Namespaces) -> io::Result<Option<Pid>> {
+        if let Some(part) = self.parts.first() {
+            match namespaces.child(Some(part.place.directory())) {
+                Ok(child) => return Ok(child),
+                // Whatever it is, a group is not needed.
+                Err(error) => tracing::debug!(%error, "no process is born into a control group"),
+            }
+            self.parts.clear();
+        }
+        namespaces.child(None)
+    }
+
+    /// Makes what a process is to join by itself, which takes no such wait, and hands it the files for that.
+    pub(super) fn invite(&mut self, link: &UnixStream, room: &Room, namespaces: bool) -> io::Result<()> {
+        let later = std::mem::take(&mut self.later);
+        self.add(later, room, namespaces);
+        let mut doors: Vec<OwnedFd> = Vec::new();
+        self.parts.retain(|part| match part.parent.version {
+            Version::One => part.place.open("tasks").map(|door| doors.push(door)).is_ok(),
+            Version::Two => true,
+        });
+        MESSAGES.send(link, &doors.len())?;
+        doors.iter().try_for_each(|door| descriptor::send(link, door))
+    }
+
+    /// Returns the group, as far as the process has joined what it was invited to. `None` when there is nothing that it is
+    /// in.
+    pub(super) fn complete(mut self, mut joined: usize) -> Option<Self> {
+        self.parts.retain(|part| {
+            let is_in = part.parent.version == Version::Two || joined > 0;
+            joined = joined.saturating_sub(usize::from(part.parent.version == Version::One));
+            is_in
+        });
+        (!self.parts.is_empty()).then_some(self)
+    }
+
+    fn add(&mut self, parents: Vec<Parent>, room: &Room, namespaces: bool) {
+        for parent in parents {
+            match Part::make(parent, room, namespaces) {
+                Ok(part) => self.parts.push(part),
+                Err(error) => tracing::debug!(%error, "there is no control group"),
+            }
+        }
+    }
+
+    /// What it does, for the report.
+    pub(super) fn layers(&self) -> Vec<String> {
+        self.parts.iter().flat_map(|part| part.parent.layers()).collect()
+    }
+
+    /// Removes what launchers left that were killed.
+    pub(super) fn sweep(&self) {
+        self.parts.iter().for_each(|part| part.place.sweep());
+    }
+
+    /// Whether the kernel had to kill for want of memory.
+    pub(super) fn out_of_memory(&self) -> bool {
+        self.memory().and_then(Part::killed_for_memory).is_some_and(|count| count > 0)
+    }
+
+    /// Whether the kernel had to refuse a process, since there were more than are allowed.
+    pub(super) fn out_of_processes(&self) -> bool {
+        self.parts.iter().filter_map(Part::refused_processes).any(|count| count > 0)
+    }
+
+    /// The memory that its processes hold now, of which `apart` is in files of the room's own, which have a limit of
+    /// theirs. What the kernel could take back, copies of files on disks, is none of it.
+    pub(super) fn held(&self, apart: u64) -> Option<u64> {
+        let part = self.memory()?;
+        let text = part.place.read("memory.stat").ok()?;
+        let [anonymous, shared] = match part.parent.version {
+            Version::One => ["total_rss", "total_shmem"],
+            Version::Two => ["anon", "shmem"],
+        };
+        let shared = value(&text, shared).unwrap_or(0).saturating_sub(apart);
+        Some(value(&text, anonymous)?.saturating_add(shared))
+    }
+
+    /// The most memory that it ever had, files in memory and copies of files included.
+    pub(super) fn peak(&self) -> Option<u64> {
+        let part = self.memory()?;
+        let file = match part.parent.version {
+            Version::One => "memory.max_usage_in_bytes",
+            Version::Two => "memory.peak",
+        };
+        part.place.read(file).ok()?.trim().parse().ok()
+    }
+
+    /// Kills all that is in it, in one step, where the kernel has one.
+    pub(super) fn kill(&self) {
+        for part in self.parts.iter().filter(|part| part.parent.version == Version::Two) {
+            // Before Linux 5.14 there is no such file, and processes are looked for as without a group.
+            let _ = part.place.write("cgroup.kill", "1");
+        }
+    }
+
+    fn memory(&self) -> Option<&Part> {
+        self.parts.iter().find(|part| part.parent.memory)
+    }
+}
+
+impl Part {
+    fn make(parent: Parent, room: &Room, namespaces: bool) -> io::Result<Self> {
+        let part = Self { place: Place::make(&parent.directory)?, parent };
+        if part.parent.memory {
+            let apart = if namespaces { own::private_size(room) } else { 0 };
+            part.bound_memory(room.limits.max_memory.max(MIN_MEMORY).saturating_add(apart).saturating_add(KERNEL))?;
+        }
+        if part.parent.pids {
+            let most = room.limits.max_processes.saturating_add(SLACK_PROCESSES);
+            // The kernel takes no number above its own.
+            let _ = part.place.write("pids.max", &most.to_string());
+        }
+        Ok(part)
+    }
+
+    /// Sets the limit of memory. What is on a swap is memory, too.
+    fn bound_memory(&self, most: u64) -> io::Result<()> {
+        let most = most.to_string();
+        match self.parent.version {
+            Version::One => {
+                self.place.write("memory.limit_in_bytes", &most)?;
+                // Not there on kernels that do not account for swap.
+                let _ = self.place.write("memory.memsw.limit_in_bytes", &most);
+            }
+            Version::Two => {
+                self.place.write("memory.max", &most)?;
+                let _ = self.place.write("memory.swap.max", "0");
+                // Half a module is of no use to anybody.
+                let _ = self.place.write("memory.oom.group", "1");
+            }
+        }
+        Ok(())
+    }
+
+    fn killed_for_memory(&self) -> Option<u64> {
+        let file = match self.parent.version {
+            Version::One => "memory.oom_control",
+            Version::Two => "memory.events",
+        };
+        value(&self.place.read(file).ok()?, "oom_kill")
+    }
+
+    fn refused_processes(&self) -> Option<u64> {
+        self.parent.pids.then(|| self.place.read("pids.events").ok())?.and_then(|text| value(&text, "max"))
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        self.place.remove();
+    }
+}
+
+/// Joins the groups that the launcher has made for this process, which has one thread. Returns how many of them, the
+/// first ones, it is in now.
+pub(super) fn join(link: &UnixStream) -> io::Result<usize> {
+    let count: usize = MESSAGES.receive_required(link)?;
+    let doors: Vec<OwnedFd> = (0..count).map(|_| descriptor::receive(link)).collect::<io::Result<_>>()?;
+    // Zero is whoever writes it.
+    Ok(doors.into_iter().take_while(|door| rustix::io::write(door, b"0").is_ok()).count())
+}
+
+/// Returns the number that stands behind a name on a line of its own.
+fn value(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
+/// Says what the control group of a native run would do here, in a room with all namespaces, and below which directory.
+#[must_use]
+pub fn control_groups() -> Vec<String> {
+    let usable = |parent: &Parent| rustix::fs::access(&parent.directory, rustix::fs::Access::WRITE_OK).is_ok();
+    let shown = |parent: Parent| format!("{} below {}", parent.layers().join(", "), parent.directory.display());
+    find::parents(&find::around(), true).into_iter().filter(usable).map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    fn group(directory: &Path, version: Version, files: &[(&str, &str)]) -> Group {
+        let parent = Parent { directory: directory.to_owned(), version, memory: true, pids: true };
+        let place = Place::make(directory).unwrap();
+        for (file, text) in files {
+            fs::write(place.path_below(directory).join(file), text).unwrap();
+        }
+        Group { parts: vec![Part { place, parent }], later: Vec::new() }
+    }
+
+    #[test]
+    fn both_versions_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let one = group(
+            dir.path(),
+            Version::One,
+            &[
+                ("memory.stat", "rss 1\nshmem 2\ntotal_rss 700\ntotal_rss_huge 5\ntotal_shmem 40\n"),
+                ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"),
+                ("memory.max_usage_in_bytes", "1234\n"),
+                ("pids.events", "max 0\n"),
+            ],
+        );
+        assert_eq!((one.held(30), one.held(50), one.peak()), (Some(710), Some(700), Some(1234)));
+        assert!(one.out_of_memory() && !one.out_of_processes());
+        let two = group(
+            dir.path(),
+            Version::Two,
+            &[
+                ("memory.stat", "anon 700\nfile 9\nshmem 40\nanon_thp 1\n"),
+                ("memory.events", "low 0\noom 1\noom_kill 0\noom_group_kill 0\n"),
+                ("memory.peak", "99\n"),
+                ("pids.events", "max 2\n"),
+            ],
+        );
+        assert_eq!((two.held(0), two.peak(), two.out_of_memory()), (Some(740), Some(99), false));
+        assert!(two.out_of_processes());
+        assert_eq!(two.layers(), ["cgroup-memory", "cgroup-pids"]);
+    }
+
+    #[test]
+    fn limits_are_written_for_both_versions() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"].map(|file| (file, ""));
+        let one = group(dir.path(), Version::One, &files);
+        one.parts[0].bound_memory(5).unwrap();
+        let files = ["memory.max", "memory.swap.max", "memory.oom.group", "cgroup.kill"].map(|file| (file, ""));
+        let two = group(dir.path(), Version::Two, &files);
+        two.parts[0].bound_memory(6).unwrap();
+        two.kill();
+        let read = |group: &Group, file: &str| group.parts[0].place.read(file).unwrap();
+        assert_eq!(read(&one, "memory.limit_in_bytes") + &read(&one, "memory.memsw.limit_in_bytes"), "55");
+        assert_eq!(read(&two, "memory.max") + &read(&two, "memory.swap.max"), "60");
+        assert_eq!(read(&two, "memory.oom.group") + &read(&two, "cgroup.kill"), "11");
+        // Without such a file there is no such limit, and no group.
+        let none = group(dir.path(), Version::Two, &[]);
+        assert!(none.parts[0].bound_memory(6).is_err());
+        assert!(!none.out_of_memory() && !none.out_of_processes() && none.peak().is_none() && none.held(0).is_none());
+    }
+
+    #[test]
+    fn what_was_not_joined_is_no_part_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let of = |version| group(dir.path(), version, &[]).parts.remove(0);
+        let all = || Group { parts: vec![of(Version::Two), of(Version::One), of(Version::One)], later: Vec::new() };
+        for (joined, left) in [(0, 1), (1, 2), (2, 3)] {
+            assert_eq!(all().complete(joined).unwrap().parts.len(), left);
+        }
+        assert!(group(dir.path(), Version::One, &[]).complete(0).is_none());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

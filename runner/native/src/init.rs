@@ -1,0 +1,267 @@
+//! The first process of a room: makes the room from within, shuts itself in, starts the module, and ends when that does.
+//!
+//! In namespaces it is process 1: nothing in the room can signal it, and with it the kernel ends all that is left there.
+//! It is a copy of the launcher, which stays outside and watches. What it does is the second list of steps of
+//! [`native`](crate).
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use modbox_channel::{descriptor, turn};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
+
+use crate::group;
+use crate::helper::{Copies, Helper};
+use crate::link::{Failure, Over, Ready, Word};
+use crate::namespaces::Namespaces;
+use crate::protocol::{MESSAGES, Spec, Step};
+use crate::room::Room;
+use crate::tree::Proc;
+use crate::{base, launcher, observe, root, stdin, system};
+use modbox_kernel::{Absent, Links, NetPlan, PathRule, Plan, ProcessLimits, Profile, Rights};
+use modbox_policy::{Access, Shape};
+
+/// RLIMIT_DATA is not set lower, as it binds this process too while it starts the shell.
+const MIN_MEMORY: u64 = 32 << 20;
+
+/// Descriptors for whoever starts programs: pipes of a shell, the script that it reads.
+const MIN_DESCRIPTORS: u64 = 16;
+
+/// How this process ends when the module has not started.
+const NOT_STARTED: i32 = 127;
+
+/// Is the first process, to its end.
+pub(super) fn main(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream, input: Option<&OwnedFd>) -> ! {
+    let run = |null| run(spec, room, namespaces, input, link, null);
+    let code = match prepare(spec, room, namespaces, link).and_then(run) {
+        Ok(code) => code,
+        Err(failure) => {
+            let _ = MESSAGES.send(link, &Word::Failed(failure));
+            NOT_STARTED
+        }
+    };
+    system::exit(code)
+}
+
+/// Makes the room, and waits until the module may begin. Returns an opened `/dev/null`.
+fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) -> Result<Option<OwnedFd>, Failure> {
+    let at = |step| move |error: io::Error| Failure::new(step, &error);
+    system::default_child_signal();
+    // 1. With the launcher this process ends, and with it the room. What takes the kernel longest is begun.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| at(Step::Parent)(e.into()))?;
+    let copies = Arc::new(Copies::default());
+    let helper = namespaces.net.then(|| Helper::begin(&copies)).transpose().map_err(at(Step::Namespaces))?;
+    // 2. Who it is in here is written by the launcher; one that is gone by now says nothing.
+    turn::wait(link).map_err(at(Step::Parent))?;
+    let mut ready = Ready::default();
+    let mut stages = Vec::new();
+    let mut own = None;
+    let rules = if namespaces.any {
+        // 3. Nobody else's session, so that nobody else's share of the processor either.
+        rustix::process::setsid().map_err(|errno| at(Step::Session)(errno.into()))?;
+        // 4. The file system, and the network.
+        // What is made in it has the modes that are written there, also by the helper until that is waited for.
+        let umask = rustix::process::umask(Mode::empty());
+        let root = root::enter(room, &copies)?;
+        helper.map_or(Ok(()), Helper::enter_network).map_err(at(Step::Namespaces))?;
+        rustix::process::umask(umask);
+        copies.result()?;
+        (stages, own, ready.notes) = (root.stages, Some([root.private, root.proc]), root.notes);
+        root.rules
+    } else {
+        ready.notes = not_kept(room);
+        rules_on_host(room)
+    };
+    // 5. The control group, in which memory of all is counted and bounded.
+    ready.joined = group::join(link).map_err(at(Step::Parent))?;
+    // 6. Where the module starts: where the caller stands, if the module can see that.
+    let start = if spec.only_there || room.grant_at(Path::new(&spec.directory)).is_some() {
+        Path::new(&spec.directory)
+    } else {
+        home(room, namespaces)
+    };
+    std::env::set_current_dir(start).map_err(Failure::with(Step::Directory, start))?;
+    // While opening it is nothing to report.
+    let null = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()).ok();
+    if !namespaces.any {
+        // Its memory is nobody's. In namespaces capabilities see to that, and the launcher can go on counting what it writes.
+        rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+            .map_err(|errno| at(Step::Confine)(errno.into()))?;
+    }
+    // 7. The walls of the kernel, for good.
+    let plan = plan(room, namespaces, rules);
+    let reached = modbox_kernel::confine_thread(&plan).map_err(|error| {
+        let subject = modbox_vocabulary::error_chain(&error);
+        Failure { step: Step::Confine, errno: 0, subject }
+    })?;
+    (ready.level, ready.layers, ready.missing) = (reached.level, reached.layers, reached.missing);
+    // 8. Calls that name something are reported to the launcher, who looks whether they name what is not granted.
+    let listener = observe::listen();
+    if let Err(error) = &listener {
+        ready.notes.push(format!("what the module is refused is not seen: {error}"));
+    }
+    ready.listens = listener.is_ok();
+    ready.own = own.is_some();
+    ready.stages = stages.iter().map(|(names, _)| names.clone()).collect();
+    // 9. The launcher is told what is in force, and decides.
+    let tell = || -> io::Result<()> {
+        MESSAGES.send(link, &Word::Ready(ready))?;
+        let directories = stages.iter().map(|(_, directory)| directory);
+        for descriptor in own.iter().flatten().chain(directories).chain(listener.as_ref().ok()) {
+            descriptor::send(link, descriptor)?;
+        }
+        turn::wait(link)
+    };
+    tell().map_err(at(Step::Parent))?;
+    Ok(null)
+}
+
+/// Starts the module and waits for its end, and for that of every orphan meanwhile.
+fn run(
+    spec: &Spec,
+    room: &Room,
+    namespaces: Namespaces,
+    input: Option<&OwnedFd>,
+    link: &UnixStream,
+    null: Option<OwnedFd>,
+) -> Result<i32, Failure> {
+    // 10. The module.
+    if let Some(umask) = spec.umask {
+        rustix::process::umask(Mode::from_raw_mode(umask & 0o777));
+    }
+    let shell =
+        start_shell(spec, home(room, namespaces), input).map_err(|error| Failure::new(spec.start.step(), &error))?;
+    // Who reads the module's output to its end would wait for this process as well: no harm.
+    drop(null.map(launcher::say_nothing));
+    // 11. The rest ends with this process.
+    let status = wait_for(shell).map_err(|errno| Failure::new(Step::Shell, &errno.into()))?;
+    let killed = status.terminating_signal();
+    let code = status.exit_status().or_else(|| killed.map(|signal| 128 + signal)).unwrap_or(NOT_STARTED);
+    let signal = killed.filter(|_| spec.start.tells_signals());
+    let word = match signal {
+        _ if namespaces.any && is_alone() => {
+            let usage = system::children_usage().and(system::own_usage());
+            Some(Word::Over(Over { code, signal, usage, written: Proc::written_by_self() }))
+        }
+        signal => signal.map(Word::Signalled),
+    };
+    if let Some(word) = word {
+        let _ = MESSAGES.send(link, &word);
+    }
+    Ok(code)
+}
+
+/// Waits for a child's end, and buries every orphan that ends meanwhile.
+fn wait_for(child: Pid) -> rustix::io::Result<WaitStatus> {
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == child => return Ok(status),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+/// Whether nobody else is in the namespace: all that are there descend from its first process.
+fn is_alone() -> bool {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return false,
+            Err(errno) => return errno == Errno::CHILD,
+        }
+    }
+}
+
+fn start_shell(spec: &Spec, home: &Path, input: Option<&OwnedFd>) -> io::Result<Pid> {
+    // What a room gives without a grant names its `/tmp`, which is elsewhere when there is no room.
+    let moved = |name: &OsString, value: &OsString| (name == "HOME" || name == "TMPDIR") && value == "/tmp";
+    let variables = spec.environment.iter().map(|(name, value)| match moved(name, value) {
+        true => (name.as_os_str(), home.as_os_str()),
+        false => (name.as_os_str(), value.as_os_str()),
+    });
+    let child =
+        launcher::command(&spec.start).env_clear().envs(variables).stdin(stdin::of(input)?).process_group(0).spawn()?;
+    Ok(Pid::from_child(&child))
+}
+
+fn home(room: &Room, namespaces: Namespaces) -> &Path {
+    if namespaces.any { Path::new("/tmp") } else { &room.tmpdir }
+}
+
+fn plan(room: &Room, namespaces: Namespaces, paths: Vec<PathRule>) -> Plan {
+    let limits = &room.limits;
+    let net = if namespaces.any {
+        room.net.clone()
+    } else {
+        // There is no network of its own, and no rule of the kernel for sockets with a path.
+        NetPlan { isolated: false, unix: false, ..room.net.clone() }
+    };
+    Plan {
+        profile: if namespaces.any { Profile::Native } else { Profile::NativeOnHost },
+        paths,
+        net,
+        limits: Some(ProcessLimits {
+            memory: limits.max_memory.max(MIN_MEMORY),
+            // Of each process; of all together the launcher keeps count.
+            cpu_time: Some(limits.cpu_time.saturating_add(Duration::from_secs(1))),
+            descriptors: limits.max_descriptors.max(MIN_DESCRIPTORS),
+            file_size: None,
+        }),
+    }
+}
+
+/// What may be reached where the machine's own file system is all there is.
+fn rules_on_host(room: &Room) -> Vec<PathRule> {
+    let rule = |path: &Path, rights, links, absent| PathRule { path: path.to_owned(), rights, links, absent };
+    let mut rules = vec![rule(&room.tmpdir, Rights::OwnDirectory, Links::Follow, Absent::Error)];
+    for path in base::paths().map(Path::new).chain([Path::new("/proc")]) {
+        let rights = if path.is_dir() { Rights::RunDirectory } else { Rights::RunFile };
+        if path.exists() {
+            rules.push(rule(path, rights, Links::Follow, Absent::Nothing));
+        }
+    }
+    for device in base::DEVICES {
+        rules.push(rule(Path::new(device), Rights::Device, Links::Follow, Absent::Nothing));
+    }
+    for grant in &room.grants {
+        let (rights, absent) = match (grant.shape, grant.access) {
+            (Shape::Directory, Access::Read) => (Rights::RunDirectory, Absent::Error),
+            (Shape::Directory, Access::Write) => (Rights::OwnDirectory, Absent::Error),
+            (Shape::Name, Access::Read) => (Rights::RunFile, Absent::Nothing),
+            (Shape::Name, Access::Write) => (Rights::OwnFile, Absent::Nothing),
+        };
+        rules.push(rule(&grant.host, rights, Links::Refuse, absent));
+    }
+    rules
+}
+
+/// What such a room does not keep to, or does not have.
+fn not_kept(room: &Room) -> Vec<String> {
+    let mut notes = vec![
+        "without namespaces the module can ask which files and processes there are, and its `/tmp` is not there: its own \
+         directory is in TMPDIR"
+            .to_owned(),
+    ];
+    for grant in &room.grants {
+        if grant.shape == Shape::Name && grant.access == Access::Write {
+            let guest = &grant.guest;
+            notes.push(format!(
+                "without namespaces `{guest}` is written in place, if it is there, and cannot be replaced"
+            ));
+        }
+        if Path::new(&grant.guest) != grant.host {
+            let (host, guest) = (grant.host.display(), &grant.guest);
+            notes.push(format!("without namespaces `{host}` cannot be shown at `{guest}`; it is where it is"));
+        }
+    }
+    notes
+}

@@ -1,0 +1,351 @@
+//! The process between modbox and a native module: prepares the room, has the module started in it, watches it, and
+//! leaves nothing of it behind.
+//!
+//! It is modbox itself, started again with [`WORD`], or a copy of it. A process of its own is needed because a subreaper
+//! adopts every orphan below it, which must not be the host with its other runs; because the module has
+//! to be killed even when the host is killed first; and because work between fork and exec is not safe
+//! in a host with threads. It has one thread and trusts the host alone.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use modbox_channel::{descriptor, turn};
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
+
+use crate::commit::Stage;
+use crate::group::Group;
+use crate::link::{Failure, Ready, Word};
+use crate::namespaces::Namespaces;
+use crate::observe::Observer;
+use crate::protocol::{End, InForce, MESSAGES, Reply, Spec, Start, Step};
+use crate::room::Room;
+use crate::tree::Proc;
+use crate::watch::{Tree, Watched};
+use crate::{init, stdin, system};
+
+/// The first argument that makes modbox a launcher. Not for people: without the host's socket as its
+/// standard input it fails at once.
+pub const WORD: &str = "__native-launcher";
+
+/// The command line of one that was not started so.
+pub(super) const TITLE: &[u8] = b"modbox\0__native-launcher\0";
+
+/// RLIMIT_DATA is not set lower, as it binds the launcher too while it starts the shell.
+const MIN_DATA_LIMIT: u64 = 32 << 20;
+
+/// Landlock and seccomp.
+const RULES: u8 = 2;
+
+/// And namespaces.
+const NAMESPACES: u8 = 3;
+
+/// Is the launcher, by what comes over its standard input. Returns when the module and everything that it started are
+/// gone.
+#[must_use]
+pub fn main() -> ExitCode {
+    let Ok(control) = control() else { return ExitCode::FAILURE };
+    let Ok(spec) = MESSAGES.receive_required::<Spec>(&control) else { return ExitCode::FAILURE };
+    serve(&control, &spec, || descriptor::receive(&control))
+}
+
+/// The socket to the host, of which the module knows nothing.
+pub(super) fn control() -> io::Result<File> {
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// Is the launcher, by a spec; `input` is what the module reads, if that says that it reads something.
+pub(super) fn serve(control: &File, spec: &Spec, input: impl FnOnce() -> io::Result<OwnedFd>) -> ExitCode {
+    let (reply, room) = launch(control, spec, input).unwrap_or_else(|failure| (Reply::Failed(failure), None));
+    let sent = MESSAGES.send(control, &reply);
+    // 11. While the host reads: the room's first process, its file system and its control group.
+    if let Some(mut room) = room.filter(Tree::is_over) {
+        room.kill();
+    }
+    match sent {
+        Ok(()) => ExitCode::SUCCESS,
+        // The host is gone; there is nobody left to tell.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn at<E: Into<io::Error>>(step: Step) -> impl FnOnce(E) -> Failure {
+    move |error| Failure::new(step, &error.into())
+}
+
+/// Takes the steps that the documentation of [`crate`] lists.
+/// Returns what there is to say, and what is left of the room.
+fn launch(
+    control: &File,
+    spec: &Spec,
+    input: impl FnOnce() -> io::Result<OwnedFd>,
+) -> Result<(Reply, Option<Tree>), Failure> {
+    let own = rustix::process::getpid();
+    // 1. Without /proc the tree could be neither watched nor killed, so nothing is started.
+    let proc = Proc::open().map_err(at(Step::Proc))?;
+    // 2. No terminal, so that a module neither reads what the user types nor gets the user's Ctrl-C.
+    rustix::process::setsid().map_err(at(Step::Session))?;
+    // 3. Orphans come to this process, so no double fork leads out of the tree.
+    rustix::process::set_child_subreaper(Some(own)).map_err(at(Step::Subreaper))?;
+    // 4. The three standard streams are all that a module inherits.
+    system::close_on_exec_from(3).map_err(at(Step::Descriptors))?;
+    let input = if spec.has_stdin { Some(input().map_err(at(Step::Stdin))?) } else { None };
+    let input = input.as_ref();
+    // 5. Before the first child, so that none is missed.
+    let ended = ended_children().map_err(at(Step::ChildSignal))?;
+    // 6. The module, in its room or, when it is trusted with everything, where everybody is.
+    let (first, watched, in_force) = match &spec.room {
+        Some(room) => match confined(spec, room, input)? {
+            Started::Room(started) => *started,
+            Started::Short(in_force) => return Ok((Reply::Short(in_force), None)),
+        },
+        None => (unconfined(spec, input)?, Watched::default(), InForce::default()),
+    };
+    // The module has its own. The host, who reads them to their end, would wait for this process's as well: no harm.
+    let null = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+    let _ = null.map(say_nothing);
+    // 7. A bomb takes the processor from everybody, so also from whoever is to end it. Only root may go
+    // first; for others ending one takes longer.
+    let _ = system::run_before_others();
+
+    let mut tree = Tree::new(own, first, proc, ended, watched);
+    // 8. Until it ends, is ended by a limit, or the host says so or is gone.
+    let end = tree.watch(control, spec);
+    // 9. Nothing stays: unless there is nothing but the first process of the room, which is about to end.
+    let survivors = if tree.is_over() { 0 } else { tree.kill() };
+    // 10. What it has made of single names goes where it belongs, when it has come to its own end.
+    let whole = survivors == 0 && matches!(end, End::Exited(_) | End::Signalled(_));
+    let uncommitted = if whole { tree.commit(spec) } else { Vec::new() };
+    let usage = tree.usage();
+    let reply = Reply::Ended {
+        end,
+        cpu_us: usage.cpu_us,
+        memory_bytes: usage.memory_bytes,
+        disk: tree.used(),
+        survivors,
+        in_force,
+        uncommitted,
+        refused: tree.refused(),
+    };
+    Ok((reply, Some(tree)))
+}
+
+/// Lets go of the module's output streams.
+pub(super) fn say_nothing(null: OwnedFd) -> io::Result<()> {
+    rustix::stdio::dup2_stdout(&null)?;
+    Ok(rustix::stdio::dup2_stderr(&null)?)
+}
+
+/// Returns a stream that becomes readable when a child ends.
+fn ended_children() -> io::Result<UnixStream> {
+    let (reader, writer) = UnixStream::pair()?;
+    reader.set_nonblocking(true)?;
+    signal_hook::low_level::pipe::register(signal_hook::consts::SIGCHLD, writer)?;
+    Ok(reader)
+}
+
+/// Starts the shell where this process is.
+fn unconfined(spec: &Spec, input: Option<&OwnedFd>) -> Result<Pid, Failure> {
+    // Entered here and not by the spawn, whose error could not be told from a missing shell.
+    let directory = Path::new(&spec.directory);
+    std::env::set_current_dir(directory).map_err(Failure::with(Step::Directory, directory))?;
+    let raised = lower_limits(spec).map_err(at(Step::Limits))?;
+    if let Some(umask) = spec.umask {
+        // Nothing else is made by this process.
+        rustix::process::umask(Mode::from_raw_mode(umask & 0o777));
+    }
+    let shell = start_shell(spec, input).map_err(at(spec.start.step()))?;
+    // The launcher itself may run longer than the module computes. Failing is harmless: it would be
+    // killed by the same limit, seconds of processor time later, and the host notices.
+    let _ = rustix::process::setrlimit(Resource::Cpu, raised);
+    Ok(shell)
+}
+
+/// Sets the limits that children inherit. Returns the processor limit to go back to.
+///
+/// RLIMIT_NPROC is not among them: it counts all processes of the user and not those of this tree, and
+/// is not enforced for root. RLIMIT_AS would refuse what only reserves addresses, as Go, Node and every
+/// wasm engine do. RLIMIT_FSIZE would bound each file on its own.
+fn lower_limits(spec: &Spec) -> rustix::io::Result<Rlimit> {
+    let lower = |resource: Resource, wanted: u64| {
+        let old = rustix::process::getrlimit(resource);
+        let least = |old: Option<u64>| Some(old.map_or(wanted, |old| old.min(wanted)));
+        rustix::process::setrlimit(resource, Rlimit { current: least(old.current), maximum: least(old.maximum) })
+    };
+    lower(Resource::Core, 0)?;
+    lower(Resource::Data, spec.max_memory.max(MIN_DATA_LIMIT))?;
+    // Only a backstop for when the watch fails, so a little more than the limit itself; and only the
+    // soft half, since a lowered hard one could not be raised again for the launcher.
+    let seconds = spec.cpu_time_us.div_ceil(1_000_000).saturating_add(1);
+    let old = rustix::process::getrlimit(Resource::Cpu);
+    let current = old.current.map_or(seconds, |old| old.min(seconds));
+    rustix::process::setrlimit(Resource::Cpu, Rlimit { current: Some(current), maximum: old.maximum })?;
+    Ok(old)
+}
+
+fn start_shell(spec: &Spec, input: Option<&OwnedFd>) -> io::Result<Pid> {
+    let child = command(&spec.start)
+        .env_clear()
+        .envs(spec.environment.iter().map(|(name, value)| (name, value)))
+        .stdin(stdin::of(input)?)
+        // A group apart from the launcher's, to be killed in one step.
+        .process_group(0)
+        .spawn()?;
+    Ok(Pid::from_child(&child))
+}
+
+/// The command that a start is.
+pub(super) fn command(start: &Start) -> Command {
+    #[expect(clippy::disallowed_methods, reason = "the one place that names what a native module's process is")]
+    match start {
+        Start::Shell(text) => {
+            let mut command = Command::new("/bin/sh");
+            command.arg("-c").arg(text);
+            command
+        }
+        Start::Program { path, argv } => {
+            let mut command = Command::new(path);
+            if let [name, arguments @ ..] = argv.as_slice() {
+                command.arg0(name).args(arguments);
+            }
+            command
+        }
+    }
+}
+
+/// What came of confining.
+enum Started {
+    /// The module runs.
+    Room(Box<(Pid, Watched, InForce)>),
+    /// It would be confined less than is accepted, and did not start.
+    Short(InForce),
+}
+
+/// Has the module started in the best room that the kernel gives.
+fn confined(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result<Started, Failure> {
+    let mut missing = Vec::new();
+    for way in Namespaces::ways(room.net.isolated) {
+        match enter(spec, room, way, input) {
+            Ok(entered) => return begin(room, entered, missing),
+            Err(failure) if failure.step.is_of_namespaces() => missing.push(format!("namespaces: {failure}")),
+            Err(failure) => return Err(failure),
+        }
+    }
+    let root = rustix::process::geteuid().is_root();
+    if root {
+        missing.push(
+            "root is not confined by rules of the kernel alone, which know no owners and modes; run modbox as another user"
+                .to_owned(),
+        );
+        return Ok(Started::Short(InForce { missing, ..InForce::default() }));
+    }
+    let entered = enter(spec, room, Namespaces::NONE, input)?;
+    begin(room, entered, missing)
+}
+
+/// A room in which the module waits to begin.
+struct Entered {
+    first: Pid,
+    link: UnixStream,
+    ready: Ready,
+    descriptors: Vec<OwnedFd>,
+    namespaces: Namespaces,
+    group: Option<Group>,
+    /// What this process had written before.
+    written: u64,
+}
+
+fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedFd>) -> Result<Entered, Failure> {
+    let (link, theirs) = UnixStream::pair().map_err(at(Step::Namespaces))?;
+    let mut group = Group::begin(room, namespaces.any);
+    let Some(first) = group.child(namespaces).map_err(at(Step::Namespaces))? else {
+        drop(link);
+        init::main(spec, room, namespaces, &theirs, input)
+    };
+    drop(theirs);
+    let written = Proc::written_by_self();
+    let mut hear = || -> Result<(Ready, Vec<OwnedFd>), Failure> {
+        namespaces.map_identities(first).map_err(at(Step::Identities))?;
+        turn::give(&link).map_err(at(Step::Parent))?;
+        // While the room is made, which takes longer.
+        group.invite(&link, room, namespaces.any).map_err(at(Step::Parent))?;
+        match MESSAGES.receive_required(&link).map_err(at(Step::Parent))? {
+            Word::Failed(failure) => Err(failure),
+            Word::Signalled(_) | Word::Over(_) => Err(at(Step::Parent)(io::Error::from(io::ErrorKind::InvalidData))),
+            Word::Ready(ready) => {
+                let count = 2 * usize::from(ready.own) + ready.stages.len() + usize::from(ready.listens);
+                let descriptors: io::Result<Vec<OwnedFd>> = (0..count).map(|_| descriptor::receive(&link)).collect();
+                Ok((ready, descriptors.map_err(at(Step::Parent))?))
+            }
+        }
+    };
+    match hear() {
+        Ok((ready, descriptors)) => {
+            let group = group.complete(ready.joined);
+            Ok(Entered { first, link, ready, descriptors, namespaces, group, written })
+        }
+        Err(failure) => {
+            end(first);
+            Err(failure)
+        }
+    }
+}
+
+/// Lets the module begin, if what confines it is accepted.
+fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Started, Failure> {
+    let Entered { first, link, mut ready, descriptors, namespaces, group, written } = entered;
+    let mut layers = namespaces.layers();
+    layers.append(&mut ready.layers);
+    layers.extend(group.iter().flat_map(Group::layers));
+    missing.append(&mut ready.missing);
+    let level = if namespaces.any && ready.level == RULES { NAMESPACES } else { ready.level };
+    let notes = std::mem::take(&mut ready.notes);
+    let in_force = InForce { level, layers, missing, notes };
+    // In everybody's file system rules are all there is.
+    let open = !namespaces.any && ready.level < RULES;
+    if level < room.least || open {
+        end(first);
+        return Ok(Started::Short(in_force));
+    }
+    let begin = || -> Result<Watched, Failure> {
+        let mut descriptors = descriptors.into_iter();
+        let (private, proc) = if ready.own { (descriptors.next(), descriptors.next()) } else { (None, None) };
+        let mut stages = Vec::new();
+        for names in ready.stages {
+            let subject = names.directory.clone();
+            let directory =
+                descriptors.next().ok_or_else(|| at(Step::Parent)(io::Error::other("a descriptor is missing")))?;
+            let stage = Stage::new(names, directory);
+            stages.push(stage.map_err(Failure::with(Step::Grant, subject.as_ref()))?);
+        }
+        let observer = if ready.listens {
+            descriptors.next().map(|listener| Observer::new(listener, room, namespaces.any))
+        } else {
+            None
+        };
+        turn::give(&link).map_err(at(Step::Parent))?;
+        Watched::new(private, proc.map(Proc::from), stages, observer, link, written).map_err(at(Step::Private))
+    };
+    match begin() {
+        Ok(watched) => {
+            // The module runs meanwhile.
+            group.iter().for_each(Group::sweep);
+            Ok(Started::Room(Box::new((first, watched.with_group(group), in_force))))
+        }
+        Err(failure) => {
+            end(first);
+            Err(failure)
+        }
+    }
+}
+
+/// Ends the first process of a room in which nothing runs yet.
+fn end(first: Pid) {
+    let _ = rustix::process::kill_process(first, Signal::KILL);
+    let _ = rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(first), WaitOptions::empty()));
+}

@@ -1,0 +1,400 @@
+//! Sees what a module names that is not granted, so that the report can say which switch grants it.
+//!
+//! A second filter has the kernel report calls that name a path or an address to the launcher, which reads the name from
+//! the memory of the caller, compares it with what the room has, and lets the call go on. Whatever it concludes refuses
+//! and allows nothing: a name that changes between the look and the call deceives the report alone. Looking at files
+//! without opening them is not reported, since programs do so by the thousand; nor is opening them for reading alone with
+//! `O_CLOEXEC`, which is how programs load themselves, by the hundred, and each report costs them their turn on a busy
+//! machine. What is missed so is found in what a failing module was given and says.
+
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use modbox_vocabulary::{Denial, Operation};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags};
+
+use crate::reports::{self, Report};
+use crate::room::Room;
+use crate::{base, denials};
+use modbox_kernel::{NetPlan, Ports};
+use modbox_policy::net::Transport;
+use modbox_policy::{Access, Shape, normalize};
+
+/// More than anybody reads.
+const MAX_REFUSED: usize = 64;
+
+/// The longest path that the kernel takes.
+const MAX_PATH: usize = 4096;
+
+const PAGE: u64 = 4096;
+
+/// Flags of opening a file that is to be changed.
+const WRITES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
+
+/// What a call does, with the numbers of its arguments.
+#[derive(Debug, Clone, Copy)]
+enum Does {
+    /// Opens a path, with these flags.
+    Open { directory: Option<usize>, path: usize, flags: usize },
+    /// Runs a program.
+    Execute { path: usize },
+    /// Changes what is there, or removes it.
+    Change { directory: Option<usize>, path: usize },
+    /// Makes something new.
+    Make { directory: Option<usize>, path: usize },
+    /// Reaches an address.
+    Connect { address: usize, length: usize },
+    /// Takes an address of this machine.
+    Bind,
+}
+
+const fn at(directory: usize) -> Option<usize> {
+    Some(directory)
+}
+
+const CALLS: &[(i64, Does)] = &[
+    (libc::SYS_openat, Does::Open { directory: at(0), path: 1, flags: 2 }),
+    (libc::SYS_execve, Does::Execute { path: 0 }),
+    (libc::SYS_connect, Does::Connect { address: 1, length: 2 }),
+    (libc::SYS_sendto, Does::Connect { address: 4, length: 5 }),
+    (libc::SYS_bind, Does::Bind),
+    (libc::SYS_mkdirat, Does::Make { directory: at(0), path: 1 }),
+    (libc::SYS_symlinkat, Does::Make { directory: at(1), path: 2 }),
+    (libc::SYS_linkat, Does::Make { directory: at(2), path: 3 }),
+    (libc::SYS_mknodat, Does::Make { directory: at(0), path: 1 }),
+    (libc::SYS_unlinkat, Does::Change { directory: at(0), path: 1 }),
+    (libc::SYS_renameat2, Does::Make { directory: at(2), path: 3 }),
+    (libc::SYS_truncate, Does::Change { directory: None, path: 0 }),
+    (libc::SYS_fchmodat, Does::Change { directory: at(0), path: 1 }),
+    (libc::SYS_fchownat, Does::Change { directory: at(0), path: 1 }),
+    (libc::SYS_utimensat, Does::Change { directory: at(0), path: 1 }),
+];
+
+/// The calls that only x86-64 has.
+#[cfg(target_arch = "x86_64")]
+const OLD: &[(i64, Does)] = &[
+    (libc::SYS_open, Does::Open { directory: None, path: 0, flags: 1 }),
+    (libc::SYS_creat, Does::Make { directory: None, path: 0 }),
+    (libc::SYS_mkdir, Does::Make { directory: None, path: 0 }),
+    (libc::SYS_symlink, Does::Make { directory: None, path: 1 }),
+    (libc::SYS_link, Does::Make { directory: None, path: 1 }),
+    (libc::SYS_mknod, Does::Make { directory: None, path: 0 }),
+    (libc::SYS_unlink, Does::Change { directory: None, path: 0 }),
+    (libc::SYS_rmdir, Does::Change { directory: None, path: 0 }),
+    (libc::SYS_rename, Does::Make { directory: None, path: 1 }),
+    (libc::SYS_renameat, Does::Make { directory: at(2), path: 3 }),
+    (libc::SYS_chmod, Does::Change { directory: None, path: 0 }),
+    (libc::SYS_chown, Does::Change { directory: None, path: 0 }),
+    (libc::SYS_lchown, Does::Change { directory: None, path: 0 }),
+    (libc::SYS_utime, Does::Change { directory: None, path: 0 }),
+    (libc::SYS_utimes, Does::Change { directory: None, path: 0 }),
+];
+
+#[cfg(not(target_arch = "x86_64"))]
+const OLD: &[(i64, Does)] = &[(libc::SYS_renameat, Does::Make { directory: at(2), path: 3 })];
+
+fn calls() -> impl Iterator<Item = &'static (i64, Does)> {
+    CALLS.iter().chain(OLD)
+}
+
+/// Has the calls of this process, and of all that it starts, reported.
+pub(super) fn listen() -> std::io::Result<OwnedFd> {
+    reports::install(&filter())
+}
+
+/// The filter: these numbers are reported. Calls of another numbering are refused by the first filter.
+fn filter() -> Vec<libc::sock_filter> {
+    const LOAD: u16 = 0x20;
+    const JUMP_EQUAL: u16 = 0x15;
+    const JUMP_SET: u16 = 0x45;
+    const RETURN: u16 = 0x06;
+    // Where the data of a call has the lower and the upper half of its fifth argument.
+    const FIFTH: [u32; 2] = [16 + 4 * 8, 16 + 4 * 8 + 4];
+    let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    let mut program = vec![step(LOAD, 0, 0, 0)];
+    for (number, does) in calls() {
+        let number = u32::try_from(*number).unwrap_or(u32::MAX);
+        if let Does::Open { flags, .. } = does {
+            let flags = u32::try_from(16 + 8 * flags).unwrap_or(u32::MAX);
+            program.push(step(JUMP_EQUAL, 0, 5, number));
+            program.push(step(LOAD, 0, 0, flags));
+            program.push(step(JUMP_SET, 1, 0, WRITES.cast_unsigned()));
+            program.push(step(JUMP_SET, 1, 0, libc::O_CLOEXEC.cast_unsigned()));
+            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF));
+            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW));
+        } else if i64::from(number) == libc::SYS_sendto {
+            // Without an address it goes where the socket is connected to.
+            program.push(step(JUMP_EQUAL, 0, 6, number));
+            program.push(step(LOAD, 0, 0, FIFTH[0]));
+            program.push(step(JUMP_EQUAL, 0, 3, 0));
+            program.push(step(LOAD, 0, 0, FIFTH[1]));
+            program.push(step(JUMP_EQUAL, 0, 1, 0));
+            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW));
+            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF));
+        } else {
+            program.push(step(JUMP_EQUAL, 0, 1, number));
+            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF));
+        }
+    }
+    program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW));
+    program
+}
+
+/// Takes reports and remembers what they name.
+#[derive(Debug)]
+pub(super) struct Observer {
+    listener: OwnedFd,
+    room: Room,
+    /// Directories that are the module's own.
+    own: Vec<PathBuf>,
+    /// Whether it has a `/tmp` of its own, too.
+    namespaces: bool,
+    /// Directories in which single names are written: what else is made there is found at the end.
+    stages: BTreeSet<PathBuf>,
+    refused: BTreeSet<Denial>,
+}
+
+impl Observer {
+    pub(super) fn new(listener: OwnedFd, room: &Room, namespaces: bool) -> Self {
+        let own: Vec<PathBuf> = vec!["/dev".into(), "/proc".into(), room.tmpdir.clone()];
+        let mut stages = BTreeSet::new();
+        if namespaces {
+            let single = room.grants.iter().filter(|it| it.shape == Shape::Name && it.access == Access::Write);
+            stages.extend(single.filter_map(|grant| Some(Path::new(&grant.guest).parent()?.to_owned())));
+        }
+        Self { listener, room: room.clone(), own, namespaces, stages, refused: BTreeSet::new() }
+    }
+
+    pub(super) fn listener(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+
+    /// Takes one report and lets the call go on.
+    pub(super) fn answer(&mut self) {
+        // A caller that is gone meanwhile has nothing to report.
+        let Ok(report) = reports::take(self.listener.as_fd()) else { return };
+        if self.refused.len() < MAX_REFUSED {
+            let found = self.look(&report);
+            self.refused.extend(found);
+        }
+        reports::go_on(self.listener.as_fd(), &report);
+    }
+
+    /// Remembers what the module made and what is not kept.
+    pub(super) fn stray(&mut self, path: &Path) {
+        self.refused.extend(denials::write(&path, Operation::CreateUnkept));
+    }
+
+    pub(super) fn refused(self) -> Vec<Denial> {
+        self.refused.into_iter().collect()
+    }
+
+    fn look(&self, report: &Report) -> Option<Denial> {
+        let (_, does) = calls().find(|(number, _)| *number == report.number)?;
+        let argument = |index: usize| report.arguments.get(index).copied().unwrap_or_default();
+        match *does {
+            Does::Open { directory, path, flags } => {
+                let path = path_of(report, directory, path)?;
+                let flags = i32::try_from(argument(flags) & 0x7fff_ffff).unwrap_or_default();
+                if flags & libc::O_PATH != 0 {
+                    return None;
+                }
+                let writes = flags & WRITES != 0;
+                if writes {
+                    self.write(report, path, Operation::Open, true)
+                } else {
+                    self.read(report, path, Operation::Open)
+                }
+            }
+            Does::Execute { path } => self.read(report, path_of(report, None, path)?, Operation::Execute),
+            Does::Change { directory, path } => {
+                self.write(report, path_of(report, directory, path)?, Operation::Change, false)
+            }
+            Does::Make { directory, path } => {
+                self.write(report, path_of(report, directory, path)?, Operation::Change, true)
+            }
+            Does::Connect { address, length } => self.connect(report, argument(address), argument(length)),
+            Does::Bind => self.bind(report, argument(1), argument(2)),
+        }
+    }
+
+    /// Whether a path only leads to what is shown below it.
+    fn is_way(&self, path: &Path) -> bool {
+        let below = |shown: &Path| shown != path && shown.starts_with(path);
+        let shown = self.room.grants.iter().map(|grant| Path::new(&grant.guest)).chain([&*self.room.tmpdir]);
+        path != Path::new("/tmp") && shown.into_iter().any(below)
+    }
+
+    /// Whether a path is in a directory of the module's own. Its `/tmp` hides the machine's, where the path may mean
+    /// something else: it is the module's own as far as it is there.
+    fn is_own(&self, report: &Report, path: &Path) -> bool {
+        if self.room.grant_at(path).is_some() || self.is_way(path) {
+            return false;
+        }
+        let hidden = self.namespaces && path.starts_with("/tmp") && !path.starts_with(&self.room.tmpdir);
+        match (hidden, path.strip_prefix("/")) {
+            (true, Ok(below)) => {
+                Path::new(&format!("/proc/{}/root", report.thread)).join(below).symlink_metadata().is_ok()
+            }
+            _ => self.own.iter().any(|own| path.starts_with(own)),
+        }
+    }
+
+    fn read(&self, report: &Report, path: PathBuf, operation: Operation) -> Option<Denial> {
+        let path = self.room.behind_links(path);
+        let shown = self.is_own(report, &path) || self.room.grant_at(&path).is_some() || in_base(&path);
+        // What is not there cannot be read, whoever allows it.
+        if shown || self.is_way(&path) || path.symlink_metadata().is_err() {
+            return None;
+        }
+        denials::read(&path, operation)
+    }
+
+    fn write(&self, report: &Report, path: PathBuf, operation: Operation, makes: bool) -> Option<Denial> {
+        let path = self.room.behind_links(path);
+        let parent = path.parent()?;
+        // What is made in one of its own directories is its own.
+        if self.is_own(report, if makes { parent } else { &path })
+            || self.room.grant_at(&path).is_some_and(|grant| grant.access == Access::Write)
+        {
+            return None;
+        }
+        if !in_base(&path) && self.stages.contains(parent) {
+            return None;
+        }
+        let there = path.symlink_metadata().is_ok();
+        let could_be = there || makes && parent.is_dir();
+        if could_be { denials::write(&path, operation) } else { None }
+    }
+
+    fn connect(&self, report: &Report, address: u64, length: u64) -> Option<Denial> {
+        match address_of(report, address, length)? {
+            Address::Path(path) => self.write(report, path, Operation::Connect, false),
+            Address::Internet(address) => {
+                let transport = transport_of(report);
+                let net = &self.room.net;
+                let open = match transport {
+                    Transport::Tcp => holds(&net.connect, address.port()),
+                    Transport::Udp => net.udp,
+                };
+                (!open).then_some(denials::connect(transport, address))
+            }
+        }
+    }
+
+    fn bind(&self, report: &Report, address: u64, length: u64) -> Option<Denial> {
+        let Address::Internet(address) = address_of(report, address, length)? else { return None };
+        let NetPlan { bind, udp, .. } = &self.room.net;
+        let transport = transport_of(report);
+        let open = match transport {
+            Transport::Tcp => holds(bind, address.port()),
+            // Whoever only sends takes any port.
+            Transport::Udp => *udp || address.port() == 0,
+        };
+        (!open).then_some(denials::bind(transport, address))
+    }
+}
+
+fn holds(ports: &Ports, port: u16) -> bool {
+    match ports {
+        Ports::None => false,
+        Ports::Some(list) => list.contains(&port),
+        Ports::All => true,
+    }
+}
+
+fn in_base(path: &Path) -> bool {
+    base::paths().any(|base| path.starts_with(base))
+}
+
+/// The path that a call names, absolute and plain.
+fn path_of(report: &Report, directory: Option<usize>, path: usize) -> Option<PathBuf> {
+    let path = text(report.thread, *report.arguments.get(path)?)?;
+    if path.is_empty() {
+        return None;
+    }
+    if path.starts_with('/') {
+        return Some(normalize(Path::new(&path)));
+    }
+    let directory = directory.and_then(|index| report.arguments.get(index)).map(|fd| low(*fd));
+    let link = match directory {
+        Some(fd) if fd != libc::AT_FDCWD => format!("/proc/{}/fd/{fd}", report.thread),
+        _ => format!("/proc/{}/cwd", report.thread),
+    };
+    let around = std::fs::read_link(link).ok()?;
+    around.is_absolute().then(|| normalize(&around.join(path)))
+}
+
+/// An argument that the kernel takes as an `int`.
+fn low(argument: u64) -> i32 {
+    u32::try_from(argument & 0xffff_ffff).unwrap_or_default().cast_signed()
+}
+
+/// Reads a C string of UTF-8 from the memory of a caller, page by page, since the next one may not be there.
+fn text(thread: u32, address: u64) -> Option<String> {
+    let mut bytes = Vec::new();
+    while bytes.len() < MAX_PATH {
+        let at = address.checked_add(bytes.len() as u64)?;
+        let mut chunk = [0; 256];
+        let length = usize::try_from(PAGE - at % PAGE).ok()?.min(chunk.len());
+        let read = reports::read_memory(thread, at, &mut chunk[..length]);
+        if let Some(end) = chunk[..read].iter().position(|byte| *byte == 0) {
+            bytes.extend_from_slice(&chunk[..end]);
+            return String::from_utf8(bytes).ok();
+        }
+        if read == 0 {
+            return None;
+        }
+        bytes.extend_from_slice(&chunk[..read]);
+    }
+    None
+}
+
+/// Where a socket is to lead.
+enum Address {
+    Internet(SocketAddr),
+    Path(PathBuf),
+}
+
+fn address_of(report: &Report, address: u64, length: u64) -> Option<Address> {
+    let mut bytes = [0; 110];
+    let length = usize::try_from(length & 0xffff_ffff).ok()?.min(bytes.len());
+    let read = reports::read_memory(report.thread, address, &mut bytes[..length]);
+    let bytes = &bytes[..read];
+    let family = i32::from(u16::from_ne_bytes(*bytes.first_chunk::<2>()?));
+    let port = || Some(u16::from_be_bytes(*bytes.get(2..)?.first_chunk::<2>()?));
+    match family {
+        libc::AF_INET => {
+            let ip: Ipv4Addr = (*bytes.get(4..)?.first_chunk::<4>()?).into();
+            Some(Address::Internet((ip, port()?).into()))
+        }
+        libc::AF_INET6 => {
+            let ip: Ipv6Addr = (*bytes.get(8..)?.first_chunk::<16>()?).into();
+            Some(Address::Internet((ip, port()?).into()))
+        }
+        libc::AF_UNIX => {
+            let path = bytes.get(2..)?.split(|byte| *byte == 0).next()?;
+            let path = str::from_utf8(path).ok().filter(|path| path.starts_with('/'))?;
+            Some(Address::Path(normalize(Path::new(path))))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a socket of a caller is for connections or for datagrams.
+fn transport_of(report: &Report) -> Transport {
+    let kind = || {
+        let fd = low(*report.arguments.first()?);
+        // Of a thread that is not the first of its process nothing can be taken; then it is taken for the usual.
+        let process = Pid::from_raw(i32::try_from(report.thread).ok()?)?;
+        let pidfd = rustix::process::pidfd_open(process, PidfdFlags::empty()).ok()?;
+        let socket = rustix::process::pidfd_getfd(pidfd, fd, PidfdGetfdFlags::empty()).ok()?;
+        rustix::net::sockopt::socket_type(socket).ok()
+    };
+    match kind() {
+        Some(rustix::net::SocketType::DGRAM) => Transport::Udp,
+        _ => Transport::Tcp,
+    }
+}

@@ -1,0 +1,391 @@
+//! The file system of a room: a root that holds what was granted, the runtime base, and what is the module's own.
+//!
+//! Built in two parts. First every path is opened and what is mounted there copied, while the machine's own root is still
+//! the root; then the copies are mounted in a new one, the outer before the inner. All that is the module's own lies in
+//! one file system in memory, whose size is the limit: its root, `/tmp`, `/dev`, the directory of its files, and the
+//! directories in which single names are written (see [`stage`](super::stage)).
+
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+use crate::base;
+use crate::helper::{BaseFile, Copies};
+use crate::link::{Failure, StageNames};
+use crate::mounts::{self, Attributes};
+use crate::own::{listing_of, make_directory, open_below, open_directory, private, proc, terminals};
+use crate::places::Places;
+use crate::protocol::Step;
+use crate::room::Room;
+use crate::stage;
+use modbox_kernel::{Absent, Links, PathRule, Rights};
+use modbox_policy::{Access, PathGrant, Shape};
+
+/// The module's own directories, by their names in its file system, each with its mode.
+const OWN: [(&str, &str, u32); 3] = [("tmp", "/tmp", 0o1777), ("dev", "/dev", 0o755), ("shm", "/dev/shm", 0o1777)];
+
+/// Bytes of a small file.
+const SMALL: u64 = 32 << 10;
+
+/// Links in `/dev` that programs expect.
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("/dev/ptmx", "pts/ptmx"),
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+];
+
+/// Where a room's own terminals are.
+const TERMINALS: &str = "/dev/pts";
+
+/// A directory of single names.
+pub(super) type StageDirectory = (StageNames, OwnedFd);
+
+/// A room's file system, once this process lives in it.
+#[derive(Debug)]
+pub(super) struct Root {
+    /// What the kernel is told again, as rules.
+    pub(super) rules: Vec<PathRule>,
+    /// The file system of the module's own.
+    pub(super) private: OwnedFd,
+    /// Its `/proc`.
+    pub(super) proc: OwnedFd,
+    /// Directories of single names.
+    pub(super) stages: Vec<StageDirectory>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Something to be mounted, or a link to be made.
+#[derive(Debug)]
+struct Entry {
+    at: PathBuf,
+    what: What,
+}
+
+impl Entry {
+    fn depth(&self) -> usize {
+        self.at.components().count()
+    }
+}
+
+#[derive(Debug)]
+enum What {
+    /// A copy of what is mounted elsewhere, and whether it is a directory that can be written.
+    Tree {
+        tree: OwnedFd,
+        directory: bool,
+        writable: bool,
+    },
+    /// A directory of the room's own file system.
+    Own(String),
+    Link(PathBuf),
+    /// A file of the base that is so small that copying it is less work than mounting it.
+    Copy(OwnedFd, Stat),
+}
+
+/// Makes the root, and makes it this process's.
+pub(super) fn enter(room: &Room, copies: &Copies) -> Result<Root, Failure> {
+    let at = |step| move |error: io::Error| Failure::new(step, &error);
+    mounts::make_private().map_err(at(Step::Mounts))?;
+    let own_files = open_directory(&room.tmpdir).map_err(Failure::with(Step::Files, &room.tmpdir))?;
+    let own_proc = proc(room).map_err(at(Step::ProcMount))?;
+    let proc = listing_of(&own_proc).map_err(at(Step::ProcMount))?;
+    let mut rules = Rules::default();
+    let mut entries = sources(room, &mut rules)?;
+    entries.push(Entry { at: "/proc".into(), what: What::Tree { tree: own_proc, directory: true, writable: false } });
+    // A kernel may have none.
+    if let Ok(tree) = terminals() {
+        entries.push(Entry { at: TERMINALS.into(), what: What::Tree { tree, directory: true, writable: false } });
+        rules.add(Path::new(TERMINALS), Rights::DeviceDirectory);
+    }
+    let kept = room.kept.then(|| mounts::copy_of(&own_files)).transpose().map_err(at(Step::Files))?;
+
+    // From here on the directory of the run is where the new root is built.
+    let private = private(room).map_err(at(Step::Private))?;
+    mounts::attach(&private, &own_files).map_err(at(Step::Private))?;
+    for (name, _, mode) in OWN {
+        make_directory(&private, name, mode).map_err(at(Step::Private))?;
+    }
+    make_directory(&private, "root", 0o755).map_err(at(Step::Private))?;
+    let own = if let Some(tree) = kept {
+        What::Tree { tree, directory: true, writable: true }
+    } else {
+        make_directory(&private, "run", 0o700).map_err(at(Step::Files))?;
+        stage::copy_flat(&own_files, &private, "run").map_err(at(Step::Files))?;
+        What::Own("run".to_owned())
+    };
+    entries.push(Entry { at: room.tmpdir.clone(), what: own });
+    rules.add(&room.tmpdir, Rights::OwnDirectory);
+
+    let (stages, notes) = names(room, &private, &mut entries, &mut rules)?;
+    let root = mount_all(&private, entries, copies)?;
+    mounts::change_root(&root).map_err(at(Step::Root))?;
+    Ok(Root { rules: rules.0, private, proc, stages, notes })
+}
+
+/// Collects what is mounted in the room, but for single names that are written.
+fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
+    let mut entries: Vec<Entry> =
+        OWN.iter().map(|(name, at, _)| Entry { at: at.into(), what: What::Own((*name).to_owned()) }).collect();
+    entries.extend(DEVICE_LINKS.map(|(at, to)| Entry { at: at.into(), what: What::Link(to.into()) }));
+    entries.extend(room.links.iter().map(|(at, to)| Entry { at: at.clone(), what: What::Link(to.clone()) }));
+    rules.add(Path::new("/"), Rights::RunDirectory);
+    rules.add(Path::new("/tmp"), Rights::OwnDirectory);
+    rules.add(Path::new("/dev/shm"), Rights::OwnDirectory);
+    for device in base::DEVICES {
+        if let Some(what) = tree(Path::new(device), Attributes::DEVICE, false, Links::Follow)? {
+            entries.push(Entry { at: device.into(), what });
+            rules.add(Path::new(device), Rights::Device);
+        }
+    }
+    let shown = |path: &str| {
+        let around = |grant: &PathGrant| grant.shape == Shape::Directory && Path::new(path).starts_with(&grant.guest);
+        room.grants.iter().any(around)
+    };
+    for path in base::PROGRAMS.into_iter().filter(|path| !shown(path)) {
+        let what = match rustix::fs::readlink(path, Vec::new()) {
+            Ok(target) => Some(What::Link(PathBuf::from(os_string(target)))),
+            Err(_) => tree(Path::new(path), Attributes::READ_ONLY, false, Links::Follow)?,
+        };
+        entries.extend(what.map(|what| Entry { at: path.into(), what }));
+    }
+    for path in base::CONFIGURATION.into_iter().filter(|path| !shown(path)) {
+        let what = configuration(Path::new(path))?;
+        entries.extend(what.map(|what| Entry { at: path.into(), what }));
+    }
+    for grant in &room.grants {
+        let attributes = match grant.access {
+            Access::Read => Attributes::READ_ONLY,
+            Access::Write if grant.shape == Shape::Directory => Attributes::PLAIN,
+            Access::Write => continue,
+        };
+        let writable = grant.access == Access::Write;
+        let Some(what) = tree(&grant.host, attributes, writable, Links::Refuse)? else {
+            if grant.shape == Shape::Directory {
+                let missing = Failure::with(Step::Grant, &grant.host);
+                return Err(missing(Errno::NOENT.into()));
+            }
+            continue;
+        };
+        if writable {
+            rules.add(Path::new(&grant.guest), Rights::OwnDirectory);
+        }
+        entries.push(Entry { at: PathBuf::from(&grant.guest), what });
+    }
+    Ok(entries)
+}
+
+/// Decides how each single name for writing is shown: in a directory of the room's own, from which it is taken at the
+/// end; or, where its directory is one of the machine's, as the file itself, which must be there and cannot be replaced.
+fn names(
+    room: &Room,
+    private: &OwnedFd,
+    entries: &mut Vec<Entry>,
+    rules: &mut Rules,
+) -> Result<(Vec<StageDirectory>, Vec<String>), Failure> {
+    let mut stages: Vec<StageDirectory> = Vec::new();
+    let mut notes = Vec::new();
+    let single = |grant: &&PathGrant| grant.shape == Shape::Name && grant.access == Access::Write;
+    for grant in room.grants.iter().filter(single) {
+        let guest = Path::new(&grant.guest);
+        let (Some(directory), Some(name)) = (guest.parent(), guest.file_name()) else { continue };
+        let name = name.to_string_lossy().into_owned();
+        let around = entries.iter().filter(|entry| directory.starts_with(&entry.at));
+        let around = around.filter(|entry| !matches!(entry.what, What::Link(_) | What::Copy(..)));
+        let own = match around.max_by_key(|entry| entry.at.as_os_str().len()).map(|entry| (&entry.at, &entry.what)) {
+            Some((_, What::Tree { writable: true, .. })) => continue,
+            Some((_, What::Tree { .. } | What::Link(_) | What::Copy(..))) => None,
+            Some((at, What::Own(own))) if at == directory && (own == "tmp" || own.starts_with("stage-")) => {
+                Some(PathBuf::from(own))
+            }
+            // The root's own directory is the machine's business, and so are `/dev` and the like.
+            None if directory == Path::new("/") => None,
+            Some((_, What::Own(own))) if own != "tmp" && !own.starts_with("stage-") => None,
+            Some(_) | None => {
+                let own = format!("stage-{}", stages.len());
+                make_directory(private, &own, 0o755).map_err(Failure::with(Step::Grant, &grant.host))?;
+                entries.push(Entry { at: directory.to_owned(), what: What::Own(own.clone()) });
+                rules.add(directory, Rights::OwnDirectory);
+                Some(own.into())
+            }
+        };
+        let failed = || Failure::with(Step::Grant, &grant.host);
+        if let Some(own) = own
+            && stage::fits(&grant.host, room.limits.max_disk).map_err(failed())?
+        {
+            let opened = open_below(private, &own).map_err(failed())?;
+            stage::copy_in(&grant.host, &opened, &name).map_err(failed())?;
+            let directory = directory.display().to_string();
+            match stages.iter_mut().find(|(stage, _)| stage.directory == directory) {
+                Some((stage, _)) => stage.names.push((name, grant.host.clone())),
+                None => {
+                    let private = directory == "/tmp";
+                    let names = vec![(name, grant.host.clone())];
+                    stages.push((StageNames { directory, private, names }, opened));
+                }
+            }
+            continue;
+        }
+        match tree(&grant.host, Attributes::PLAIN, true, Links::Refuse)? {
+            Some(what) => {
+                notes.push(format!("`{}` is written in place and cannot be replaced or removed", grant.guest));
+                entries.push(Entry { at: guest.to_owned(), what });
+                rules.add(guest, Rights::OwnFile);
+            }
+            None => notes
+                .push(format!("`{}` cannot be made, since its directory is granted for reading alone", grant.guest)),
+        }
+    }
+    Ok((stages, notes))
+}
+
+/// Mounts everything, the outer before the inner, and returns the root.
+fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>, copies: &Copies) -> Result<OwnedFd, Failure> {
+    let ways_at = ways(private, &mut entries)?;
+    let mut ways = Vec::new();
+    let root_place = open_below(private, Path::new("root")).map_err(|error| Failure::new(Step::Root, &error))?;
+    // Those in one directory one after the other, of which a later one covers an earlier one.
+    entries.sort_by(|one, other| (one.depth(), &one.at).cmp(&(other.depth(), &other.at)));
+    let tree = match entries.first() {
+        Some(Entry { at, what: What::Tree { .. } }) if at == Path::new("/") => match entries.remove(0).what {
+            What::Tree { tree, .. } => tree,
+            What::Own(_) | What::Link(_) | What::Copy(..) => unreachable!("it was just looked at"),
+        },
+        _ => mounts::copy_of(&root_place).map_err(|error| Failure::new(Step::Root, &error))?,
+    };
+    mounts::attach(&tree, &root_place).map_err(|error| Failure::new(Step::Root, &error))?;
+    // A tree is its own directory, also once it is mounted.
+    let mut places = Places::new(tree);
+    for Entry { at, what } in entries {
+        let mounted = mount(&mut places, copies, private, &at, what).map_err(Failure::with(Step::Grant, &at))?;
+        ways.extend(mounted.filter(|_| ways_at.contains(&at)));
+    }
+    copies.make();
+    // Now that the places on them are made.
+    for way in ways {
+        mounts::restrict_only(way, Attributes::READ_ONLY).map_err(|error| Failure::new(Step::Private, &error))?;
+    }
+    Ok(places.into_root())
+}
+
+/// Adds the directories in the module's `/tmp` that only lead to what is shown below them. Nothing is to be made there:
+/// it would look as if it were made where the machine has a directory of that name.
+fn ways(private: &OwnedFd, entries: &mut Vec<Entry>) -> Result<BTreeSet<PathBuf>, Failure> {
+    let first = |entry: &Entry| {
+        let below = entry.at.strip_prefix("/tmp").ok()?;
+        let mut components = below.components();
+        let first = components.next()?;
+        components.next().map(|_| Path::new("/tmp").join(first))
+    };
+    let ways: BTreeSet<PathBuf> = entries.iter().filter_map(first).collect();
+    let ways: BTreeSet<PathBuf> = ways.into_iter().filter(|way| entries.iter().all(|entry| entry.at != *way)).collect();
+    for (number, way) in ways.iter().enumerate() {
+        let own = format!("way-{number}");
+        make_directory(private, &own, 0o755).map_err(|error| Failure::new(Step::Private, &error))?;
+        entries.push(Entry { at: way.clone(), what: What::Own(own) });
+    }
+    Ok(ways)
+}
+
+/// Mounts one entry. Returns a directory of the room's own, as mounted.
+fn mount(
+    places: &mut Places,
+    copies: &Copies,
+    private: &OwnedFd,
+    at: &Path,
+    what: What,
+) -> io::Result<Option<OwnedFd>> {
+    match what {
+        What::Link(target) => {
+            let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else { return Ok(None) };
+            match rustix::fs::symlinkat(&target, places.directory(parent)?, name) {
+                // With the machine's own root, it is there.
+                Ok(()) | Err(Errno::EXIST | Errno::ROFS) => Ok(None),
+                Err(errno) => Err(errno.into()),
+            }
+        }
+        What::Copy(file, stat) => {
+            let Some(parent) = at.parent() else { return Ok(None) };
+            let directory = Arc::clone(places.directory(parent)?);
+            copies.add(BaseFile { at: at.to_owned(), file, stat, directory });
+            Ok(None)
+        }
+        What::Own(own) => {
+            let place = places.place(at, true)?;
+            let tree = mounts::copy_of(open_below(private, Path::new(&own))?)?;
+            mounts::restrict(&tree, Attributes::PLAIN)?;
+            mounts::attach(&tree, place)?;
+            Ok(Some(tree))
+        }
+        What::Tree { tree, directory, .. } => mounts::attach(tree, places.place(at, directory)?).map(|()| None),
+    }
+}
+
+/// Shows a path of the configuration. `None` where there is nothing.
+fn configuration(path: &Path) -> Result<Option<What>, Failure> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let opened = match rustix::fs::open(path, flags, Mode::empty()) {
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        opened => opened.and_then(|opened| rustix::fs::fstat(&opened).map(|stat| (opened, stat))),
+    };
+    match opened {
+        Ok((opened, stat)) if is_small(&stat) => Ok(Some(What::Copy(opened, stat))),
+        _ => tree(path, Attributes::READ_ONLY, false, Links::Follow),
+    }
+}
+
+fn is_small(stat: &Stat) -> bool {
+    let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    file && u64::try_from(stat.st_size).is_ok_and(|size| size <= SMALL)
+}
+
+/// Copies what is mounted at a path of the machine. `None` where there is nothing.
+fn tree(path: &Path, attributes: Attributes, writable: bool, links: Links) -> Result<Option<What>, Failure> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let opened = match links {
+        Links::Follow => rustix::fs::open(path, flags, Mode::empty()),
+        Links::Refuse => {
+            let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+            rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve)
+        }
+    };
+    let opened = match opened {
+        Ok(opened) => opened,
+        // What this user cannot reach of the base, the module would not reach either.
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        Err(Errno::ACCESS) if links == Links::Follow => return Ok(None),
+        Err(errno) => return Err(Failure::with(Step::Grant, path)(errno.into())),
+    };
+    let copy = || -> io::Result<What> {
+        let file_type = FileType::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode);
+        let tree = mounts::copy_of(&opened)?;
+        mounts::restrict(&tree, attributes)?;
+        Ok(What::Tree { tree, directory: file_type == FileType::Directory, writable })
+    };
+    copy().map(Some).map_err(|error| {
+        // Base and grants alike can only be mounted where mounting is to be had at all.
+        let step = if error.raw_os_error() == Some(libc::EPERM) { Step::Mounts } else { Step::Grant };
+        Failure::with(step, path)(error)
+    })
+}
+
+fn os_string(target: CString) -> std::ffi::OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(target.into_bytes())
+}
+
+/// Rules of the kernel in the making.
+#[derive(Debug, Default)]
+struct Rules(Vec<PathRule>);
+
+impl Rules {
+    fn add(&mut self, path: &Path, rights: Rights) {
+        self.0.push(PathRule { path: path.to_owned(), rights, links: Links::Follow, absent: Absent::Error });
+    }
+}

@@ -1,0 +1,126 @@
+//! What a module needs of its own, such as its interpreter, as mounts and links.
+//!
+//! Programs find what belongs to them by the links that lead to them: the interpreter of a Python environment is a link
+//! out of it. So what is mounted is what paths lead to, in its place, and the links on the way are links in the room, too.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+use crate::base;
+use modbox_policy::{Access, PathGrant, Shape};
+
+/// As many links as the kernel follows.
+pub(super) const MAX_LINKS: usize = 40;
+
+/// A link, and what it says.
+pub(super) type Link = (PathBuf, PathBuf);
+
+/// Returns what is to be mounted for reading, without what the base and other mounts have, and the links that are in none of
+/// them. What is granted stays as it is; what is not there is left out.
+pub(super) fn shown(paths: &[PathBuf], granted: &[PathGrant]) -> (Vec<PathGrant>, Vec<Link>) {
+    let mut links = BTreeSet::new();
+    let real: BTreeSet<PathBuf> = paths.iter().filter_map(|path| follow(path, &mut links)).collect();
+    let within = |path: &Path, others: &BTreeSet<PathBuf>| {
+        path.ancestors().skip(1).any(|around| others.contains(around))
+            || base::paths().any(|base| path.starts_with(base))
+    };
+    let is_granted = |path: &Path| granted.iter().any(|grant| Path::new(&grant.guest) == path);
+    let in_granted = |path: &Path| {
+        granted.iter().any(|grant| grant.shape == Shape::Directory && path.starts_with(&grant.guest))
+            || is_granted(path)
+    };
+    let own = |path: &PathBuf| PathGrant {
+        host: path.clone(),
+        shape: if path.is_dir() { Shape::Directory } else { Shape::Name },
+        guest: path.display().to_string(),
+        access: Access::Read,
+        source: String::new(),
+    };
+    links.retain(|(at, _)| !within(at, &real) && !in_granted(at));
+    let mounts = real.iter().filter(|path| !within(path, &real) && !is_granted(path)).map(own).collect();
+    (mounts, links.into_iter().collect())
+}
+
+/// Follows a path to what is there, and notes the links on the way.
+fn follow(path: &Path, links: &mut BTreeSet<Link>) -> Option<PathBuf> {
+    let mut real = PathBuf::from("/");
+    let mut pending = reversed(path);
+    let mut followed = 0;
+    while let Some(name) = pending.pop() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(name);
+        match rustix::fs::readlink(&next, Vec::new()) {
+            Ok(target) => {
+                let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+                if target.is_absolute() {
+                    real = PathBuf::from("/");
+                }
+                pending.extend(reversed(&target));
+                links.insert((next, target));
+                followed += 1;
+            }
+            // No link.
+            Err(rustix::io::Errno::INVAL) => real = next,
+            Err(_) => return None,
+        }
+        if followed > MAX_LINKS {
+            return None;
+        }
+    }
+    Some(real)
+}
+
+/// The names of a path, the last first.
+fn reversed(path: &Path) -> Vec<OsString> {
+    let names = path.components().rev().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    });
+    names.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_out_of_what_is_mounted_are_shown_as_links() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let at = |name: &str| dir.join(name);
+        fs::create_dir_all(at("store/bin")).unwrap();
+        fs::create_dir_all(at("env/bin")).unwrap();
+        fs::write(at("store/bin/python3.11"), "").unwrap();
+        symlink("python3.11", at("store/bin/python3")).unwrap();
+        symlink(at("store/bin/python3"), at("env/bin/python")).unwrap();
+        symlink("env/../env", at("link")).unwrap();
+        let (mounts, links) =
+            shown(&[at("link/bin/python"), at("link"), at("store"), at("missing"), "/usr".into()], &[]);
+        let mounted: Vec<&Path> = mounts.iter().map(|grant| grant.host.as_path()).collect();
+        assert_eq!(mounted, [at("env"), at("store")]);
+        assert_eq!(links, [(at("link"), "env/../env".into())]);
+
+        // What is granted is not mounted a second time, and its links are its own.
+        let grant = PathGrant { access: Access::Write, ..mounts[0].clone() };
+        let (mounts, links) = shown(&[at("env/bin/python"), at("env")], &[grant]);
+        assert_eq!(mounts.iter().map(|grant| grant.host.as_path()).collect::<Vec<_>>(), [at("store/bin/python3.11")]);
+        assert_eq!(links, [(at("store/bin/python3"), "python3.11".into())]);
+    }
+
+    #[test]
+    fn links_in_a_circle_lead_nowhere() {
+        let dir = tempfile::tempdir().unwrap();
+        symlink("b", dir.path().join("a")).unwrap();
+        symlink("a", dir.path().join("b")).unwrap();
+        assert_eq!(follow(&dir.path().join("a"), &mut BTreeSet::new()), None);
+    }
+}

@@ -1,0 +1,277 @@
+//! A run of a native module: what the host does, from the launcher's start to what was used.
+//!
+//! The steps are the first list in the documentation of [`native`](crate).
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Instant;
+
+use cap_std::fs::Dir;
+use modbox_vocabulary::time::micros;
+
+use crate::attend::{self, Attended};
+use crate::launch::{self, Launch, Pipes};
+use crate::link::Failure;
+use crate::protocol::{End, InForce, Reply, Spec, Start};
+use crate::room::{self, Room};
+use crate::{NativeContext, NativeError, denials, files, group};
+use modbox_cleanup::UndoGuard;
+use modbox_kernel::Reached;
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::{Confinement, DenialLog, Exit, Invocation, LimitKind, Outcome, Program, Timing, Usage};
+
+/// A native module that runs. Dropping it ends the module.
+#[derive(Debug)]
+pub struct Started {
+    launch: Arc<Launch>,
+    pipes: Pipes,
+    undo: UndoGuard,
+    since: Instant,
+    tmpdir: Dir,
+    /// The least level that the module is confined to, when it is.
+    least: Option<u8>,
+}
+
+/// The launcher of a module that has ended, with the last of its room. Dropping it waits until that is gone.
+#[derive(Debug)]
+#[must_use = "dropping it waits"]
+pub struct Leaving {
+    launch: Arc<Launch>,
+    undo: Option<UndoGuard>,
+}
+
+impl Leaving {
+    fn wait(&mut self) -> Option<ExitStatus> {
+        // One that has replied only has to exit; one that has not was killed.
+        let status = self.launch.wait(launch::ANSWER_PATIENCE);
+        if status.is_some()
+            && let Some(undo) = self.undo.take()
+        {
+            undo.disarm();
+        }
+        status
+    }
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if self.undo.is_some() {
+            self.wait();
+        }
+    }
+}
+
+/// Runs a native module to its end, however it ends: see [`start`] and [`Started::finish`].
+///
+/// # Errors
+///
+/// [`NativeError`], for everything that is not the module's doing. All processes are gone then, too.
+pub fn run(
+    cx: &NativeContext,
+    invocation: &Invocation,
+    tmpdir: &Path,
+    limits: &Limits,
+) -> Result<Outcome, NativeError> {
+    let (outcome, _leaving) = start(cx, invocation, tmpdir, limits)?.finish(limits)?;
+    Ok(outcome)
+}
+
+/// Starts a native module.
+///
+/// `tmpdir` must exist and be private; the caller made it and removes it when the module has ended.
+///
+/// # Errors
+///
+/// [`NativeError`], for everything that is not the module's doing. All processes are gone then, too.
+pub fn start(
+    cx: &NativeContext,
+    invocation: &Invocation,
+    tmpdir: &Path,
+    limits: &Limits,
+) -> Result<Started, NativeError> {
+    let Program::Native(program) = &invocation.program else { return Err(NativeError::NotNative) };
+    // 1. The module's files.
+    let dir = files::open(tmpdir)?;
+    files::lay_out(&dir, &invocation.files)?;
+    let start = Start::Shell(program.command.clone());
+    let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, start, tmpdir, limits) };
+    Started::new(cx, dir, spec, &invocation.stdin)
+}
+
+impl Started {
+    /// Starts what a launcher is told.
+    pub(super) fn new(cx: &NativeContext, tmpdir: Dir, mut spec: Spec, stdin: &[u8]) -> Result<Self, NativeError> {
+        let since = Instant::now();
+        // 2. The launcher.
+        let (launch, pipes) = Launch::start(cx, &mut spec, stdin)?;
+        let launch = Arc::new(launch);
+        tracing::debug!("the launcher started");
+        // 3. From here on every way out that is not the ordinary one kills the tree.
+        let undo = cx.cleanup.register({
+            let launch = launch.clone();
+            move || launch.undo()
+        });
+        // 4. The module.
+        launch.tell(&mut spec, stdin).map_err(NativeError::Instruct)?;
+        let least = cx.confine.as_ref().map(|confine| confine.least);
+        Ok(Self { launch, pipes, undo, since, tmpdir, least })
+    }
+
+    /// Attends the module to its end, however it ends. A limit that ended the run is the one reported; a limit on output
+    /// ends no run and is reported when no other was hit. All that the module had started is gone when this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`NativeError`], for everything that is not the module's doing. All processes are gone then, too.
+    pub fn finish(self, limits: &Limits) -> Result<(Outcome, Leaving), NativeError> {
+        self.finish_program(limits).map(|(outcome, _, leaving)| (outcome, leaving))
+    }
+
+    /// Does so, and returns the signal that ended it, too, if it was a program.
+    pub(super) fn finish_program(self, limits: &Limits) -> Result<(Outcome, Option<i32>, Leaving), NativeError> {
+        let Self { launch, pipes, undo, since, tmpdir, least } = self;
+        // 5. Its run.
+        let attended = attend::attend(&launch, pipes, limits)?;
+        let run_us = micros(since.elapsed());
+        let mut leaving = Leaving { launch, undo: Some(undo) };
+        // 6. What it used.
+        let unheard = attended.reply.is_none();
+        // How the launcher ended matters when it has said nothing else.
+        let status = if unheard { leaving.wait() } else { None };
+        let signal = match &attended.reply {
+            Some(Reply::Ended { end: End::Signalled(signal), .. }) => Some(*signal),
+            _ => None,
+        };
+        let mut outcome = outcome(attended, status, limits)?;
+        match least {
+            Some(least) if unheard => {
+                // No module begins with less.
+                outcome.confinement.level = least;
+                outcome.notes.push(
+                    "the launcher did not answer, so it is only known what the module was confined by at least"
+                        .to_owned(),
+                );
+            }
+            Some(_) => {}
+            None => {
+                let contents = files::count(&tmpdir);
+                let (bytes, files) = (contents.bytes, contents.files);
+                outcome.usage = Usage { disk_bytes: bytes, tmp_bytes: bytes, files, ..outcome.usage };
+            }
+        }
+        outcome.usage.wall_us = run_us;
+        outcome.timing.run_us = run_us;
+        tracing::debug!(exit = ?outcome.exit, run_us, "the module ended");
+        Ok((outcome, signal, leaving))
+    }
+}
+
+pub(super) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Limits) -> Spec {
+    let mut environment = cx.environment.clone();
+    let room = cx.confine.as_ref().map(|confine| Room::new(confine, tmpdir.to_owned(), limits));
+    if room.is_some() {
+        let given: Vec<OsString> = environment.iter().map(|(name, _)| name.clone()).collect();
+        let more = room::ENVIRONMENT.iter().filter(|(name, _)| !given.iter().any(|given| given == *name));
+        environment.extend(more.map(|(name, value)| (name.into(), value.into())));
+    }
+    Spec {
+        start,
+        directory: cx.directory.clone().into_os_string(),
+        only_there: false,
+        umask: None,
+        environment,
+        cpu_time_us: micros(limits.cpu_time),
+        max_memory: limits.max_memory,
+        max_processes: limits.max_processes,
+        has_stdin: false,
+        room,
+    }
+}
+
+impl Spec {
+    /// Finds the control groups that this process is in, which the launcher will be in as well.
+    pub(super) fn look_around(&mut self) {
+        if let Some(room) = self.room.as_mut().filter(|room| room.groups.is_empty()) {
+            room.groups = group::find::around();
+        }
+    }
+}
+
+impl From<InForce> for Reached {
+    fn from(in_force: InForce) -> Self {
+        Self { level: in_force.level, layers: in_force.layers, missing: in_force.missing }
+    }
+}
+
+fn launch_error(Failure { step, errno, subject }: Failure) -> NativeError {
+    NativeError::Launch { step, subject, source: io::Error::from_raw_os_error(errno) }
+}
+
+fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> Result<Outcome, NativeError> {
+    let Attended { reply, timed_out, stdout, stderr } = attended;
+    let wall = limits.hit(LimitKind::Wall);
+    let mut outcome = Outcome {
+        exit: Exit::Killed,
+        stdout,
+        stderr,
+        limit: None,
+        usage: Usage::default(),
+        timing: Timing::default(),
+        denials: DenialLog::default(),
+        confinement: Confinement::default(),
+        notes: Vec::new(),
+    };
+    match reply {
+        Some(Reply::Failed(failure)) => return Err(launch_error(failure)),
+        Some(Reply::Short(in_force)) => return Err(NativeError::Unconfined(in_force.into())),
+        Some(Reply::Ended { survivors: count @ 1.., .. }) => return Err(NativeError::Survivors { count }),
+        Some(Reply::Ended { end, cpu_us, memory_bytes, disk, in_force, uncommitted, refused, .. }) => {
+            match end {
+                // The module may end at the very moment in which its time does; then it did end.
+                End::Exited(code) => outcome.exit = Exit::Code(code),
+                End::Signalled(signal) => outcome.exit = Exit::Code(128 + signal),
+                End::Limit(limit) => outcome.limit = Some(limits.hit(limit.into())),
+                End::Requested if !timed_out => return Err(NativeError::Undone),
+                End::Requested => outcome.limit = Some(wall),
+                End::NotStarted(failure) => return Err(launch_error(failure)),
+            }
+            // The kernel's own limit, which is in whole seconds, may be there before the watch on a busy machine. Then
+            // it ended one process, and others in their own ways.
+            let ended_by_itself = outcome.limit.is_none() && outcome.exit != Exit::Code(0);
+            if ended_by_itself && cpu_us > micros(limits.cpu_time) {
+                (outcome.exit, outcome.limit) = (Exit::Killed, Some(limits.hit(LimitKind::Cpu)));
+            }
+            outcome.usage = Usage { cpu_us, memory_bytes, ..Usage::default() };
+            if let Some(disk) = disk {
+                outcome.usage.disk_bytes = disk.bytes;
+                (outcome.usage.tmp_bytes, outcome.usage.files) = (disk.private, disk.files);
+            }
+            outcome.confinement.level = in_force.level;
+            outcome.confinement.layers.clone_from(&in_force.layers);
+            outcome.notes.clone_from(&in_force.notes);
+            outcome.notes.extend(Reached::from(in_force).notes());
+            outcome.notes.extend(uncommitted.iter().map(denials::uncommitted));
+            outcome.denials = refused.into();
+        }
+        None if timed_out => outcome.limit = Some(wall),
+        // A signal can only have come from the module, or from a system out of memory: the module's
+        // end, either way. An exit status can only be the launcher's own failure.
+        None => match status.filter(|status| status.code().is_none()).and_then(launch::shell_code) {
+            Some(code) => outcome.exit = Exit::Code(code),
+            None => return Err(NativeError::Vanished { status }),
+        },
+    }
+    let cut = || {
+        let streams = [(&outcome.stdout, LimitKind::Stdout), (&outcome.stderr, LimitKind::Stderr)];
+        streams.into_iter().find(|(stream, _)| stream.is_truncated()).map(|(_, kind)| limits.hit(kind))
+    };
+    outcome.limit = outcome.limit.or_else(cut);
+    outcome.confinement.layers.extend(["process-group", "subreaper"].map(str::to_owned));
+    if outcome.confinement.level == 0 {
+        outcome.confinement.layers.push("rlimits".to_owned());
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,274 @@
+//! The processes of this machine as `/proc` shows them, and how a tree of them is killed.
+//!
+//! Every process is looked at and the tree built from the parents, since the short cut, the `children`
+//! file of a thread, is missing from kernels without CONFIG_PROC_CHILDREN and its manual calls it
+//! unreliable. What is seen is old when it is used: [`kill`] is therefore only ever called in a loop
+//! whose end is decided by something that cannot be wrong, as by `wait` having no children left.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, Signal};
+
+use crate::kernel_file;
+
+/// A `stat` file is one line of some 300 bytes, a `status` file some 1500 bytes.
+const MAX_PROC_FILE: u64 = 16 << 10;
+
+/// The unit of times in `/proc`, USER_HZ: 100 on every architecture that Linux still has.
+const MICROS_PER_TICK: u64 = 10_000;
+
+/// More processes than this are taken for a bomb when they are killed.
+const MANY: usize = 32;
+
+/// How long to wait for killed processes to go before looking for more.
+pub(super) const KILL_ROUND: Duration = Duration::from_millis(5);
+
+/// An opened `/proc`.
+#[derive(Debug)]
+pub(super) struct Proc {
+    directory: OwnedFd,
+}
+
+/// One process, or what is left of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) pid: Pid,
+    parent: i32,
+    group: i32,
+    session: i32,
+    /// Ended, but not yet waited for.
+    pub(super) zombie: bool,
+    /// Threads, at least one.
+    pub(super) threads: u64,
+    /// Processor time of itself and of the children that it has waited for.
+    pub(super) cpu_us: u64,
+}
+
+impl From<OwnedFd> for Proc {
+    /// One that is mounted somewhere else.
+    fn from(directory: OwnedFd) -> Self {
+        Self { directory }
+    }
+}
+
+impl Proc {
+    /// Opens `/proc`.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there.
+    pub(super) fn open() -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { directory: rustix::fs::open("/proc", flags, Mode::empty())? })
+    }
+
+    /// Returns every process that can be seen.
+    ///
+    /// # Errors
+    ///
+    /// When `/proc` cannot be listed. A process that ends meanwhile is left out.
+    pub(super) fn processes(&self) -> io::Result<Vec<Process>> {
+        let mut processes = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.directory)? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if name.starts_with(|first: char| first.is_ascii_digit())
+                && let Ok(stat) = self.read(&format!("{name}/stat"))
+            {
+                processes.extend(parse_stat(&stat));
+            }
+        }
+        Ok(processes)
+    }
+
+    /// Returns the descendants of a process, ended ones included.
+    ///
+    /// # Errors
+    ///
+    /// When `/proc` cannot be listed.
+    pub(super) fn descendants(&self, root: Pid) -> io::Result<Vec<Process>> {
+        Ok(descendants(self.processes()?, |process| process.parent == root.as_raw_pid()))
+    }
+
+    /// Returns the processes of a session and their descendants, without the leader of the session.
+    ///
+    /// # Errors
+    ///
+    /// When `/proc` cannot be listed.
+    pub(super) fn session(&self, leader: Pid) -> io::Result<Vec<Process>> {
+        let leader = leader.as_raw_pid();
+        Ok(descendants(self.processes()?, |process| process.session == leader && process.pid.as_raw_pid() != leader))
+    }
+
+    /// Returns the memory that only this process needs: resident pages that are not of a file. Pages of
+    /// programs and libraries are shared by all who run them, so summing those up would count them twice.
+    pub(super) fn memory_bytes(&self, process: &Process) -> u64 {
+        let status = self.read(&format!("{}/status", process.pid)).unwrap_or_default();
+        let kibibytes = |line: &str| {
+            let value = line.strip_prefix("RssAnon:").or_else(|| line.strip_prefix("RssShmem:"))?;
+            value.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+        };
+        status.lines().filter_map(kibibytes).sum::<u64>().saturating_mul(1024)
+    }
+
+    /// Returns how much a process and those that it has waited for have written to disks, as far as this user is told: on
+    /// kernels that do not count it, nothing.
+    pub(super) fn written(&self, process: &Process) -> u64 {
+        written(&self.read(&format!("{}/io", process.pid)).unwrap_or_default())
+    }
+
+    /// Returns how much this process has written.
+    pub(super) fn written_by_self() -> u64 {
+        Self::open().and_then(|proc| proc.read("self/io")).map_or(0, |text| written(&text))
+    }
+
+    /// Returns a file of it, as much as a file of one process has.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there or not for this user.
+    pub(super) fn read(&self, path: &str) -> io::Result<String> {
+        kernel_file::read(&self.directory, path, MAX_PROC_FILE)
+    }
+}
+
+/// The bytes that an `io` file says were written.
+fn written(io: &str) -> u64 {
+    io.lines().find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok()).unwrap_or(0)
+}
+
+/// Kills what `find` finds, once, and returns it. More may have been born meanwhile, so this belongs into
+/// a loop.
+///
+/// # Errors
+///
+/// When `/proc` cannot be listed.
+pub(super) fn kill(find: impl Fn() -> io::Result<Vec<Process>>, spared: Pid) -> io::Result<Vec<Process>> {
+    let mut found = find()?;
+    if found.len() > MANY {
+        // A bomb grows back as fast as it is killed. What is stopped does not fork, so after this only
+        // those are moving that were born during the look.
+        signal(&found, spared, Signal::STOP);
+        found = find()?;
+    }
+    signal(&found, spared, Signal::KILL);
+    Ok(found)
+}
+
+/// Kills what `find` finds, again and again, until it finds no living process or patience ends.
+pub(super) fn kill_all(find: impl Fn() -> io::Result<Vec<Process>>, spared: Pid, patience: Duration) {
+    let end = Instant::now() + patience;
+    while let Ok(found) = kill(&find, spared) {
+        if found.iter().all(|process| process.zombie) || Instant::now() >= end {
+            return;
+        }
+        std::thread::sleep(KILL_ROUND);
+    }
+}
+
+/// Signals processes and the process groups that they are in: a group is signalled in one step that no
+/// fork slips through.
+fn signal(processes: &[Process], spared: Pid, signal: Signal) {
+    let mut groups: Vec<i32> = processes.iter().map(|process| process.group).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    // Groups of descendants hold nobody else, as a group never spans two sessions; but a module can
+    // enter the group of the launcher, whose session it is in.
+    for group in groups.into_iter().filter(|&group| group != spared.as_raw_pid()) {
+        if let Some(group) = Pid::from_raw(group) {
+            // Whatever this says, the next look decides.
+            let _ = rustix::process::kill_process_group(group, signal);
+        }
+    }
+    for process in processes.iter().filter(|process| !process.zombie) {
+        let _ = rustix::process::kill_process(process.pid, signal);
+    }
+}
+
+fn descendants(processes: Vec<Process>, is_root: impl Fn(&Process) -> bool) -> Vec<Process> {
+    let mut by_parent: HashMap<i32, Vec<Process>> = HashMap::new();
+    let mut found = Vec::new();
+    for process in processes {
+        if is_root(&process) {
+            found.push(process);
+        } else {
+            by_parent.entry(process.parent).or_default().push(process);
+        }
+    }
+    let mut next = 0;
+    while let Some(process) = found.get(next) {
+        if let Some(children) = by_parent.remove(&process.pid.as_raw_pid()) {
+            found.extend(children);
+        }
+        next += 1;
+    }
+    found
+}
+
+/// Reads a `stat` line; see proc_pid_stat(5) for the fields.
+fn parse_stat(stat: &str) -> Option<Process> {
+    // The name in parentheses may hold spaces and parentheses itself.
+    let (head, tail) = stat.split_at(stat.rfind(')')?);
+    let pid = head.split(' ').next()?.parse().ok()?;
+    // Without pid and name, so that index 0 is field 3, the state.
+    let fields: Vec<&str> = tail.get(2..)?.split(' ').collect();
+    let number = |index: usize| fields.get(index)?.parse::<i64>().ok();
+    let pid_at = |index: usize| i32::try_from(number(index)?).ok();
+    let ticks: i64 = (11..=14).map(|index| number(index).unwrap_or(0)).sum();
+    Some(Process {
+        pid: Pid::from_raw(pid)?,
+        parent: pid_at(1)?,
+        group: pid_at(2)?,
+        session: pid_at(3)?,
+        zombie: matches!(*fields.first()?, "Z" | "X"),
+        threads: u64::try_from(number(17)?).unwrap_or(0).max(1),
+        cpu_us: u64::try_from(ticks).unwrap_or(0).saturating_mul(MICROS_PER_TICK),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(pid: i32, parent: i32, session: i32) -> Process {
+        let line = format!("{pid} (a) b) S {parent} {pid} {session} 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 9 0 1 2 3");
+        parse_stat(&line).unwrap()
+    }
+
+    fn pids(processes: &[Process]) -> Vec<i32> {
+        processes.iter().map(|process| process.pid.as_raw_pid()).collect()
+    }
+
+    #[test]
+    fn reads_a_stat_line_whose_name_has_a_parenthesis() {
+        let process = stat(42, 7, 3);
+        assert_eq!((process.parent, process.group, process.session), (7, 42, 3));
+        assert_eq!((process.threads, process.cpu_us, process.zombie), (9, 26 * MICROS_PER_TICK, false));
+    }
+
+    #[test]
+    fn skips_what_is_no_stat_line() {
+        for text in ["", "1", "1 (sh", "1 (sh)", "1 (sh) S", "x (sh) S 1 1 1"] {
+            assert_eq!(parse_stat(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn finds_descendants_of_every_depth_and_nobody_else() {
+        let all = vec![stat(9, 5, 1), stat(1, 0, 1), stat(4, 1, 1), stat(5, 2, 1), stat(2, 1, 1), stat(3, 2, 1)];
+        assert_eq!(pids(&descendants(all, |process| process.parent == 2)), [5, 3, 9]);
+    }
+
+    #[test]
+    fn sees_this_process() {
+        let own = rustix::process::getpid();
+        let processes = Proc::open().unwrap().processes().unwrap();
+        let found = processes.into_iter().find(|process| process.pid == own).unwrap();
+        assert!(!found.zombie);
+        assert!(Proc::open().unwrap().memory_bytes(&found) > 0);
+    }
+}

@@ -1,0 +1,382 @@
+//! Watches a tree of processes until it ends, a limit is passed, or the host says so; and ends what is left of it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, Signal, WaitOptions};
+
+use crate::commit::Stage;
+use crate::group::Group;
+use crate::link::{Over, Word};
+use crate::observe::Observer;
+use crate::protocol::{DiskUse, End, MESSAGES, Spec};
+use crate::system::{self, TreeUsage};
+use crate::tree::{self, Proc};
+use modbox_vocabulary::{Denial, LimitKind};
+
+/// How often the tree is looked at: often enough that a fork bomb stays small, seldom enough that a long
+/// run costs a few thousandths of a processor.
+const WATCH_INTERVAL: Duration = Duration::from_millis(50);
+
+/// When the tree is looked at first; from there the intervals double. A fork bomb that the kernel refuses to grow can be
+/// over within a tenth of a second, and few are left of it before that.
+const FIRST_LOOK: Duration = Duration::from_millis(5);
+
+/// On a machine with very many processes a look takes long; at most one part in this many of the time
+/// is spent looking.
+const WATCH_SHARE: u32 = 20;
+
+/// How long the launcher goes on killing. Whatever then is still there cannot be killed.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a room has beside its processes.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    /// Its own file system, and what lay in it at the beginning.
+    private: Option<(OwnedFd, DiskUse)>,
+    /// Its own `/proc`, which has its processes and no others: looking at those takes no longer on a busy machine.
+    proc: Option<Proc>,
+    /// What this process had written before.
+    written: u64,
+    stages: Vec<Stage>,
+    observer: Option<Observer>,
+    group: Option<Group>,
+    /// From its first process, which says no more but how it ends.
+    link: Option<UnixStream>,
+}
+
+impl Watched {
+    pub(super) fn new(
+        private: Option<OwnedFd>,
+        proc: Option<Proc>,
+        stages: Vec<Stage>,
+        observer: Option<Observer>,
+        link: UnixStream,
+        written: u64,
+    ) -> io::Result<Self> {
+        let private = match private {
+            Some(private) => {
+                let used = in_use(&private)?;
+                Some((private, used))
+            }
+            None => None,
+        };
+        Ok(Self { private, proc, written, stages, observer, group: None, link: Some(link) })
+    }
+
+    pub(super) fn with_group(self, group: Option<Group>) -> Self {
+        Self { group, ..self }
+    }
+
+    /// What lies in the room's own file system that was not there at the beginning.
+    fn private(&self) -> DiskUse {
+        let Some((private, before)) = &self.private else { return DiskUse::default() };
+        let now = in_use(private).unwrap_or(*before);
+        let bytes = now.bytes.saturating_sub(before.bytes);
+        DiskUse { bytes, private: bytes, files: now.files.saturating_sub(before.files) }
+    }
+
+    /// What the module has used, once it is gone.
+    fn used(&self) -> Option<DiskUse> {
+        self.link.as_ref()?;
+        let private = self.private();
+        let written = Proc::written_by_self().saturating_sub(self.written);
+        Some(DiskUse { bytes: private.bytes.saturating_add(written), ..private })
+    }
+
+    /// The limit that the kernel has enforced by itself, as far as it tells.
+    fn enforced(&self) -> Option<LimitKind> {
+        let group = self.group.as_ref()?;
+        let memory = group.out_of_memory().then_some(LimitKind::Memory);
+        memory.or_else(|| group.out_of_processes().then_some(LimitKind::Processes))
+    }
+
+    /// The memory that the module holds, if that is counted. What lies in its own file system has a limit of its own.
+    fn held(&self) -> Option<u64> {
+        let private = self.private.as_ref().and_then(|(private, _)| in_use(private).ok()).unwrap_or_default();
+        self.group.as_ref()?.held(private.bytes)
+    }
+
+    /// Takes single names back to where they belong. Returns what was in the way.
+    fn commit(&mut self, spec: &Spec) -> Vec<(PathBuf, String)> {
+        let limit = spec.room.as_ref().map_or(0, |room| room.limits.max_disk);
+        let mut failed = Vec::new();
+        for stage in &self.stages {
+            failed.extend(stage.commit(limit).into_iter().map(|(path, error)| (path, error.to_string())));
+            if let Some(observer) = &mut self.observer {
+                stage.strays().into_iter().for_each(|stray| observer.stray(&stray));
+            }
+        }
+        failed
+    }
+
+    /// Returns what the module tried and was refused.
+    fn refused(&mut self) -> Vec<Denial> {
+        self.observer.take().map(Observer::refused).unwrap_or_default()
+    }
+}
+
+fn in_use(private: &OwnedFd) -> io::Result<DiskUse> {
+    let stat = rustix::fs::fstatvfs(private)?;
+    let blocks = stat.f_blocks.saturating_sub(stat.f_bfree);
+    let bytes = blocks.saturating_mul(stat.f_frsize);
+    Ok(DiskUse { bytes, private: bytes, files: stat.f_files.saturating_sub(stat.f_ffree) })
+}
+
+/// The tree of processes below the launcher.
+pub(super) struct Tree {
+    own: Pid,
+    /// The shell, or the first process of a room.
+    first: Pid,
+    proc: Proc,
+    /// Readable when a child has ended.
+    ended: UnixStream,
+    /// How the first process ended, once it has.
+    exited: Option<i32>,
+    /// The signal that ended it, if one did.
+    signal: Option<i32>,
+    /// Nobody is left whom the observer could report of.
+    observed: bool,
+    /// What the first process of the room had to say, once it has.
+    word: Option<Word>,
+    /// Nor will it say anything more.
+    silent: bool,
+    watched: Watched,
+}
+
+/// What woke the watch.
+#[derive(Debug, Default)]
+struct Woken {
+    asked: bool,
+    reported: bool,
+    spoken: bool,
+}
+
+impl Tree {
+    pub(super) fn new(own: Pid, first: Pid, proc: Proc, ended: UnixStream, watched: Watched) -> Self {
+        let (exited, signal, word) = (None, None, None);
+        Self { own, first, proc, ended, exited, signal, observed: true, word, silent: false, watched }
+    }
+
+    /// Whether nothing is left but the first process of the room, which is about to end and has not yet been waited for.
+    pub(super) fn is_over(&self) -> bool {
+        self.over().is_some()
+    }
+
+    fn over(&self) -> Option<&Over> {
+        match &self.word {
+            Some(Word::Over(over)) if self.exited.is_none() => Some(over),
+            _ => None,
+        }
+    }
+
+    /// What the module used, once it is gone.
+    pub(super) fn usage(&self) -> TreeUsage {
+        let last = self.over().map_or_else(TreeUsage::default, |over| over.usage);
+        let usage = system::children_usage().and(last);
+        let peak = self.watched.group.as_ref().and_then(Group::peak);
+        TreeUsage { memory_bytes: peak.unwrap_or(usage.memory_bytes), ..usage }
+    }
+
+    /// What it used of disks.
+    pub(super) fn used(&self) -> Option<DiskUse> {
+        let used = self.watched.used()?;
+        let last = self.over().map_or(0, |over| over.written);
+        Some(DiskUse { bytes: used.bytes.saturating_add(last), ..used })
+    }
+
+    /// Takes single names back to where they belong. Returns what was in the way.
+    pub(super) fn commit(&mut self, spec: &Spec) -> Vec<(PathBuf, String)> {
+        self.watched.commit(spec)
+    }
+
+    /// Returns what the module tried and was refused.
+    pub(super) fn refused(&mut self) -> Vec<Denial> {
+        self.watched.refused()
+    }
+
+    pub(super) fn watch(&mut self, control: &File, spec: &Spec) -> End {
+        let mut interval = FIRST_LOOK;
+        let mut next = Instant::now() + interval;
+        loop {
+            self.reap();
+            if let Some(code) = self.exited.or_else(|| self.over().map(|over| over.code)) {
+                // Killed for want of memory it did not come to an end of its own, and neither did one that lost a part of
+                // itself that way, or was refused one.
+                let passed = self.watched.enforced();
+                // Nor did one that has written too much, if that took it less time than there is between two looks.
+                return match passed.or_else(|| self.overfull(spec)).or_else(|| self.overwritten(spec)) {
+                    Some(limit) => End::Limit(limit),
+                    None => self.own_end(code, spec),
+                };
+            }
+            let now = Instant::now();
+            if now >= next {
+                if let Some(limit) = self.passed_limit(spec) {
+                    return End::Limit(limit);
+                }
+                interval = WATCH_INTERVAL.min(interval * 2);
+                next = Instant::now() + interval.max(now.elapsed() * WATCH_SHARE);
+            }
+            let woken = self.wait(Some(control), next.saturating_duration_since(Instant::now()));
+            if woken.asked {
+                return End::Requested;
+            }
+            if woken.spoken {
+                self.listen();
+            }
+            if woken.reported
+                && let Some(observer) = &mut self.watched.observer
+            {
+                observer.answer();
+            }
+        }
+    }
+
+    /// An end that the first process came to by itself. It may have had something to say.
+    fn own_end(&mut self, code: i32, spec: &Spec) -> End {
+        if self.watched.link.is_none() {
+            let signal = self.signal.filter(|_| spec.start.tells_signals());
+            return signal.map_or(End::Exited(code), End::Signalled);
+        }
+        if self.word.is_none() {
+            self.listen();
+        }
+        match &self.word {
+            Some(Word::Failed(failure)) => End::NotStarted(failure.clone()),
+            Some(Word::Signalled(signal) | Word::Over(Over { signal: Some(signal), .. })) => End::Signalled(*signal),
+            // It said nothing else.
+            _ => End::Exited(code),
+        }
+    }
+
+    /// Hears the first process of the room, if it says something.
+    fn listen(&mut self) {
+        if let Some(link) = &self.watched.link {
+            let _ = link.set_nonblocking(true);
+            self.word = MESSAGES.receive_required(link).ok();
+            self.silent = true;
+        }
+    }
+
+    /// Waits for an ended child, the host, a report or the time. The host says only one thing, by a byte or by its end.
+    fn wait(&mut self, control: Option<&File>, timeout: Duration) -> Woken {
+        let observer = self.watched.observer.as_ref().filter(|_| self.observed).map(Observer::listener);
+        let link = self.watched.link.as_ref().filter(|_| control.is_some() && !self.silent);
+        let mut descriptors = vec![PollFd::new(&self.ended, PollFlags::IN)];
+        descriptors.extend(control.map(|control| PollFd::new(control, PollFlags::IN)));
+        descriptors.extend(link.map(|link| PollFd::new(link, PollFlags::IN)));
+        descriptors.extend(observer.map(|listener| PollFd::from_borrowed_fd(listener, PollFlags::IN)));
+        let timeout = Timespec::try_from(timeout).ok();
+        if rustix::event::poll(&mut descriptors, timeout.as_ref()).is_err() {
+            // Interrupted by the very signal that it waits for.
+            return Woken::default();
+        }
+        let at = |index: usize| descriptors.get(index).is_some_and(|polled| !polled.revents().is_empty());
+        let asked = control.is_some() && at(1);
+        let spoken = link.is_some() && at(2);
+        let heard = descriptors.last().filter(|_| observer.is_some()).map_or(PollFlags::empty(), PollFd::revents);
+        let reported = heard.contains(PollFlags::IN);
+        // A listener whose last process ended says so whenever it is asked: whoever went on asking would keep the processor
+        // from the very processes whose end is waited for.
+        let deserted = !reported && !heard.is_empty();
+        if at(0) {
+            // Only says "look", however many bytes it has become.
+            let _ = io::Read::read(&mut &self.ended, &mut [0; 64]);
+        }
+        self.observed &= !deserted;
+        Woken { asked, reported, spoken }
+    }
+
+    /// Collects every child that has ended. Returns whether there is any other.
+    fn reap(&mut self) -> bool {
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.first => {
+                    self.signal = status.terminating_signal();
+                    let signal = self.signal.map(|signal| 128 + signal);
+                    self.exited = status.exit_status().or(signal);
+                }
+                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// The limit of files of the room's own that is passed.
+    fn overfull(&self, spec: &Spec) -> Option<LimitKind> {
+        let limits = &spec.room.as_ref()?.limits;
+        let private = self.watched.private();
+        let tmp = (private.bytes > limits.max_tmp).then_some(LimitKind::Tmp);
+        tmp.or_else(|| (private.files > limits.max_files).then_some(LimitKind::Files))
+    }
+
+    /// The limit of what is written to disks, when that is passed at the end.
+    fn overwritten(&self, spec: &Spec) -> Option<LimitKind> {
+        let (limits, used) = (&spec.room.as_ref()?.limits, self.used()?);
+        (used.bytes.saturating_sub(used.private) > limits.max_disk).then_some(LimitKind::Disk)
+    }
+
+    fn passed_limit(&self, spec: &Spec) -> Option<LimitKind> {
+        let overfull = self.overfull(spec);
+        if overfull.is_some() {
+            return overfull;
+        }
+        let enforced = self.watched.enforced();
+        if enforced.is_some() {
+            return enforced;
+        }
+        // A look that fails is made again; the kernel's own limits hold meanwhile.
+        let (proc, processes) = match self.watched.proc.as_ref().map(|own| (own, own.processes())) {
+            Some((own, Ok(processes))) => (own, processes),
+            _ => (&self.proc, self.proc.descendants(self.own).ok()?),
+        };
+        let threads: u64 = processes.iter().map(|process| process.threads).sum();
+        // The first process of a room is none of the module's.
+        if threads > spec.max_processes.saturating_add(u64::from(spec.room.is_some())) {
+            return Some(LimitKind::Processes);
+        }
+        let living: u64 = processes.iter().map(|process| process.cpu_us).sum();
+        if living.saturating_add(system::children_usage().cpu_us) > spec.cpu_time_us {
+            return Some(LimitKind::Cpu);
+        }
+        if let Some(room) = &spec.room {
+            let written: u64 = processes.iter().map(|process| proc.written(process)).sum();
+            if written > room.limits.max_disk {
+                return Some(LimitKind::Disk);
+            }
+        }
+        let sum = || processes.iter().map(|process| proc.memory_bytes(process)).sum();
+        let memory: u64 = self.watched.held().unwrap_or_else(sum);
+        (memory > spec.max_memory).then_some(LimitKind::Memory)
+    }
+
+    /// Kills every descendant, stopped ones too, and returns how many could not be killed.
+    ///
+    /// It is over when the kernel says that there is no child left: all orphans of the tree become
+    /// children of this process, so no child means no descendant. The first process of a room goes first: with it the
+    /// kernel ends all that is in its namespace, in one step.
+    pub(super) fn kill(&mut self) -> u64 {
+        let end = Instant::now() + KILL_PATIENCE;
+        self.watched.group.iter().for_each(Group::kill);
+        if self.exited.is_none() && self.watched.link.is_some() {
+            let _ = rustix::process::kill_process(self.first, Signal::KILL);
+            // It is worth a moment to let the kernel do it: looking for each process takes longer.
+            self.wait(None, tree::KILL_ROUND);
+        }
+        while self.reap() {
+            let killed = tree::kill(|| self.proc.descendants(self.own), self.own).unwrap_or_default();
+            if Instant::now() >= end {
+                return killed.iter().filter(|process| !process.zombie).count() as u64;
+            }
+            self.wait(None, tree::KILL_ROUND);
+        }
+        0
+    }
+}

@@ -1,0 +1,58 @@
+//! How far naming a path in an argument grants it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+
+/// What arguments may grant by naming it. Ordered from the strictest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Designated {
+    /// Nothing: every path has to be granted by an operator.
+    #[default]
+    None,
+    /// Paths that the module only reads.
+    Read,
+    /// Paths that the module reads and paths that it changes.
+    Write,
+}
+
+impl Designated {
+    /// Every value, the strictest first.
+    pub const ALL: [Self; 3] = [Self::None, Self::Read, Self::Write];
+
+    /// Returns whether a path that is named for this access is granted.
+    #[must_use]
+    pub fn allows(self, access: Access) -> bool {
+        match access {
+            Access::Read => self >= Self::Read,
+            Access::Write => self >= Self::Write,
+        }
+    }
+
+    /// Returns the word that files and switches use.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
+impl fmt::Display for Designated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for Designated {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|value| value.as_str() == text);
+        found.ok_or_else(|| format!("`{text}` is none of `none`, `read`, `write`"))
+    }
+}

@@ -1,0 +1,435 @@
+//! The policy file: YAML, unknown keys refused, every mistake with line and column.
+//!
+//! ```yaml
+//! designated: write
+//! allow:
+//!   read: [/usr/share/zoneinfo]
+//!   write: [/srv/app]
+//!   own: ["www-data:www-data"]
+//!   env: [LANG, STAGE=test]
+//!   net: ["api.example.org:443", "10.0.0.0/8:5432"]
+//!   listen: ["127.0.0.1:8080"]
+//!   run: ["systemctl restart *"]
+//! min-confinement: 2
+//! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
+//! modules:
+//!   "sha256:…": {allow: {write: [/etc/motd]}}
+//! audit: /var/log/modbox.jsonl
+//! ```
+//!
+//! Only what is enforced can be written: a key for something that modbox does not do yet is an unknown
+//! key, so that nobody relies on a rule that is not there. A section without anything in it says nothing.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+
+use crate::designated::Designated;
+use crate::limit::{LimitName, LimitOverrides, parse_level};
+use crate::module_key::ModuleKey;
+use crate::node::{Content, Node, Place, Placed};
+
+/// A policy file, as written: paths and names are not resolved yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PolicyFile {
+    /// What holds for every module.
+    pub rules: FileRules,
+    /// What holds for one module, beside that.
+    pub modules: Vec<(Placed<ModuleKey>, FileRules)>,
+}
+
+/// What a file says, for every module or for one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileRules {
+    /// How far naming a path grants it.
+    pub designated: Option<Designated>,
+    /// The grants.
+    pub allow: Allow,
+    /// The least level of confinement that is accepted.
+    pub min_confinement: Option<u8>,
+    /// The limits that it sets.
+    pub limits: LimitOverrides,
+    /// A file that gets a line of every run; absolute. Not for one module: the log is opened before any is looked for.
+    pub audit: Option<Placed<String>>,
+}
+
+/// The grants of a policy file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Allow {
+    /// `PATH` or `PATH::GUEST`, for reading.
+    pub read: Vec<Placed<String>>,
+    /// `PATH` or `PATH::GUEST`, for writing.
+    pub write: Vec<Placed<String>>,
+    /// `USER`, `USER:GROUP` or `:GROUP`.
+    pub own: Vec<Placed<String>>,
+    /// `NAME` or `NAME=VALUE`.
+    pub env: Vec<Placed<String>>,
+    /// Network rules, see [`crate::net`].
+    pub net: Vec<Placed<String>>,
+    /// Places to listen at.
+    pub listen: Vec<Placed<String>>,
+    /// Commands, see [`crate::run`].
+    pub run: Vec<Placed<String>>,
+}
+
+/// One thing wrong with a policy file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mistake {
+    /// Where; nowhere when the text is no YAML and its reader could not say.
+    pub place: Option<Place>,
+    /// What.
+    pub message: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Some(place) => write!(f, "{} at {place}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+/// Why a text is no policy file: everything that is wrong with it, in order. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyFileError(pub Vec<Mistake>);
+
+/// How many mistakes the error of a run shows; `modbox policy check` has them all.
+const SHOWN: usize = 3;
+
+impl fmt::Display for PolicyFileError {
+    // On one line: `modbox FILE ARGSFILE` puts it into a result.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown: Vec<String> = self.0.iter().take(SHOWN).map(Mistake::to_string).collect();
+        f.write_str(&shown.join("; "))?;
+        match self.0.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more, see `modbox policy check`"),
+        }
+    }
+}
+
+impl std::error::Error for PolicyFileError {}
+
+impl PolicyFile {
+    /// Reads the text of a policy file. An empty one says nothing, and so grants nothing.
+    ///
+    /// # Errors
+    ///
+    /// Text that is not YAML; else all unknown keys, values of another kind and values out of bounds.
+    pub fn parse(text: &str) -> Result<Self, PolicyFileError> {
+        if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+            return Ok(Self::default());
+        }
+        let node = Node::parse(text).map_err(|error| {
+            let (place, shown) = (error.location().map(Place::from), error.without_snippet().to_string());
+            // Its place is in what it says, too.
+            let said = place.and_then(|place| Some(shown.strip_suffix(&format!(" at {place}"))?.to_owned()));
+            PolicyFileError(vec![match said {
+                Some(message) => Mistake { place, message },
+                None => Mistake { place: None, message: shown },
+            }])
+        })?;
+        Reader::default().read(|reader| reader.file(node))
+    }
+}
+
+impl<'de> Deserialize<'de> for FileRules {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let node = Node::deserialize(deserializer)?;
+        Reader::default().finish(|reader| {
+            let entries = reader.map(node, "a policy");
+            reader.rules(entries, "designated, allow, min-confinement, limits, audit")
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for LimitOverrides {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let node = Node::deserialize(deserializer)?;
+        Reader::default().finish(|reader| reader.limits(node))
+    }
+}
+
+/// What there is to say about a module.
+const RULES: &str = "designated, allow, min-confinement, limits";
+
+/// Reads nodes as what they have to be, and notes what they are not.
+#[derive(Default)]
+struct Reader {
+    mistakes: Vec<Mistake>,
+}
+
+impl Reader {
+    fn read<T>(mut self, read: impl FnOnce(&mut Self) -> T) -> Result<T, PolicyFileError> {
+        let value = read(&mut self);
+        self.mistakes.sort();
+        if self.mistakes.is_empty() { Ok(value) } else { Err(PolicyFileError(self.mistakes)) }
+    }
+
+    fn finish<T, E: Error>(self, read: impl FnOnce(&mut Self) -> T) -> Result<T, E> {
+        self.read(read).map_err(E::custom)
+    }
+
+    fn note(&mut self, place: Place, message: impl Into<String>) {
+        let place = (place != Place::default()).then_some(place);
+        self.mistakes.push(Mistake { place, message: message.into() });
+    }
+
+    fn file(&mut self, node: Node) -> PolicyFile {
+        let mut file = PolicyFile::default();
+        let mut rest = Vec::new();
+        for (key, node) in self.map(node, "a policy file") {
+            match key.value.as_str() {
+                "modules" => file.modules = self.modules(node),
+                _ => rest.push((key, node)),
+            }
+        }
+        file.rules = self.rules(rest, "designated, allow, min-confinement, limits, modules, audit");
+        file
+    }
+
+    fn rules(&mut self, entries: Vec<(Placed<String>, Node)>, known: &str) -> FileRules {
+        let mut rules = FileRules::default();
+        for (key, node) in entries {
+            match key.value.as_str() {
+                "designated" => rules.designated = self.scalar(node, str::parse),
+                "allow" => rules.allow = self.allow(node),
+                "min-confinement" => rules.min_confinement = self.scalar(node, parse_level),
+                "limits" => rules.limits = self.limits(node),
+                "audit" if known != RULES => rules.audit = self.audit(node),
+                _ => self.unknown(&key, known),
+            }
+        }
+        rules
+    }
+
+    fn allow(&mut self, node: Node) -> Allow {
+        let mut allow = Allow::default();
+        for (key, node) in self.map(node, "`allow`") {
+            match key.value.as_str() {
+                "read" => allow.read = self.texts(node),
+                "write" => allow.write = self.texts(node),
+                "own" => allow.own = self.texts(node),
+                "env" => allow.env = self.texts(node),
+                "net" => allow.net = self.texts(node),
+                "listen" => allow.listen = self.texts(node),
+                "run" => allow.run = self.texts(node),
+                _ => self.unknown(&key, "read, write, own, env, net, listen, run"),
+            }
+        }
+        allow
+    }
+
+    fn limits(&mut self, node: Node) -> LimitOverrides {
+        let mut limits = LimitOverrides::default();
+        for (key, node) in self.map(node, "`limits`") {
+            match LimitName::from_key(&key.value) {
+                Some(name) => {
+                    if let Some(value) = self.scalar(node, |text| name.parse(text)) {
+                        limits.set(name, value);
+                    }
+                }
+                None => self.unknown(&key, &LimitName::ALL.map(LimitName::key).join(", ")),
+            }
+        }
+        limits
+    }
+
+    fn audit(&mut self, node: Node) -> Option<Placed<String>> {
+        let place = node.place;
+        let value = self.scalar(node, |path| match path.starts_with('/') {
+            true => Ok(path.to_owned()),
+            // It would be another file in every directory.
+            false => Err(format!("the audit file `{path}` must be an absolute path")),
+        })?;
+        Some(Placed { value, place })
+    }
+
+    fn modules(&mut self, node: Node) -> Vec<(Placed<ModuleKey>, FileRules)> {
+        let mut modules: Vec<(Placed<ModuleKey>, FileRules)> = Vec::new();
+        for (key, node) in self.map(node, "`modules`") {
+            let entries = self.map(node, "the rules for a module");
+            let rules = self.rules(entries, RULES);
+            match ModuleKey::parse(&key.value) {
+                Ok(value) if modules.iter().any(|(other, _)| other.value == value) => {
+                    self.note(key.place, format!("there are two rules for `{value}`"));
+                }
+                Ok(value) => modules.push((Placed { value, place: key.place }, rules)),
+                Err(message) => self.note(key.place, message),
+            }
+        }
+        modules
+    }
+
+    fn unknown(&mut self, key: &Placed<String>, known: &str) {
+        self.note(key.place, format!("unknown key `{}`, expected one of {known}", key.value));
+    }
+
+    fn map(&mut self, node: Node, what: &str) -> Vec<(Placed<String>, Node)> {
+        match node.content {
+            Content::Map(entries) => entries,
+            Content::Null => Vec::new(),
+            other => {
+                self.note(node.place, format!("{what} is a mapping of keys to values, not {}", other.what()));
+                Vec::new()
+            }
+        }
+    }
+
+    fn texts(&mut self, node: Node) -> Vec<Placed<String>> {
+        let items = match node.content {
+            Content::List(items) => items,
+            Content::Null => return Vec::new(),
+            other => {
+                self.note(node.place, format!("expected a list, such as `[…]`, not {}", other.what()));
+                return Vec::new();
+            }
+        };
+        let item = |item: Node| match item.content {
+            Content::Scalar(value) => Some(Placed { value, place: item.place }),
+            other => {
+                self.note(item.place, format!("expected text, not {}", other.what()));
+                None
+            }
+        };
+        items.into_iter().filter_map(item).collect()
+    }
+
+    fn scalar<T>(&mut self, node: Node, parse: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+        let parsed = match node.content {
+            Content::Scalar(text) => parse(&text),
+            other => Err(format!("expected a value, not {}", other.what())),
+        };
+        parsed.map_err(|message| self.note(node.place, message)).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn reads_the_documented_form() {
+        let digest = "0a".repeat(32);
+        let file = PolicyFile::parse(&format!(
+            "designated: read\nallow:\n  read: [/usr/share/zoneinfo]\n  write: [/srv/app::/app]\n  env: [LANG, STAGE=test, NO]\n\
+             limits: {{timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, disk: 64MiB, files: 4096, processes: 64}}\n\
+             modules:\n  \"sha256:{digest}\": {{allow: {{write: [/etc/motd]}}}}\n  copy:\n    designated: none\n"
+        ))
+        .unwrap();
+        let texts = |list: &[Placed<String>]| list.iter().map(|item| item.value.clone()).collect::<Vec<_>>();
+        assert_eq!(file.rules.designated, Some(Designated::Read));
+        assert_eq!(texts(&file.rules.allow.write), ["/srv/app::/app"]);
+        assert_eq!(texts(&file.rules.allow.env), ["LANG", "STAGE=test", "NO"]);
+        assert_eq!(file.rules.allow.env[2].place, Place { line: 5, column: 27 });
+        assert_eq!(file.rules.limits.get(LimitName::Memory), Some(256 << 20));
+        assert_eq!(file.rules.limits.get(LimitName::Timeout), Some(30_000_000));
+        assert_eq!(file.rules.limits.get(LimitName::Tmp), None);
+        assert_eq!(file.modules[0].0.value, ModuleKey::Digest(digest));
+        assert_eq!(texts(&file.modules[0].1.allow.write), ["/etc/motd"]);
+        assert_eq!(file.modules[1].1.designated, Some(Designated::None));
+    }
+
+    #[test]
+    fn what_says_nothing_grants_nothing() {
+        for text in
+            ["", "\n", "# nothing\n", "---", "{}", "allow:\n", "allow:\n  read:\n  # - /srv\nlimits: {}\nmodules:\n"]
+        {
+            assert_eq!(PolicyFile::parse(text).unwrap(), PolicyFile::default(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_the_place_of_every_mistake() {
+        for (text, expect) in [
+            (
+                "allow:\n  reed: [/x]\n",
+                "unknown key `reed`, expected one of read, write, own, env, net, listen, run at line 2, column 3",
+            ),
+            ("allow:\n  read: /x\n", "expected a list, such as `[…]`, not a scalar at line 2, column 9"),
+            ("allow: {env: [[x]]}\n", "expected text, not a list at line 1, column 15"),
+            (
+                "limits: {timeout: soon}\n",
+                "`soon` is not a duration from 1ms to 365days, such as `500ms`, `30s` or `1m 30s` at line 1, column 19",
+            ),
+            (
+                "limits: {memory: lots}\n",
+                "`lots` is not a size of at least one byte, such as `64KiB` or `256MiB` at line 1, column 18",
+            ),
+            ("limits: {processes: 0}\n", "`0` is not a whole number of at least 1 at line 1, column 21"),
+            ("limits: {timeout: }\n", "expected a value, not nothing at line 1, column 17"),
+            ("min-confinement: 4\n", "`4` is not a level of confinement from 0 to 3 at line 1, column 18"),
+            ("designated: all\n", "`all` is none of `none`, `read`, `write` at line 1, column 13"),
+            (
+                "modules: {a/b: {}}",
+                "`a/b` is not the name of a module; a rule is for a name such as `copy`, or for a digest at line 1, column 11",
+            ),
+            (
+                "modules: {a: {modules: {}}}",
+                "unknown key `modules`, expected one of designated, allow, min-confinement, limits at line 1, column 15",
+            ),
+            ("42", "a policy file is a mapping of keys to values, not a scalar at line 1, column 1"),
+            (
+                "allow: {walk: [], env: x}\nlimits: {a: 1}\nx: 1\ny: 2\n",
+                "unknown key `walk`, expected one of read, write, own, env, net, listen, run at line 1, column 9; expected a list, such as \
+                 `[…]`, not a scalar at line 1, column 24; unknown key `a`, expected one of timeout, cpu-time, memory, output, \
+                 disk, tmp, files, descriptors, processes, module, compile-time, compile-memory at line 2, column 10; \
+                 and 2 more, see `modbox policy check`",
+            ),
+        ] {
+            assert_eq!(PolicyFile::parse(text).unwrap_err().to_string(), expect, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_yaml_has_a_place_too() {
+        for text in
+            ["allow: [\n", "allow: {}\nallow: {}\n", "a: b: c", "allow: *nowhere", "a\0b: 1", "--- {}\n--- {}\n"]
+        {
+            let error = PolicyFile::parse(text).unwrap_err().to_string();
+            assert!(error.contains("line "), "{text:?}: {error}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_text_makes_it_panic(text in "[a-z:{}\\[\\],\n #&*!|>'\"-]{0,80}|\\PC{0,60}") {
+            let _ = PolicyFile::parse(&text);
+        }
+
+        #[test]
+        fn no_value_makes_it_panic(key in "designated|allow|limits|modules|x", inner in "read|env|timeout|sha256:a|copy", value in "\\PC{0,20}") {
+            let _ = PolicyFile::parse(&format!("{key}: {{{inner}: {value}}}"));
+            let _ = PolicyFile::parse(&format!("{key}:\n  {inner}: [{value}]\n"));
+        }
+
+        #[test]
+        fn what_is_written_is_read(
+            paths in prop::collection::vec("/[a-zA-Z0-9 ':\"#é-]{0,20}", 0..4),
+            names in prop::collection::vec("[A-Z_]{1,6}(=[a-z0-9 .'\"]{0,6})?", 0..4),
+            designated in prop::sample::select(Designated::ALL.to_vec()),
+            limit in prop::sample::select(LimitName::ALL.to_vec()),
+            millis in 1_u64..1_000_000,
+        ) {
+            let value = millis * 1000;
+            let quoted = |items: &[String]| items.iter().map(|item| format!("{item:?}")).collect::<Vec<_>>().join(", ");
+            let text = format!(
+                "designated: {designated}\nallow: {{read: [{}], env: [{}]}}\nlimits: {{{}: {}}}\n",
+                quoted(&paths), quoted(&names), limit.key(),
+                if limit.unit() == crate::LimitUnit::Micros { limit.show(value) } else { value.to_string() },
+            );
+            let file = PolicyFile::parse(&text).unwrap();
+            let values = |list: Vec<Placed<String>>| list.into_iter().map(|item| item.value).collect::<Vec<_>>();
+            prop_assert_eq!(values(file.rules.allow.read), paths);
+            prop_assert_eq!(values(file.rules.allow.env), names);
+            prop_assert_eq!(file.rules.designated, Some(designated));
+            prop_assert_eq!(file.rules.limits.get(limit), Some(value));
+        }
+    }
+}

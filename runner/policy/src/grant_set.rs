@@ -1,0 +1,391 @@
+//! The set of grants of a run: [`Policy`].
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::designated::Designated;
+use crate::error::PolicyError;
+use crate::grants::{EnvGrant, PathGrant, Shape};
+use crate::net::{ListenGrant, NetGrant};
+use crate::own::{OwnGrant, Owners};
+use crate::places::{RESERVED, check_nesting, is_own, lies_in, normalize};
+use crate::run::RunGrant;
+
+/// Everything that a run may reach.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    paths: Vec<PathGrant>,
+    env: Vec<EnvGrant>,
+    own: Vec<OwnGrant>,
+    net: Vec<NetGrant>,
+    listen: Vec<ListenGrant>,
+    run: Vec<RunGrant>,
+    pub(super) everything: Option<String>,
+    designated: Designated,
+    designates: Vec<(String, Access)>,
+    least_confinement: Option<LeastConfinement>,
+    audit: Vec<PathBuf>,
+}
+
+/// How little of the kernel's confinement is accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeastConfinement {
+    /// The level, as `modbox-kernel` describes it.
+    pub level: u8,
+    /// Who asks for it.
+    pub source: String,
+}
+
+impl Policy {
+    /// Grants a file or a directory. The same path granted twice in the same place has the wider access.
+    ///
+    /// # Errors
+    ///
+    /// A grant that contradicts another one.
+    pub fn allow_path(&mut self, grant: PathGrant) -> Result<(), PolicyError> {
+        self.allow_paths([grant])
+    }
+
+    /// Grants several, in any order. After an error the policy is as it was.
+    ///
+    /// # Errors
+    ///
+    /// Grants that contradict each other or earlier ones.
+    pub fn allow_paths(&mut self, grants: impl IntoIterator<Item = PathGrant>) -> Result<(), PolicyError> {
+        let shown = |path: &Path| path.display().to_string();
+        let mut paths = self.paths.clone();
+        let mut places: HashMap<String, usize> =
+            paths.iter().enumerate().map(|(index, grant)| (grant.guest.clone(), index)).collect();
+        for grant in grants {
+            if is_own(&grant.guest) {
+                return Err(PolicyError::Reserved { host: shown(&grant.host), guest: grant.guest });
+            }
+            let Some(same) = places.get(&grant.guest).and_then(|index| paths.get_mut(*index)) else {
+                places.insert(grant.guest.clone(), paths.len());
+                paths.push(grant);
+                continue;
+            };
+            if same.host != grant.host {
+                let (first, second) = (shown(&same.host), shown(&grant.host));
+                return Err(PolicyError::SamePlace { first, second, guest: grant.guest });
+            }
+            if grant.access > same.access {
+                *same = grant;
+            }
+        }
+        check_nesting(&paths)?;
+        self.paths = paths;
+        Ok(())
+    }
+
+    /// Grants a path that an argument names. Grants for reading that lie inside what is now writable add nothing to it
+    /// and are dropped.
+    ///
+    /// # Errors
+    ///
+    /// A place that is the guest's own, or that another host path has.
+    pub fn designate(&mut self, grant: PathGrant) -> Result<(), PolicyError> {
+        let mut widened = self.clone();
+        if grant.access == Access::Write {
+            widened.paths.retain(|inner| inner.access == Access::Write || !lies_in(inner, &grant));
+        }
+        widened.allow_path(grant)?;
+        *self = widened;
+        Ok(())
+    }
+
+    /// Shows an environment variable to the module; the last grant of a name counts.
+    pub fn allow_env(&mut self, grant: EnvGrant) {
+        self.env.retain(|other| other.name != grant.name);
+        self.env.push(grant);
+    }
+
+    /// Asks for a level of confinement. Of several the highest counts; with none, it is for whoever runs modules to say.
+    pub fn require_confinement(&mut self, level: u8, source: &str) {
+        if self.least_confinement.as_ref().is_none_or(|least| level > least.level) {
+            self.least_confinement = Some(LeastConfinement { level, source: source.to_owned() });
+        }
+    }
+
+    /// Returns the level of confinement that is asked for, if anybody does.
+    #[must_use]
+    pub fn least_confinement(&self) -> Option<&LeastConfinement> {
+        self.least_confinement.as_ref()
+    }
+
+    /// Lets the module reach hosts and ports.
+    pub fn allow_net(&mut self, grant: NetGrant) {
+        if self.net.iter().all(|other| other.rule != grant.rule) {
+            self.net.push(grant);
+        }
+    }
+
+    /// Lets the module listen somewhere.
+    pub fn allow_listen(&mut self, grant: ListenGrant) {
+        if self.listen.iter().all(|other| other.rule != grant.rule) {
+            self.listen.push(grant);
+        }
+    }
+
+    /// Takes back what is granted of the network by a rule that is written like this.
+    pub fn forbid_net(&mut self, rule: &str) {
+        self.net.retain(|grant| grant.rule.to_string() != rule);
+        self.listen.retain(|grant| grant.rule.to_string() != rule);
+    }
+
+    /// Returns the policy without any grant of the network.
+    #[must_use]
+    pub fn without_network(self) -> Self {
+        Self { net: Vec::new(), listen: Vec::new(), ..self }
+    }
+
+    /// Grants everything that the caller can reach: for a module that one trusts as oneself.
+    pub fn allow_everything(&mut self, source: &str) {
+        // What is mapped elsewhere stays there; what is where it is on the host lies in the whole.
+        self.paths.retain(|grant| Path::new(&grant.guest) != grant.host);
+        let (host, guest) = (PathBuf::from("/"), "/".to_owned());
+        let shape = Shape::Directory;
+        self.paths.push(PathGrant { host, shape, guest, access: Access::Write, source: source.to_owned() });
+        self.everything = Some(source.to_owned());
+    }
+
+    /// Returns whether everything is granted.
+    #[must_use]
+    pub fn allows_everything(&self) -> bool {
+        self.everything.is_some()
+    }
+
+    /// Returns how far naming a path in an argument grants it.
+    #[must_use]
+    pub fn designated(&self) -> Designated {
+        self.designated
+    }
+
+    /// Sets how far naming a path in an argument grants it.
+    pub fn set_designated(&mut self, designated: Designated) {
+        self.designated = designated;
+    }
+
+    /// Says that an option names paths, and what naming one grants at most; the last word on an option counts.
+    pub fn designate_option(&mut self, option: &str, access: Access) {
+        self.designates.retain(|(other, _)| other != option);
+        self.designates.push((option.to_owned(), access));
+    }
+
+    /// Returns the options that an operator says name paths.
+    #[must_use]
+    pub fn designates(&self) -> &[(String, Access)] {
+        &self.designates
+    }
+
+    /// Names a file that gets a line of every run. Restrictions add up, as grants do: each file that is named gets it.
+    pub fn add_audit(&mut self, path: PathBuf) {
+        if !self.audit.contains(&path) {
+            self.audit.push(path);
+        }
+    }
+
+    /// Returns the audit files.
+    #[must_use]
+    pub fn audit(&self) -> &[PathBuf] {
+        &self.audit
+    }
+
+    /// Lets the module give files to a user or a group.
+    pub fn allow_own(&mut self, grant: OwnGrant) {
+        let same = |other: &OwnGrant| (other.user, other.group) == (grant.user, grant.group);
+        if !self.own.iter().any(same) {
+            self.own.push(grant);
+        }
+    }
+
+    /// Returns to whom files may be given, as granted.
+    #[must_use]
+    pub fn own(&self) -> &[OwnGrant] {
+        &self.own
+    }
+
+    /// Returns to whom files may be given.
+    #[must_use]
+    pub fn owners(&self) -> Owners {
+        if self.allows_everything() { Owners::Everybody } else { Owners::Some(self.own.clone()) }
+    }
+
+    /// Lets the module run commands.
+    pub fn allow_run(&mut self, grant: RunGrant) {
+        if self.run.iter().all(|other| (&other.rule, &other.programs) != (&grant.rule, &grant.programs)) {
+            self.run.push(grant);
+        }
+    }
+
+    /// Returns which commands the module may run.
+    #[must_use]
+    pub fn run(&self) -> &[RunGrant] {
+        &self.run
+    }
+
+    /// Returns whether there is any command that the module may run.
+    #[must_use]
+    pub fn allows_commands(&self) -> bool {
+        self.allows_everything() || !self.run.is_empty()
+    }
+
+    /// Returns the first grant of a command.
+    #[must_use]
+    pub fn run_grant(&self, program: &str, arguments: &[String]) -> Option<&RunGrant> {
+        self.run.iter().find(|grant| grant.covers(program, arguments))
+    }
+
+    /// Returns the granted directories.
+    #[must_use]
+    pub fn paths(&self) -> &[PathGrant] {
+        &self.paths
+    }
+
+    /// Returns the granted environment variables.
+    #[must_use]
+    pub fn env(&self) -> &[EnvGrant] {
+        &self.env
+    }
+
+    /// Returns what may be reached on the network.
+    #[must_use]
+    pub fn net(&self) -> &[NetGrant] {
+        &self.net
+    }
+
+    /// Returns where the module may listen.
+    #[must_use]
+    pub fn listen(&self) -> &[ListenGrant] {
+        &self.listen
+    }
+
+    /// Returns whether the host path that a guest knows by this absolute path is granted in this way: the innermost
+    /// grant around it decides, as it does for the guest. In the guest's own directories nothing is the host's.
+    #[must_use]
+    pub fn covers(&self, guest_path: &Path, access: Access) -> bool {
+        match self.decides(guest_path) {
+            Decides::Grant(grant) => grant.access >= access,
+            Decides::Own | Decides::Nothing => false,
+        }
+    }
+
+    /// Returns what decides over the path that a guest knows by this name.
+    #[must_use]
+    pub fn decides(&self, guest_path: &Path) -> Decides<'_> {
+        let path = normalize(guest_path);
+        let own = RESERVED.iter().filter(|dir| path.starts_with(dir)).map(|dir| (dir.len(), Decides::Own));
+        let around = |grant: &&PathGrant| match grant.shape {
+            Shape::Directory => path.starts_with(&grant.guest),
+            Shape::Name => path == Path::new(&grant.guest),
+        };
+        let granted = self.paths.iter().filter(around).map(|grant| (grant.guest.len(), Decides::Grant(grant)));
+        own.chain(granted).max_by_key(|(length, _)| *length).map_or(Decides::Nothing, |(_, decides)| decides)
+    }
+}
+
+/// What decides over a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decides<'a> {
+    /// The innermost grant around it.
+    Grant(&'a PathGrant),
+    /// It lies in one of the guest's own directories.
+    Own,
+    /// Nothing: it is not there for the guest.
+    Nothing,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant(path: &str, access: Access) -> PathGrant {
+        PathGrant {
+            host: path.into(),
+            shape: Shape::Directory,
+            guest: path.to_owned(),
+            access,
+            source: "test".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_default_grants_nothing() {
+        let policy = Policy::default();
+        assert!(policy.grants().is_empty());
+        assert!(policy.paths().is_empty() && policy.env().is_empty());
+        assert!(!policy.allows_everything());
+        assert_eq!(policy.designated(), Designated::None);
+        assert!(!policy.covers(Path::new("/"), Access::Read));
+        assert!(!policy.covers(Path::new("/etc/passwd"), Access::Read));
+    }
+
+    #[test]
+    fn the_innermost_grant_decides() {
+        let mut policy = Policy::default();
+        policy.allow_path(grant("/srv", Access::Read)).unwrap();
+        policy.allow_path(grant("/srv/app", Access::Write)).unwrap();
+        policy.allow_path(grant("/tmp/app", Access::Write)).unwrap();
+        for (path, access, expect) in [
+            ("/srv/x", Access::Read, true),
+            ("/srv/x", Access::Write, false),
+            ("/srv/app/x", Access::Write, true),
+            ("/srv/app/../x", Access::Write, false),
+            ("/srv/application", Access::Write, false),
+            ("/tmp/x", Access::Read, false),
+            ("/tmp/app/x", Access::Write, true),
+            ("/args/args.json", Access::Read, false),
+            ("/etc", Access::Read, false),
+        ] {
+            assert_eq!(policy.covers(Path::new(path), access), expect, "{path} {access:?}");
+        }
+    }
+
+    #[test]
+    fn everything_includes_what_was_mapped_elsewhere() {
+        let mut policy = Policy::default();
+        policy.allow_path(grant("/srv", Access::Read)).unwrap();
+        policy.allow_path(PathGrant { host: "/data".into(), ..grant("/mapped", Access::Read) }).unwrap();
+        policy.allow_everything("test");
+        let seen: Vec<&str> = policy.paths().iter().map(|grant| grant.guest.as_str()).collect();
+        assert_eq!(seen, ["/mapped", "/"]);
+    }
+
+    #[test]
+    fn the_highest_level_of_confinement_counts() {
+        let mut policy = Policy::default();
+        assert_eq!(policy.least_confinement(), None);
+        for (level, highest) in [(1, 1), (2, 2), (0, 2)] {
+            policy.require_confinement(level, &format!("level {level}"));
+            let least = policy.least_confinement().unwrap();
+            assert_eq!((least.level, &*least.source), (highest, &*format!("level {highest}")));
+        }
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let mut policy = Policy::default();
+        policy.allow_path(grant("/srv", Access::Write)).unwrap();
+        let inside = policy.clone().allow_path(grant("/srv/ro", Access::Read)).unwrap_err();
+        assert!(matches!(inside, PolicyError::ReadInsideWrite { .. }), "{inside}");
+        let reserved = policy.clone().allow_path(grant("/tmp", Access::Read)).unwrap_err();
+        assert!(matches!(reserved, PolicyError::Reserved { .. }), "{reserved}");
+        let elsewhere = PathGrant { host: "/other".into(), ..grant("/srv", Access::Read) };
+        assert!(matches!(policy.allow_path(elsewhere), Err(PolicyError::SamePlace { .. })));
+    }
+
+    #[test]
+    fn the_wider_access_wins_in_either_order() {
+        for order in [[Access::Read, Access::Write], [Access::Write, Access::Read]] {
+            let mut policy = Policy::default();
+            for access in order {
+                policy.allow_path(grant("/srv", access)).unwrap();
+            }
+            assert_eq!(policy.paths().len(), 1);
+            assert!(policy.covers(Path::new("/srv/x"), Access::Write));
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What a run may reach: capability data that denies by default. Pure; nothing is opened here.
+//!
+//! A policy is gathered from the policy files, from the command line and, where these let it, from the arguments of the
+//! run; `merge` has the rule by which they add up. [`Policy::default`] grants nothing.
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod access;
+pub mod accounts;
+mod designated;
+mod error;
+mod file;
+mod grant_set;
+mod grants;
+mod limit;
+mod listed;
+mod merge;
+mod module_key;
+pub mod net;
+mod node;
+mod own;
+mod places;
+pub mod run;
+
+pub use self::access::Access;
+pub use self::designated::Designated;
+pub use self::error::PolicyError;
+pub use self::file::{Allow, FileRules, Mistake, PolicyFile, PolicyFileError};
+pub use self::grant_set::{Decides, LeastConfinement, Policy};
+pub use self::grants::{EnvGrant, PathGrant, Shape};
+pub use self::limit::{
+    HIGHEST_LEVEL, LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_level, parse_size,
+};
+pub use self::merge::{DEFAULT_SOURCE, Effective, Rules, merge};
+pub use self::module_key::ModuleKey;
+pub use self::node::{Place, Placed};
+pub use self::own::{OwnGrant, Owners};
+pub use self::places::{RESERVED, is_own, normalize};

@@ -1,0 +1,155 @@
+//! A rule about hosts and ports: what it is about, and how it is written.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+use crate::net::name::Name;
+use crate::net::special::{Special, WORDS};
+use crate::net::transport::{Ports, Transport};
+
+/// The hosts of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hosts {
+    /// Every name and every address.
+    All,
+    /// One name.
+    Name(Name),
+    /// Every name below this one.
+    Below(Name),
+    /// Addresses; a single one is a block of its own.
+    Block(IpNet),
+}
+
+/// Hosts and ports that a run may reach.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct NetRule {
+    pub(super) transport: Transport,
+    pub(super) hosts: Hosts,
+    pub(super) ports: Ports,
+    pub(super) words: BTreeSet<Special>,
+}
+
+impl NetRule {
+    /// Returns which transport it is about.
+    #[must_use]
+    pub fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    /// Returns the ports that it is about.
+    #[must_use]
+    pub fn ports(&self) -> Ports {
+        self.ports
+    }
+
+    /// Returns whether it is about a port.
+    #[must_use]
+    pub fn covers(&self, transport: Transport, port: u16) -> bool {
+        self.transport == transport && self.ports.contains(port)
+    }
+
+    /// Returns whether it names a host. That says nothing about the addresses behind the name: ask
+    /// [`NetRule::admits`] about each.
+    #[must_use]
+    pub fn names(&self, name: &Name) -> bool {
+        match &self.hosts {
+            Hosts::Name(own) => own == name,
+            Hosts::Below(parent) => name.is_below(parent),
+            Hosts::All => true,
+            Hosts::Block(_) => false,
+        }
+    }
+
+    /// Returns whether it holds an address itself, not by way of a name.
+    #[must_use]
+    pub fn holds(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let inside = match &self.hosts {
+            Hosts::All => true,
+            Hosts::Block(block) => block.contains(&address),
+            Hosts::Name(_) | Hosts::Below(_) => false,
+        };
+        inside && self.admits(address)
+    }
+
+    /// Returns whether it tells no host from another, as a kernel that knows ports alone does.
+    #[must_use]
+    pub fn is_every_host(&self) -> bool {
+        self.hosts == Hosts::All && WORDS.iter().all(|word| self.words.contains(word))
+    }
+
+    /// Returns the least rule about the same ports that tells no host from another.
+    #[must_use]
+    pub fn for_every_host(&self) -> Self {
+        Self { hosts: Hosts::All, words: WORDS.into(), ..self.clone() }
+    }
+
+    /// Returns whether it allows a connection to a literal address.
+    #[must_use]
+    pub fn allows(&self, transport: Transport, address: SocketAddr) -> bool {
+        self.covers(transport, address.port()) && self.holds(address.ip())
+    }
+
+    /// Returns whether an address may be reached by this rule, if it is one of its hosts: it is not special, or the rule
+    /// has the word for it.
+    #[must_use]
+    pub fn admits(&self, address: IpAddr) -> bool {
+        let said = |special| match &self.hosts {
+            Hosts::Block(block) => special != Special::Metadata && Special::around(*block) == Some(special),
+            Hosts::All | Hosts::Name(_) | Hosts::Below(_) => false,
+        };
+        match Special::of(address.to_canonical()) {
+            None => true,
+            Some(Special::Reserved) => false,
+            Some(special) => self.words.contains(&special) || said(special),
+        }
+    }
+
+    /// Returns the rule with one more word.
+    #[must_use]
+    pub fn with(&self, word: Special) -> Self {
+        let mut rule = self.clone();
+        rule.words.insert(word);
+        rule
+    }
+}
+
+impl fmt::Display for NetRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.transport.prefix())?;
+        match &self.hosts {
+            Hosts::All => f.write_str("*")?,
+            Hosts::Name(name) => write!(f, "{name}")?,
+            Hosts::Below(name) => write!(f, "*.{name}")?,
+            Hosts::Block(block) => write_block(f, *block)?,
+        }
+        if self.ports != Ports::ALL {
+            write!(f, "{}", self.ports)?;
+        }
+        if WORDS.iter().all(|word| self.words.contains(word)) {
+            return f.write_str("+any");
+        }
+        self.words.iter().try_for_each(|word| write!(f, "+{word}"))
+    }
+}
+
+impl From<NetRule> for String {
+    fn from(rule: NetRule) -> Self {
+        rule.to_string()
+    }
+}
+
+fn write_block(f: &mut fmt::Formatter<'_>, block: IpNet) -> fmt::Result {
+    let single = block.prefix_len() == block.max_prefix_len();
+    match (block, single) {
+        (IpNet::V4(_), true) => write!(f, "{}", block.addr()),
+        (IpNet::V4(_), false) => write!(f, "{block}"),
+        (IpNet::V6(_), true) => write!(f, "[{}]", block.addr()),
+        (IpNet::V6(_), false) => write!(f, "[{block}]"),
+    }
+}

@@ -1,0 +1,394 @@
+//! The private directories of a run, and the sweep of what killed runs left.
+//!
+//! All of them lie in one folder of the user's, mode 0700. A run holds a lock on its directory for as long
+//! as it lives; a directory that nobody holds was left by a process that was killed, and the next run
+//! removes it. Directories that a caller asked to keep have a name that the sweep leaves alone.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{FlockOperation, Mode, OFlags};
+
+use modbox_cleanup::{Cleanup, UndoGuard};
+use modbox_vocabulary::InputFile;
+
+/// What the name of a folder for the directories of runs starts with; the user's number follows.
+const ROOT_PREFIX: &str = "modbox-";
+
+/// Ansible names a task's directory like this, and some modules look for the `-tmp-`.
+const PREFIX: &str = "ansible-tmp-";
+
+const KEPT_PREFIX: &str = "kept-ansible-tmp-";
+
+/// A directory that is all a guest's own: what lies in it is no note of ours.
+const GUEST_PREFIX: &str = "ansible-tmp-guest-";
+
+/// What a run makes outside its directory, and notes in it by a link, has a name that begins like this. The sweep
+/// removes nothing else there.
+pub const LEFTOVER_PREFIX: &str = ".modbox-tmp-";
+
+/// How often removal is tried while a dying program still writes into the directory.
+const REMOVAL_TRIES: u32 = 50;
+
+/// Why a run got no directory.
+#[derive(Debug, thiserror::Error)]
+pub enum ScratchError {
+    /// An operation of the operating system failed.
+    #[error("failed to {verb} `{}`", path.display())]
+    Io {
+        /// What was tried.
+        verb: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why it failed.
+        #[source]
+        source: io::Error,
+    },
+    /// The folder for temporary files is not this user's own.
+    #[error(
+        "`{}` belongs to another user or is open to others; remove it, or set TMPDIR to a folder of your own",
+        .0.display()
+    )]
+    NotPrivate(PathBuf),
+}
+
+/// The folder that holds the directories of all runs of one user.
+#[derive(Debug, Clone)]
+pub struct ScratchRoot {
+    path: Arc<Path>,
+    cleanup: Cleanup,
+    swept: Arc<Once>,
+}
+
+/// What the directory of a run is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// For what the run needs, with a directory of the guest's in it.
+    Run,
+    /// The same, and it stays when the run is over.
+    Kept,
+    /// For the guest alone: the whole directory is its `/tmp`.
+    Guest,
+}
+
+impl Use {
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Run => PREFIX,
+            Self::Kept => KEPT_PREFIX,
+            Self::Guest => GUEST_PREFIX,
+        }
+    }
+}
+
+/// The directory of one run. Removed when it is dropped, unless it is kept.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+    /// Holds the lock that keeps the sweep away.
+    _lock: OwnedFd,
+    undo: Option<UndoGuard>,
+}
+
+impl ScratchRoot {
+    /// Names the folder: `modbox-<uid>` in the system's folder for temporary files.
+    #[must_use]
+    pub fn new(temp_dir: &Path, cleanup: Cleanup) -> Self {
+        let uid = rustix::process::geteuid().as_raw();
+        Self { path: temp_dir.join(format!("{ROOT_PREFIX}{uid}")).into(), cleanup, swept: Arc::new(Once::new()) }
+    }
+
+    /// Makes the directory of one run.
+    ///
+    /// # Errors
+    ///
+    /// A folder that is not private, cannot be made or is full.
+    pub fn create(&self, purpose: Use) -> Result<Scratch, ScratchError> {
+        let root = self.open_private()?;
+        let io = |verb, path: &Path| {
+            let path = path.to_owned();
+            move |source: io::Error| ScratchError::Io { verb, path, source }
+        };
+        // The shared lock keeps a sweep from taking the directory before its own lock is held.
+        rustix::fs::flock(&root, FlockOperation::LockShared).map_err(|e| io("lock", &self.path)(e.into()))?;
+        let path = self.path.join(unique_name(purpose.prefix()));
+        fs::DirBuilder::new().mode(0o700).create(&path).map_err(io("create", &path))?;
+        let removed = path.clone();
+        let undo = (purpose != Use::Kept).then(|| self.cleanup.register(move || remove(&removed)));
+        let lock = open_dir(&path).map_err(|e| io("open", &path)(e.into()))?;
+        let held = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
+        held.map_err(|e| io("lock", &path)(e.into()))?;
+        Ok(Scratch { path, _lock: lock, undo })
+    }
+
+    /// Returns where runs register what a signal must not leave behind.
+    pub(crate) fn cleanup(&self) -> &Cleanup {
+        &self.cleanup
+    }
+
+    /// Removes what killed runs left, the first time that it is called. Best effort.
+    pub fn sweep_once(&self) {
+        self.swept.call_once(|| {
+            if self.path.symlink_metadata().is_ok()
+                && let Ok(root) = self.open_private()
+            {
+                self.sweep(&root);
+            }
+        });
+    }
+
+    fn open_private(&self) -> Result<OwnedFd, ScratchError> {
+        let io = |verb| move |source| ScratchError::Io { verb, path: self.path.to_path_buf(), source };
+        // Opened without following a link: in a shared folder anyone could have put one here.
+        let opened = match open_dir(&self.path) {
+            Err(rustix::io::Errno::NOENT) => {
+                match fs::DirBuilder::new().mode(0o700).create(&self.path) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io("create")(error)),
+                    _ => {}
+                }
+                open_dir(&self.path)
+            }
+            opened => opened,
+        };
+        let root = match opened {
+            Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
+                return Err(ScratchError::NotPrivate(self.path.to_path_buf()));
+            }
+            root => File::from(root.map_err(|errno| io("open")(errno.into()))?),
+        };
+        let metadata = root.metadata().map_err(io("look at"))?;
+        if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o077 != 0 {
+            return Err(ScratchError::NotPrivate(self.path.to_path_buf()));
+        }
+        Ok(root.into())
+    }
+
+    /// Removes what nobody holds. Best effort: a sweep that cannot be done now is done by a later run.
+    fn sweep(&self, root: &OwnedFd) {
+        // Two links are its own. Filesystems that do not count the directories in one say that there is one link.
+        if rustix::fs::fstat(root).is_ok_and(|stat| stat.st_nlink == 2) {
+            return;
+        }
+        let Ok(entries) = fs::read_dir(&self.path) else { return };
+        let candidates: Vec<PathBuf> = entries
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
+            .map(|entry| entry.path())
+            .collect();
+        if candidates.is_empty() || rustix::fs::flock(root, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return;
+        }
+        let free = |path: &PathBuf| {
+            let lock = open_dir(path).ok()?;
+            rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+            Some((path.clone(), lock))
+        };
+        let stale: Vec<(PathBuf, OwnedFd)> = candidates.iter().filter_map(free).collect();
+        let _ = rustix::fs::flock(root, FlockOperation::Unlock);
+        for (path, _lock) in stale {
+            tracing::debug!(directory = %path.display(), "swept what a killed run left");
+            if !is_guests(&path) {
+                remove_noted(&path);
+            }
+            remove(&path);
+        }
+    }
+}
+
+impl Scratch {
+    /// Returns the directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns whether it stays when the run is over.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.undo.is_none()
+    }
+
+    /// Makes a directory in it, unless it is there.
+    ///
+    /// # Errors
+    ///
+    /// A full disk.
+    pub fn make(&self, name: &str) -> Result<PathBuf, ScratchError> {
+        let path = self.path.join(name);
+        match fs::DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(path),
+            Err(source) => Err(ScratchError::Io { verb: "create", path, source }),
+            Ok(()) => Ok(path),
+        }
+    }
+
+    /// Writes the arguments of a guest to a directory in it, for whoever keeps it to look at; the guest has them from
+    /// memory.
+    ///
+    /// # Errors
+    ///
+    /// A full disk.
+    pub fn lay_out(&self, files: &[InputFile]) -> Result<(), ScratchError> {
+        let args = self.make("args")?;
+        for file in files {
+            let path = args.join(&file.name);
+            write_new(&path, file).map_err(|source| ScratchError::Io { verb: "write", path, source })?;
+        }
+        Ok(())
+    }
+}
+
+fn is_guests(dir: &Path) -> bool {
+    dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with(GUEST_PREFIX))
+}
+
+/// Removes what a killed run has noted in its directory: files of its own in directories that it was granted. The
+/// directory of a process of many runs holds a folder like this user's, with theirs.
+fn remove_noted(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        // Where names are a guest's, nothing is a note.
+        let name = entry.file_name();
+        if is_guests(name.as_ref()) {
+            continue;
+        }
+        if [ROOT_PREFIX, PREFIX].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+            remove_noted(&entry.path());
+            continue;
+        }
+        let Ok(target) = fs::read_link(entry.path()) else { continue };
+        let reserved = target.file_name().is_some_and(|name| name.to_string_lossy().starts_with(LEFTOVER_PREFIX));
+        if reserved && target.is_absolute() {
+            let _ = fs::remove_file(target);
+        }
+    }
+}
+
+fn write_new(path: &Path, file: &InputFile) -> io::Result<()> {
+    let mut open = fs::OpenOptions::new().write(true).create_new(true).mode(file.mode).open(path)?;
+    open.write_all(&file.contents)
+}
+
+fn open_dir(path: &Path) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+fn unique_name(prefix: &str) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut random = [0; 8];
+    // Without random bytes the name is still unique per process and nanosecond, and `mkdir` refuses a clash.
+    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    let random = u64::from_le_bytes(random);
+    format!("{prefix}{}.{:09}-{}-{random:016x}", now.as_secs(), now.subsec_nanos(), std::process::id())
+}
+
+/// Removes a directory for good, also one that a module made unreadable or still writes into.
+fn remove(path: &Path) {
+    // Most are empty, and that is all that has to be known.
+    if fs::remove_dir(path).is_ok() {
+        return;
+    }
+    for _ in 0..REMOVAL_TRIES {
+        match fs::remove_dir_all(path) {
+            Ok(()) => return,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => make_removable(path),
+            Err(_) => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}
+
+/// A module may take away its own rights to a directory; its owner can give them back.
+fn make_removable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mut pending = vec![path.to_owned()];
+    while let Some(dir) = pending.pop() {
+        drop(fs::set_permissions(&dir, fs::Permissions::from_mode(0o700)));
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+        pending.extend(entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir())).map(|e| e.path()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn root() -> (tempfile::TempDir, ScratchRoot) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = ScratchRoot::new(dir.path(), Cleanup::default());
+        (dir, root)
+    }
+
+    fn entries(root: &ScratchRoot) -> usize {
+        fs::read_dir(&root.path).unwrap().count()
+    }
+
+    #[test]
+    fn a_run_leaves_nothing() {
+        let (_dir, root) = root();
+        let scratch = root.create(Use::Run).unwrap();
+        let file = InputFile { name: "args.json".to_owned(), contents: b"{}".as_slice().into(), mode: 0o600 };
+        scratch.lay_out(&[file]).unwrap();
+        let tmp = scratch.make("tmp").unwrap();
+        fs::create_dir(tmp.join("locked")).unwrap();
+        fs::write(tmp.join("locked/file"), b"12345").unwrap();
+        fs::set_permissions(tmp.join("locked"), fs::Permissions::from_mode(0o000)).unwrap();
+        drop(scratch);
+        assert_eq!(entries(&root), 0);
+    }
+
+    #[test]
+    fn the_next_run_sweeps_what_a_killed_one_left_but_not_what_is_held_or_kept() {
+        let (_dir, root) = root();
+        let held = root.create(Use::Run).unwrap();
+        let kept = root.create(Use::Kept).unwrap().path().to_owned();
+        let left = root.path.join(format!("{PREFIX}1.2-3-left"));
+        fs::create_dir(&left).unwrap();
+        root.sweep_once();
+        let next = root.create(Use::Run).unwrap();
+        assert!(!left.exists() && held.path().exists() && kept.exists() && next.path().exists());
+    }
+
+    #[test]
+    fn the_sweep_removes_what_a_killed_run_noted_and_nothing_else() {
+        let (dir, root) = root();
+        drop(root.create(Use::Run).unwrap());
+        let left = root.path.join(format!("{PREFIX}1.2-3-left"));
+        let guests = root.path.join(format!("{GUEST_PREFIX}1.2-3-left"));
+        let leftover = |n: u32| dir.path().join(format!("{LEFTOVER_PREFIX}{n}"));
+        let (mine, other, told) = (leftover(1), dir.path().join("other"), leftover(2));
+        for (file, note) in [(&mine, left.join("mine")), (&other, left.join("other")), (&told, guests.join("told"))] {
+            fs::create_dir_all(note.parent().unwrap()).unwrap();
+            fs::write(file, "").unwrap();
+            std::os::unix::fs::symlink(file, note).unwrap();
+        }
+        root.sweep_once();
+        assert!(!left.exists() && !guests.exists() && !mine.exists() && other.exists());
+        assert!(told.exists(), "what a guest wrote is no note");
+    }
+
+    #[test]
+    fn a_signal_removes_it() {
+        let (_dir, root) = root();
+        let scratch = root.create(Use::Run).unwrap();
+        root.cleanup.undo_all();
+        assert!(!scratch.path().exists());
+    }
+
+    #[test]
+    fn refuses_a_folder_that_is_not_private() {
+        let (dir, root) = root();
+        fs::create_dir(&root.path).unwrap();
+        fs::set_permissions(&root.path, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(matches!(root.create(Use::Run), Err(ScratchError::NotPrivate(_))));
+        fs::remove_dir(&root.path).unwrap();
+        std::os::unix::fs::symlink(dir.path(), &root.path).unwrap();
+        assert!(matches!(root.create(Use::Run), Err(ScratchError::NotPrivate(_))));
+    }
+}

@@ -1,0 +1,287 @@
+//! How the compiler gives up all authority, step by step, before it has seen anything of a module.
+//!
+//! 1. close every descriptor but the three that it works with;
+//! 2. die with the process that started it;
+//! 3. limit its resources;
+//! 4. end after its processor time, to the microsecond;
+//! 5. drop every capability;
+//! 6. Landlock without a single rule: no file, no TCP, no signal to others;
+//! 7. seccomp: read, write, memory without execution, threads, and nothing more.
+//!
+//! 1 to 4 always hold, or nothing is compiled. A kernel may lack what 5 to 7 need; that is told and goes into the
+//! report of the run. All of it is done while there is one thread, so that it holds for every later one.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use landlock::{ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus, Scope};
+use rustix::process::{Resource, Rlimit};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+};
+
+use super::worker::Bounds;
+
+/// Descriptors that it may have open: three, and the one that Landlock is set up with.
+const MAX_DESCRIPTORS: u64 = 8;
+
+/// What the newest tested kernel can take away. Older ones take what they know.
+const LANDLOCK: ABI = ABI::V7;
+
+/// Every system call that a compiler makes: allocator, threads, its three descriptors, and its end.
+const CALLS: [i64; 29] = [
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_close,
+    libc::SYS_lseek,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_brk,
+    libc::SYS_futex,
+    libc::SYS_sched_yield,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_set_robust_list,
+    libc::SYS_rseq,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sigaltstack,
+    libc::SYS_gettid,
+    libc::SYS_getpid,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_nanosleep,
+    libc::SYS_getrandom,
+    libc::SYS_set_tid_address,
+    libc::SYS_membarrier,
+    libc::SYS_restart_syscall,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    // Answered with "no such call" by a filter of its own, see `thread_filter`.
+    libc::SYS_clone3,
+];
+
+/// A step that has to succeed.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to {step}")]
+pub(super) struct ConfineError {
+    step: &'static str,
+    source: io::Error,
+}
+
+fn at(step: &'static str) -> impl Fn(rustix::io::Errno) -> ConfineError {
+    move |errno| ConfineError { step, source: errno.into() }
+}
+
+/// Takes all steps and returns what the kernel refused.
+///
+/// # Errors
+///
+/// A step without which nothing may be compiled.
+pub(super) fn give_up_authority(bounds: &Bounds) -> Result<Vec<String>, ConfineError> {
+    // 1. Whoever started modbox may have left descriptors open.
+    close_from(3).map_err(|source| ConfineError { step: "close inherited descriptors", source })?;
+    // 2. Checked afterwards: it may have ended before this was said.
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+        .map_err(at("die with modbox"))?;
+    if rustix::process::getppid().is_none_or(|parent| parent.as_raw_pid().cast_unsigned() != bounds.parent) {
+        return Err(at("find the modbox that started this")(rustix::io::Errno::SRCH));
+    }
+    // 3. The seconds are a second line behind 4.
+    limit(Resource::Core, 0)?;
+    limit(Resource::Nofile, MAX_DESCRIPTORS)?;
+    limit(Resource::Fsize, bounds.max_code)?;
+    limit(Resource::Cpu, bounds.cpu_us.div_ceil(1_000_000).saturating_add(1))?;
+    limit(Resource::Data, bounds.memory)?;
+    // 4. Also counts system calls and all threads.
+    end_after(bounds.cpu_us).map_err(|source| ConfineError { step: "limit the processor time", source })?;
+    // 5 to 7.
+    Ok(confine_thread())
+}
+
+/// Takes the steps that hold for this thread and those that it starts.
+fn confine_thread() -> Vec<String> {
+    let mut refused = Vec::new();
+    let none = rustix::thread::CapabilitySet::empty();
+    let sets = rustix::thread::CapabilitySets { effective: none, permitted: none, inheritable: none };
+    if let Err(error) = rustix::thread::set_capabilities(None, sets) {
+        refused.push(format!("capabilities are kept ({error})"));
+    }
+    match landlock() {
+        Ok(RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced) => {}
+        Ok(RulesetStatus::NotEnforced) => refused.push("this kernel has no Landlock".to_owned()),
+        Err(error) => refused.push(format!("Landlock failed ({error})")),
+    }
+    if let Err(error) = seccomp() {
+        refused.push(format!("seccomp failed ({error})"));
+    }
+    refused
+}
+
+/// Takes away all files, TCP, and signals to others, and the chance to gain rights by executing a program.
+fn landlock() -> Result<RulesetStatus, landlock::RulesetError> {
+    let rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(LANDLOCK))?
+        .handle_access(AccessNet::from_all(LANDLOCK))?
+        .scope(Scope::from_all(LANDLOCK))?
+        .create()?;
+    Ok(rules.restrict_self()?.ruleset)
+}
+
+fn seccomp() -> Result<(), seccompiler::Error> {
+    rustix::thread::set_no_new_privs(true).map_err(|errno| seccompiler::Error::Prctl(errno.into()))?;
+    // The order matters: the second filter would not let the first be set.
+    seccompiler::apply_filter(&thread_filter()?)?;
+    seccompiler::apply_filter(&call_filter()?)
+}
+
+/// `clone3` takes its flags in memory, where no filter sees them. Told that there is none, the C library uses `clone`.
+fn thread_filter() -> Result<BpfProgram, seccompiler::Error> {
+    let no_such_call = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
+    filter(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), SeccompAction::Allow, no_such_call)
+}
+
+/// Allows [`CALLS`], and some others with the right arguments. The rest fails and does not kill: the C library tries
+/// to read a few files, and does without.
+fn call_filter() -> Result<BpfProgram, seccompiler::Error> {
+    let mut calls: BTreeMap<i64, Vec<SeccompRule>> = CALLS.iter().map(|call| (*call, Vec::new())).collect();
+    let only = |argument, mask: u64, value: u64| -> Result<Vec<SeccompRule>, seccompiler::Error> {
+        let operation = SeccompCmpOp::MaskedEq(mask);
+        let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operation, value)?;
+        Ok(vec![SeccompRule::new(vec![condition])?])
+    };
+    let execution = u64::from(libc::PROT_EXEC.cast_unsigned());
+    let thread = u64::from(libc::CLONE_THREAD.cast_unsigned());
+    let own = u64::from(std::process::id());
+    // No memory that can be executed: whoever takes the compiler over has only its code.
+    calls.insert(libc::SYS_mmap, only(2, execution, 0)?);
+    calls.insert(libc::SYS_mprotect, only(2, execution, 0)?);
+    calls.insert(libc::SYS_clone, only(0, thread, thread)?);
+    // How a program aborts.
+    calls.insert(libc::SYS_tgkill, only(0, u32::MAX.into(), own)?);
+    filter(calls, SeccompAction::Errno(libc::EPERM.cast_unsigned()), SeccompAction::Allow)
+}
+
+fn filter(
+    calls: BTreeMap<i64, Vec<SeccompRule>>,
+    others: SeccompAction,
+    these: SeccompAction,
+) -> Result<BpfProgram, seccompiler::Error> {
+    let filter = SeccompFilter::new(calls, others, these, std::env::consts::ARCH.try_into()?)?;
+    Ok(filter.try_into()?)
+}
+
+fn limit(resource: Resource, wanted: u64) -> Result<(), ConfineError> {
+    let old = rustix::process::getrlimit(resource);
+    let least = Some(old.maximum.map_or(wanted, |old| old.min(wanted)));
+    rustix::process::setrlimit(resource, Rlimit { current: least, maximum: least }).map_err(at("limit its resources"))
+}
+
+/// Closes every descriptor from `first` on.
+#[expect(unsafe_code, reason = "rustix does not wrap close_range")]
+fn close_from(first: libc::c_uint) -> io::Result<()> {
+    // SAFETY: close_range takes three integers. It closes descriptors without their owners' knowledge; this process
+    // has just begun and owns none but the first three. The raw call is used because glibc has a wrapper only since
+    // 2.34.
+    let status = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has SIGPROF end this process after that much processor time.
+#[expect(unsafe_code, reason = "rustix does not wrap setitimer")]
+fn end_after(cpu_us: u64) -> io::Result<()> {
+    let part = |number: u64| number.try_into().unwrap_or_else(|_| i32::MAX.into());
+    let value = libc::timeval { tv_sec: part(cpu_us / 1_000_000), tv_usec: part((cpu_us % 1_000_000).max(1)) };
+    let timer = libc::itimerval { it_interval: libc::timeval { tv_sec: 0, tv_usec: 0 }, it_value: value };
+    // SAFETY: setitimer reads one `itimerval` through its second argument, which points to a live local of that type,
+    // and writes nothing, since the third is null.
+    let status = unsafe { libc::setitimer(libc::ITIMER_PROF, &raw const timer, std::ptr::null_mut()) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tries what must fail")]
+mod tests {
+    use std::fs::File;
+    use std::net::{TcpListener, UdpSocket};
+    use std::os::unix::net::UnixStream;
+    use std::process::Command;
+    use std::thread;
+
+    use super::*;
+
+    /// Runs something in a thread of its own, which keeps to itself what it gives up.
+    #[track_caller]
+    fn in_thread<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> T {
+        thread::spawn(body).join().unwrap()
+    }
+
+    /// What can be done, by name.
+    fn possible() -> Vec<&'static str> {
+        let file = File::open("/proc/self/status");
+        let attempts = [
+            ("read a file", file.is_ok()),
+            ("list a directory", std::fs::read_dir("/").is_ok()),
+            ("make a file", File::create_new(format!("/tmp/modbox-confine-{}", std::process::id())).is_ok()),
+            ("look at a file", std::fs::metadata("/").is_ok()),
+            ("listen", TcpListener::bind("127.0.0.1:0").is_ok()),
+            ("send", UdpSocket::bind("127.0.0.1:0").is_ok()),
+            ("make a socket", UnixStream::pair().is_ok()),
+            ("start a program", Command::new("/bin/true").status().is_ok()),
+            ("make a file in memory", super::super::memory_file().is_ok()),
+            ("start a process", fork()),
+            ("make code", executable_memory()),
+            ("signal others", rustix::process::test_kill_process(rustix::process::Pid::INIT).is_ok()),
+            ("raise a limit", limit(Resource::Core, 0).is_ok()),
+        ];
+        attempts.into_iter().filter(|(_, done)| *done).map(|(what, _)| what).collect()
+    }
+
+    #[expect(unsafe_code, reason = "there is no safe way to try to fork")]
+    fn fork() -> bool {
+        // SAFETY: the flags are those of fork(2); a child would use only `_exit`, which is safe in one.
+        unsafe {
+            let child = libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0);
+            if child == 0 {
+                libc::_exit(0);
+            }
+            child > 0 && libc::waitpid(-1, std::ptr::null_mut(), 0) != 0
+        }
+    }
+
+    #[expect(unsafe_code, reason = "mapping memory is never safe")]
+    fn executable_memory() -> bool {
+        let (executable, private) = (libc::PROT_READ | libc::PROT_EXEC, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping at an address of the kernel's choice, which nobody uses.
+        unsafe { libc::mmap(std::ptr::null_mut(), 4096, executable, private, -1, 0) != libc::MAP_FAILED }
+    }
+
+    #[test]
+    fn a_confined_thread_can_compile_and_nothing_else() {
+        let free = in_thread(possible);
+        assert!(free.len() >= 12, "without confinement only these are possible: {free:?}");
+        drop(std::fs::remove_file(format!("/tmp/modbox-confine-{}", std::process::id())));
+        let wasm = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#).unwrap();
+        let (refused, possible, compiled) = in_thread(move || {
+            let refused = confine_thread();
+            // With threads, of which the first is started after all has been given up.
+            let format = modbox_vocabulary::WasmFormat::Core;
+            let compiled = thread::spawn(move || super::super::machine_code(&wasm, format, false).is_ok());
+            (refused, possible(), compiled.join().unwrap())
+        });
+        assert_eq!(refused, Vec::<String>::new());
+        assert_eq!(possible, Vec::<&str>::new());
+        assert!(compiled);
+    }
+
+    #[test]
+    fn landlock_alone_takes_files_and_tcp() {
+        let (status, possible) = in_thread(|| (landlock().unwrap(), possible()));
+        assert_ne!(status, RulesetStatus::NotEnforced);
+        for taken in ["read a file", "list a directory", "make a file", "listen", "start a program"] {
+            assert!(!possible.contains(&taken), "{possible:?}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The side that needs something compiled: starts the worker, feeds it, waits, and understands how it ended.
+
+use std::fs::File;
+use std::io::{self, PipeReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use modbox_vocabulary::time::micros;
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use super::worker::{self, Bounds};
+use super::{CompileLimit, Compiled, MAX_CODE, Source};
+use crate::WasmError;
+use modbox_cleanup::Cleanup;
+use modbox_vocabulary::Limits;
+
+/// Kept of what the worker says. The engine's complaints have a few hundred bytes.
+const MAX_TEXT: usize = 4 << 10;
+
+/// What Rust's allocator says before the process aborts, and what the engine says where it panics instead.
+const NO_MEMORY: [&str; 2] = ["memory allocation of", "unhandled out-of-memory error"];
+
+/// The exit status of a program that has panicked.
+const PANICKED: i32 = 101;
+
+/// Memory for each thread of the compiler. With less, threads would only take it from each other.
+const MEMORY_PER_THREAD: u64 = 64 << 20;
+
+/// More threads make no module compile faster, but cost memory.
+const MAX_THREADS: u64 = 16;
+
+/// Names the number of threads to the engine's thread pool.
+const THREADS_VARIABLE: &str = "RAYON_NUM_THREADS";
+
+/// The pause between two looks at a worker that has closed its pipe, which it does by ending.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// Has a module compiled.
+pub(super) fn compile(
+    program: &Path,
+    source: &Source<'_>,
+    limits: &Limits,
+    cleanup: &Cleanup,
+) -> Result<Compiled, WasmError> {
+    let failed = |verb| move |source| WasmError::Compiler { verb, source };
+    let mut input = super::memory_file().map_err(failed("make room for"))?;
+    input.write_all(source.bytes).map_err(failed("feed"))?;
+    let input = super::sealed(input).map_err(failed("feed"))?;
+    let code = super::memory_file().map_err(failed("make room for"))?;
+    let output = code.try_clone().map_err(failed("make room for"))?;
+    let bounds = bounds(source, limits);
+    let deadline = Instant::now().checked_add(limits.compile_time.saturating_mul(2));
+    let (worker, pipe) = Worker::start(program, &bounds, input, output).map_err(failed("start"))?;
+    let worker = Arc::new(worker);
+    let undo = cleanup.register({
+        let worker = Arc::clone(&worker);
+        move || worker.kill()
+    });
+    let said = listen(pipe, deadline).map_err(failed("wait for"))?;
+    let status = match said.in_time {
+        true => worker.wait(deadline).map_err(failed("wait for"))?,
+        false => None,
+    };
+    let Some(status) = status else {
+        // The guard kills it.
+        drop(undo);
+        return Err(WasmError::Limit(CompileLimit::Time(limits.compile_time)));
+    };
+    undo.disarm();
+    judge(status, &said.text, code, limits)
+}
+
+fn bounds(source: &Source<'_>, limits: &Limits) -> Bounds {
+    let processors = thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    Bounds {
+        format: source.format,
+        parent: std::process::id(),
+        cpu_us: micros(limits.compile_time),
+        memory: limits.compile_memory,
+        max_code: MAX_CODE.min(limits.compile_memory),
+        threads: processors.min(MAX_THREADS).min(limits.compile_memory / MEMORY_PER_THREAD).max(1),
+    }
+}
+
+/// What a worker's end means.
+fn judge(status: ExitStatus, text: &str, code: File, limits: &Limits) -> Result<Compiled, WasmError> {
+    let time = || WasmError::Limit(CompileLimit::Time(limits.compile_time));
+    let memory = || WasmError::Limit(CompileLimit::Memory(limits.compile_memory));
+    let crashed = || WasmError::Crashed(if text.is_empty() { status.to_string() } else { format!("{status}: {text}") });
+    match (status.code(), status.signal()) {
+        (Some(worker::DONE), _) => {
+            // Fails when somebody could still write to it.
+            let code = super::sealed(code).map_err(|_| crashed())?;
+            let note = (!text.is_empty()).then(|| format!("the compiler was not wholly confined: {text}"));
+            Ok(Compiled { code, note })
+        }
+        (Some(worker::INVALID), _) => Err(WasmError::Compile(text.into())),
+        (Some(worker::NO_MEMORY), _) => Err(memory()),
+        (Some(worker::NOT_STARTED), _) => {
+            Err(WasmError::Compiler { verb: "confine", source: io::Error::other(text.to_owned()) })
+        }
+        (_, Some(libc::SIGPROF | libc::SIGXCPU)) => Err(time()),
+        (_, Some(libc::SIGXFSZ)) => Err(memory()),
+        // musl aborts by a call that the compiler may not make, and then by a fault.
+        (Some(PANICKED), _) | (_, Some(libc::SIGABRT | libc::SIGSEGV))
+            if NO_MEMORY.iter().any(|says| text.contains(says)) =>
+        {
+            Err(memory())
+        }
+        _ => Err(crashed()),
+    }
+}
+
+/// A started worker. Shared with whoever kills it when a signal ends modbox.
+#[derive(Debug)]
+struct Worker(Mutex<Child>);
+
+impl Worker {
+    fn start(program: &Path, bounds: &Bounds, input: File, output: File) -> io::Result<(Self, PipeReader)> {
+        let (pipe, writer) = io::pipe()?;
+        #[expect(clippy::disallowed_methods, reason = "the one place that starts the compiler")]
+        let mut command = Command::new(program);
+        command.arg0("modbox").arg(worker::WORD).args(bounds.to_args()).env_clear();
+        command.env(THREADS_VARIABLE, bounds.threads.to_string());
+        command.stdin(OwnedFd::from(input)).stdout(OwnedFd::from(output)).stderr(writer);
+        let child = command.spawn()?;
+        // The command goes out of scope here, and with it this process's copies of the worker's ends.
+        Ok((Self(Mutex::new(child)), pipe))
+    }
+
+    /// Kills it and waits until it is gone. It is one process, and can start no other.
+    fn kill(&self) {
+        let mut child = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Fails only for one that has ended.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+
+    /// Waits until it is gone, or the time is over.
+    fn wait(&self, deadline: Option<Instant>) -> io::Result<Option<ExitStatus>> {
+        loop {
+            // Not locked while it waits: a signal may have it killed.
+            let status = self.0.lock().unwrap_or_else(PoisonError::into_inner).try_wait()?;
+            if status.is_some() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Ok(status);
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// What the worker said until it closed its pipe.
+struct Said {
+    text: String,
+    in_time: bool,
+}
+
+/// Reads until the worker ends or the time is over. What is too much is read and thrown away.
+fn listen(mut pipe: PipeReader, deadline: Option<Instant>) -> io::Result<Said> {
+    let (mut head, mut chunk) = (Vec::new(), [0; 1024]);
+    let in_time = loop {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            break false;
+        }
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        match rustix::event::poll(&mut [PollFd::new(&pipe, PollFlags::IN)], timeout.as_ref()) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            ready => ready?,
+        };
+        let length = pipe.read(&mut chunk)?;
+        if length == 0 {
+            break true;
+        }
+        let room = MAX_TEXT - head.len();
+        head.extend_from_slice(&chunk[..length.min(room)]);
+    };
+    Ok(Said { text: clean(&head), in_time })
+}
+
+/// One line without control characters: it may be in the words of a compiler that was taken over.
+fn clean(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes).replace(char::is_control, " ");
+    text.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(raw: i32, text: &str, expect: &str) {
+        let code = super::super::memory_file().unwrap();
+        let ended = judge(ExitStatus::from_raw(raw), text, code, &Limits::default());
+        let shown =
+            ended.map_or_else(|error| modbox_vocabulary::error_chain(&error), |code| format!("{:?}", code.note));
+        assert!(shown.contains(expect), "{shown}");
+    }
+
+    #[test]
+    fn every_end_of_a_worker_has_a_meaning() {
+        let exited = |code: i32| code << 8;
+        check(exited(worker::DONE), "", "None");
+        check(exited(worker::DONE), "no Landlock", "not wholly confined: no Landlock");
+        check(exited(worker::INVALID), "unexpected end", "failed to compile the module: unexpected end");
+        check(exited(worker::NO_MEMORY), "", "--compile-memory");
+        check(exited(worker::NOT_STARTED), "rlimit", "rlimit");
+        check(exited(101), "thread panicked", "exit status: 101: thread panicked");
+        check(exited(77), "", "exit status: 77");
+        check(libc::SIGPROF, "", "--compile-time");
+        check(libc::SIGXCPU, "", "--compile-time");
+        check(libc::SIGABRT, "memory allocation of 64 bytes failed", "--compile-memory");
+        check(libc::SIGSEGV, "memory allocation of 64 bytes failed", "--compile-memory");
+        check(libc::SIGSEGV, "unhandled out-of-memory error: out of memory", "--compile-memory");
+        check(exited(PANICKED), "unhandled out-of-memory error: out of memory", "--compile-memory");
+        check(libc::SIGABRT, "thread 'main' has overflowed its stack", "overflowed its stack");
+        check(libc::SIGKILL, "", "SIGKILL");
+        check(libc::SIGSEGV, "", "SIGSEGV");
+    }
+
+    #[test]
+    fn code_that_somebody_can_still_change_is_not_taken() {
+        let code = super::super::memory_file().unwrap();
+        code.set_len(4096).unwrap();
+        let (writable, fd) = (libc::PROT_READ | libc::PROT_WRITE, code.as_raw_fd());
+        #[expect(unsafe_code, reason = "the test stands for somebody with a mapping of the file")]
+        // SAFETY: a new mapping at an address of the kernel's choice, of a file of that length, that nobody reads.
+        let mapping = unsafe { libc::mmap(std::ptr::null_mut(), 4096, writable, libc::MAP_SHARED, fd, 0) };
+        assert_ne!(mapping, libc::MAP_FAILED);
+        let ended = judge(ExitStatus::from_raw(0), "", code, &Limits::default());
+        assert!(matches!(ended, Err(WasmError::Crashed(_))), "{ended:?}");
+    }
+
+    #[test]
+    fn what_a_worker_says_is_cleaned_and_bounded() {
+        let (pipe, mut writer) = io::pipe().unwrap();
+        let text = b"\x1b[31mred\nline\xff".repeat(2000);
+        let writing = thread::spawn(move || writer.write_all(&text));
+        let said = listen(pipe, None).unwrap();
+        writing.join().unwrap().unwrap();
+        assert!(said.in_time && said.text.starts_with("[31mred line"), "{}", said.text);
+        assert!(said.text.len() < 3 * MAX_TEXT && !said.text.contains(char::is_control));
+    }
+
+    #[test]
+    fn a_worker_that_says_nothing_is_waited_for_no_longer_than_allowed() {
+        let (pipe, _writer) = io::pipe().unwrap();
+        assert!(!listen(pipe, Some(Instant::now() + Duration::from_millis(20))).unwrap().in_time);
+    }
+}

@@ -1,0 +1,162 @@
+//! The side that compiles: a process that reads a module from its standard input, writes machine code to its standard
+//! output, and can do nothing else.
+//!
+//! What it cannot do comes first; the module is read after that. It says what is wrong in a few words on its standard
+//! error, and by its exit status which kind of words they are.
+
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitCode;
+
+use rustix::fd::BorrowedFd;
+
+use super::confine;
+use modbox_vocabulary::WasmFormat;
+
+/// The word on the command line that makes modbox this process.
+pub const WORD: &str = "__compile-worker";
+
+/// The code is on standard output; standard error says what of the confinement the kernel refused.
+pub(super) const DONE: i32 = 0;
+
+/// The module is not valid; standard error says why.
+pub(super) const INVALID: i32 = 1;
+
+/// The memory did not suffice.
+pub(super) const NO_MEMORY: i32 = 2;
+
+/// The worker could not do its work at all; standard error says why.
+pub(super) const NOT_STARTED: i32 = 3;
+
+/// Read at once from standard input.
+const CHUNK: usize = 64 << 10;
+
+/// What a worker is told on its command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) format: WasmFormat,
+    /// The process that started it, and that it does not outlive.
+    pub(super) parent: u32,
+    /// Processor time in microseconds.
+    pub(super) cpu_us: u64,
+    /// Bytes of memory.
+    pub(super) memory: u64,
+    /// Bytes of machine code.
+    pub(super) max_code: u64,
+    /// Threads to compile with.
+    pub(super) threads: u64,
+}
+
+impl Bounds {
+    pub(super) fn to_args(self) -> [String; 6] {
+        let format = match self.format {
+            WasmFormat::Component => "component",
+            WasmFormat::Core => "core",
+        };
+        let numbers = [self.parent.into(), self.cpu_us, self.memory, self.max_code, self.threads];
+        let [parent, cpu_us, memory, max_code, threads] = numbers.map(|number: u64| number.to_string());
+        [format.to_owned(), parent, cpu_us, memory, max_code, threads]
+    }
+
+    fn of_args(args: &[OsString]) -> Option<Self> {
+        let [format, numbers @ ..] = args else { return None };
+        let format = match format.to_str()? {
+            "component" => WasmFormat::Component,
+            "core" => WasmFormat::Core,
+            _ => return None,
+        };
+        let numbers: Option<Vec<u64>> = numbers.iter().map(|word| word.to_str()?.parse().ok()).collect();
+        let [parent, cpu_us, memory, max_code, threads] = *numbers?.as_slice() else { return None };
+        Some(Self { format, parent: u32::try_from(parent).ok()?, cpu_us, memory, max_code, threads })
+    }
+}
+
+/// Why a module has no machine code.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// It is not valid.
+    Invalid(String),
+    /// The memory did not suffice.
+    Memory,
+}
+
+impl Refusal {
+    /// Understands the engine's error.
+    pub(super) fn of(error: wasmtime::Error) -> Self {
+        let is_memory = |cause: &(dyn std::error::Error + 'static)| {
+            let no_memory = |error: &io::Error| error.raw_os_error() == Some(libc::ENOMEM);
+            cause.is::<wasmtime::OutOfMemory>() || cause.downcast_ref().is_some_and(no_memory)
+        };
+        if error.chain().any(is_memory) { Self::Memory } else { Self::Invalid(format!("{error:#}")) }
+    }
+}
+
+/// Is the worker, for the `modbox` program started with [`WORD`] and these arguments.
+#[must_use]
+pub fn main(args: &[OsString]) -> ExitCode {
+    // Which file of whose sources panicked is not for the report of a run. The panic itself ends this process.
+    std::panic::set_hook(Box::new(|panic| {
+        let _ = write_all(rustix::stdio::stderr(), panic.payload_as_str().unwrap_or("panic").as_bytes());
+    }));
+    let (status, text) = work(args);
+    // Whoever does not listen any more does not need to know.
+    let _ = write_all(rustix::stdio::stderr(), text.as_bytes());
+    ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX))
+}
+
+fn work(args: &[OsString]) -> (i32, String) {
+    let Some(bounds) = Bounds::of_args(args) else {
+        return (NOT_STARTED, "this command is for modbox's own use".to_owned());
+    };
+    let refused = match confine::give_up_authority(&bounds) {
+        Ok(refused) => refused.join("; "),
+        Err(error) => return (NOT_STARTED, modbox_vocabulary::error_chain(&error)),
+    };
+    let module = match read_all(rustix::stdio::stdin()) {
+        Ok(module) => module,
+        Err(error) => return (NOT_STARTED, format!("failed to read the module: {error}")),
+    };
+    match super::machine_code(&module, bounds.format, bounds.threads > 1) {
+        Ok(code) => match write_all(rustix::stdio::stdout(), &code) {
+            Ok(()) => (DONE, refused),
+            Err(error) => (NOT_STARTED, format!("failed to hand over the machine code: {error}")),
+        },
+        Err(Refusal::Invalid(text)) => (INVALID, text),
+        Err(Refusal::Memory) => (NO_MEMORY, String::new()),
+    }
+}
+
+fn read_all(input: BorrowedFd<'_>) -> rustix::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    loop {
+        let start = bytes.len();
+        bytes.resize(start + CHUNK, 0);
+        let length = rustix::io::retry_on_intr(|| rustix::io::read(input, &mut bytes[start..]))?;
+        bytes.truncate(start + length);
+        if length == 0 {
+            return Ok(bytes);
+        }
+    }
+}
+
+fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> rustix::io::Result<()> {
+    while !bytes.is_empty() {
+        let length = rustix::io::retry_on_intr(|| rustix::io::write(output, bytes))?;
+        bytes = &bytes[length..];
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_survive_the_command_line() {
+        let bounds = Bounds { format: WasmFormat::Core, parent: 1, cpu_us: 2, memory: 3, max_code: 4, threads: 5 };
+        let args = bounds.to_args().map(OsString::from);
+        assert_eq!(Bounds::of_args(&args), Some(bounds));
+        assert_eq!(Bounds::of_args(&args[..5]), None);
+        assert_eq!(Bounds::of_args(&[]), None);
+    }
+}

@@ -1,0 +1,296 @@
+//! `modbox:host/files`: what WASI 0.2 does not say of files, modes and owners. A guest names a descriptor that it holds and a path
+//! below it, which leads where the same path leads in `wasi:filesystem`, and no further.
+//!
+//! A mode needs a grant for writing, an owner one for that owner beside it. The file is opened to be changed, and never by its
+//! path: the kernel's walls know no modes and owners of files that are not open. So what this process can neither read nor write stays as it is,
+//! and so does the owner of a link. What is opened is a file or a directory; nothing waits for a FIFO, and no device is touched.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
+
+use modbox_vocabulary::{Capability, Operation};
+use rustix::fs::{FileType, Gid, Mode, OFlags, Stat, Uid};
+use rustix::io::Errno;
+use wasmtime::component::{Linker, Resource};
+use wasmtime_wasi::filesystem::Descriptor;
+use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorType, ErrorCode, PathFlags};
+use wasmtime_wasi::p2::{FsError, FsResult};
+
+use crate::bindings::modbox::host::files::{self, Attributes};
+use crate::files::listing::descriptor_type;
+use crate::files::names::{HostName, code};
+use crate::files::open::{Refused, open_beneath};
+use crate::files::resolve::{Act, Real, Target};
+use crate::files::tree::join;
+use crate::files::{Files, GuardView, Guarded};
+use modbox_policy::accounts::Accounts;
+
+/// The permissions that a guest can set. Set-user-id and set-group-id would run what a guest wrote as somebody else, and the
+/// sticky bit would keep others from what is theirs.
+const SETTABLE: u32 = 0o777;
+
+type Fd = Resource<Descriptor>;
+
+/// What is to be changed.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    Mode(Mode),
+    Owner { uid: Option<u32>, gid: Option<u32> },
+}
+
+/// Links `modbox:host/files`.
+pub(crate) fn add_attributes<T: Guarded + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    // While they can still be read.
+    Accounts::host();
+    umask();
+    files::add_to_linker::<T, Files>(linker, T::guard)
+}
+
+impl files::Host for GuardView<'_> {
+    fn stat(&mut self, fd: Fd, flags: PathFlags, path: String) -> wasmtime::Result<Result<Attributes, ErrorCode>> {
+        told(self.attributes(&fd, flags, path))
+    }
+
+    fn set_mode(
+        &mut self,
+        fd: Fd,
+        flags: PathFlags,
+        path: String,
+        mode: u32,
+    ) -> wasmtime::Result<Result<(), ErrorCode>> {
+        told(self.change(
+            &fd,
+            flags,
+            path,
+            Act::write(Operation::SetMode),
+            Change::Mode(Mode::from_raw_mode(mode & SETTABLE)),
+        ))
+    }
+
+    fn set_owner(
+        &mut self,
+        fd: Fd,
+        flags: PathFlags,
+        path: String,
+        uid: Option<u32>,
+        gid: Option<u32>,
+    ) -> wasmtime::Result<Result<(), ErrorCode>> {
+        told(self.change(&fd, flags, path, Act::write(Operation::SetOwner), Change::Owner { uid, gid }))
+    }
+
+    fn umask(&mut self) -> wasmtime::Result<u32> {
+        Ok(umask())
+    }
+
+    fn user_id(&mut self, name: String) -> wasmtime::Result<Option<u32>> {
+        Ok(Accounts::host().users().id(&name))
+    }
+
+    fn group_id(&mut self, name: String) -> wasmtime::Result<Option<u32>> {
+        Ok(Accounts::host().groups().id(&name))
+    }
+}
+
+/// Returns what this process does not give to new files, from where the kernel tells it without changing it (proc(5)).
+fn umask() -> u32 {
+    /// What most systems have.
+    const USUAL: u32 = 0o022;
+    static UMASK: OnceLock<u32> = OnceLock::new();
+    *UMASK.get_or_init(|| {
+        let mut status = String::new();
+        let file = File::open("/proc/self/status").map(|file| file.take(1 << 16));
+        let read = file.and_then(|mut file| file.read_to_string(&mut status));
+        let told = status.lines().find_map(|line| line.strip_prefix("Umask:")).filter(|_| read.is_ok());
+        told.and_then(|umask| u32::from_str_radix(umask.trim(), 8).ok()).unwrap_or(USUAL)
+    })
+}
+
+fn told<T>(result: FsResult<T>) -> wasmtime::Result<Result<T, ErrorCode>> {
+    Ok(match result {
+        Ok(value) => Ok(value),
+        Err(error) => Err(error.downcast()?),
+    })
+}
+
+impl GuardView<'_> {
+    fn attributes(&mut self, fd: &Fd, flags: PathFlags, path: String) -> FsResult<Attributes> {
+        let act = Act::read(Operation::Stat);
+        match self.target(fd, path, act)? {
+            Target::Real(real) => {
+                let mut open = OFlags::PATH | OFlags::CLOEXEC;
+                open.set(OFlags::NOFOLLOW, !flags.contains(PathFlags::SYMLINK_FOLLOW));
+                let dir = self.host_dir(real.dir)?;
+                let file = open_beneath(dir, &real.path, open, Mode::empty());
+                let file = file.map_err(|refused| self.kept_in(&real, act, refused))?;
+                let stat = rustix::fs::fstat(&file).map_err(std::io::Error::from)?;
+                let target = link_target(file.as_fd(), c"", &stat)?;
+                Ok(attributes(&stat, target))
+            }
+            Target::Virtual(_) => Ok(own(DescriptorType::Directory, 0)),
+            Target::Memory(index) => Ok(own(DescriptorType::RegularFile, self.guard.grants.memory[index].len() as u64)),
+            Target::Name { index, dir } => {
+                let stat = self.stat_of_name(index, dir, flags, act)?;
+                let host = self.host_name(index);
+                let target = link_target(host.parent.as_fd(), host.name.as_os_str(), &stat)?;
+                Ok(attributes(&stat, target))
+            }
+            Target::Temporary(file) => {
+                let stat = HostName::from(&file).stat()?;
+                Ok(Attributes { mode: file.mode().bits(), ..attributes(&stat, None) })
+            }
+            Target::Beside(beside) => Err(self.guard.absent_beside(&beside, act)),
+        }
+    }
+
+    fn change(&mut self, fd: &Fd, flags: PathFlags, path: String, act: Act, change: Change) -> FsResult<()> {
+        let follow = flags.contains(PathFlags::SYMLINK_FOLLOW);
+        let mut owned = None;
+        let (file, guest) = match self.target(fd, path, act)? {
+            Target::Real(real) => {
+                self.may_change(&real, act)?;
+                let dir = self.host_dir(real.dir)?;
+                let opened = open_to_change(follow, |flags| open_beneath(dir, &real.path, flags, Mode::empty()));
+                (opened.map_err(|refused| self.kept_in(&real, act, refused))?, join(&real.base, &real.path))
+            }
+            Target::Name { index, dir } => {
+                self.writable(index, act)?;
+                self.stat_of_name(index, dir, flags, act)?;
+                let node = self.guard.grants.names[index].node;
+                (open_name(&self.host_name(index))?, self.guard.path_of(node).to_string())
+            }
+            Target::Temporary(file) => {
+                if let Change::Mode(mode) = change {
+                    // Until it has its name nobody else reads it.
+                    self.guard.temporaries.set_mode(&file, mode);
+                    return Ok(());
+                }
+                owned = Some(file.clone());
+                (open_name(&HostName::from(&file))?, join(&self.guard.path_of(file.dir), &file.name))
+            }
+            Target::Virtual(node) => return Err(self.deny_node(node, act)),
+            Target::Memory(_) => return Err(ErrorCode::NotPermitted.into()),
+            Target::Beside(beside) => return Err(self.guard.gone_beside(&beside, act)),
+        };
+        let changed = match change {
+            Change::Mode(mode) => rustix::fs::fchmod(&file, mode),
+            Change::Owner { uid, gid } => {
+                self.may_give(&guest, act, uid, gid)?;
+                rustix::fs::fchown(&file, uid.map(Uid::from_raw), gid.map(Gid::from_raw))
+            }
+        };
+        changed.map_err(std::io::Error::from)?;
+        if let Some(file) = owned {
+            self.guard.temporaries.set_owned(&file);
+        }
+        Ok(())
+    }
+
+    /// Refuses an owner that is not granted.
+    fn may_give(&self, guest: &str, act: Act, uid: Option<u32>, gid: Option<u32>) -> FsResult<()> {
+        if uid == Some(u32::MAX) || gid == Some(u32::MAX) {
+            return Err(ErrorCode::Invalid.into());
+        }
+        if self.guard.owners.cover(uid, gid) {
+            return Ok(());
+        }
+        let id = |id: Option<u32>| id.map(|id| id.to_string()).unwrap_or_default();
+        let group = gid.map(|gid| format!(":{gid}")).unwrap_or_default();
+        self.guard.ledger.deny_as(Capability::Own, guest, act.name, || format!("--allow-own {}{group}", id(uid)));
+        Err(ErrorCode::NotPermitted.into())
+    }
+
+    /// What a refusal beneath a mount is to the guest; a way out of it is recorded.
+    pub(super) fn kept_in(&self, real: &Real, act: Act, refused: Refused) -> FsError {
+        match refused {
+            Refused::Escape => self.guard.deny_real(real, act),
+            Refused::Special => self.guard.deny_special(&join(&real.base, &real.path), act),
+            _ => {}
+        }
+        code(refused)
+    }
+}
+
+/// Opens a file or a directory so that it can be changed, by whichever of reading and writing it allows.
+fn open_to_change(follow: bool, open: impl Fn(OFlags) -> Result<OwnedFd, Refused>) -> Result<OwnedFd, Refused> {
+    let mut flags = OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    flags.set(OFlags::NOFOLLOW, !follow);
+    // Looked at first: opening is enough to set some devices going.
+    let mut look = OFlags::PATH | OFlags::CLOEXEC;
+    look.set(OFlags::NOFOLLOW, !follow);
+    check_kind(open(look)?.as_fd())?;
+    let file = match open(flags | OFlags::RDONLY) {
+        Err(Refused::Code(ErrorCode::Access)) => open(flags | OFlags::WRONLY)?,
+        other => other?,
+    };
+    // Another may be there by now.
+    check_kind(file.as_fd())?;
+    Ok(file)
+}
+
+fn check_kind(file: BorrowedFd<'_>) -> Result<(), Refused> {
+    match FileType::from_raw_mode(rustix::fs::fstat(file)?.st_mode) {
+        FileType::RegularFile | FileType::Directory => Ok(()),
+        FileType::Symlink => Err(Errno::LOOP.into()),
+        _ => Err(Refused::Special),
+    }
+}
+
+/// Opens a name in its directory; a link in its place is none of the guest's.
+fn open_name(host: &HostName) -> FsResult<OwnedFd> {
+    let open = |flags: OFlags| Ok(rustix::fs::openat(&*host.parent, host.name.as_os_str(), flags, Mode::empty())?);
+    open_to_change(false, open).map_err(code)
+}
+
+fn link_target(dir: BorrowedFd<'_>, name: impl rustix::path::Arg, stat: &Stat) -> FsResult<Option<Vec<u8>>> {
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+        return Ok(None);
+    }
+    let target = rustix::fs::readlinkat(dir, name, Vec::new()).map_err(std::io::Error::from)?;
+    Ok(Some(target.into_bytes()))
+}
+
+/// Describes a file of the host.
+#[allow(clippy::useless_conversion, reason = "these numbers have other types on some architectures")]
+fn attributes(stat: &Stat, target: Option<Vec<u8>>) -> Attributes {
+    let accounts = Accounts::host();
+    Attributes {
+        kind: descriptor_type(FileType::from_raw_mode(stat.st_mode)),
+        mode: stat.st_mode & 0o7777,
+        uid: stat.st_uid,
+        gid: stat.st_gid,
+        user: accounts.users().name(stat.st_uid).map(str::to_owned),
+        group: accounts.groups().name(stat.st_gid).map(str::to_owned),
+        links: u64::from(stat.st_nlink),
+        inode: stat.st_ino,
+        device: stat.st_dev,
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        blocks: u64::try_from(stat.st_blocks).unwrap_or(0),
+        block_size: u64::try_from(stat.st_blksize).unwrap_or(0),
+        device_type: stat.st_rdev,
+        target,
+    }
+}
+
+/// Describes what only the guest has: it is there to be read, and belongs to whom this process runs as.
+fn own(kind: DescriptorType, size: u64) -> Attributes {
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let accounts = Accounts::host();
+    Attributes {
+        mode: if kind == DescriptorType::Directory { 0o555 } else { 0o444 },
+        kind,
+        uid,
+        gid,
+        user: accounts.users().name(uid).map(str::to_owned),
+        group: accounts.groups().name(gid).map(str::to_owned),
+        links: 1,
+        inode: 0,
+        device: 0,
+        size,
+        blocks: 0,
+        block_size: 0,
+        device_type: 0,
+        target: None,
+    }
+}

@@ -1,0 +1,212 @@
+//! Operations on an open descriptor.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use modbox_vocabulary::Operation;
+use rustix::fs::FileType;
+use wasmtime::component::Resource;
+use wasmtime_wasi::filesystem::Descriptor;
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream, ErrorCode, MetadataHashValue,
+};
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsResult};
+
+use crate::files::listing::{Listing, Own, descriptor_type};
+use crate::files::open::stat_name;
+use crate::files::open_file::OpenFile;
+use crate::files::paths::{MEMORY, NODE};
+use crate::files::records::{Record, stand_in};
+use crate::files::resolve::Act;
+use crate::files::streams::{CHUNK, FileReader, FileWriter, MemoryReader};
+use crate::files::tree::{Kind, NodeId, join};
+use crate::files::{FileGuard, GuardView, stat};
+
+type Fd = Resource<Descriptor>;
+
+/// What wasmtime-wasi's host can work on, and what it cannot.
+pub(super) enum Handle {
+    /// A descriptor in the table.
+    Real(Fd),
+    Virtual(NodeId),
+    Memory(usize),
+}
+
+impl GuardView<'_> {
+    /// Returns what stands behind a descriptor.
+    pub(super) fn handle(&mut self, fd: &Fd) -> FsResult<Handle> {
+        Ok(match *self.guard.records.get(fd)? {
+            Record::Virtual(node) => Handle::Virtual(node),
+            Record::Memory(index) => Handle::Memory(index),
+            Record::Root(mount) => Handle::Real(Resource::new_borrow(self.mount_dir(mount)?)),
+            Record::Dir { .. } | Record::File { .. } => Handle::Real(Resource::new_borrow(fd.rep())),
+        })
+    }
+
+    /// Returns whether a mount is writable, if the descriptor is one. Guests ask for flags and type of all that they start
+    /// with; nothing is opened for that.
+    pub(super) fn is_mount(&self, fd: &Fd) -> FsResult<Option<bool>> {
+        Ok(match self.guard.records.get(fd)? {
+            Record::Root(mount) => Some(self.guard.grants.mounts[*mount].writable),
+            _ => None,
+        })
+    }
+
+    /// Gives a guest the descriptors that it starts with.
+    pub(super) fn preopen(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
+        let mut given = Vec::with_capacity(self.guard.grants.preopens.len());
+        for index in 0..self.guard.grants.preopens.len() {
+            let node = self.guard.grants.preopens[index];
+            let record = match self.guard.grants.tree.node(node).kind {
+                Kind::Mount(mount) => Record::Root(mount),
+                _ => Record::Virtual(node),
+            };
+            let fd = self.table.push(stand_in()?)?;
+            self.guard.records.insert(&fd, record, None);
+            given.push((fd, self.guard.grants.tree.node(node).path.to_string()));
+        }
+        Ok(given)
+    }
+
+    /// Returns a file that may be written to; a denial is recorded.
+    pub(super) fn file_to_write(&self, fd: &Fd, act: Act) -> FsResult<Arc<OpenFile>> {
+        match self.guard.records.get(fd)? {
+            Record::File { open, writable: true, .. } => Ok(Arc::clone(open)),
+            Record::File { base, path, .. } => {
+                self.guard.deny(act, &join(base, path));
+                Err(ErrorCode::NotPermitted.into())
+            }
+            Record::Memory(_) => Err(ErrorCode::NotPermitted.into()),
+            Record::Virtual(_) | Record::Root(_) | Record::Dir { .. } => Err(ErrorCode::BadDescriptor.into()),
+        }
+    }
+
+    /// Records that times may not be set, if so.
+    pub(super) fn may_set_times(&self, fd: &Fd) -> FsResult<()> {
+        let act = Act::write(Operation::SetTimes);
+        let (mount, path) = match self.guard.records.get(fd)? {
+            Record::File { writable: true, .. } => return Ok(()),
+            Record::File { base, path, .. } => (None, join(base, path).into()),
+            Record::Root(mount) => (Some(*mount), self.guard.path_of(self.guard.grants.mounts[*mount].node)),
+            Record::Dir { mount, path } => (Some(*mount), Arc::clone(path)),
+            Record::Virtual(node) => return Err(self.deny_node(*node, act)),
+            Record::Memory(_) => return Err(ErrorCode::NotPermitted.into()),
+        };
+        if mount.is_some_and(|mount| self.guard.grants.mounts[mount].writable) {
+            return Ok(());
+        }
+        self.guard.deny(act, &path);
+        Err(ErrorCode::NotPermitted.into())
+    }
+
+    pub(super) fn read_at(&self, fd: &Fd, length: u64, offset: u64) -> FsResult<(Vec<u8>, bool)> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX).min(CHUNK);
+        let bytes = match self.guard.records.get(fd)? {
+            Record::File { open, .. } => open.read(length, offset)?,
+            Record::Memory(index) => {
+                let all = &self.guard.grants.memory[*index];
+                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(all.len());
+                all[start..all.len().min(start + length)].to_vec()
+            }
+            Record::Virtual(_) | Record::Root(_) | Record::Dir { .. } => return Err(ErrorCode::BadDescriptor.into()),
+        };
+        let ended = bytes.is_empty();
+        Ok((bytes, ended))
+    }
+
+    pub(super) fn reader(&mut self, fd: &Fd, offset: u64) -> FsResult<Resource<DynInputStream>> {
+        let reader: DynInputStream = match self.guard.records.get(fd)? {
+            Record::File { open, .. } => Box::new(FileReader::new(Arc::clone(open), offset)),
+            Record::Memory(index) => Box::new(MemoryReader::new(Arc::clone(&self.guard.grants.memory[*index]), offset)),
+            Record::Virtual(_) | Record::Root(_) | Record::Dir { .. } => return Err(ErrorCode::IsDirectory.into()),
+        };
+        Ok(self.table.push(reader)?)
+    }
+
+    pub(super) fn writer(&mut self, fd: &Fd, offset: Option<u64>) -> FsResult<Resource<DynOutputStream>> {
+        let operation = if offset.is_some() { Operation::WriteViaStream } else { Operation::AppendViaStream };
+        let file = self.file_to_write(fd, Act::write(operation))?;
+        let writer: DynOutputStream = match offset {
+            Some(offset) => Box::new(FileWriter::at(file, offset)),
+            None => Box::new(FileWriter::append(file)),
+        };
+        Ok(self.table.push(writer)?)
+    }
+
+    pub(super) fn list(&mut self, fd: &Fd) -> FsResult<Resource<DirectoryEntryStream>> {
+        let (node, mount) = match self.guard.records.get(fd)? {
+            Record::Virtual(node) => (Some(*node), None),
+            Record::Root(mount) => (Some(self.guard.grants.mounts[*mount].node), Some((*mount, None))),
+            Record::Dir { mount, path } => {
+                let nested = self.guard.grants.mounts[*mount].nested;
+                let node = nested.then(|| self.guard.grants.tree.find(path)).flatten();
+                (node, Some((*mount, Some(fd.rep()))))
+            }
+            Record::Memory(_) | Record::File { .. } => return Err(ErrorCode::NotDirectory.into()),
+        };
+        let own = node.map(|node| self.guard.own_entries(node)).unwrap_or_default();
+        let permit = self.permit()?;
+        let listing = match mount {
+            None => Listing::of_tree(own, permit),
+            Some((mount, dir)) => {
+                let dir = match dir {
+                    Some(dir) => dir,
+                    None => self.mount_dir(mount)?,
+                };
+                let dir = self.host_dir(dir)?;
+                Listing::of_host(dir, own, permit).map_err(std::io::Error::from)?
+            }
+        };
+        let listing = self.table.push(listing)?;
+        Ok(Resource::new_own(listing.rep()))
+    }
+
+    pub(super) fn listing(&mut self, stream: &Resource<DirectoryEntryStream>) -> FsResult<&mut Listing> {
+        Ok(self.table.get_mut(&Resource::<Listing>::new_borrow(stream.rep()))?)
+    }
+
+    pub(super) fn stat_own(&self, handle: &Handle) -> DescriptorStat {
+        match handle {
+            Handle::Memory(index) => self.stat_memory(*index),
+            Handle::Virtual(_) | Handle::Real(_) => stat::of_own(DescriptorType::Directory, 0, self.guard.made),
+        }
+    }
+
+    pub(super) fn hash_own(handle: &Handle) -> MetadataHashValue {
+        match handle {
+            Handle::Virtual(node) => stat::hash_of_own(NODE, *node),
+            Handle::Memory(index) => stat::hash_of_own(MEMORY, *index),
+            Handle::Real(fd) => stat::hash_of_own(NODE, fd.rep() as usize),
+        }
+    }
+}
+
+impl FileGuard {
+    /// What the tree has in a directory: nested grants that are there, and temporaries.
+    fn own_entries(&self, dir: NodeId) -> Own {
+        let mut own = Own::default();
+        for child in &self.grants.tree.node(dir).children {
+            let node = self.grants.tree.node(*child);
+            let type_ = match node.kind {
+                // The mount's own; the host lists it.
+                Kind::Inside => continue,
+                Kind::Virtual | Kind::Mount(_) => Some(DescriptorType::Directory),
+                Kind::Memory(_) => Some(DescriptorType::RegularFile),
+                Kind::Name(index) => self.type_of_name(index),
+            };
+            own.hidden.insert(node.name().to_owned());
+            own.entries.extend(type_.map(|type_| DirectoryEntry { type_, name: node.name().to_owned() }));
+        }
+        for (name, host_name) in self.temporaries.names(dir) {
+            own.entries.push(DirectoryEntry { type_: DescriptorType::RegularFile, name: name.clone() });
+            own.hidden.extend([name, host_name]);
+        }
+        own
+    }
+
+    fn type_of_name(&self, index: usize) -> Option<DescriptorType> {
+        let name = &self.grants.names[index];
+        let stat = stat_name(name.parent.as_fd(), &name.name).ok()?;
+        Some(descriptor_type(FileType::from_raw_mode(stat.st_mode)))
+    }
+}

@@ -1,0 +1,263 @@
+//! What a run has used of its quotas, and what it was refused. Shared with the run's streams, and with whoever waits for
+//! the run: it can be read when the guest's thread does not come back.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use modbox_vocabulary::quoting::quote;
+use modbox_vocabulary::time::micros;
+use modbox_vocabulary::{Capability, Operation};
+
+use modbox_policy::Access;
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::{CommandEnd, CommandOutput};
+use modbox_vocabulary::{DenialLog, LimitHit, LimitKind, Usage};
+
+/// Notes of commands that are kept.
+const MAX_NOTES: usize = 64;
+
+/// Whose share a file's bytes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Share {
+    /// Of all writes.
+    All,
+    /// Of all writes, and of those to `/tmp`.
+    Tmp,
+}
+
+/// A quota is used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Exhausted;
+
+/// The account of one run.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    limits: Limits,
+    disk: AtomicU64,
+    tmp: AtomicU64,
+    files: AtomicU64,
+    open: AtomicU64,
+    most_open: AtomicU64,
+    cpu_us: AtomicU64,
+    memory: AtomicU64,
+    hit: Mutex<Option<LimitHit>>,
+    denials: Mutex<DenialLog>,
+    notes: Mutex<Vec<String>>,
+}
+
+/// Stands for one open descriptor; gives it back when it is dropped.
+#[derive(Debug)]
+pub(super) struct Permit(Arc<Ledger>);
+
+impl Permit {
+    /// Returns the account that it was taken from.
+    pub(super) fn ledger(&self) -> &Ledger {
+        &self.0
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Ledger {
+    /// Makes an empty account.
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            limits: *limits,
+            disk: AtomicU64::new(0),
+            tmp: AtomicU64::new(0),
+            files: AtomicU64::new(0),
+            open: AtomicU64::new(0),
+            most_open: AtomicU64::new(0),
+            cpu_us: AtomicU64::new(0),
+            memory: AtomicU64::new(0),
+            hit: Mutex::default(),
+            denials: Mutex::default(),
+            notes: Mutex::default(),
+        }
+    }
+
+    /// Takes bytes before they are written.
+    pub(super) fn take_bytes(&self, share: Share, bytes: u64) -> Result<(), Exhausted> {
+        if !take(&self.disk, bytes, self.limits.max_disk) {
+            return self.exhausted(self.limits.hit(LimitKind::Disk));
+        }
+        if share == Share::Tmp && !take(&self.tmp, bytes, self.limits.max_tmp) {
+            self.disk.fetch_sub(bytes, Ordering::Relaxed);
+            return self.exhausted(self.limits.hit(LimitKind::Tmp));
+        }
+        Ok(())
+    }
+
+    /// Gives back bytes that were not written.
+    pub(super) fn give_bytes(&self, share: Share, bytes: u64) {
+        self.disk.fetch_sub(bytes, Ordering::Relaxed);
+        if share == Share::Tmp {
+            self.tmp.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes a file before it is made.
+    pub(super) fn take_file(&self) -> Result<(), Exhausted> {
+        if take(&self.files, 1, self.limits.max_files) {
+            return Ok(());
+        }
+        self.exhausted(self.limits.hit(LimitKind::Files))
+    }
+
+    /// Gives back a file that was not made.
+    pub(super) fn give_file(&self) {
+        self.files.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Takes a descriptor before it is opened.
+    pub(super) fn take_descriptor(self: &Arc<Self>) -> Result<Permit, Exhausted> {
+        if !take(&self.open, 1, self.limits.max_descriptors) {
+            self.exhausted(self.limits.hit(LimitKind::Descriptors))?;
+        }
+        let open = self.open.load(Ordering::Relaxed);
+        if open > self.most_open.load(Ordering::Relaxed) {
+            self.most_open.fetch_max(open, Ordering::Relaxed);
+        }
+        Ok(Permit(Arc::clone(self)))
+    }
+
+    fn exhausted(&self, hit: LimitHit) -> Result<(), Exhausted> {
+        self.hit.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(hit);
+        Err(Exhausted)
+    }
+
+    /// Returns the first quota that was used up.
+    pub(crate) fn hit(&self) -> Option<LimitHit> {
+        *self.hit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what a command may use: what is left of the run's.
+    pub(crate) fn left(&self) -> Limits {
+        let left = |limit: u64, used: &AtomicU64| limit.saturating_sub(used.load(Ordering::Relaxed));
+        Limits {
+            cpu_time: self.limits.cpu_time.saturating_sub(Duration::from_micros(self.cpu_us.load(Ordering::Relaxed))),
+            max_disk: left(self.limits.max_disk, &self.disk),
+            max_files: left(self.limits.max_files, &self.files),
+            ..self.limits
+        }
+    }
+
+    /// Takes what a command has used, which may be a little more than it was allowed.
+    pub(crate) fn spend(&self, output: &CommandOutput) {
+        let cpu_us = micros(output.cpu_time);
+        for (sum, used) in [(&self.cpu_us, cpu_us), (&self.disk, output.disk_bytes), (&self.files, output.files)] {
+            sum.fetch_add(used, Ordering::Relaxed);
+        }
+        self.memory.fetch_max(output.memory_bytes, Ordering::Relaxed);
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        for note in &output.notes {
+            if notes.len() < MAX_NOTES && !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+        if let CommandEnd::Limit(hit) = output.end {
+            // Told with what the run was allowed, of which the command may have had only a rest.
+            let _ = self.exhausted(self.limits.hit(hit.kind));
+        }
+    }
+
+    /// Returns what an operator should know of the commands that ran.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Fills in what was used.
+    pub(crate) fn fill(&self, usage: &mut Usage) {
+        usage.disk_bytes = self.disk.load(Ordering::Relaxed);
+        usage.tmp_bytes = self.tmp.load(Ordering::Relaxed);
+        usage.files = self.files.load(Ordering::Relaxed);
+        usage.descriptors = self.most_open.load(Ordering::Relaxed);
+        usage.cpu_us = usage.cpu_us.saturating_add(self.cpu_us.load(Ordering::Relaxed));
+        usage.memory_bytes = usage.memory_bytes.max(self.memory.load(Ordering::Relaxed));
+    }
+
+    /// Records a denial of reading or writing; see [`Ledger::deny_as`].
+    pub(super) fn deny(&self, access: Access, subject: &str, operation: Operation, switch: impl FnOnce() -> String) {
+        self.deny_as(access.capability(), subject, operation, switch);
+    }
+
+    /// Records a denial. `switch` makes the switch that would allow it, and is asked only when there is room.
+    pub(crate) fn deny_as(
+        &self,
+        capability: Capability,
+        subject: &str,
+        operation: Operation,
+        switch: impl FnOnce() -> String,
+    ) {
+        self.denials.lock().unwrap_or_else(PoisonError::into_inner).record(capability, subject, operation, switch);
+    }
+
+    /// Returns the denials so far.
+    pub(crate) fn denials(&self) -> DenialLog {
+        self.denials.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn take(used: &AtomicU64, more: u64, limit: u64) -> bool {
+    let add = |used: u64| used.checked_add(more).filter(|sum| *sum <= limit);
+    used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
+}
+
+/// The switch that grants a host path in the place where the guest looks for it.
+pub(super) fn switch(access: Access, host: &Path, guest: &str) -> String {
+    let mut grant = host.to_string_lossy().into_owned();
+    if host != Path::new(guest) {
+        grant.push_str("::");
+        grant.push_str(guest);
+    }
+    format!("--allow-{} {}", access.as_str(), quote(&grant))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ledger() -> Arc<Ledger> {
+        let limits = Limits { max_disk: 100, max_tmp: 40, max_files: 2, max_descriptors: 1, ..Limits::default() };
+        Arc::new(Ledger::new(&limits))
+    }
+
+    #[test]
+    fn bytes_count_for_both_shares_and_a_refused_one_costs_nothing() {
+        let ledger = ledger();
+        ledger.take_bytes(Share::Tmp, 40).unwrap();
+        assert_eq!(ledger.take_bytes(Share::Tmp, 1), Err(Exhausted));
+        assert_eq!(ledger.hit().map(|hit| (hit.kind, hit.allowed)), Some((LimitKind::Tmp, 40)));
+        ledger.take_bytes(Share::All, 60).unwrap();
+        assert_eq!(ledger.take_bytes(Share::All, u64::MAX), Err(Exhausted));
+        ledger.give_bytes(Share::Tmp, 10);
+        ledger.take_bytes(Share::All, 10).unwrap();
+        let mut usage = Usage::default();
+        ledger.fill(&mut usage);
+        assert_eq!((usage.disk_bytes, usage.tmp_bytes), (100, 30));
+    }
+
+    #[test]
+    fn a_permit_is_given_back() {
+        let ledger = ledger();
+        let permit = ledger.take_descriptor().unwrap();
+        assert!(ledger.take_descriptor().is_err());
+        drop(permit);
+        drop(ledger.take_descriptor().unwrap());
+        assert_eq!(ledger.hit().map(|hit| hit.kind), Some(LimitKind::Descriptors));
+    }
+
+    #[test]
+    fn a_switch_can_be_pasted_into_a_shell() {
+        let of = |host: &str, guest: &str| switch(Access::Read, Path::new(host), guest);
+        assert_eq!(of("/etc/shadow", "/etc/shadow"), "--allow-read /etc/shadow");
+        assert_eq!(of("/data/x", "/srv/x"), "--allow-read /data/x::/srv/x");
+        assert_eq!(of("/a b/$(c)'", "/a b/$(c)'"), r#"--allow-read '/a b/$(c)'"'"''"#);
+    }
+}

@@ -1,0 +1,180 @@
+//! Operations on granted names and on the temporaries beside them. Each works on one name in a directory that is held
+//! open, so there is no path that could lead elsewhere.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+
+use modbox_vocabulary::Operation;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use wasmtime::component::Resource;
+use wasmtime_wasi::filesystem::Descriptor;
+use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, PathFlags};
+use wasmtime_wasi::p2::{FsError, FsResult};
+
+use crate::files::GuardView;
+use crate::files::grants::Mount;
+use crate::files::ledger::Share;
+use crate::files::open::{Asked, Opened, Refused, stat_name};
+use crate::files::resolve::{Act, Beside};
+use crate::files::temporaries::Temporary;
+use crate::files::tree::Kind;
+
+pub(super) const OPEN: Operation = Operation::OpenAt;
+
+/// The host's directory and name behind a granted name or a temporary.
+pub(super) struct HostName {
+    pub(super) parent: Arc<OwnedFd>,
+    pub(super) name: std::ffi::OsString,
+}
+
+impl HostName {
+    pub(super) fn stat(&self) -> FsResult<Stat> {
+        Ok(stat_name(self.parent.as_fd(), &self.name).map_err(std::io::Error::from)?)
+    }
+
+    pub(super) fn unlink(&self) -> FsResult<()> {
+        let unlinked = rustix::fs::unlinkat(&*self.parent, self.name.as_os_str(), AtFlags::empty());
+        Ok(unlinked.map_err(std::io::Error::from)?)
+    }
+}
+
+impl From<&Temporary> for HostName {
+    fn from(file: &Temporary) -> Self {
+        Self { parent: Arc::clone(&file.parent), name: file.host_name.as_str().into() }
+    }
+}
+
+impl GuardView<'_> {
+    /// Returns the host's side of a granted name.
+    pub(super) fn host_name(&self, index: usize) -> HostName {
+        let name = &self.guard.grants.names[index];
+        HostName { parent: Arc::clone(&name.parent), name: name.name.clone() }
+    }
+
+    /// Refuses a change of a granted name that is read-only.
+    pub(super) fn writable(&self, index: usize, act: Act) -> FsResult<()> {
+        let name = &self.guard.grants.names[index];
+        if name.writable {
+            return Ok(());
+        }
+        self.deny_name(index, act);
+        Err(ErrorCode::NotPermitted.into())
+    }
+
+    pub(super) fn deny_name(&self, index: usize, act: Act) {
+        self.guard.deny(act, &self.guard.path_of(self.guard.grants.names[index].node));
+    }
+
+    pub(super) fn open_name(&mut self, index: usize, dir: bool, asked: &Asked) -> FsResult<Resource<Descriptor>> {
+        let act = if asked.writes() { Act::write(OPEN) } else { Act::read(OPEN) };
+        if asked.writes() {
+            self.writable(index, act)?;
+        }
+        let host = self.host_name(index);
+        if dir {
+            host.stat()?;
+            return Err(ErrorCode::NotDirectory.into());
+        }
+        let permit = self.permit()?;
+        let node = self.guard.grants.names[index].node;
+        let opened = match asked.name(host.parent.as_fd(), &host.name, &self.guard.ledger) {
+            // Others made a directory of it since it was granted as a file.
+            Ok(Opened { stat, .. }) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
+                self.deny_name(index, act);
+                return Err(ErrorCode::NotPermitted.into());
+            }
+            Ok(opened) => opened,
+            Err(refused) => {
+                match refused {
+                    Refused::Code(ErrorCode::Loop) => self.deny_name(index, act),
+                    Refused::Special => self.guard.deny_special(&self.guard.path_of(node), act),
+                    _ => {}
+                }
+                return Err(code(refused));
+            }
+        };
+        let writable = self.guard.grants.names[index].writable;
+        let base = self.guard.path_of(node);
+        self.insert_file(opened, asked, writable, Share::All, (base, String::new()), permit)
+    }
+
+    pub(super) fn open_temporary(&mut self, file: &Temporary, asked: &Asked) -> FsResult<Resource<Descriptor>> {
+        let permit = self.permit()?;
+        let opened = asked.name(file.parent.as_fd(), OsStr::new(&file.host_name), &self.guard.ledger).map_err(code)?;
+        let base = self.guard.path_of(file.dir);
+        self.insert_file(opened, asked, true, Share::All, (base, file.name.clone()), permit)
+    }
+
+    /// Makes a temporary where a writable granted name is beside it.
+    pub(super) fn open_beside(&mut self, beside: &Beside, asked: &Asked) -> FsResult<Resource<Descriptor>> {
+        let act = if asked.writes() { Act::write(OPEN) } else { Act::read(OPEN) };
+        let name = self.guard.writable_name(beside.dir, &beside.name);
+        let Some(index) = name.filter(|_| asked.writes()) else { return Err(self.guard.absent_beside(beside, act)) };
+        if !asked.create {
+            return Err(ErrorCode::NoEntry.into());
+        }
+        let permit = self.permit()?;
+        self.guard.ledger.take_file()?;
+        let name = &self.guard.grants.names[index];
+        let place = (&name.parent, name.host.parent().unwrap_or_else(|| Path::new("/")));
+        let flags = asked.access();
+        let made = self.guard.temporaries.make((beside.dir, &beside.name), place, flags);
+        let (fd, _) = made.inspect_err(|_| self.guard.ledger.give_file())?;
+        let stat = rustix::fs::fstat(&fd).map_err(std::io::Error::from)?;
+        let base = self.guard.path_of(beside.dir);
+        self.insert_file(Opened { fd, stat }, asked, true, Share::All, (base, beside.name.clone()), permit)
+    }
+
+    /// Looks at a granted name. A link there was put there after the grant, and is not followed.
+    pub(super) fn stat_of_name(&self, index: usize, dir: bool, follow: PathFlags, act: Act) -> FsResult<Stat> {
+        let stat = self.host_name(index).stat()?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind == FileType::Symlink && (dir || follow.contains(PathFlags::SYMLINK_FOLLOW)) {
+            self.deny_name(index, act);
+            return Err(ErrorCode::Loop.into());
+        }
+        if dir && kind != FileType::Directory {
+            return Err(ErrorCode::NotDirectory.into());
+        }
+        Ok(stat)
+    }
+
+    /// Makes a directory of a granted name that is not there: from now on it is a granted directory.
+    pub(super) fn make_name_dir(&mut self, index: usize, act: Act) -> FsResult<()> {
+        self.writable(index, act)?;
+        self.guard.ledger.take_file()?;
+        let host = self.host_name(index);
+        let made = rustix::fs::mkdirat(&*host.parent, host.name.as_os_str(), Mode::from_raw_mode(0o777));
+        made.map_err(std::io::Error::from).inspect_err(|_| self.guard.ledger.give_file())?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let dir = rustix::fs::openat(&*host.parent, host.name.as_os_str(), flags, Mode::empty());
+        let dir = dir.map_err(std::io::Error::from)?;
+        let grants = &mut self.guard.grants;
+        let (node, path) = (grants.names[index].node, grants.names[index].host.clone());
+        grants.mounts.push(Mount { node, name: Some(index), ..Mount::new(dir, path, true, Share::All) });
+        grants.tree.change(node, Kind::Mount(grants.mounts.len() - 1));
+        Ok(())
+    }
+
+    /// Removes a directory that was made of a granted name; the grant is one of a name again.
+    pub(super) fn remove_name_dir(&mut self, mount: usize) -> FsResult<()> {
+        let Some(index) = self.guard.grants.mounts[mount].name else { return Err(ErrorCode::Busy.into()) };
+        let host = self.host_name(index);
+        let removed = rustix::fs::unlinkat(&*host.parent, host.name.as_os_str(), AtFlags::REMOVEDIR);
+        removed.map_err(std::io::Error::from)?;
+        let node = self.guard.grants.names[index].node;
+        self.guard.grants.tree.change(node, Kind::Name(index));
+        Ok(())
+    }
+}
+
+/// WASI's code for what was refused.
+pub(super) fn code(refused: Refused) -> FsError {
+    match refused {
+        Refused::Code(code) => code.into(),
+        Refused::Escape | Refused::Special | Refused::Unavailable => ErrorCode::NotPermitted.into(),
+        Refused::Exhausted => ErrorCode::InsufficientSpace.into(),
+    }
+}

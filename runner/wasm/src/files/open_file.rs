@@ -1,0 +1,99 @@
+//! An open file with its account: every way to write to it takes from the quotas first.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::io::{Errno, ReadWriteFlags};
+
+use crate::files::ledger::{Exhausted, Permit, Share};
+
+/// An open file. Streams share it with the descriptor and may outlive it.
+#[derive(Debug)]
+pub(super) struct OpenFile {
+    file: Arc<std::fs::File>,
+    /// How far the file is known to reach, so that a write behind it can be told without asking the kernel.
+    end: AtomicU64,
+    share: Share,
+    permit: Permit,
+}
+
+impl From<Exhausted> for io::Error {
+    fn from(_: Exhausted) -> Self {
+        Errno::NOSPC.into()
+    }
+}
+
+impl OpenFile {
+    pub(super) fn new(file: Arc<std::fs::File>, size: u64, share: Share, permit: Permit) -> Self {
+        Self { file, end: AtomicU64::new(size), share, permit }
+    }
+
+    /// Reads at most `size` bytes at a position; none at the end.
+    pub(super) fn read(&self, size: usize, offset: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(size);
+        loop {
+            match rustix::io::pread(&self.file, rustix::buffer::spare_capacity(&mut bytes), offset) {
+                Ok(_) => return Ok(bytes),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    /// Writes what the kernel takes at once, at a position.
+    pub(super) fn write(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let after = offset.checked_add(bytes.len() as u64).ok_or(Errno::FBIG)?;
+        // What a write leaves empty before itself counts as written. A write of nothing leaves nothing.
+        let behind = offset > self.end.load(Ordering::Relaxed) && !bytes.is_empty();
+        let hole = if behind { offset.saturating_sub(self.size()?) } else { 0 };
+        let written = self.charged(bytes.len(), hole, || rustix::io::pwrite(&self.file, bytes, offset))?;
+        if written == bytes.len() && written > 0 {
+            self.end.fetch_max(after, Ordering::Relaxed);
+        }
+        Ok(written)
+    }
+
+    /// Writes what the kernel takes at once, at the end.
+    pub(super) fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        let iov = [io::IoSlice::new(bytes)];
+        self.charged(bytes.len(), 0, || match rustix::io::pwritev2(&self.file, &iov, 0, ReadWriteFlags::APPEND) {
+            Err(Errno::NOSYS | Errno::NOTSUP) => {
+                rustix::io::pwrite(&self.file, bytes, rustix::fs::fstat(&self.file)?.st_size.try_into().unwrap_or(0))
+            }
+            other => other,
+        })
+    }
+
+    fn charged(&self, bytes: usize, hole: u64, write: impl Fn() -> rustix::io::Result<usize>) -> io::Result<usize> {
+        let bytes = bytes as u64;
+        let charge = bytes.saturating_add(hole);
+        self.permit.ledger().take_bytes(self.share, charge)?;
+        let written = loop {
+            match write() {
+                Err(Errno::INTR) => {}
+                other => break other,
+            }
+        };
+        let used = written.map_or(0, |written| written as u64 + hole);
+        self.permit.ledger().give_bytes(self.share, charge.saturating_sub(used));
+        Ok(written?)
+    }
+
+    /// Sets the size; what is added counts as written.
+    pub(super) fn set_size(&self, size: u64) -> io::Result<()> {
+        let grows = size.saturating_sub(self.size()?);
+        self.permit.ledger().take_bytes(self.share, grows)?;
+        let set = rustix::fs::ftruncate(&self.file, size);
+        if set.is_err() {
+            self.permit.ledger().give_bytes(self.share, grows);
+        } else {
+            self.end.store(size, Ordering::Relaxed);
+        }
+        Ok(set?)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(u64::try_from(rustix::fs::fstat(&self.file)?.st_size).unwrap_or(0))
+    }
+}

@@ -1,0 +1,73 @@
+//! What stands behind each descriptor of the guest's.
+//!
+//! The table of the run's resources holds wasmtime-wasi's descriptors; here is what the guard knows beside it. A
+//! descriptor of what the host does not have, or not under this handle, is a stand-in on which every file operation
+//! fails, should one ever reach it.
+
+use std::sync::{Arc, OnceLock};
+
+use rustix::event::EventfdFlags;
+use wasmtime::component::Resource;
+use wasmtime_wasi::FsPerms;
+use wasmtime_wasi::filesystem::{Descriptor, Dir, OpenMode};
+use wasmtime_wasi::p2::{FsError, FsResult};
+
+use crate::files::ledger::Permit;
+use crate::files::open_file::OpenFile;
+use crate::files::tree::NodeId;
+
+#[derive(Debug)]
+pub(super) enum Record {
+    /// A directory that only the guest has.
+    Virtual(NodeId),
+    /// A file in memory.
+    Memory(usize),
+    /// A mount's own directory.
+    Root(usize),
+    /// A directory in a mount, and its path for the guest.
+    Dir { mount: usize, path: Arc<str> },
+    /// A file, known by a path below a directory.
+    File { open: Arc<OpenFile>, writable: bool, base: Arc<str>, path: String },
+}
+
+/// The records of all open descriptors, by their numbers in the table.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    entries: Vec<Option<(Record, Option<Permit>)>>,
+}
+
+impl Records {
+    pub(super) fn insert(&mut self, descriptor: &Resource<Descriptor>, record: Record, permit: Option<Permit>) {
+        let index = descriptor.rep() as usize;
+        if index >= self.entries.len() {
+            self.entries.resize_with(index + 1, || None);
+        }
+        self.entries[index] = Some((record, permit));
+    }
+
+    /// Returns a descriptor's record. The engine passes on only what the guest owns, so there is one.
+    pub(super) fn get(&self, descriptor: &Resource<Descriptor>) -> FsResult<&Record> {
+        let entry = self.entries.get(descriptor.rep() as usize).and_then(Option::as_ref);
+        entry.map(|(record, _)| record).ok_or_else(|| FsError::trap(wasmtime::Error::msg("no such descriptor")))
+    }
+
+    pub(super) fn remove(&mut self, descriptor: &Resource<Descriptor>) {
+        if let Some(entry) = self.entries.get_mut(descriptor.rep() as usize) {
+            *entry = None;
+        }
+    }
+}
+
+static STAND_IN: OnceLock<Dir> = OnceLock::new();
+
+/// Returns a descriptor for what the host does not have: a "directory" that is none, and read-only.
+pub(super) fn stand_in() -> std::io::Result<Descriptor> {
+    if let Some(dir) = STAND_IN.get() {
+        return Ok(Descriptor::Dir(dir.clone()));
+    }
+    // Of all that there is without a name, the quickest made.
+    let nothing = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+        .or_else(|_| rustix::fs::open("/dev/null", rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty()))?;
+    let dir = Dir::new(nothing.into(), FsPerms::ReadOnly, OpenMode::READ, true);
+    Ok(Descriptor::Dir(STAND_IN.get_or_init(|| dir).clone()))
+}

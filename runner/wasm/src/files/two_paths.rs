@@ -1,0 +1,140 @@
+//! Operations on two paths: renaming and hard links. What crosses the border of a granted name is refused, so that no
+//! neighbour of it is reached; a guest copies instead, as it does between filesystems.
+
+use modbox_vocabulary::Operation;
+use rustix::fs::{FileType, Stat};
+use wasmtime::component::Resource;
+use wasmtime_wasi::filesystem::Descriptor;
+use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, HostDescriptor, PathFlags};
+use wasmtime_wasi::p2::{FsError, FsResult};
+
+use crate::files::names::HostName;
+use crate::files::resolve::{Act, Beside, Target};
+use crate::files::temporaries::Temporary;
+use crate::files::{GuardView, now};
+
+type Fd = Resource<Descriptor>;
+
+impl GuardView<'_> {
+    pub(super) fn rename(&mut self, old: (Fd, String), new: (Fd, String)) -> FsResult<()> {
+        let act = Act::write(Operation::RenameAt);
+        let old = self.target(&old.0, old.1, act)?;
+        let new = self.target(&new.0, new.1, act)?;
+        match (old, new) {
+            (Target::Real(old), Target::Real(new)) => {
+                // Both are looked at, so that both are recorded.
+                let (from, to) = (self.may_change(&old, act), self.may_change(&new, act));
+                from.and(to)?;
+                let (from, to) = (Resource::new_borrow(old.dir), Resource::new_borrow(new.dir));
+                let renamed = now(self.stock().rename_at(from, old.path.clone(), to, new.path.clone()));
+                renamed.map_err(|error| self.refused(&new, act, self.refused(&old, act, error)))
+            }
+            (Target::Temporary(file), Target::Name { index, dir }) => self.publish(&file, index, dir, act),
+            (Target::Temporary(file), Target::Beside(beside)) => self.rename_temporary(&file, &beside, act),
+            (Target::Temporary(file), Target::Temporary(other)) => {
+                self.guard.temporaries.rename(&file, other.dir, &other.name);
+                Ok(())
+            }
+            (Target::Name { index: old, dir: false }, Target::Name { index: new, dir: false }) => {
+                self.rename_name(old, new, act)
+            }
+            // Its bytes would be gone when the run is over.
+            (Target::Name { index, .. }, Target::Beside(_) | Target::Temporary(_)) => {
+                self.writable(index, act)?;
+                self.host_name(index).stat()?;
+                self.deny_name(index, act);
+                Err(ErrorCode::NotPermitted.into())
+            }
+            (old, new) => Err(self.not_across(&old, &new, act)),
+        }
+    }
+
+    /// Moves a temporary to the granted name that it was made for.
+    fn publish(&mut self, file: &Temporary, index: usize, dir: bool, act: Act) -> FsResult<()> {
+        self.writable(index, act)?;
+        if dir {
+            return Err(ErrorCode::NotDirectory.into());
+        }
+        let host = self.host_name(index);
+        let replaced = self.replaceable(&host)?;
+        let moved = file.replace(&host.parent, &host.name, replaced.as_ref());
+        moved.map_err(std::io::Error::from)?;
+        self.guard.temporaries.remove(file);
+        Ok(())
+    }
+
+    /// Looks at what a file is to replace: a file, a link, or nothing.
+    #[expect(clippy::unused_self, reason = "read as the others are")]
+    fn replaceable(&self, host: &HostName) -> FsResult<Option<Stat>> {
+        let Ok(stat) = host.stat() else { return Ok(None) };
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok(Some(stat)),
+            FileType::Directory => Err(ErrorCode::IsDirectory.into()),
+            FileType::Symlink => Err(ErrorCode::Loop.into()),
+            _ => Err(ErrorCode::NotPermitted.into()),
+        }
+    }
+
+    fn rename_temporary(&mut self, file: &Temporary, beside: &Beside, act: Act) -> FsResult<()> {
+        if self.guard.writable_name(beside.dir, &beside.name).is_none() {
+            return Err(self.guard.absent_beside(beside, act));
+        }
+        self.guard.temporaries.rename(file, beside.dir, &beside.name);
+        Ok(())
+    }
+
+    fn rename_name(&mut self, old: usize, new: usize, act: Act) -> FsResult<()> {
+        let (from, to) = (self.writable(old, act), self.writable(new, act));
+        from.and(to)?;
+        let (from, to) = (self.host_name(old), self.host_name(new));
+        if FileType::from_raw_mode(from.stat()?.st_mode) != FileType::RegularFile {
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        self.replaceable(&to)?;
+        let renamed = rustix::fs::renameat(&*from.parent, from.name.as_os_str(), &*to.parent, to.name.as_os_str());
+        Ok(renamed.map_err(std::io::Error::from)?)
+    }
+
+    pub(super) fn link(&mut self, follow: PathFlags, old: (Fd, String), new: (Fd, String)) -> FsResult<()> {
+        let act = Act::write(Operation::LinkAt);
+        if follow.contains(PathFlags::SYMLINK_FOLLOW) {
+            return Err(ErrorCode::Invalid.into());
+        }
+        let old = self.target(&old.0, old.1, act)?;
+        let new = self.target(&new.0, new.1, act)?;
+        let (Target::Real(old), Target::Real(new)) = (&old, &new) else {
+            return Err(self.not_across(&old, &new, act));
+        };
+        let (from, to) = (self.may_change(old, act), self.may_change(new, act));
+        from.and(to)?;
+        self.guard.ledger.take_file()?;
+        let (from, to) = (Resource::new_borrow(old.dir), Resource::new_borrow(new.dir));
+        let linked = now(self.stock().link_at(from, follow, old.path.clone(), to, new.path.clone()));
+        linked.map_err(|error| {
+            self.guard.ledger.give_file();
+            self.refused(new, act, self.refused(old, act, error))
+        })
+    }
+
+    /// The answer where two paths have nothing to do with each other: what is read-only first, as everywhere.
+    fn not_across(&self, old: &Target, new: &Target, act: Act) -> FsError {
+        for (is_new, target) in [(false, old), (true, new)] {
+            let refused = match target {
+                Target::Real(real) => self.may_change(real, act).err(),
+                Target::Name { index, .. } => self.writable(*index, act).err(),
+                Target::Virtual(node) => Some(self.deny_node(*node, act)),
+                Target::Memory(_) => Some(ErrorCode::NotPermitted.into()),
+                // To there, where a temporary could be, it is a border like any other.
+                Target::Beside(beside) if is_new && self.guard.writable_name(beside.dir, &beside.name).is_some() => {
+                    None
+                }
+                Target::Beside(beside) => Some(self.guard.gone_beside(beside, act)),
+                Target::Temporary(_) => None,
+            };
+            if let Some(refused) = refused {
+                return refused;
+            }
+        }
+        if act.name == Operation::LinkAt { ErrorCode::NotPermitted.into() } else { ErrorCode::CrossDevice.into() }
+    }
+}

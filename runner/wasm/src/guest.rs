@@ -1,0 +1,199 @@
+//! One run of one guest, on its caller's thread or on one of its own.
+//!
+//! File calls of a guest block the thread they are made on: handing each to a pool and back costs more than
+//! most of them take. Nothing can take a thread out of a call that does not come back, such as reading from a file
+//! server that is gone. So where no other process watches this one, the guest has its own thread, and its caller stops
+//! waiting at the wall-clock limit. The thread is left behind then; the guest gets no further, because the epoch
+//! deadline has passed when the call returns.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use modbox_vocabulary::time::micros;
+use tokio::runtime::Runtime;
+use tracing::{debug, warn};
+use wasmtime::{PoolConcurrencyLimitError, Store};
+use wasmtime_wasi::{I32Exit, WasiCtx};
+
+use crate::WasmError;
+use crate::files::{FileGuard, Ledger};
+use crate::module::Code;
+use crate::net::Network;
+use crate::process::Commands;
+use crate::store::{self, Meter, State};
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::{Exit, LimitHit, LimitKind, Usage};
+
+/// How long a guest's thread may take to notice its limit by itself: a few ticks of the epoch.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// Everything that a guest's thread takes with it.
+pub(super) struct Guest {
+    pub(super) code: Arc<Code>,
+    pub(super) wasi: WasiCtx,
+    pub(super) files: FileGuard,
+    /// The commands that it asks for.
+    pub(super) commands: Commands,
+    pub(super) limits: Limits,
+    /// What it may reach.
+    pub(super) network: Arc<Network>,
+}
+
+/// How a guest ended.
+pub(super) struct Ended {
+    pub(super) exit: Exit,
+    pub(super) hit: Option<LimitKind>,
+    /// The quota of files, or of the host's memory, that the guest failed for, if so.
+    pub(super) quota: Option<LimitHit>,
+    pub(super) usage: Usage,
+    pub(super) instantiate_us: u64,
+}
+
+/// Runs a guest to its end, or to its wall-clock limit. With `on_own_thread`, returns at that limit even when a host call
+/// of the guest does not return.
+///
+/// # Errors
+///
+/// A thread or runtime that cannot be made, a pool without a free place, or a thread that ended without a result.
+pub(super) fn run(guest: Guest, on_own_thread: bool) -> Result<Ended, WasmError> {
+    debug!(on_own_thread, "the guest starts");
+    // A runtime cannot be entered from within another one.
+    if on_own_thread || tokio::runtime::Handle::try_current().is_ok() { run_apart(guest) } else { run_here(guest) }
+}
+
+/// Runs a guest on a thread of its own.
+fn run_apart(guest: Guest) -> Result<Ended, WasmError> {
+    let patience = guest.limits.timeout.saturating_add(GRACE);
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let started = Instant::now();
+    let spawned = thread::Builder::new().name("guest".to_owned()).spawn(move || {
+        // The receiver is gone when the wait is over.
+        let _ = sender.send(run_here(guest));
+    });
+    spawned.map_err(WasmError::Runtime)?;
+    match receiver.recv_timeout(patience) {
+        Ok(ended) => ended,
+        Err(RecvTimeoutError::Timeout) => {
+            warn!("the guest is blocked in a host call; its thread is left behind");
+            let usage = Usage { wall_us: micros(started.elapsed()), ..Usage::default() };
+            Ok(Ended { exit: Exit::Killed, hit: Some(LimitKind::Wall), quota: None, usage, instantiate_us: 0 })
+        }
+        Err(RecvTimeoutError::Disconnected) => Err(WasmError::Vanished),
+    }
+}
+
+thread_local! {
+    /// A runtime for guests without a network, kept for the next one on this thread: making one costs as much as a
+    /// short run.
+    static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
+}
+
+fn run_here(guest: Guest) -> Result<Ended, WasmError> {
+    if guest.network.is_granted() {
+        let runtime = new_runtime(true)?;
+        let ended = run_on(&runtime, guest);
+        runtime.shutdown_background();
+        return ended;
+    }
+    RUNTIME.with_borrow_mut(|runtime| {
+        let runtime = match runtime {
+            Some(runtime) => runtime,
+            None => runtime.insert(new_runtime(false)?),
+        };
+        run_on(runtime, guest)
+    })
+}
+
+fn new_runtime(network: bool) -> Result<Runtime, WasmError> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    if network {
+        runtime.enable_io();
+    }
+    runtime.enable_time().build().map_err(WasmError::Runtime)
+}
+
+fn run_on(runtime: &Runtime, guest: Guest) -> Result<Ended, WasmError> {
+    let ledger = guest.files.ledger();
+    let ticking = guest.code.ticker.start().map_err(WasmError::Runtime)?;
+    let mut store =
+        store::new_store(&guest.code.engine, guest.wasi, guest.files, guest.commands, guest.network, &guest.limits);
+    let started = Instant::now();
+    let mut instantiate_us = 0;
+    let call = async {
+        let command = guest.code.command.instantiate_async(&mut store).await?;
+        instantiate_us = micros(started.elapsed());
+        command.wasi_cli_run().call_run(&mut store).await
+    };
+    let timeout = guest.limits.timeout;
+    // The timers must be made inside the runtime.
+    let ended = runtime.block_on(async { tokio::time::timeout(timeout, call).await }).ok();
+    let wall_us = micros(started.elapsed());
+    drop(ticking);
+    match ended {
+        Some(Err(error)) if error.is::<PoolConcurrencyLimitError>() => Err(WasmError::PoolFull),
+        ended => {
+            let mut ended = conclude(ended, &mut store, wall_us, instantiate_us);
+            blame_quota(&mut ended, &ledger);
+            Ok(ended)
+        }
+    }
+}
+
+/// What [`CommandPre`]'s `run` returns; `None` stands for a timeout.
+type CallResult = Option<wasmtime::Result<Result<(), ()>>>;
+
+fn conclude(ended: CallResult, store: &mut Store<State>, wall_us: u64, instantiate_us: u64) -> Ended {
+    let meter = &mut store.data_mut().meter;
+    let exit = exit_of(ended, meter);
+    let usage =
+        Usage { wall_us, cpu_us: micros(meter.cpu_used()), memory_bytes: meter.peak_memory as u64, ..Usage::default() };
+    Ended { exit, hit: meter.hit, quota: meter.overfull, usage, instantiate_us }
+}
+
+/// A guest that used up a quota of files and then gave up ended by that limit, however it said so.
+fn blame_quota(ended: &mut Ended, ledger: &Ledger) {
+    if ended.hit.is_none() && ended.quota.is_none() && ended.exit != Exit::Code(0) {
+        ended.quota = ledger.hit();
+    }
+}
+
+fn exit_of(ended: CallResult, meter: &mut Meter) -> Exit {
+    let error = match ended {
+        Some(Ok(Ok(()))) => return Exit::Code(0),
+        Some(Ok(Err(()))) => return exit_code(1, meter),
+        Some(Err(error)) => error,
+        None => {
+            meter.hit = Some(LimitKind::Wall);
+            return Exit::Killed;
+        }
+    };
+    if meter.hit.is_some() {
+        return Exit::Killed;
+    }
+    match error.downcast_ref::<I32Exit>() {
+        Some(exit) => exit_code(exit.0, meter),
+        None if meter.memory_denied => {
+            meter.hit = Some(LimitKind::Memory);
+            Exit::Killed
+        }
+        None => match store::overfull(&error) {
+            Some(hit) => {
+                meter.overfull = Some(hit);
+                Exit::Killed
+            }
+            // The innermost cause is the trap, the outermost text the backtrace.
+            None => Exit::Trap { reason: error.root_cause().to_string(), backtrace: error.to_string() },
+        },
+    }
+}
+
+/// A guest that was denied memory and then gave up ended by that limit, however it said so.
+fn exit_code(code: i32, meter: &mut Meter) -> Exit {
+    if code != 0 && meter.memory_denied {
+        meter.hit = Some(LimitKind::Memory);
+    }
+    Exit::Code(code)
+}

@@ -1,0 +1,295 @@
+//! Runs one guest: engine, compiled code, store, instance, outcome. Wasmtime is named only in here.
+//!
+//! Three clocks watch a guest: the epoch ticker interrupts wasm code, the runtime's timer ends a host call that
+//! waits, and the thread that started the guest's stops waiting for one that blocks. So a guest asleep or
+//! blocked ends at its limit like one that spins.
+
+#![deny(missing_docs)]
+
+mod adapter;
+mod bindings;
+mod cache;
+mod compile;
+mod engine;
+mod files;
+mod guest;
+mod link;
+mod module;
+mod net;
+mod output;
+mod process;
+mod store;
+mod target;
+mod ticker;
+mod wasi;
+
+use std::fs::File;
+use std::hash::{Hash, Hasher};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use modbox_vocabulary::time::micros;
+use tracing::{debug, info, warn};
+use wasmtime::Engine;
+use wasmtime::component::Component;
+use wasmtime_wasi::p2::bindings::CommandPre;
+
+pub use self::cache::{CacheEntry, CacheError, CompileCache, DEFAULT_MAX_CACHE};
+pub use self::compile::{CompileLimit, Compiler, WORD as COMPILE_WORKER, check_size, worker_main};
+use self::compile::{Compiled, Source};
+pub use self::engine::Instances;
+pub use self::module::{Host, LoadedModule};
+use self::ticker::Ticker;
+use modbox_cleanup::Cleanup;
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::error_chain;
+use modbox_vocabulary::{Timing, WasmFormat};
+
+/// A cause in the engine's own words.
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why a guest could not be started. Whatever it does once started is an [`Outcome`](modbox_vocabulary::Outcome).
+#[derive(Debug, thiserror::Error)]
+pub enum WasmError {
+    /// The engine refused its configuration: this machine lacks something that it needs.
+    #[error("failed to start the wasm engine")]
+    Engine(#[source] Cause),
+    /// The bytes are no valid component or core module.
+    #[error("failed to compile the module")]
+    Compile(#[source] Cause),
+    /// Compiling it passed a limit.
+    #[error(transparent)]
+    Limit(CompileLimit),
+    /// The compiler ended in the middle: a fault of the engine that the module brings about, or somebody killed it.
+    #[error("failed to compile the module: the compiler crashed: {0}")]
+    Crashed(String),
+    /// The module's memories and tables are too many or too large for the engine's pool.
+    #[error("failed to fit the module into the pool of instances")]
+    Unfit(#[source] Cause),
+    /// The process that compiles could not do its work.
+    #[error("failed to {verb} the compiler")]
+    Compiler {
+        /// What was tried.
+        verb: &'static str,
+        /// Why it failed.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The component needs an interface that modbox does not have.
+    #[error("failed to link the module: it needs an interface that modbox does not offer, or is no command")]
+    Link(#[source] Cause),
+    /// A grant cannot be opened.
+    #[error("failed to open the granted path `{}`", path.display())]
+    Open {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
+    /// The thread or the runtime that a guest runs on could not be made.
+    #[error("failed to start the guest's thread")]
+    Runtime(#[source] std::io::Error),
+    /// A pool of instances that is too small for so many runs at a time.
+    #[error("every place in the pool of instances is taken")]
+    PoolFull,
+    /// The thread ended without saying how: a fault of the engine.
+    #[error("the guest's thread ended without a result")]
+    Vanished,
+}
+
+impl WasmError {
+    /// Returns whether the fault is modbox's or this machine's, and not the module's.
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        !matches!(self, Self::Compile(_) | Self::Limit(_) | Self::Crashed(_) | Self::Link(_))
+    }
+
+    /// Returns the limit that was passed, if that is what it is.
+    #[must_use]
+    pub fn limit(&self) -> Option<CompileLimit> {
+        if let Self::Limit(limit) = self { Some(*limit) } else { None }
+    }
+}
+
+/// The engine with what all of its runs share.
+pub struct WasmSandbox {
+    engine: Engine,
+    ticker: Arc<Ticker>,
+    instances: Instances,
+    compiler: Compiler,
+    cache: Option<CompileCache>,
+    cleanup: Cleanup,
+    on_compile: Option<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl std::fmt::Debug for WasmSandbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WasmSandbox").field("cache", &self.cache).finish_non_exhaustive()
+    }
+}
+
+impl WasmSandbox {
+    /// Makes the engine. Without a cache, every load compiles.
+    ///
+    /// # Errors
+    ///
+    /// An engine that cannot be made on this machine.
+    pub fn new(
+        compiler: Compiler,
+        cache: Option<CompileCache>,
+        cleanup: Cleanup,
+        instances: Instances,
+    ) -> Result<Self, WasmError> {
+        let role = engine::Role::Run(instances);
+        let engine = engine::new_engine(role).map_err(|error| WasmError::Engine(error.into()))?;
+        let ticker = Arc::new(Ticker::new(engine.clone()));
+        Ok(Self { engine, ticker, instances, compiler, cache, cleanup, on_compile: None })
+    }
+
+    /// Calls `callback` whenever a module must be compiled, since that may take seconds.
+    pub fn on_compile(&mut self, callback: impl Fn() + Send + Sync + 'static) {
+        self.on_compile = Some(Box::new(callback));
+    }
+
+    /// Compiles a module, or takes its compiled code from the cache. `digest` is the module's SHA-256 in hex; `bytes` is
+    /// asked for only when they are compiled.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that are no valid module, a module that passes a limit on compiling or needs what modbox does not offer,
+    /// a compiler that cannot be started.
+    pub fn load<'m, E: From<WasmError>>(
+        &self,
+        bytes: impl FnOnce() -> Result<&'m [u8], E>,
+        format: WasmFormat,
+        digest: &str,
+        limits: &Limits,
+    ) -> Result<LoadedModule, E> {
+        let mut loading = Loading { timing: Timing::default(), notes: Vec::new(), cache: self.cache.as_ref() };
+        let name = cache_name(digest);
+        let component = match self.look_up(&name, &mut loading)? {
+            Some(component) => component,
+            None => {
+                let bytes = bytes()?;
+                check_size(bytes.len() as u64, limits)?;
+                self.compile_once(&Source { bytes, format }, &name, limits, &mut loading)?
+            }
+        };
+        let Loading { mut timing, notes, .. } = loading;
+        let link = |error: wasmtime::Error| WasmError::Link(error.into());
+        let started = Instant::now();
+        let (linker, runs_commands) =
+            link::linker(&self.engine, &component).map_err(|error| WasmError::Engine(error.into()))?;
+        let pre = CommandPre::new(linker.instantiate_pre(&component).map_err(link)?).map_err(link)?;
+        timing.instantiate_us = micros(started.elapsed());
+        Ok(LoadedModule::new(self.engine.clone(), pre, Arc::clone(&self.ticker), timing, notes, runs_commands))
+    }
+
+    /// Looks into the cache.
+    fn look_up(&self, name: &str, loading: &mut Loading<'_>) -> Result<Option<Component>, WasmError> {
+        let started = Instant::now();
+        let cached = loading.cache.map_or(Ok(None), |cache| cache.load(name, &self.cleanup));
+        let file = cached.unwrap_or_else(|error| {
+            loading.give_up_cache(&error);
+            None
+        });
+        let component = file.map(|file| self.map_code(&file));
+        loading.timing.load_us += micros(started.elapsed());
+        debug!(
+            entry = name,
+            hit = component.is_some(),
+            load_us = loading.timing.load_us,
+            "looked into the compile cache"
+        );
+        match component {
+            Some(Err(error)) if self.instances == Instances::Pooled => Err(WasmError::Unfit(error.into())),
+            // An entry of other settings whose name collides: compile again.
+            component => Ok(component.and_then(Result::ok)),
+        }
+    }
+
+    /// Compiles a module and stores it, unless another process does so first.
+    fn compile_once(
+        &self,
+        source: &Source<'_>,
+        name: &str,
+        limits: &Limits,
+        loading: &mut Loading<'_>,
+    ) -> Result<Component, WasmError> {
+        if let Some(callback) = &self.on_compile {
+            callback();
+        }
+        let lock = loading.cache.and_then(|cache| cache.lock(name));
+        if lock.is_some()
+            && let Some(component) = self.look_up(name, loading)?
+        {
+            return Ok(component);
+        }
+        let started = Instant::now();
+        let Compiled { mut code, note } = self.compiler.compile(source, limits, &self.cleanup)?;
+        let mapped = self.map_code(&code);
+        loading.timing.compile_us = micros(started.elapsed());
+        info!(bytes = source.bytes.len(), compile_us = loading.timing.compile_us, "compiled");
+        // What came from the compiler runs from memory, whatever becomes of the cache. Code that no engine takes is not
+        // worth keeping; code that does not fit a pool fits elsewhere.
+        let component = match mapped {
+            Err(error) if self.instances == Instances::Pooled => Err(WasmError::Unfit(error.into())),
+            Err(error) => return Err(WasmError::Crashed(format!("its code is not usable: {error:#}"))),
+            Ok(component) => Ok(component),
+        };
+        loading.notes.extend(note);
+        if let Some(cache) = loading.cache
+            && let Err(error) = code
+                .metadata()
+                .map_err(CacheError::unreadable_code)
+                .and_then(|metadata| cache.store(name, &mut code, metadata.len(), &self.cleanup))
+        {
+            loading.give_up_cache(&error);
+        }
+        component
+    }
+
+    /// Has the engine map machine code.
+    fn map_code(&self, file: &File) -> wasmtime::Result<Component> {
+        // The engine maps the file that was checked, and not what its name may lead to by now.
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        #[expect(unsafe_code, reason = "the engine has no safe way to load compiled code")]
+        // SAFETY: `deserialize_file` asks for a file that the engine's compiler wrote and that does not change while
+        // it is mapped. There are two. One is what modbox's own compiler has just handed over, in a memory file that
+        // is sealed against every change. The other is an entry of the cache, which returns only files whose keyed
+        // hash shows that this user's modbox stored them under this name; nothing else than the former is ever
+        // stored, and nothing writes to an entry once it has its name: it is replaced or removed. Only this user can,
+        // in a folder of mode 0700. An engine with other settings refuses the file by itself. What a compiler that
+        // was taken over can do is told at the top of `compile`.
+        unsafe {
+            Component::deserialize_file(&self.engine, path)
+        }
+    }
+}
+
+/// What is learned while a module is loaded.
+struct Loading<'a> {
+    timing: Timing,
+    notes: Vec<String>,
+    /// The cache, until it turns out that it cannot be used.
+    cache: Option<&'a CompileCache>,
+}
+
+impl Loading<'_> {
+    fn give_up_cache(&mut self, error: &CacheError) {
+        self.cache = None;
+        warn!(error = error_chain(error), "the compile cache is not used");
+        self.notes.push(format!("the compile cache is not used: {}", error_chain(error)));
+    }
+}
+
+/// An entry is bound to the module, to modbox (whose adapter is compiled in) and to the processor. An entry of another
+/// release of the engine, or of other settings, is refused by the engine and compiled again.
+fn cache_name(digest: &str) -> String {
+    let mut hasher = std::hash::DefaultHasher::new();
+    (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, target::features()).hash(&mut hasher);
+    format!("{digest}-{:016x}", hasher.finish())
+}

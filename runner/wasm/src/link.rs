@@ -1,0 +1,108 @@
+//! The interfaces that guests may import, one line each.
+//!
+//! A module is linked to those that it imports and to no other: naming all of them takes longer than a short guest
+//! runs. What a policy does not grant is linked all the same, to functions that deny it, since many guests import
+//! sockets without ever using them.
+
+use wasmtime::Engine;
+use wasmtime::component::{Component, HasData, Linker, ResourceTable};
+use wasmtime_wasi::WasiView;
+use wasmtime_wasi::cli::{WasiCli, WasiCliView};
+use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
+use wasmtime_wasi::p2::bindings::{cli, clocks, io, random, sockets};
+use wasmtime_wasi::random::{WasiRandom, WasiRandomCtx};
+use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView};
+
+use crate::store::State;
+use crate::{files, net, process};
+
+/// The guest's resources, all that streams and polling need of the host.
+struct Table;
+
+impl HasData for Table {
+    type Data<'a> = &'a mut ResourceTable;
+}
+
+impl State {
+    fn table(&mut self) -> &mut ResourceTable {
+        self.ctx().table
+    }
+
+    fn random(&mut self) -> &mut WasiRandomCtx {
+        self.ctx().ctx.random()
+    }
+}
+
+/// Adds one interface to a linker.
+type Link = fn(&mut Linker<State>) -> wasmtime::Result<()>;
+
+/// Every interface, by its name without a version, in the order of the names.
+const INTERFACES: &[(&str, Link)] = &[
+    ("modbox:host/files", files::add_attributes),
+    (process::INTERFACE, process::add_process),
+    ("wasi:cli/environment", |linker| cli::environment::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/exit", |linker| cli::exit::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/stderr", |linker| cli::stderr::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/stdin", |linker| cli::stdin::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/stdout", |linker| cli::stdout::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/terminal-input", |linker| cli::terminal_input::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/terminal-output", |linker| cli::terminal_output::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/terminal-stderr", |linker| cli::terminal_stderr::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/terminal-stdin", |linker| cli::terminal_stdin::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:cli/terminal-stdout", |linker| cli::terminal_stdout::add_to_linker::<_, WasiCli>(linker, State::cli)),
+    ("wasi:clocks/monotonic-clock", |linker| {
+        clocks::monotonic_clock::add_to_linker::<_, WasiClocks>(linker, State::clocks)
+    }),
+    ("wasi:clocks/wall-clock", |linker| clocks::wall_clock::add_to_linker::<_, WasiClocks>(linker, State::clocks)),
+    ("wasi:filesystem/preopens", files::add_preopens),
+    ("wasi:filesystem/types", files::add_types),
+    ("wasi:http/outgoing-handler", |linker| net::http::add_handler(linker, State::http)),
+    ("wasi:http/types", |linker| net::http::add_types(linker, State::http)),
+    ("wasi:io/error", |linker| io::error::add_to_linker::<_, Table>(linker, State::table)),
+    ("wasi:io/poll", |linker| io::poll::add_to_linker::<_, Table>(linker, State::table)),
+    ("wasi:io/streams", |linker| io::streams::add_to_linker::<_, Table>(linker, State::table)),
+    ("wasi:random/insecure", |linker| random::insecure::add_to_linker::<_, WasiRandom>(linker, State::random)),
+    ("wasi:random/insecure-seed", |linker| {
+        random::insecure_seed::add_to_linker::<_, WasiRandom>(linker, State::random)
+    }),
+    ("wasi:random/random", |linker| random::random::add_to_linker::<_, WasiRandom>(linker, State::random)),
+    ("wasi:sockets/instance-network", |linker| {
+        sockets::instance_network::add_to_linker::<_, WasiSockets>(linker, State::sockets)
+    }),
+    ("wasi:sockets/ip-name-lookup", |linker| net::add_name_lookup(linker, State::net)),
+    ("wasi:sockets/network", |linker| {
+        let options = sockets::network::LinkOptions::default();
+        sockets::network::add_to_linker::<_, WasiSockets>(linker, &options, State::sockets)
+    }),
+    ("wasi:sockets/tcp", |linker| net::add_tcp(linker, State::net)),
+    ("wasi:sockets/tcp-create-socket", |linker| net::add_tcp_create(linker, State::net)),
+    ("wasi:sockets/udp", |linker| sockets::udp::add_to_linker::<_, WasiSockets>(linker, State::sockets)),
+    ("wasi:sockets/udp-create-socket", |linker| net::add_udp_create(linker, State::net)),
+];
+
+/// Makes a linker with what a component imports. Returns whether that runs commands, too.
+///
+/// # Errors
+///
+/// An engine that refuses an interface.
+pub(super) fn linker(engine: &Engine, component: &Component) -> wasmtime::Result<(Linker<State>, bool)> {
+    let (mut linker, mut runs_commands) = (Linker::new(engine), false);
+    for (import, _) in component.component_type().imports(engine) {
+        let name = import.split_once('@').map_or(import, |(name, _)| name);
+        if let Ok(known) = INTERFACES.binary_search_by_key(&name, |(known, _)| known) {
+            INTERFACES[known].1(&mut linker)?;
+            runs_commands |= name == process::INTERFACE;
+        }
+    }
+    Ok((linker, runs_commands))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interfaces_are_found_by_their_order() {
+        assert!(INTERFACES.is_sorted_by_key(|(name, _)| *name));
+    }
+}

@@ -1,0 +1,106 @@
+//! What a store holds for `wasi:http`, as host calls see it, and the answers to what wasmtime-wasi-http asks.
+
+use std::sync::Arc;
+
+use http_body_util::BodyExt;
+use hyper::header::HeaderName;
+use wasmtime::component::HasData;
+use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
+use wasmtime_wasi_http::{
+    DEFAULT_FORBIDDEN_HEADERS, Error, FieldMapError, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView,
+    WasiHttpHooks,
+};
+
+use crate::net::http::{send, tls};
+use crate::net::network::Network;
+
+/// Bytes that the fields of one message may take.
+pub(crate) const MAX_FIELDS: usize = 32 << 10;
+
+/// Bytes of one write to a body; the host holds one of them for each body.
+const MAX_CHUNK: usize = 64 << 10;
+
+/// Returns whether a guest was ended because the fields of a message would be more than [`MAX_FIELDS`], or too many.
+pub(crate) fn is_too_large(cause: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(cause.downcast_ref(), Some(FieldMapError::TotalSizeTooBig | FieldMapError::TooManyFields))
+}
+
+/// What a store holds for `wasi:http`.
+pub(crate) struct HttpState {
+    context: WasiHttpCtx,
+    hooks: Hooks,
+}
+
+impl HttpState {
+    pub(crate) fn new(network: Arc<Network>) -> Self {
+        let mut context = WasiHttpCtx::new();
+        context.set_field_size_limit(MAX_FIELDS);
+        Self { context, hooks: Hooks { network } }
+    }
+
+    pub(crate) fn view<'a>(&'a mut self, table: &'a mut wasmtime::component::ResourceTable) -> HttpView<'a> {
+        let network = Arc::clone(&self.hooks.network);
+        HttpView { inner: WasiHttpCtxView { ctx: &mut self.context, table, hooks: &mut self.hooks }, network }
+    }
+}
+
+/// What the host calls of `wasi:http` work on.
+pub(crate) struct HttpView<'a> {
+    pub(super) inner: WasiHttpCtxView<'a>,
+    pub(super) network: Arc<Network>,
+}
+
+/// Stands for [`HttpView`] in the linker.
+pub(super) struct Guarded;
+
+impl HasData for Guarded {
+    type Data<'a> = HttpView<'a>;
+}
+
+/// What wasmtime-wasi-http asks and has done.
+struct Hooks {
+    network: Arc<Network>,
+}
+
+/// A response, and the work that goes on behind it.
+type Exchange = (hyper::Response<WasiBody>, Box<dyn Future<Output = Result<(), Error>> + Send>);
+
+impl WasiHttpHooks for Hooks {
+    fn is_forbidden_header(&mut self, name: &HeaderName) -> bool {
+        DEFAULT_FORBIDDEN_HEADERS.contains(name)
+    }
+
+    fn send_request(
+        &mut self,
+        request: hyper::Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _: Box<dyn Future<Output = Result<(), Error>> + Send>,
+    ) -> Box<dyn Future<Output = Result<Exchange, Error>> + Send> {
+        let network = Arc::clone(&self.network);
+        Box::new(async move {
+            let (response, work) = send::send(&network, request, options.unwrap_or_default()).await?;
+            let work: Box<dyn Future<Output = Result<(), Error>> + Send> = Box::new(work);
+            Ok((response.map(BodyExt::boxed_unsync), work))
+        })
+    }
+
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        MAX_CHUNK
+    }
+
+    fn p2_error_from_hyper(&mut self, error: &hyper::Error) -> ErrorCode {
+        if error.is_parse_too_large() {
+            ErrorCode::HttpResponseHeaderSectionSize(None)
+        } else if error.is_timeout() {
+            ErrorCode::HttpResponseTimeout
+        } else if error.is_incomplete_message() {
+            ErrorCode::HttpResponseIncomplete
+        } else {
+            ErrorCode::HttpProtocolError
+        }
+    }
+
+    fn p2_error_from_tls(&mut self, error: &std::io::Error) -> ErrorCode {
+        tls::error_code(error)
+    }
+}

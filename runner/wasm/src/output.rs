@@ -1,0 +1,113 @@
+//! Output streams that keep the head of what a guest writes and count the rest.
+//!
+//! wasmtime-wasi's `MemoryOutputPipe` closes at its capacity: the guest sees a broken pipe and, in most
+//! languages, dies of it. A module that chatters should end by its own result, so these streams take
+//! everything, keep the first bytes and say how many there were. They also answer `p2_stream` themselves,
+//! because the default adapter buffers without bound on empty writes (GHSA-5m8g-xhq4-4h93).
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::io::AsyncWrite;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+
+use modbox_vocabulary::Captured;
+
+/// Bytes that one write may carry. The host allocates as much for `write-zeroes`, so it stays small.
+const PERMIT: usize = 64 << 10;
+
+/// An output stream of a guest. Clones share what was captured.
+#[derive(Debug, Clone)]
+pub(super) struct HeadStream {
+    captured: Arc<Mutex<Captured>>,
+    capacity: usize,
+}
+
+impl HeadStream {
+    /// Makes a stream that keeps `capacity` bytes.
+    pub(super) fn new(capacity: u64) -> Self {
+        Self { captured: Arc::default(), capacity: usize::try_from(capacity).unwrap_or(usize::MAX) }
+    }
+
+    /// Returns what was captured, and leaves the stream empty.
+    pub(super) fn take(&self) -> Captured {
+        std::mem::take(&mut *self.captured.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn push(&self, bytes: &[u8]) {
+        let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = self.capacity.saturating_sub(captured.bytes.len());
+        captured.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        captured.total += bytes.len() as u64;
+    }
+}
+
+impl IsTerminal for HeadStream {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for HeadStream {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(self.clone())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for HeadStream {
+    async fn ready(&mut self) {}
+}
+
+impl OutputStream for HeadStream {
+    fn write(&mut self, bytes: bytes::Bytes) -> StreamResult<()> {
+        self.push(&bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(PERMIT)
+    }
+}
+
+impl AsyncWrite for HeadStream {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.push(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_head_and_counts_the_rest() {
+        let stream = HeadStream::new(5);
+        stream.push(b"abc");
+        stream.push(b"defg");
+        stream.push(b"h");
+        let captured = stream.take();
+        assert_eq!((captured.bytes.as_slice(), captured.total), (b"abcde".as_slice(), 8));
+        assert!(captured.is_truncated());
+    }
+}

@@ -1,0 +1,114 @@
+//! `modbox:host/process`: commands that a guest asks for. What is granted is decided outside of the guest's process by whoever
+//! runs them; here a request is bounded, what is left of the run's limits goes with it, and what came of it is put on the run's account.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use wasmtime::component::{HasData, Linker};
+
+use crate::bindings::modbox::host::process::{self, Captured, Command, Ending, Error, Output};
+use crate::files::Ledger;
+use crate::store::State;
+use modbox_policy::run::denied;
+use modbox_vocabulary::Denial;
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
+
+/// The interface, without its version.
+pub(super) const INTERFACE: &str = "modbox:host/process";
+
+/// Bytes of a command, its words and its input together. The engine itself takes not much more in one call.
+const MAX_COMMAND: usize = 2 << 20;
+
+/// The commands of one run.
+pub(super) struct Commands {
+    runs: Option<Arc<dyn RunsCommands>>,
+    ledger: Arc<Ledger>,
+    deadline: Instant,
+}
+
+impl Commands {
+    /// Makes the account of a run; without somebody who `runs` them, every command is denied.
+    pub(super) fn new(runs: Option<Arc<dyn RunsCommands>>, ledger: Arc<Ledger>, limits: &Limits) -> Self {
+        let now = Instant::now();
+        Self { runs, ledger, deadline: now.checked_add(limits.timeout).unwrap_or(now) }
+    }
+
+    /// Has no command go on beyond the run.
+    pub(super) fn end_by(&mut self, deadline: Instant) {
+        self.deadline = deadline;
+    }
+
+    fn run_command(&self, command: Command) -> Result<CommandOutput, CommandRefusal> {
+        if length(&command) > MAX_COMMAND {
+            return Err(CommandRefusal::TooLong);
+        }
+        let Command { program, arguments, environment, directory, input, umask, timeout } = command;
+        let Some(runs) = &self.runs else { return Err(denied(&program, &arguments)) };
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let timeout = timeout.map_or(left, |timeout| left.min(Duration::from_millis(timeout)));
+        let limits = Limits { timeout, ..self.ledger.left() };
+        let request = CommandRequest { program, arguments, environment, directory, umask, limits };
+        runs.run(&request, &input)
+    }
+}
+
+impl process::Host for Commands {
+    fn run(&mut self, command: Command) -> wasmtime::Result<Result<Output, Error>> {
+        Ok(match self.run_command(command) {
+            Ok(output) => {
+                self.ledger.spend(&output);
+                output.denials.listed().iter().for_each(|denial| self.deny(denial));
+                Ok(told(output))
+            }
+            Err(CommandRefusal::Denied(denial)) => {
+                self.deny(&denial);
+                Err(Error::Denied(denial.allow))
+            }
+            Err(CommandRefusal::NotFound) => Err(Error::NotFound),
+            Err(CommandRefusal::NotExecutable) => Err(Error::NotExecutable),
+            Err(CommandRefusal::NoDirectory) => Err(Error::NoDirectory),
+            Err(CommandRefusal::TooLong) => Err(Error::TooLong),
+            Err(CommandRefusal::Failed(why)) => Err(Error::Failed(why)),
+        })
+    }
+}
+
+impl Commands {
+    fn deny(&self, denial: &Denial) {
+        let Denial { capability, subject, operation, allow } = denial;
+        self.ledger.deny_as(*capability, subject, *operation, || allow.clone());
+    }
+}
+
+fn length(command: &Command) -> usize {
+    let words = command.arguments.iter().chain(&command.directory).chain([&command.program]);
+    let variables = command.environment.iter().flat_map(|(name, value)| [name, value]);
+    // Each also takes an address.
+    let words = words.chain(variables).map(|word| word.len().saturating_add(8));
+    words.fold(command.input.len(), usize::saturating_add)
+}
+
+fn told(output: CommandOutput) -> Output {
+    let captured = |stream: modbox_vocabulary::Captured| Captured { bytes: stream.bytes, length: stream.total };
+    let number = |number: i32| u32::try_from(number).unwrap_or(u32::MAX);
+    let ending = match output.end {
+        CommandEnd::Exited(status) => Ending::Exited(number(status)),
+        CommandEnd::Signalled(signal) => Ending::Signalled(number(signal)),
+        CommandEnd::TimedOut => Ending::TimedOut,
+        CommandEnd::Limit(hit) => Ending::Limit(hit.kind.as_str().to_owned()),
+    };
+    Output { ending, stdout: captured(output.stdout), stderr: captured(output.stderr) }
+}
+
+/// What the calls work on.
+struct Process;
+
+impl HasData for Process {
+    type Data<'a> = &'a mut Commands;
+}
+
+/// Links the interface.
+pub(super) fn add_process(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    process::add_to_linker::<State, Process>(linker, State::commands)
+}

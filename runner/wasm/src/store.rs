@@ -1,0 +1,219 @@
+//! What a store holds for one run, and the limits that the engine asks about.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use modbox_vocabulary::Unit;
+use rustix::thread::ClockId;
+use wasmtime::component::{ResourceTable, ResourceTableError};
+use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
+use wasmtime_wasi::sockets::WasiSocketsCtxView;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use crate::files::{FileGuard, GuardView, Guarded};
+use crate::net::{self, HttpState, HttpView, NetView, Network};
+use crate::process::Commands;
+use crate::wasi::MAX_RANDOM;
+use modbox_vocabulary::{LimitHit, LimitKind};
+use modbox_vocabulary::{Limits, MAX_HANDLES};
+
+/// Bytes that one host call may copy out of a guest. Far above what WASI's own calls carry.
+const HOSTCALL_FUEL: usize = 4 << 20;
+
+/// What the engine says when a guest wants one handle too many; it has no type for it.
+const TOO_MANY_HANDLES: &str = "store handle limit exceeded";
+
+/// What the engine says when a guest hands over more than [`HOSTCALL_FUEL`]; it has no public type for it.
+const TOO_MUCH_AT_ONCE: &str = "fuel allocated for hostcalls has been exhausted";
+
+/// What wasmtime-wasi says when a guest asks for more random bytes than [`MAX_RANDOM`]; it has no type for it.
+const TOO_MUCH_RANDOM: &str = "requested len ";
+
+/// Core instances, tables and memories of one component. Real ones have fewer than ten of each.
+const MAX_INSTANCES: usize = 64;
+
+/// Elements of one table. Real ones have some ten thousand. One instruction copies a whole table, no clock interrupts
+/// it, and a large one takes longer than a guest may outstay its limits.
+const MAX_TABLE_ELEMENTS: usize = 1 << 20;
+
+/// Bytes that a table element costs the host.
+const TABLE_ELEMENT: usize = 8;
+
+/// The host's state for one guest.
+pub(super) struct State {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    files: FileGuard,
+    commands: Commands,
+    network: Arc<Network>,
+    http: HttpState,
+    pub(super) meter: Meter,
+}
+
+impl Guarded for State {
+    fn guard(&mut self) -> GuardView<'_> {
+        GuardView { guard: &mut self.files, table: &mut self.table }
+    }
+}
+
+impl State {
+    /// Returns what the host calls of sockets and name lookup work on.
+    pub(super) fn net(&mut self) -> NetView<'_> {
+        let sockets = WasiSocketsCtxView { ctx: self.wasi.sockets(), table: &mut self.table };
+        NetView { sockets, network: &self.network }
+    }
+
+    /// Returns what the host calls of `modbox:host/process` work on.
+    pub(super) fn commands(&mut self) -> &mut Commands {
+        &mut self.commands
+    }
+
+    /// Returns what the host calls of `wasi:http` work on.
+    pub(super) fn http(&mut self) -> HttpView<'_> {
+        self.http.view(&mut self.table)
+    }
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+/// Counts what a guest uses and remembers the first limit that it hit.
+pub(super) struct Meter {
+    max_memory: usize,
+    memory: usize,
+    pub(super) peak_memory: usize,
+    pub(super) hit: Option<LimitKind>,
+    /// What of the host's memory the guest used up.
+    pub(super) overfull: Option<LimitHit>,
+    pub(super) memory_denied: bool,
+    deadline: Instant,
+    cpu_start: Duration,
+    cpu_time: Duration,
+}
+
+impl Meter {
+    fn new(limits: &Limits) -> Self {
+        Self {
+            max_memory: usize::try_from(limits.max_memory).unwrap_or(usize::MAX),
+            memory: 0,
+            peak_memory: 0,
+            hit: None,
+            overfull: None,
+            memory_denied: false,
+            deadline: Instant::now() + limits.timeout,
+            cpu_start: thread_cpu_time(),
+            cpu_time: limits.cpu_time,
+        }
+    }
+
+    /// Returns the processor time that this thread has used since the run began.
+    pub(super) fn cpu_used(&self) -> Duration {
+        thread_cpu_time().saturating_sub(self.cpu_start)
+    }
+
+    fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> bool {
+        let after = self.memory.saturating_sub(current).saturating_add(desired);
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return false;
+        }
+        if after > self.max_memory {
+            self.memory_denied = true;
+            return false;
+        }
+        self.memory = after;
+        self.peak_memory = self.peak_memory.max(after);
+        true
+    }
+
+    fn check_time(&mut self) -> UpdateDeadline {
+        if self.cpu_used() > self.cpu_time {
+            self.hit = Some(LimitKind::Cpu);
+        } else if Instant::now() > self.deadline {
+            self.hit = Some(LimitKind::Wall);
+        } else {
+            return UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now()));
+        }
+        UpdateDeadline::Interrupt
+    }
+}
+
+/// The engine asks here before any memory or table grows. The stock limiter counts each memory by
+/// itself; this one sums them, so that a hundred memories are no way around the limit.
+impl ResourceLimiter for Meter {
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(self.grow(current, desired, maximum))
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        if desired > MAX_TABLE_ELEMENTS {
+            return Ok(false);
+        }
+        let bytes = |elements: usize| elements.saturating_mul(TABLE_ELEMENT);
+        Ok(self.grow(bytes(current), bytes(desired), maximum.map(bytes)))
+    }
+
+    fn instances(&self) -> usize {
+        MAX_INSTANCES
+    }
+
+    fn tables(&self) -> usize {
+        MAX_INSTANCES
+    }
+
+    fn memories(&self) -> usize {
+        MAX_INSTANCES
+    }
+}
+
+/// Makes the store of one run; its clocks start now.
+pub(super) fn new_store(
+    engine: &Engine,
+    wasi: WasiCtx,
+    files: FileGuard,
+    mut commands: Commands,
+    network: Arc<Network>,
+    limits: &Limits,
+) -> Store<State> {
+    let mut table = ResourceTable::new();
+    let handles = usize::try_from(MAX_HANDLES).unwrap_or(usize::MAX);
+    table.set_max_capacity(handles);
+    let http = HttpState::new(Arc::clone(&network));
+    let meter = Meter::new(limits);
+    commands.end_by(meter.deadline);
+    let mut store = Store::new(engine, State { wasi, table, files, commands, network, http, meter });
+    store.limiter(|state| &mut state.meter);
+    store.set_hostcall_fuel(HOSTCALL_FUEL);
+    store.set_max_component_handles(handles);
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(|mut cx| Ok(cx.data_mut().meter.check_time()));
+    store
+}
+
+/// Returns what a guest trapped for, if it was that the host would have held too much for it: handles, in the engine's
+/// count or in the host's, what one call hands over or asks for, or the fields of an HTTP message.
+pub(super) fn overfull(error: &wasmtime::Error) -> Option<LimitHit> {
+    let bytes = |allowed: usize| LimitHit { kind: LimitKind::HostMemory, allowed: allowed as u64, unit: Unit::Bytes };
+    let handles = LimitHit { kind: LimitKind::HostMemory, allowed: MAX_HANDLES, unit: LimitKind::HostMemory.unit() };
+    let cause = error.root_cause().to_string();
+    if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(ResourceTableError::Full))) {
+        return Some(handles);
+    }
+    if error.chain().any(net::http::is_too_large) {
+        return Some(bytes(net::http::MAX_FIELDS));
+    }
+    match cause {
+        cause if cause.contains(TOO_MANY_HANDLES) => Some(handles),
+        cause if cause.contains(TOO_MUCH_AT_ONCE) => Some(bytes(HOSTCALL_FUEL)),
+        cause if cause.starts_with(TOO_MUCH_RANDOM) && cause.contains(" exceeds limit ") => {
+            Some(LimitHit { allowed: MAX_RANDOM, ..bytes(0) })
+        }
+        _ => None,
+    }
+}
+
+fn thread_cpu_time() -> Duration {
+    rustix::time::clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
+}
