@@ -50,10 +50,10 @@ const WITHOUT_ENGINE: [&str; 8] =
 
 /// Which layer of the package `modbox` may name what of it. The first line whose folder fits counts.
 const LAYERS: [(&str, &[&str]); 7] = [
-    ("run", &["run"]),
-    ("batch", &["batch", "run"]),
+    ("app", &["app"]),
+    ("batch", &["app", "batch"]),
     ("jobs", &["jobs"]),
-    ("cli", &["cli", "batch", "jobs", "run"]),
+    ("cli", &["app", "batch", "cli", "jobs"]),
     ("lib", &[]),
     ("main", &[]),
     ("heaps", &[]),

@@ -3,8 +3,8 @@
 //!
 //! A failure prints the smallest input that shows it. The numbers of cases are bounded, so that this takes seconds.
 
+use modbox::app::{Module, ModuleFile, WasmInfo};
 use modbox::batch::Job;
-use modbox::run::{Module, ModuleFile, WasmInfo};
 use modbox_contract::ResultLines;
 use modbox_contract::{ModuleResult, RawOutput, Release, Value, decode};
 use modbox_kinds::{Kind, detect, skip_shebang};
@@ -113,7 +113,7 @@ proptest! {
 
     #[test]
     fn a_module_of_any_bytes_can_be_asked_about(bytes in bytes()) {
-        let digest = modbox::run::digest(&bytes);
+        let digest = modbox::app::digest(&bytes);
         drop(WasmInfo::parse(skip_shebang(&bytes)));
         let module = Module::new(ModuleFile { path: "any".into(), bytes: bytes.into() }, None);
         prop_assert_eq!(module.digest(), digest);

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use modbox::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
+use modbox::app::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
 use modbox_contract::InternalArgs;
 use modbox_contract::args::decode_file;
 use modbox_policy::Policy;

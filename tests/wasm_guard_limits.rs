@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use modbox::run::{Arguments, Module, ModuleFile, Report, RunRequest, Runner, RunnerConfig, Status};
+use modbox::app::{Arguments, Module, ModuleFile, Report, RunRequest, Runner, RunnerConfig, Status};
 use modbox_contract::args::decode_file;
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::{Access, PathGrant, Policy, Shape};

@@ -5,7 +5,7 @@
 use std::env;
 use std::path::Path;
 
-use modbox::run::{Arguments, Module, RunRequest, Runner, RunnerConfig, locate};
+use modbox::app::{Arguments, Module, RunRequest, Runner, RunnerConfig, locate};
 use modbox_contract::{Dict, InternalArgs, args};
 use modbox_policy::{Designated, Policy};
 use modbox_vocabulary::Limits;

@@ -6,9 +6,9 @@
 //!
 //! # How a run goes
 //!
-//! `cli` reads the command line and makes a [`run::RunRequest`]. [`run::Runner`] has `modbox-kinds` tell what the bytes are and
+//! `cli` reads the command line and makes a [`app::RunRequest`]. [`app::Runner`] has `modbox-kinds` tell what the bytes are and
 //! make the `Invocation` of that kind, has `modbox-wasm` or `modbox-native` run it under a `Policy` and `Limits`, and gives the
-//! `Outcome` to `modbox-contract`, which turns what was printed into a `ModuleResult`. A [`run::Report`] says how it went.
+//! `Outcome` to `modbox-contract`, which turns what was printed into a `ModuleResult`. A [`app::Report`] says how it went.
 //!
 //! # Crates, the lowest first
 //!
@@ -25,7 +25,7 @@
 //! | `wasm` | guests on Wasmtime, and the compiler's process | `policy`, `scratch`, `channel` |
 //! | `native` | native modules in namespaces | `kernel`, `policy`, `scratch`, `channel` |
 //! | `authoring` | from a project to a component | `cleanup` |
-//! | `modbox` | [`run`]: one run, from file to report · [`batch`]: many runs, in warm workers · [`jobs`]: runs that outlive their caller · [`cli`]: the command line | all of them |
+//! | `modbox` | [`app`]: one run, from file to report · [`batch`]: many runs, in warm workers · [`jobs`]: runs that outlive their caller · [`cli`]: the command line | all of them |
 //!
 //! # Invariants
 //!
@@ -43,7 +43,7 @@
 
 #![deny(missing_docs)]
 
+pub mod app;
 pub mod batch;
 pub mod cli;
 pub mod jobs;
-pub mod run;

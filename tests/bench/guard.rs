@@ -15,7 +15,7 @@ use modbox_test_support as support;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use modbox::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
+use modbox::app::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
 use modbox_contract::args::decode_file;
 use modbox_policy::{Access, PathGrant, Policy, Shape};
 use modbox_vocabulary::Limits;

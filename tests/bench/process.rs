@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use modbox::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
+use modbox::app::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::Policy;
 use modbox_vocabulary::Limits;

@@ -11,7 +11,7 @@ use modbox_test_support as support;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use modbox::run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
+use modbox::app::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
 use modbox_contract::{Dict, InternalArgs, ModuleArgs, Value};
 use modbox_policy::Policy;
 use modbox_vocabulary::Limits;

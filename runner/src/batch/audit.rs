@@ -4,9 +4,9 @@
 
 use modbox_python_json::{Value, decode};
 
+use crate::app::audit::{AuditError, AuditedRun, PendingRecord};
 use crate::batch::job::Job;
 use crate::batch::process::Pending;
-use crate::run::audit::{AuditError, AuditedRun, PendingRecord};
 use modbox_cleanup::Cleanup;
 
 /// Makes sure that a job can be audited, before it is sent to a worker. One that was sent before has its line already in

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use modbox_python_json::Value;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
+use crate::app::Report;
 use crate::batch::audit;
 use crate::batch::job::{Job, JobError};
 use crate::batch::lines::{Line, Lines};
@@ -17,7 +18,6 @@ use crate::batch::output::Output;
 use crate::batch::process::{Heard, Pending, Worker};
 use crate::batch::report;
 use crate::batch::setup::{Setup, Surroundings};
-use crate::run::Report;
 use modbox_cleanup::Cleanup;
 use modbox_vocabulary::error_chain;
 

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use modbox_channel::Incoming;
 use rustix::process::{Pid, Signal};
 
+use crate::app::audit::PendingRecord;
 use crate::batch::setup::{FRAMES, Greeting, Setup, Surroundings};
 use crate::batch::worker;
-use crate::run::audit::PendingRecord;
 use modbox_cleanup::{Cleanup, UndoGuard};
 
 /// How long beyond its limits a job may take until its worker is killed: the worker itself ends it well before.

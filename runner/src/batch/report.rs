@@ -3,7 +3,7 @@
 use modbox_python_json::{Value, encode, to_value};
 use serde::Serialize;
 
-use crate::run::Report;
+use crate::app::Report;
 
 /// What a worker answers: whether the job went well, then its report.
 pub(super) fn answer(line: &[u8], success: bool) -> Vec<u8> {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use modbox_channel::Framing;
 use serde::{Deserialize, Serialize};
 
-use crate::run::audit::AuditLog;
-use crate::run::{Module, PythonConfig};
+use crate::app::audit::AuditLog;
+use crate::app::{Module, PythonConfig};
 use modbox_policy::Policy;
 use modbox_vocabulary::Limits;
 

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
+use crate::app::{Arguments, Module, ModuleFile, ProcessConfinement, RunRequest, Runner, RunnerConfig};
 use crate::batch::job::Job;
 use crate::batch::report;
 use crate::batch::setup::{FRAMES, Greeting};
-use crate::run::{Arguments, Module, ModuleFile, ProcessConfinement, RunRequest, Runner, RunnerConfig};
 use modbox_cleanup::Cleanup;
 use modbox_scratch::{ScratchRoot, Use};
 use modbox_wasm::{CompileCache, Instances};

@@ -5,8 +5,8 @@ use std::io;
 
 use indicatif::ProgressBar;
 
+use crate::app::ProcessConfinement;
 use crate::cli::signals::SignalWatch;
-use crate::run::ProcessConfinement;
 
 /// The threads of this process.
 pub(crate) struct ThisProcess {

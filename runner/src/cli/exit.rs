@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::run::{Report, Status};
+use crate::app::{Report, Status};
 
 /// How modbox ends. The numbers are a promise to scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

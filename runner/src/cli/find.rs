@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::app::locate;
 use crate::cli::authoring::build_if_stale;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::settings;
-use crate::run::locate;
 
 /// Finds a module's file, and builds it first when it is a crate whose component is stale.
 pub(crate) fn find_module(context: &Context, module: &Path, module_path: &[PathBuf]) -> Result<PathBuf, Failure> {

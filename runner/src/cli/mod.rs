@@ -46,7 +46,7 @@ pub fn main() -> ExitCode {
     if argv.get(1).is_some_and(|word| word == modbox_wasm::COMPILE_WORKER) {
         return modbox_wasm::worker_main(&argv[2..]);
     }
-    if argv.get(1).is_some_and(|word| word == crate::run::commands::WORD) {
+    if argv.get(1).is_some_and(|word| word == crate::app::commands::WORD) {
         return commands::broker::main();
     }
     if argv.get(1).is_some_and(|word| word == order::SUPERVISOR_WORD) {

@@ -12,10 +12,10 @@ use anyhow::Context as _;
 use modbox_python_json::{Value, encode, str as python_str};
 use similar::TextDiff;
 
+use crate::app::{CENSORED, Report, Status};
 use crate::cli::args::OutputFormat;
 use crate::cli::clean::is_control;
 pub(crate) use crate::cli::clean::{clean, clean_line};
-use crate::run::{CENSORED, Report, Status};
 
 /// Lines of unchanged text around a change.
 const DIFF_CONTEXT: usize = 3;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use indicatif::ProgressBar;
 
+use crate::app::{Arguments, Module, Report, RunRequest};
 use crate::cli::args::RunArgs;
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
@@ -11,7 +12,6 @@ use crate::cli::exit::{Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{self, Settings};
-use crate::run::{Arguments, Module, Report, RunRequest};
 use modbox_contract::{Dict, InternalArgs, Told};
 
 /// Runs a module. Returns the report, and whether the run is in the audit log.

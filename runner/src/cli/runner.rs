@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 
+use crate::app::{PythonConfig, Runner, RunnerConfig};
 use crate::cli::confine::ThisProcess;
 use crate::cli::context::Context;
-use crate::run::{PythonConfig, Runner, RunnerConfig};
 use modbox_wasm::{CompileCache, Instances};
 
 /// Returns the cache of compiled modules of this user, unless the user has no home.

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
+use crate::app::{Module, locate};
 use crate::cli::args::{AnsiballzForm, AssembleArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::runner::runner;
 use crate::cli::{output, settings};
-use crate::run::{Module, locate};
 use modbox_kinds::Kind;
 
 /// Whoever may read the file may run it.

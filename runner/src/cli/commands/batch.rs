@@ -13,6 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use modbox_vocabulary::FileFingerprint;
 use rustix::fs::FileType;
 
+use crate::app::{Module, locate, settled_policy};
 use crate::batch::{Batch, BatchConfig, Host, Job, Progress, Setup, Summary, Surroundings};
 use crate::cli::args::BatchArgs;
 use crate::cli::audit::Audit;
@@ -24,7 +25,6 @@ use crate::cli::output;
 use crate::cli::runner::cache_of_user;
 use crate::cli::settings::{self, Settings};
 use crate::cli::signals::{self, SignalWatch};
-use crate::run::{Module, locate, settled_policy};
 use modbox_cleanup::Cleanup;
 use modbox_policy::{Effective, FileRules, LimitOverrides, Policy};
 use modbox_vocabulary::Limits;

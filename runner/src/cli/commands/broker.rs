@@ -1,10 +1,10 @@
-//! The process that runs the commands of a guest, for the one that runs the guest. See [`crate::run::commands`].
+//! The process that runs the commands of a guest, for the one that runs the guest. See [`crate::app::commands`].
 
 use std::io;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 
-use crate::run::commands;
+use crate::app::commands;
 use modbox_cleanup::Cleanup;
 
 /// Is a broker.

@@ -4,12 +4,12 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 
+use crate::app::clear_python_cache;
 use crate::cli::args::CacheCommand;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::runner::cache_of_user;
-use crate::run::clear_python_cache;
 use modbox_wasm::CompileCache;
 
 /// Lists, prunes or clears the cache.

@@ -2,12 +2,12 @@
 
 use anyhow::Context as _;
 
+use crate::app::{WasmInfo, locate, wasm_bytes};
 use crate::cli::args::DocArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::find_module;
 use crate::cli::output;
-use crate::run::{WasmInfo, locate, wasm_bytes};
 
 /// Prints the manual.
 pub(crate) fn run(context: &Context, args: &DocArgs) -> Result<ExitStatus, Failure> {

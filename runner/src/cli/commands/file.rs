@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clap::CommandFactory;
 
+use crate::app::{Arguments, Module, Report, RunRequest};
 use crate::cli::args::{AnsiballzForm, Cli, GrantArgs, LimitArgs};
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
@@ -20,7 +21,6 @@ use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{self, Settings};
 use crate::cli::task_args::MAX_ARGS;
 use crate::cli::{bounded, output};
-use crate::run::{Arguments, Module, Report, RunRequest};
 use modbox_contract::{Dict, ModuleResult, Value, args};
 
 /// Ansible puts this before the file's name when it copies a module.

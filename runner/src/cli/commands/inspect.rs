@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use modbox_argument_spec::{ArgumentSpec, Metadata};
 use modbox_python_json::{Value, decode, encode};
 
+use crate::app::{Compared, WasmInfo, compare, digest, locate, wasm_bytes};
 use crate::cli::args::{InspectArgs, LimitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::output::{self, clean_line};
 use crate::cli::settings::Settings;
-use crate::run::{Compared, WasmInfo, compare, digest, locate, wasm_bytes};
 use modbox_kinds::detect;
 
 /// Prints what is known of a module's file.

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context as _;
 use clap::Parser;
 
+use crate::app::{CENSORED, Report, locate};
 use crate::cli::args::{Cli, Command, JobFolderArgs, JobsArgs, OutputFormat, RunArgs, StatusArgs};
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
@@ -17,7 +18,6 @@ use crate::cli::settings::Settings;
 use crate::cli::{output, perform};
 use crate::jobs::order::{self, Done, Order};
 use crate::jobs::{JobError, JobFolder, State, file, folder, supervise};
-use crate::run::{CENSORED, Report, locate};
 use modbox_contract::{Dict, ModuleResult, Value, decode, encode};
 use modbox_vocabulary::Limits;
 

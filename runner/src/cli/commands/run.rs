@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::app::Report;
 use crate::cli::args::{OutputFormat, RunArgs};
 use crate::cli::commands::job;
 use crate::cli::context::Context;
@@ -12,7 +13,6 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::perform::perform;
 use crate::cli::task_args::{ArgumentSource, task_args};
-use crate::run::Report;
 
 /// Runs a module and prints its result; or starts a job that does, and prints what it is called.
 pub(crate) fn run(

@@ -164,7 +164,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::run;
     use modbox_policy::Designated;
 
     fn environment(dir: &Path) -> Environment {
@@ -224,7 +223,7 @@ mod tests {
     fn rules_for_one_module_hold_for_that_module() {
         let dir = tempfile::tempdir().unwrap();
         let cwd = dir.path().canonicalize().unwrap();
-        let digest = run::digest(b"the module");
+        let digest = crate::app::digest(b"the module");
         let text = format!(
             "limits: {{files: 1}}\nmodules:\n  \"sha256:{digest}\": {{allow: {{write: [.::/own]}}, limits: {{files: 9}}}}\n  \
              copy: {{designated: none, allow: {{env: [STAGE]}}}}\n  other: {{allow: {{read: [missing/missing]}}}}\n"
@@ -236,7 +235,7 @@ mod tests {
             ("x", "the module", 9, vec![format!("write {}::/own", cwd.display())], Designated::Write),
             ("copy", "another module", 1, vec!["env STAGE".to_owned()], Designated::None),
         ] {
-            let effective = settings.for_module(name, &run::digest(bytes.as_bytes())).unwrap();
+            let effective = settings.for_module(name, &crate::app::digest(bytes.as_bytes())).unwrap();
             assert_eq!(subjects(&effective), expect, "{name} {bytes}");
             assert_eq!((effective.limits.max_files, effective.policy.designated()), (files, designated));
         }

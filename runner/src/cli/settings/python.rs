@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{AnsiballzForm, parse_interpreter};
 use crate::cli::environment::Environment;
 
-use crate::run::{PayloadForm, PythonConfig};
+use crate::app::{PayloadForm, PythonConfig};
 
 /// Names one interpreter, as `--interpreter` does: for where nobody writes switches.
 const INTERPRETER: &str = "MODBOX_INTERPRETER";

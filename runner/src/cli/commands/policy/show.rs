@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::Grant;
 
+use crate::app::{digest, locate};
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::output;
 use crate::cli::settings::Settings;
-use crate::run::{digest, locate};
 use modbox_native::{base, control_groups};
 use modbox_policy::{Effective, LimitName};
 

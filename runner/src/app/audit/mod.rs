@@ -1,0 +1,190 @@
+//! The audit log: for every run one JSON line in each file that the operator named, whatever became of the run.
+//!
+//! A run that cannot be audited does not start: the files are opened, checked and found to have room before the module
+//! is looked at, and stay open, since a process that has confined itself could not open them any more. What
+//! is known beforehand, the masked arguments among it, is put together then, too, so that a run that a signal
+//! cuts short is audited like any other, with the status `interrupted`. Only what nobody can act upon leaves no line:
+//! SIGKILL, and the machine's end.
+//!
+//! The line is written, and has reached the disk, before the result leaves.
+
+mod arguments;
+mod file;
+mod record;
+mod who;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
+
+pub use self::file::AuditError;
+use modbox_python_json::encode;
+
+use self::file::AuditFile;
+pub use self::record::AuditedRun;
+use self::record::Record;
+use self::who::Who;
+use crate::app::report::Report;
+use modbox_cleanup::{Cleanup, UndoGuard};
+use modbox_contract::{Dict, Value};
+use modbox_policy::{Access, Policy};
+
+/// The audit files of a process. Shared by all of its runs and threads.
+#[derive(Debug)]
+pub struct AuditLog {
+    files: Vec<AuditFile>,
+    /// As they were named, one file by two names twice.
+    named: Vec<PathBuf>,
+    who: Who,
+}
+
+impl AuditLog {
+    /// Opens the audit files that a policy names; `None` when it names none.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be opened, is no file to append to, has no room for another line, or can be changed by the
+    /// module.
+    pub fn open(policy: &Policy) -> Result<Option<Arc<Self>>, AuditError> {
+        let mut files: Vec<AuditFile> = Vec::new();
+        for path in policy.audit() {
+            let file = AuditFile::open(path)?;
+            // One file by two names gets one line.
+            if !files.iter().any(|other| other.is_same(&file)) {
+                tracing::debug!(file = %path.display(), "opened an audit file");
+                files.push(file);
+            }
+        }
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let log = Self { files, named: policy.audit().to_vec(), who: Who::of_process() };
+        log.check(policy)?;
+        Ok(Some(Arc::new(log)))
+    }
+
+    /// Refuses a policy under which a module could change an audit file. A module that is trusted with everything
+    /// is trusted with this, too.
+    ///
+    /// # Errors
+    ///
+    /// A writable grant around an audit file.
+    pub fn check(&self, policy: &Policy) -> Result<(), AuditError> {
+        if policy.allows_everything() {
+            return Ok(());
+        }
+        let around = |path: &Path| {
+            let writable = policy.paths().iter().filter(|grant| grant.access == Access::Write);
+            writable.map(|grant| grant.host.as_path()).find(|host| path.starts_with(host)).map(Path::to_owned)
+        };
+        match self.files.iter().find_map(|file| Some((file, around(file.real_path())?))) {
+            Some((file, grant)) => Err(AuditError::Granted { path: file.path().to_owned(), grant }),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that there is room for a line, and notes what is known of a run. Its line is written in every case: by
+    /// [`PendingRecord::finish`], when a signal ends the process, or when the pending record is dropped.
+    ///
+    /// # Errors
+    ///
+    /// No room.
+    pub fn start(self: &Arc<Self>, run: &AuditedRun<'_>, cleanup: &Cleanup) -> Result<PendingRecord, AuditError> {
+        self.files.iter().try_for_each(AuditFile::reserve)?;
+        let record = Mutex::new(Some(Record::new(run, &self.who)));
+        let shared = Arc::new(Shared { log: Arc::clone(self), record, started: Instant::now() });
+        let undo = {
+            let shared = Arc::clone(&shared);
+            // Nobody is left to be told that it failed.
+            move || drop(shared.write(|_| {}))
+        };
+        Ok(PendingRecord { shared, cleanup: cleanup.clone(), undo: Some(cleanup.register(undo)) })
+    }
+
+    /// Writes the line of a run whose module was not found or could not be read.
+    ///
+    /// # Errors
+    ///
+    /// A file that does not take the line.
+    pub fn append_not_loaded(&self, module: &Path, error: &str, exit: Option<u8>) -> Result<(), AuditError> {
+        let mut record = Record::not_loaded(module, &self.who, SystemTime::now());
+        record.fail(error, exit);
+        self.append(&record.to_line())
+    }
+
+    /// Returns the files, as they were named.
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.named.iter()
+    }
+
+    fn append(&self, line: &str) -> Result<(), AuditError> {
+        // Each file gets its line, also when another one fails.
+        let results: Vec<_> = self.files.iter().map(|file| file.append(line.as_bytes())).collect();
+        results.into_iter().collect()
+    }
+}
+
+/// A run whose line is still to be written. Dropped without a report, it is written as an interrupted one.
+#[derive(Debug)]
+pub struct PendingRecord {
+    shared: Arc<Shared>,
+    cleanup: Cleanup,
+    undo: Option<UndoGuard>,
+}
+
+impl PendingRecord {
+    /// Writes the line of a run that ended with a report and made modbox end, or its job, with this exit status.
+    ///
+    /// # Errors
+    ///
+    /// A file that does not take the line; the others have it.
+    pub fn finish(self, report: &Report, exit: u8) -> Result<(), AuditError> {
+        if self.cleanup.is_ending() {
+            // What a signal cut short is no report; the line says that it was interrupted.
+            return Ok(());
+        }
+        self.shared.write(|record| record.complete(report, exit))
+    }
+
+    /// Writes the line of a run that another process reported, as the JSON object of that report. Nobody's exit status
+    /// tells how it went.
+    ///
+    /// # Errors
+    ///
+    /// A file that does not take the line; the others have it.
+    pub fn finish_as_written(self, report: &Dict) -> Result<(), AuditError> {
+        if self.cleanup.is_ending() {
+            return Ok(());
+        }
+        let result = encode(report.get("result").unwrap_or(&Value::Null));
+        self.shared.write(|record| record.complete_as_written(report, &result))
+    }
+}
+
+impl Drop for PendingRecord {
+    fn drop(&mut self) {
+        if self.cleanup.is_ending() {
+            // Left to the thread that ends the process: it must not do so while this one writes.
+            std::mem::forget(self.undo.take());
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    log: Arc<AuditLog>,
+    /// Nothing, once the line is written.
+    record: Mutex<Option<Record>>,
+    started: Instant,
+}
+
+impl Shared {
+    /// Writes the line, unless it is written. Whoever comes second waits until it is.
+    fn write(&self, complete: impl FnOnce(&mut Record)) -> Result<(), AuditError> {
+        let mut pending = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut record) = pending.take() else { return Ok(()) };
+        record.took(self.started.elapsed());
+        complete(&mut record);
+        self.log.append(&record.to_line())
+    }
+}

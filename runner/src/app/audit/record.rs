@@ -1,0 +1,223 @@
+//! What one line of the audit log says.
+//!
+//! Everything in it that a module or a caller wrote is masked, bounded, and escaped by the JSON around it, which is
+//! ASCII: no text can end the line or reach a terminal as a control character.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use modbox_argument_spec::Secrets;
+use modbox_python_json::{Dict, Value, encode, to_value};
+use modbox_vocabulary::time::micros;
+use modbox_vocabulary::{Confinement, Grant, LimitKind, Unit, Usage};
+use serde::Serialize;
+
+use crate::app::audit::arguments::{self, MASKED, shortened};
+use crate::app::audit::who::Who;
+use crate::app::module::{Module, digest};
+use crate::app::report::{CENSORED, Report};
+use crate::app::request::{Arguments, RunRequest};
+use modbox_kinds::Kind;
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::error_chain;
+
+/// Grants and denials that are listed, each. How many there were is said when there are more.
+const MAX_LISTED: usize = 100;
+
+/// The internal arguments that matter here.
+const CHECK_MODE_KEY: &str = "_ansible_check_mode";
+const NO_LOG_KEY: &str = "_ansible_no_log";
+
+/// What the audit log is told of a run before it starts.
+#[derive(Debug)]
+pub struct AuditedRun<'a> {
+    /// The module.
+    pub module: &'a Module,
+    /// Its name.
+    pub name: &'a str,
+    /// The arguments, with or without internal ones.
+    pub arguments: &'a Dict,
+    /// Whether the module was asked to change nothing.
+    pub check_mode: bool,
+    /// Whether nothing of the arguments and the result may be shown.
+    pub no_log: bool,
+    /// What was granted.
+    pub grants: Vec<Grant>,
+    /// The limits in force.
+    pub limits: &'a Limits,
+}
+
+impl<'a> AuditedRun<'a> {
+    /// Takes what the log needs from a request.
+    #[must_use]
+    pub fn of(module: &'a Module, request: &'a RunRequest<'_>) -> Self {
+        let (arguments, check_mode, no_log) = match &request.arguments {
+            Arguments::Task { args, internal } => (args, internal.check_mode, internal.no_log),
+            Arguments::Complete(args) => {
+                let flag = |key: &str| args.get(key).is_some_and(Value::is_truthy);
+                (args, flag(CHECK_MODE_KEY), flag(NO_LOG_KEY))
+            }
+        };
+        Self {
+            module,
+            name: request.name,
+            arguments,
+            check_mode,
+            no_log,
+            grants: request.policy.grants(),
+            limits: request.limits,
+        }
+    }
+}
+
+/// One line in the making.
+#[derive(Debug)]
+pub(super) struct Record {
+    line: Dict,
+    secrets: Secrets,
+    no_log: bool,
+}
+
+impl Record {
+    /// Notes what is known before a run: until it is completed, the line says that the run was interrupted.
+    pub(super) fn new(run: &AuditedRun<'_>, who: &Who) -> Self {
+        let mut record = Self::not_loaded(run.module.path(), who, SystemTime::now());
+        let (args, secrets) = arguments::shown(run.module, run.arguments, run.no_log);
+        (record.secrets, record.no_log) = (secrets, run.no_log);
+        let kind = run.module.detection().ok().map(|found| found.kind);
+        record.put("module", module(run.module.path(), Some(run.name), kind, Some(run.module.digest())));
+        record.put("args", args);
+        record.put("check_mode", run.check_mode.into());
+        let grants: Vec<Value> = run.grants.iter().map(json).collect();
+        record.put("grants", record.listed(&grants, 0, false));
+        record.put("limits", limits(run.limits));
+        record
+    }
+
+    /// Notes what is known of a run whose module was not found. Its arguments are not shown: which of them are secret is
+    /// for the module to say.
+    pub(super) fn not_loaded(path: &Path, who: &Who, time: SystemTime) -> Self {
+        let mut record = Self { line: Dict::new(), secrets: Secrets::default(), no_log: false };
+        // In the order in which they are read.
+        let time = humantime::format_rfc3339_micros(time).to_string();
+        record.put("time", time.into());
+        record.put("duration_us", 0_u64.into());
+        record.put("status", "interrupted".into());
+        record.put("exit", Value::Null);
+        record.put("who", who.to_value());
+        record.put("modbox", env!("CARGO_PKG_VERSION").into());
+        record.put("module", module(path, None, None, None));
+        for key in ["args", "check_mode", "grants", "denials", "limit", "limits"] {
+            record.put(key, Value::Null);
+        }
+        record.put("usage", json(&Usage::default()));
+        record.put("confinement", json(&Confinement::default()));
+        record.put("error", Value::Null);
+        record.put("result_digest", Value::Null);
+        record
+    }
+
+    /// Notes how long the run took.
+    pub(super) fn took(&mut self, time: Duration) {
+        self.put("duration_us", micros(time).into());
+    }
+
+    /// Notes why there was no run.
+    pub(super) fn fail(&mut self, error: &str, exit: Option<u8>) {
+        self.put("status", "failed".into());
+        self.put("exit", exit.map(u32::from).into());
+        self.put("error", self.masked(error).into());
+    }
+
+    /// Notes how the run went.
+    pub(super) fn complete(&mut self, report: &Report, exit: u8) {
+        let result = if self.no_log { report.result.censored(CENSORED).to_json() } else { report.result.to_json() };
+        if let Value::Dict(value) = report.to_value() {
+            self.complete_as_written(&value, &result);
+        }
+        self.put("exit", u32::from(exit).into());
+        let error = report.error.as_ref().map(|error| self.masked(&error_chain(error)));
+        self.put("error", error.into());
+    }
+
+    /// Notes how the run went, from a report that another process wrote, and the result in it as JSON.
+    pub(super) fn complete_as_written(&mut self, report: &Dict, result: &str) {
+        for key in ["status", "limit", "usage", "confinement"] {
+            self.put(key, report.get(key).cloned().unwrap_or_default());
+        }
+        for (key, hidden) in [("grants", false), ("denials", self.no_log)] {
+            let items = report.get(key).and_then(Value::as_list).unwrap_or_default();
+            let omitted = count(report.get(&format!("{key}_omitted")));
+            self.put(key, self.listed(items, omitted, hidden));
+        }
+        self.put("result_digest", format!("sha256:{}", digest(result.as_bytes())).into());
+    }
+
+    /// Returns the line, with its line end.
+    pub(super) fn to_line(&self) -> String {
+        encode(&Value::Dict(self.line.clone())) + "\n"
+    }
+
+    fn put(&mut self, key: &str, value: Value) {
+        self.line.insert(key.to_owned(), value);
+    }
+
+    /// A text that a module may have made of its arguments.
+    fn masked(&self, text: &str) -> String {
+        if self.no_log { MASKED.to_owned() } else { shortened(&self.secrets.mask_text(text)) }
+    }
+
+    /// Returns a list of grants or denials, bounded, without secrets; all of what they are about is `hidden` under `no_log`, when
+    /// it may have come from the arguments.
+    fn listed(&self, items: &[Value], omitted: u64, hidden: bool) -> Value {
+        let text = |key: &str, text: &str| match hidden && matches!(key, "subject" | "allow") {
+            true => MASKED.to_owned(),
+            false => shortened(&self.secrets.mask_text(text)),
+        };
+        let entry =
+            |(key, value): (&String, &Value)| (key.clone(), value.as_str().map(|value| text(key, value)).into());
+        let one = |item: &Value| item.as_dict().map(|item| Value::Dict(item.iter().map(entry).collect()));
+        let mut shown: Vec<Value> = items.iter().take(MAX_LISTED).filter_map(one).collect();
+        let omitted = omitted.saturating_add(items.len().saturating_sub(MAX_LISTED) as u64);
+        if omitted > 0 {
+            shown.push([("omitted", Value::from(omitted))].into());
+        }
+        Value::List(shown)
+    }
+}
+
+/// Returns a count of a report; 0 for one that is left out.
+fn count(number: Option<&Value>) -> u64 {
+    match number {
+        Some(Value::Int(number)) => u64::try_from(*number).unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+/// Returns a part of a report as a report writes it.
+fn json(part: &impl Serialize) -> Value {
+    to_value(part).expect("every part of a report has a JSON form")
+}
+
+fn module(path: &Path, name: Option<&str>, kind: Option<Kind>, digest: Option<&str>) -> Value {
+    let digest = digest.map(|digest| format!("sha256:{digest}"));
+    [
+        ("path", Value::from(shortened(&path.to_string_lossy()))),
+        ("name", name.map(shortened).into()),
+        ("kind", kind.map(Kind::as_str).into()),
+        ("digest", digest.into()),
+    ]
+    .into()
+}
+
+/// The limits in force, under the names that `usage` has.
+fn limits(limits: &Limits) -> Value {
+    let entry = |kind: LimitKind| {
+        let key = match kind.unit() {
+            unit @ (Unit::Us | Unit::Bytes) => format!("{kind}_{unit}"),
+            unit => unit.to_string(),
+        };
+        (key, Value::from(limits.allowed(kind)))
+    };
+    Value::Dict(LimitKind::all().iter().copied().map(entry).collect())
+}

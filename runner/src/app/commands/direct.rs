@@ -1,0 +1,247 @@
+//! Checks a command against the policy and runs it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use modbox_vocabulary::{Capability, Operation};
+
+use crate::app::config::RunnerConfig;
+use crate::app::native;
+use modbox_cleanup::Cleanup;
+use modbox_native::{
+    Confine, Launcher, NativeContext, NativeError, NotStarted, ProgramCommand, ProgramOutcome, base, run_program,
+};
+use modbox_policy::run::denied;
+use modbox_policy::run::{STANDARD_DIRECTORIES, exactly};
+use modbox_policy::{Access, Decides, PathGrant, Policy, Shape, normalize};
+use modbox_scratch::{ScratchRoot, Use};
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::error_chain;
+use modbox_vocabulary::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
+use modbox_vocabulary::{Denial, Exit, LimitKind};
+
+/// Links on the way to a program; as many as the kernel follows.
+const MAX_LINKS: usize = 40;
+
+/// Runs the commands that a policy grants.
+pub(super) struct Direct {
+    policy: Policy,
+    most: Limits,
+    directory: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    launcher: Option<PathBuf>,
+    scratch: ScratchRoot,
+    cleanup: Cleanup,
+}
+
+impl Direct {
+    pub(super) fn new(config: &RunnerConfig, policy: &Policy, most: &Limits) -> Self {
+        Self {
+            policy: policy.clone(),
+            most: *most,
+            directory: config.directory.clone(),
+            environment: if policy.allows_everything() { config.environment.clone() } else { Vec::new() },
+            launcher: config.worker.clone(),
+            scratch: ScratchRoot::new(&config.temp_dir, config.cleanup.clone()),
+            cleanup: config.cleanup.clone(),
+        }
+    }
+
+    /// Returns the program that a granted command starts.
+    fn program(&self, request: &CommandRequest) -> Result<PathBuf, CommandRefusal> {
+        if self.policy.allows_everything() {
+            return self.any_program(request);
+        }
+        let granted = self.policy.run_grant(&request.program, &request.arguments);
+        let program = granted.and_then(|grant| grant.program());
+        let program = program.ok_or_else(|| denied(&request.program, &request.arguments))?;
+        if let Some(grant) = changeable(&self.policy, program) {
+            return Err(CommandRefusal::Failed(format!(
+                "the program `{}` is not run, since `{}` is granted by {}: the module could put another in its place",
+                program.display(),
+                grant.guest,
+                grant.source
+            )));
+        }
+        Ok(program.to_owned())
+    }
+
+    /// Looks for a program as whoever trusts the module would.
+    fn any_program(&self, request: &CommandRequest) -> Result<PathBuf, CommandRefusal> {
+        let program = Path::new(&request.program);
+        if request.program.contains('/') {
+            return Ok(self.directory.join(program));
+        }
+        let path = self.environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+        let path = path.unwrap_or_else(|| STANDARD_DIRECTORIES.join(":").into());
+        let found = std::env::split_paths(&path).map(|directory| self.directory.join(directory).join(program));
+        found.into_iter().find(|path| path.is_file()).ok_or(CommandRefusal::NotFound)
+    }
+
+    /// Returns the variables of a command: those that are granted, with what the module says beside them.
+    fn variables(&self, request: &CommandRequest) -> Result<Vec<(OsString, OsString)>, CommandRefusal> {
+        let all = self.policy.allows_everything();
+        let mut variables = if all { self.environment.clone() } else { native::environment(&self.policy) };
+        for (name, value) in &request.environment {
+            if name.is_empty() || name.contains('=') {
+                return Err(CommandRefusal::Failed(format!("`{name}` is no name of a variable")));
+            }
+            let granted = all || is_harmless(name) || self.policy.env().iter().any(|grant| grant.name == *name);
+            if !granted {
+                // Without its value, which may be nobody's business: what is granted may be set.
+                let allow = format!("--allow-env {}", exactly(&format!("{name}="), &[]));
+                let (capability, subject) = (Capability::Env, name.clone());
+                return Err(CommandRefusal::Denied(Denial { capability, subject, operation: Operation::Run, allow }));
+            }
+            variables.retain(|(other, _)| other != name.as_str());
+            variables.push((name.into(), value.into()));
+        }
+        Ok(variables)
+    }
+
+    /// Returns where a command starts, if that is not left to whoever starts it.
+    fn start_directory(&self, request: &CommandRequest) -> Result<Option<PathBuf>, CommandRefusal> {
+        let Some(written) = &request.directory else { return Ok(None) };
+        if self.policy.allows_everything() {
+            return Ok(Some(self.directory.join(written)));
+        }
+        if !Path::new(written).is_absolute() {
+            return Err(CommandRefusal::Failed(format!("the directory `{written}` is no absolute path")));
+        }
+        let path = normalize(Path::new(written));
+        let own = [Path::new("/"), Path::new("/tmp")].contains(&path.as_path());
+        if !own && !base::paths().any(|base| path.starts_with(base)) && !self.policy.covers(&path, Access::Read) {
+            let allow = format!("--allow-read {}", exactly(written, &[]));
+            let (capability, subject) = (Capability::Read, written.clone());
+            return Err(CommandRefusal::Denied(Denial { capability, subject, operation: Operation::Run, allow }));
+        }
+        Ok(Some(path))
+    }
+
+    fn context(&self, program: &Path, environment: Vec<(OsString, OsString)>) -> Result<NativeContext, CommandRefusal> {
+        let missing = || CommandRefusal::Failed("there is no modbox program to start commands by".to_owned());
+        let confine = (!self.policy.allows_everything()).then(|| Confine {
+            policy: native::kept(&self.policy),
+            least: self.policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
+            kept: false,
+            readable: native::narrow(&native::installation(program)),
+        });
+        Ok(NativeContext {
+            launcher: self.launcher.clone().map(Launcher::Program).ok_or_else(missing)?,
+            directory: self.directory.clone(),
+            environment,
+            confine,
+            cleanup: self.cleanup.clone(),
+        })
+    }
+}
+
+impl RunsCommands for Direct {
+    fn run(&self, request: &CommandRequest, stdin: &[u8]) -> Result<CommandOutput, CommandRefusal> {
+        let variables = request.environment.iter().flat_map(|(name, value)| [name, value]);
+        let words = request.arguments.iter().chain([&request.program]).chain(&request.directory).chain(variables);
+        if words.into_iter().any(|word| word.contains('\0')) {
+            return Err(CommandRefusal::Failed("a word of the command has a NUL byte in it".to_owned()));
+        }
+        let program = self.program(request)?;
+        let context = self.context(&program, self.variables(request)?)?;
+        let command = ProgramCommand {
+            argv: [&request.program].into_iter().chain(&request.arguments).map(OsString::from).collect(),
+            directory: self.start_directory(request)?,
+            umask: request.umask,
+            stdin: stdin.to_vec(),
+            program,
+        };
+        let limits = bounded(&request.limits, &self.most);
+        let failed = |error: &dyn std::error::Error| CommandRefusal::Failed(error_chain(error));
+        let scratch = self.scratch.create(Use::Run).map_err(|error| failed(&error))?;
+        tracing::debug!(program = %command.program.display(), "a command starts");
+        match run_program(&context, &command, scratch.path(), &limits) {
+            Ok(ended) => Ok(output(ended)),
+            Err(error) => Err(match error.not_started() {
+                Some(NotStarted::NoProgram) => CommandRefusal::NotFound,
+                Some(NotStarted::NotExecutable) => CommandRefusal::NotExecutable,
+                Some(NotStarted::NoDirectory) => CommandRefusal::NoDirectory,
+                Some(NotStarted::TooLong) => CommandRefusal::TooLong,
+                None => match &error {
+                    NativeError::Unconfined(reached) => {
+                        let why = reached.missing.join("; ");
+                        CommandRefusal::Failed(format!("the kernel confines commands less than is asked for: {why}"))
+                    }
+                    error => failed(error),
+                },
+            }),
+        }
+    }
+}
+
+/// Variables that say in which language a program speaks and what time it is, and choose nothing that is run.
+fn is_harmless(name: &str) -> bool {
+    matches!(name, "LANG" | "LANGUAGE" | "TZ") || name.starts_with("LC_")
+}
+
+/// Returns the grant by which a module could change what is run as a program, or be shown something else in its place.
+fn changeable<'a>(policy: &'a Policy, program: &Path) -> Option<&'a PathGrant> {
+    let mut path = program.to_owned();
+    for _ in 0..MAX_LINKS {
+        if let Some(grant) = changes(policy, &path) {
+            return Some(grant);
+        }
+        let Ok(target) = path.read_link() else { break };
+        path = path.parent()?.join(target);
+    }
+    program.canonicalize().ok().and_then(|real| changes(policy, &real))
+}
+
+fn changes<'a>(policy: &'a Policy, path: &Path) -> Option<&'a PathGrant> {
+    let real = path.parent().and_then(|parent| Some(parent.canonicalize().ok()?.join(path.file_name()?)));
+    let paths = [Some(path.to_owned()), real];
+    let on_host = |grant: &&PathGrant| {
+        grant.access == Access::Write
+            && paths.iter().flatten().any(|path| match grant.shape {
+                Shape::Directory => path.starts_with(&grant.host),
+                Shape::Name => *path == grant.host,
+            })
+    };
+    let shown = || match policy.decides(path) {
+        Decides::Grant(grant) if grant.access == Access::Write || Path::new(&grant.guest) != grant.host => Some(grant),
+        _ => None,
+    };
+    policy.paths().iter().find(on_host).or_else(shown)
+}
+
+/// What a command may use, of what is left, and never more than a whole run.
+fn bounded(left: &Limits, most: &Limits) -> Limits {
+    Limits {
+        timeout: left.timeout.min(most.timeout),
+        cpu_time: left.cpu_time.min(most.cpu_time),
+        max_disk: left.max_disk.min(most.max_disk),
+        max_tmp: left.max_tmp.min(most.max_tmp),
+        max_files: left.max_files.min(most.max_files),
+        ..*most
+    }
+}
+
+fn output(ended: ProgramOutcome) -> CommandOutput {
+    let ProgramOutcome { outcome, signal } = ended;
+    let end = match (outcome.limit, outcome.exit, signal) {
+        (Some(hit), _, _) if hit.kind == LimitKind::Wall => CommandEnd::TimedOut,
+        (Some(hit), _, _) if !hit.kind.is_output() => CommandEnd::Limit(hit),
+        (_, _, Some(signal)) => CommandEnd::Signalled(signal),
+        (_, Exit::Code(code), None) => CommandEnd::Exited(code),
+        (_, Exit::Trap { .. } | Exit::Killed, None) => CommandEnd::TimedOut,
+    };
+    let usage = outcome.usage;
+    CommandOutput {
+        end,
+        stdout: outcome.stdout,
+        stderr: outcome.stderr,
+        cpu_time: Duration::from_micros(usage.cpu_us),
+        memory_bytes: usage.memory_bytes,
+        disk_bytes: usage.disk_bytes,
+        files: usage.files,
+        denials: outcome.denials,
+        notes: outcome.notes,
+    }
+}

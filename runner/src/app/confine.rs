@@ -1,0 +1,189 @@
+//! Confines the process before a guest's first instruction, when it is a process that runs one module and ends.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use modbox_vocabulary::{Capability, Operation};
+
+use crate::app::config::RunnerConfig;
+use crate::app::error::RunError;
+use crate::app::request::RunRequest;
+use modbox_kernel::{OwnPaths, Plan, Reached};
+use modbox_policy::Policy;
+use modbox_scratch::RunDir;
+use modbox_vocabulary::Denial;
+
+/// What a process must see to so that it can be confined, which is for good: it runs no second module that is granted
+/// anything else. For [`RunnerConfig::confine`].
+pub trait ProcessConfinement: Send + Sync {
+    /// Ends every thread but the caller's: confinement binds that one and those that it starts.
+    ///
+    /// # Errors
+    ///
+    /// A thread that cannot be ended.
+    fn stop_threads(&self) -> io::Result<()>;
+
+    /// Starts them again, as far as they are needed.
+    ///
+    /// # Errors
+    ///
+    /// A thread that cannot be started.
+    fn start_threads(&self) -> io::Result<()>;
+
+    /// Returns the directory that all runs of this process make theirs in; without one, the process is for one run. In a
+    /// process of many runs, all are granted what the first one is.
+    fn directory(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// Returns the size of the largest file that the process will still write to, such as its standard output.
+    fn largest_file(&self) -> u64;
+}
+
+/// A run that the kernel would confine less than the policy asks for.
+#[derive(Debug)]
+pub struct Shortfall {
+    pub(super) reached: Reached,
+    pub(super) denial: Denial,
+    pub(super) message: String,
+}
+
+/// The threads of a process, stopped until this is dropped.
+#[must_use = "dropping it starts the threads"]
+pub(super) struct Stopped<'c>(Option<&'c dyn ProcessConfinement>);
+
+impl Stopped<'_> {
+    fn start(mut self) -> Result<(), RunError> {
+        self.0.take().map_or(Ok(()), ProcessConfinement::start_threads).map_err(RunError::Threads)
+    }
+}
+
+impl Drop for Stopped<'_> {
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.0.take().map(ProcessConfinement::start_threads) {
+            tracing::warn!(%error, "the threads of the process were not started again");
+        }
+    }
+}
+
+/// Stops the threads of this process, if it is one that runs modules and does nothing else.
+///
+/// # Errors
+///
+/// A thread that cannot be ended.
+pub(super) fn stop_threads(config: &RunnerConfig) -> Result<Stopped<'_>, RunError> {
+    let process = config.confine.as_deref();
+    process.map_or(Ok(()), ProcessConfinement::stop_threads).map_err(RunError::Threads)?;
+    Ok(Stopped(process.map(|process| process as &dyn ProcessConfinement)))
+}
+
+/// Confines this process to what the request grants, and returns what is in force: nothing for a process that is not to be
+/// confined and for a request that grants everything.
+///
+/// # Errors
+///
+/// A process that cannot be confined, or a kernel that gives less than the policy asks for.
+pub(super) fn confine(
+    config: &RunnerConfig,
+    confined: &OnceLock<Reached>,
+    request: &RunRequest<'_>,
+    run_dir: &RunDir,
+) -> Result<Reached, RunError> {
+    if request.policy.allows_everything() {
+        return Ok(Reached::default());
+    }
+    let reached = match (&config.confine, confined.get()) {
+        (Some(_), Some(reached)) => reached.clone(),
+        (Some(process), None) => {
+            let stopped = stop_threads(config)?;
+            let reached = confine_process(&**process, request, run_dir)?;
+            stopped.start()?;
+            confined.get_or_init(|| reached).clone()
+        }
+        (None, _) => Reached::default(),
+    };
+    let asked = request.policy.least_confinement();
+    let least = match asked {
+        Some(asked) => asked.level,
+        None if config.confine.is_some() => modbox_kernel::DEFAULT_LEAST,
+        None => 0,
+    };
+    if reached.level >= least {
+        return Ok(reached);
+    }
+    let source = asked.map(|asked| asked.source.as_str());
+    Err(RunError::Unconfined(Box::new(shortfall(reached, least, source))))
+}
+
+/// Confines this process, whose one thread is the caller's.
+fn confine_process(
+    process: &dyn ProcessConfinement,
+    request: &RunRequest<'_>,
+    run_dir: &RunDir,
+) -> Result<Reached, RunError> {
+    let directory = process.directory();
+    let run = match &directory {
+        Some(directory) => directory.clone(),
+        None => run_dir.path().to_owned(),
+    };
+    let own = OwnPaths { run, largest_file: process.largest_file() };
+    let mut plan = Plan::for_guest(request.policy, request.limits, &own);
+    if let Some(limits) = plan.limits.as_mut().filter(|_| directory.is_some()) {
+        // Counted over all runs; each has the engine's own meter.
+        limits.cpu_time = None;
+    }
+    Ok(modbox_kernel::confine_process(&plan)?)
+}
+
+/// Says why a native module did not start: where namespaces are not to be had, there is no level below 2 for it, since
+/// nothing would keep it from anybody's files.
+pub(super) fn native_shortfall(reached: Reached, least: u8, policy: &Policy) -> RunError {
+    let level = reached.level;
+    let missing = reached.missing.join("; ");
+    let source = policy.least_confinement().map(|asked| asked.source.as_str());
+    let apart = level > 0 && reached.layers.iter().any(|layer| layer.starts_with("namespace"));
+    let (remedy, allow) = match source {
+        Some(source) if apart && level < least => {
+            (format!("{source} asks for more"), format!("--min-confinement {level}"))
+        }
+        None if apart => {
+            let allow = format!("--min-confinement {level}");
+            (format!("accept it with `{allow}`, or in a policy file"), allow)
+        }
+        _ => ("if you trust it as yourself, run it with `--allow-all`".to_owned(), "--allow-all".to_owned()),
+    };
+    let message = format!(
+        "the kernel confines the native module less than level {least} ({}): {missing}. What is left is level {level} \
+         ({}); {remedy}",
+        modbox_kernel::describe(least),
+        modbox_kernel::describe(level),
+    );
+    let (capability, subject, operation) = (Capability::Confinement, format!("level {level}"), Operation::Start);
+    let denial = Denial { capability, subject, operation, allow };
+    RunError::Unconfined(Box::new(Shortfall { reached, denial, message }))
+}
+
+fn shortfall(reached: Reached, least: u8, source: Option<&str>) -> Shortfall {
+    let level = reached.level;
+    let missing = match reached.missing.as_slice() {
+        [] => "a guest's process is not confined further".to_owned(),
+        missing => missing.join("; "),
+    };
+    let remedy = match source {
+        None => format!("accept it with `--min-confinement {level}`, or in a policy file"),
+        Some(source) => format!("{source} asks for more"),
+    };
+    let message = format!(
+        "the kernel confines the module less than level {least} ({}): {missing}. What is left is level {level} ({}); {remedy}",
+        modbox_kernel::describe(least),
+        modbox_kernel::describe(level),
+    );
+    let denial = Denial {
+        capability: Capability::Confinement,
+        subject: format!("level {level}"),
+        operation: Operation::Start,
+        allow: format!("--min-confinement {level}"),
+    };
+    Shortfall { reached, denial, message }
+}

@@ -1,0 +1,140 @@
+//! Runs what was granted, in the sandbox of its kind.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use modbox_kinds::{Kind, Prepared};
+use modbox_native::Leaving;
+use modbox_policy::{Access, Shape};
+use modbox_scratch::{RunDir, ScratchError, Use};
+use modbox_vocabulary::{Invocation, Outcome, Program, WasmProgram};
+use modbox_wasm::{Host, LoadedModule, WasmError};
+
+use crate::app::error::RunError;
+use crate::app::module::Module;
+use crate::app::request::RunRequest;
+use crate::app::runner::Runner;
+use crate::app::{confine, prepare};
+
+/// What came of executing a module.
+pub(super) struct Executed {
+    pub(super) ran: Result<Ran, RunError>,
+    /// The directory of the run, if it is kept.
+    pub(super) kept_files: Option<String>,
+    /// What an operator should know, in the order in which it came up.
+    pub(super) notes: Vec<String>,
+}
+
+/// A module that was started, and has ended.
+pub(super) struct Ran {
+    pub(super) prepared: Prepared,
+    pub(super) outcome: Outcome,
+    /// What is left of a native module's namespaces; waits for their end when it is dropped.
+    pub(super) _leaving: Option<Leaving>,
+}
+
+impl Runner {
+    /// Executes a module that has all grants that it needs.
+    pub(super) fn execute(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Executed {
+        let mut notes = Vec::new();
+        match RunDir::create(&self.scratch, purpose(kind, request)) {
+            Ok(run_dir) => {
+                let run_dir = Arc::new(run_dir);
+                let kept_files = request.keep_files.then(|| run_dir.path().display().to_string());
+                let ran = self.execute_in(&run_dir, kind, module, request, &mut notes);
+                // A guest's thread that was left behind makes nothing any more.
+                run_dir.close();
+                Executed { ran, kept_files, notes }
+            }
+            Err(error) => Executed { ran: Err(error.into()), kept_files: None, notes },
+        }
+    }
+
+    fn execute_in(
+        &self,
+        run_dir: &Arc<RunDir>,
+        kind: Kind,
+        module: &Module,
+        request: &RunRequest<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<Ran, RunError> {
+        let python = match kind {
+            Kind::Python => Some(self.python_start(module, request, run_dir)?),
+            _ => None,
+        };
+        notes.extend(python.iter().flat_map(|ready| ready.notes.clone()));
+        let stopped = if kind.is_wasm() { None } else { Some(confine::stop_threads(&self.config)?) };
+        let tmpdir = tmpdir(kind, request, run_dir)?;
+        let start = python.as_ref().map(|ready| &ready.start);
+        let prepared = prepare::prepare(kind, module, request, &tmpdir, &self.config, start)?;
+        let invocation = &prepared.invocation;
+        let (outcome, leaving) = match &invocation.program {
+            Program::Wasm(program) => (self.execute_wasm(module, program, invocation, request, run_dir, notes)?, None),
+            Program::Native(_) => {
+                let (outcome, leaving) = self.execute_native(invocation, request, run_dir, stopped)?;
+                (outcome, Some(leaving))
+            }
+        };
+        notes.extend_from_slice(&outcome.notes);
+        Ok(Ran { prepared, outcome, _leaving: leaving })
+    }
+
+    /// Runs a guest.
+    fn execute_wasm(
+        &self,
+        module: &Module,
+        program: &WasmProgram,
+        invocation: &Invocation,
+        request: &RunRequest<'_>,
+        run_dir: &Arc<RunDir>,
+        notes: &mut Vec<String>,
+    ) -> Result<Outcome, RunError> {
+        let is_first = module.loaded.get().is_none();
+        let loaded = self.loaded(module, program.format, request.limits)?;
+        notes.extend_from_slice(loaded.notes());
+        if request.keep_files {
+            run_dir.lay_out(&invocation.files)?;
+        }
+        let commands = self.commands(loaded, request)?;
+        let reached = confine::confine(&self.config, &self.confined, request, run_dir)?;
+        notes.extend(reached.notes());
+        let run = |loaded: &LoadedModule| {
+            let host = Host { run_dir, commands: commands.clone(), on_own_thread: self.config.watched };
+            loaded.run(invocation, program, request.policy, request.limits, host)
+        };
+        let ran = match run(loaded) {
+            Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format, request.limits)?),
+            ran => ran,
+        };
+        self.end_commands();
+        let mut outcome = ran?;
+        if is_first {
+            outcome.timing.add(loaded.timing());
+        }
+        outcome.confinement.level = reached.level;
+        outcome.confinement.layers.extend(reached.layers);
+        Ok(outcome)
+    }
+}
+
+/// What the directory of a run is for. Beside a name that is granted for writing there may be temporaries, which are
+/// noted in it.
+fn purpose(kind: Kind, request: &RunRequest<'_>) -> Use {
+    let notes =
+        || request.policy.paths().iter().any(|grant| grant.shape == Shape::Name && grant.access == Access::Write);
+    match kind.is_wasm() {
+        _ if request.keep_files => Use::Kept,
+        true if !request.policy.allows_everything() && !notes() => Use::Guest,
+        _ => Use::Run,
+    }
+}
+
+/// Returns the host's directory for what a module leaves for the time of the run. A guest with a `/tmp` of its own does
+/// not learn where that is on the host.
+fn tmpdir(kind: Kind, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<PathBuf, ScratchError> {
+    match (kind.is_wasm(), request.policy.allows_everything()) {
+        (false, _) => Ok(run_dir.path().to_owned()),
+        (true, true) => run_dir.tmp(),
+        (true, false) => Ok(PathBuf::new()),
+    }
+}

@@ -1,0 +1,103 @@
+//! Runs of native modules: what they are confined to, and Python modules, which are put together first.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::app::confine::{self, Stopped};
+use crate::app::error::RunError;
+use crate::app::module::Module;
+use crate::app::native::{environment, narrow};
+use crate::app::python::{self, Assembler, Subject};
+use crate::app::request::RunRequest;
+use crate::app::runner::Runner;
+use modbox_kinds::detect::DetectError;
+use modbox_kinds::{Kind, PythonSource};
+use modbox_native::{Confine, Launcher, Leaving, NativeContext, NativeError, THIS_BINARY};
+use modbox_policy::Policy;
+use modbox_scratch::RunDir;
+use modbox_scratch::Use;
+use modbox_vocabulary::{Invocation, Outcome};
+
+impl Runner {
+    /// Runs a native module. `stopped` are the threads of this process, which start again when the launcher runs: of a
+    /// process with one thread it can be a copy.
+    pub(super) fn execute_native(
+        &self,
+        invocation: &Invocation,
+        request: &RunRequest<'_>,
+        run_dir: &RunDir,
+        stopped: Option<Stopped<'_>>,
+    ) -> Result<(Outcome, Leaving), RunError> {
+        let policy = request.policy;
+        let context = self.native_context(policy, request.keep_files, &invocation.runtime_paths);
+        let least = context.confine.as_ref().map_or(0, |confine| confine.least);
+        let started = modbox_native::start(&context, invocation, run_dir.path(), request.limits);
+        drop(stopped);
+        match started.and_then(|started| started.finish(request.limits)) {
+            Ok(ended) => Ok(ended),
+            Err(NativeError::Unconfined(reached)) => Err(confine::native_shortfall(reached, least, policy)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What a native process runs with: confined to the policy, unless that grants everything, and able to read `own`.
+    fn native_context(&self, policy: &Policy, kept: bool, own: &[PathBuf]) -> NativeContext {
+        let confine = (!policy.allows_everything()).then(|| Confine {
+            policy: policy.clone(),
+            least: policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
+            kept,
+            readable: narrow(own),
+        });
+        let environment = match &confine {
+            Some(_) => environment(policy),
+            None => self.config.environment.clone(),
+        };
+        NativeContext {
+            // A process that is here to run modules can be copied; what else an embedder's has in it is not for a room.
+            launcher: match self.config.confine {
+                Some(_) => Launcher::Own,
+                None => Launcher::Program(PathBuf::from(THIS_BINARY)),
+            },
+            directory: self.config.directory.clone(),
+            environment,
+            cleanup: self.config.cleanup.clone(),
+            confine,
+        }
+    }
+
+    /// Puts a Python module together with all that it imports, as one file that runs with plain python anywhere.
+    ///
+    /// # Errors
+    ///
+    /// A module of another kind, an import of what is nowhere, or no ansible-core.
+    pub fn assemble(
+        &self,
+        module: &Module,
+        name: &str,
+        interpreters: &BTreeMap<String, String>,
+    ) -> Result<String, RunError> {
+        let detection = module.detection().map_err(Clone::clone)?;
+        if detection.kind != Kind::Python {
+            let reason = format!("it is {}, {}", detection.kind, detection.reason);
+            return Err(DetectError::Contradiction { declared: Kind::Python, reason }.into());
+        }
+        let source = PythonSource::read(name, module.bytes()?, interpreters)?;
+        let run_dir = RunDir::create(&self.scratch, Use::Run)?;
+        let context = self.native_context(&Policy::default(), false, &[]);
+        let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
+        Ok(assembler.portable(Subject { name, path: module.path(), source: &source })?)
+    }
+
+    pub(super) fn python_start(
+        &self,
+        module: &Module,
+        request: &RunRequest<'_>,
+        run_dir: &RunDir,
+    ) -> Result<python::Ready, RunError> {
+        let source = PythonSource::read(request.name, module.bytes()?, request.interpreters)?;
+        let context = self.native_context(request.policy, request.keep_files, &[]);
+        let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
+        let subject = Subject { name: request.name, path: module.path(), source: &source };
+        Ok(assembler.start(subject, request.keep_files)?)
+    }
+}

@@ -1,0 +1,189 @@
+//! From an outcome to a verdict: the module's result where it gave one, a failed result that says what
+//! happened where it did not.
+
+use std::ffi::OsString;
+
+use modbox_contract::log_lines::{self, LogLevel, LogLine};
+use modbox_contract::{ModuleResult, RawOutput, ResultLines};
+use modbox_vocabulary::{Confinement, Exit, LimitHit, LimitKind, Outcome, Program, Unit, Usage, error_chain};
+use modbox_wasm::WasmError;
+
+use crate::app::confine::Shortfall;
+use crate::app::error::RunError;
+use crate::app::execute::{Executed, Ran};
+use crate::app::missing_grant::{self, MissingGrant};
+use crate::app::native;
+use crate::app::report::{Report, Status};
+use crate::app::request::RunRequest;
+
+/// From here on an exit code is how a shell reports death by a signal.
+const SIGNAL_BASE: i32 = 128;
+
+/// The largest signal number of Linux.
+const LAST_SIGNAL: i32 = 64;
+
+/// What a run that had no exit status reports as `rc`, as Ansible does for a module that was killed.
+const KILLED: i64 = 137;
+
+/// Returns the report of a run whose module was executed, or could not be. `report` has what was known before.
+pub(super) fn ended(
+    report: Report,
+    executed: Executed,
+    request: &RunRequest<'_>,
+    environment: &[(OsString, OsString)],
+) -> Report {
+    let Executed { ran, kept_files, notes } = executed;
+    let notes = [report.notes, notes].concat();
+    let report = Report { notes, kept_files, ..report };
+    match ran {
+        Ok(ran) => judged(report, &ran, request, environment),
+        Err(error) => not_started(report, error),
+    }
+}
+
+fn judged(report: Report, ran: &Ran, request: &RunRequest<'_>, environment: &[(OsString, OsString)]) -> Report {
+    let Ran { prepared, outcome, .. } = ran;
+    let (lines, stderr) = log_lines::take(&outcome.stderr.bytes);
+    let raw = RawOutput {
+        stdout: &outcome.stdout.bytes,
+        stderr: &outcome.stderr.bytes,
+        rc: match outcome.exit {
+            Exit::Code(code) => code.into(),
+            Exit::Trap { .. } | Exit::Killed => KILLED,
+        },
+        shebang: prepared.shebang.as_deref(),
+    };
+    let rule = if request.last_json_line { ResultLines::LastJsonLine } else { ResultLines::Ansible };
+    let (status, result) = judge(outcome, ModuleResult::parse_as(&raw, rule, request.release()), &raw);
+    let denials = outcome.denials.listed();
+    for denial in denials {
+        tracing::info!(capability = %denial.capability, operation = %denial.operation, subject = denial.subject, "denied");
+    }
+    let may_hint = matches!(prepared.invocation.program, Program::Native(_))
+        && !request.policy.allows_everything()
+        && matches!(status, Status::Failed | Status::Crashed);
+    Report {
+        status,
+        result,
+        limit: outcome.limit,
+        denials: denials.to_vec(),
+        denials_omitted: outcome.denials.omitted(),
+        hints: if may_hint { native::hints(denials, outcome, request, environment) } else { Vec::new() },
+        confinement: outcome.confinement.clone(),
+        usage: Usage { stdout_bytes: outcome.stdout.total, stderr_bytes: outcome.stderr.total, ..outcome.usage },
+        timing: outcome.timing,
+        stderr: String::from_utf8_lossy(&stderr).into_owned(),
+        notes: report.notes.into_iter().chain(lines.into_iter().map(logged)).collect(),
+        ..report
+    }
+}
+
+/// Writes a log line of the module into modbox's log, and returns it as a note.
+fn logged(LogLine { level, message }: LogLine) -> String {
+    match level {
+        LogLevel::Info => tracing::info!(message, "the module says"),
+        LogLevel::Debug => tracing::debug!(message, "the module says"),
+    }
+    format!("the module says: {message}")
+}
+
+/// Returns the report of a run that is not started for want of grants.
+pub(super) fn denied(report: Report, missing: Vec<MissingGrant>) -> Report {
+    for MissingGrant { denial, .. } in &missing {
+        tracing::warn!(capability = %denial.capability, subject = denial.subject, "denied: the module does not start");
+    }
+    Report {
+        status: Status::Denied,
+        result: ModuleResult::runner_failure(&missing_grant::message(&missing), None),
+        denials: missing.into_iter().map(|missing| missing.denial).collect(),
+        ..report
+    }
+}
+
+/// Returns the report of a run whose module could not be started.
+pub(super) fn not_started(report: Report, error: RunError) -> Report {
+    tracing::error!(error = error_chain(&error), "the module did not start");
+    let failed = Report { result: ModuleResult::runner_failure(&error_chain(&error), None), ..report };
+    match error {
+        RunError::Wasm(WasmError::Limit(limit)) => Report {
+            status: Status::Limit,
+            result: ModuleResult::runner_failure(&limit.to_string(), None),
+            limit: Some(limit.hit()),
+            ..failed
+        },
+        RunError::Unconfined(shortfall) => {
+            let Shortfall { reached, denial, .. } = *shortfall;
+            let confinement = Confinement { level: reached.level, layers: reached.layers };
+            Report { status: Status::Denied, denials: vec![denial], confinement, ..failed }
+        }
+        error => Report { status: Status::Failed, error: Some(error), ..failed },
+    }
+}
+
+fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (Status, ModuleResult) {
+    if let Some(hit) = outcome.limit {
+        tracing::warn!(limit = hit.kind.as_str(), allowed = hit.allowed, unit = hit.unit.as_str(), "a limit was hit");
+        // Only a cut-off stderr leaves the result whole; whatever else a stopped module printed is not its last word.
+        let whole = hit.kind == LimitKind::Stderr && result.parsed();
+        let result = if whole { result } else { ModuleResult::runner_failure(&limit_message(hit), Some(raw)) };
+        return (Status::Limit, result);
+    }
+    if result.parsed() {
+        if let Exit::Trap { reason, .. } = &outcome.exit {
+            result.warn(&format!("the module crashed after it had printed its result: {reason}"));
+        }
+        return (status_of(&result), result);
+    }
+    match &outcome.exit {
+        Exit::Trap { reason, backtrace } => {
+            let mut result = ModuleResult::runner_failure(&format!("the module crashed: {reason}"), Some(raw));
+            result.set_exception(backtrace);
+            (Status::Crashed, result)
+        }
+        Exit::Code(code) if (SIGNAL_BASE + 1..=SIGNAL_BASE + LAST_SIGNAL).contains(code) => (Status::Crashed, result),
+        Exit::Code(_) | Exit::Killed => (Status::Failed, result),
+    }
+}
+
+fn status_of(result: &ModuleResult) -> Status {
+    if result.failed() {
+        Status::Failed
+    } else if result.skipped() {
+        Status::Skipped
+    } else if result.changed() {
+        Status::Changed
+    } else {
+        Status::Ok
+    }
+}
+
+pub(super) fn limit_message(hit: LimitHit) -> String {
+    let (what, switch) = match hit.kind {
+        LimitKind::Wall => ("ran longer than its wall-clock limit", "--timeout"),
+        LimitKind::Cpu => ("used more than its limit of processor time", "--cpu-time"),
+        LimitKind::Memory => ("wanted more than its limit of memory", "--max-memory"),
+        LimitKind::Stdout => ("wrote more than its limit to stdout", "--max-output"),
+        LimitKind::Stderr => ("wrote more than its limit to stderr", "--max-output"),
+        LimitKind::Processes => ("started more than its limit of processes", "--max-processes"),
+        LimitKind::Disk => ("wrote more than its limit to files", "--max-disk"),
+        LimitKind::Tmp => ("wrote more than its limit to files in `/tmp`", "--max-tmp"),
+        LimitKind::Files => ("made more than its limit of files", "--max-files"),
+        LimitKind::Descriptors => ("opened more than its limit of files and sockets at a time", "--max-descriptors"),
+        LimitKind::HostMemory => {
+            return match hit.unit {
+                Unit::Bytes => {
+                    let allowed = bytesize::ByteSize(hit.allowed).display().iec();
+                    format!("the module exchanged more with the host at once than any may: {allowed}")
+                }
+                unit => format!("the module held more {unit} than any may: {}", hit.allowed),
+            };
+        }
+        LimitKind::Compile => ("took more than its limit to compile", "--compile-time"),
+    };
+    let allowed = match hit.unit {
+        Unit::Us => humantime::format_duration(std::time::Duration::from_micros(hit.allowed)).to_string(),
+        Unit::Bytes => bytesize::ByteSize(hit.allowed).display().iec().to_string(),
+        _ => hit.allowed.to_string(),
+    };
+    format!("the module {what}, {allowed}; `{switch}` sets another")
+}

@@ -1,0 +1,46 @@
+//! One run: a module's file and its arguments go in, a report comes out.
+//!
+//! A run is a pipeline of values: [`Module`] (load) → `Settled` (`grant`) → `Prepared` (`prepare`) → `Executed`
+//! (`execute`) → [`Report`] (`judge`). Whatever the module does ends as a report with a well-formed result; what keeps it from
+//! starting does, too.
+
+pub mod audit;
+pub mod commands;
+mod config;
+mod confine;
+mod designation;
+mod documentation;
+mod engines;
+mod error;
+mod execute;
+mod execute_native;
+mod grant;
+mod judge;
+mod known;
+pub mod locate;
+mod metadata;
+mod missing_grant;
+mod module;
+mod native;
+mod powershell;
+mod prepare;
+mod python;
+mod report;
+mod request;
+mod requests;
+mod run;
+mod runner;
+mod unfinished;
+
+pub use self::config::RunnerConfig;
+pub use self::confine::{ProcessConfinement, Shortfall};
+pub use self::error::RunError;
+pub use self::grant::settled_policy;
+pub use self::locate::ModuleFile;
+pub use self::metadata::{MetadataError, WasmInfo};
+pub use self::module::{Module, digest, wasm_bytes};
+pub use self::python::{PayloadForm, PythonConfig, PythonError, clear_cache as clear_python_cache};
+pub use self::report::{CENSORED, ModuleFacts, Report, Status};
+pub use self::request::{Arguments, RunRequest};
+pub use self::requests::{Compared, compare};
+pub use self::runner::Runner;

@@ -1,0 +1,241 @@
+//! What a native module is run with: its rights, its variables, and what the kernel cannot keep it to.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use modbox_vocabulary::quoting;
+use modbox_vocabulary::{Capability, Denial, Hint, HintSource, Operation};
+
+use crate::app::missing_grant::{MissingGrant, Need};
+use crate::app::request::{Arguments, RunRequest};
+use modbox_native::base;
+use modbox_policy::net::Transport;
+use modbox_policy::{Access, Policy, normalize};
+use modbox_vocabulary::Outcome;
+
+/// Shorter names of variables stand in every text.
+const MIN_NAME: usize = 3;
+
+/// Missing grants and hints that are listed, each; more than a person reads.
+const MAX_HINTS: usize = 16;
+
+/// Lines of complaints that are looked at.
+const MAX_LINES: usize = 1000;
+
+/// What the C library says of what is refused.
+const COMPLAINTS: [&str; 6] = [
+    "No such file or directory",
+    "Permission denied",
+    "Operation not permitted",
+    "Read-only file system",
+    "not found",
+    "Errno",
+];
+
+/// Returns the variables that are granted.
+pub(super) fn environment(policy: &Policy) -> Vec<(OsString, OsString)> {
+    policy.env().iter().map(|grant| (grant.name.clone().into(), grant.value.clone().into())).collect()
+}
+
+/// Returns what a module needs of its own, without folders that hold much more than that.
+pub(super) fn narrow(own: &[PathBuf]) -> Vec<PathBuf> {
+    own.iter().filter(|path| !is_wide(path)).cloned().collect()
+}
+
+/// Returns what a program needs to be there, as far as can be told from where it is: itself, and the folder that it is
+/// installed in.
+pub(super) fn installation(program: &Path) -> Vec<PathBuf> {
+    let Some(real) = program.canonicalize().ok().filter(|_| program.is_absolute()) else { return Vec::new() };
+    let folders = [program, &real].map(|program| {
+        let folder = program.parent()?;
+        Some(if folder.ends_with("bin") { folder.parent()? } else { folder }.to_owned())
+    });
+    let folders: Vec<PathBuf> = folders.into_iter().flatten().filter(|folder| !is_wide(folder)).collect();
+    [program.to_owned(), real].into_iter().chain(folders).collect()
+}
+
+/// Whether a folder holds much more than one program: all of the system, or what a user has.
+fn is_wide(folder: &Path) -> bool {
+    let parent = folder.parent();
+    folder == Path::new("/root") || parent.is_none_or(|parent| parent == Path::new("/") || parent == Path::new("/home"))
+}
+
+/// Returns the grants of the network that the kernel cannot keep a process to: it knows the ports of connections, and
+/// neither hosts nor the ports of datagrams. Each names what it can keep to instead.
+pub(super) fn unenforceable(policy: &Policy) -> Vec<MissingGrant> {
+    let missing = |capability: Capability, subject: String, allow: String| {
+        let allow = format!("--allow-{capability} {}", quoting::quote(&allow));
+        let denial = Denial { capability, subject, operation: Operation::Grant, allow };
+        MissingGrant { denial, need: Need::Enforcement }
+    };
+    let all = |transport: Transport, rule: String| match transport {
+        Transport::Tcp => rule,
+        Transport::Udp => "udp:*+any".to_owned(),
+    };
+    let net = policy.net().iter().map(|grant| &grant.rule);
+    let net = net.filter_map(|rule| {
+        let kept = all(rule.transport(), rule.for_every_host().to_string());
+        (rule.to_string() != kept).then(|| missing(Capability::Net, rule.to_string(), kept))
+    });
+    let listen = policy.listen().iter().map(|grant| &grant.rule);
+    let listen = listen.filter_map(|rule| {
+        let kept = match rule.transport() {
+            Transport::Tcp => rule.is_every_address(),
+            Transport::Udp => rule.is_every_address() && rule.ports().first <= 1 && rule.ports().last == u16::MAX,
+        };
+        let instead = match rule.transport() {
+            Transport::Tcp => rule.for_every_address().to_string(),
+            Transport::Udp => "udp:0.0.0.0:0-65535".to_owned(),
+        };
+        (!kept).then(|| missing(Capability::Listen, rule.to_string(), instead))
+    });
+    net.chain(listen).take(MAX_HINTS).collect()
+}
+
+/// Returns the policy without the grants of the network that the kernel cannot keep a process to.
+pub(super) fn kept(policy: &Policy) -> Policy {
+    let mut kept = policy.clone();
+    for missing in unenforceable(policy) {
+        kept.forbid_net(&missing.denial.subject);
+    }
+    // There may have been more than are told.
+    if unenforceable(&kept).is_empty() { kept } else { kept.without_network() }
+}
+
+/// Returns guesses at what a module that failed was not granted, from what it was given and printed.
+pub(super) fn hints(
+    denials: &[Denial],
+    outcome: &Outcome,
+    request: &RunRequest<'_>,
+    environment: &[(OsString, OsString)],
+) -> Vec<Hint> {
+    let mut hints = path_hints(denials, outcome, &request.arguments, request.policy);
+    hints.extend(variable_hints(outcome, environment, request.policy));
+    hints
+}
+
+/// Returns paths that a failed module was given or complains about, that exist, and that it was not shown. The observer sees
+/// most of them at the kernel; these are guesses at the rest.
+fn path_hints(denials: &[Denial], outcome: &Outcome, arguments: &Arguments, policy: &Policy) -> Vec<Hint> {
+    let given = arguments.given().iter().filter_map(|(_, value)| value.as_str());
+    let said = [&outcome.stdout.bytes, &outcome.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let complaints =
+        said.iter().flat_map(|text| text.lines()).filter(|line| COMPLAINTS.iter().any(|it| line.contains(it)));
+    let ends = |c: char| c.is_whitespace() || "'\"`:,;()[]{}<>\\".contains(c);
+    let words = complaints.take(MAX_LINES).flat_map(|line| line.split(ends));
+    let named = given.map(|path| (HintSource::Arguments, path)).chain(words.map(|path| (HintSource::Output, path)));
+    let mut hints: Vec<Hint> = Vec::new();
+    for (source, path) in named.filter(|(_, path)| path.len() > 1 && path.starts_with('/')) {
+        let plain = normalize(Path::new(path));
+        let covered = policy.covers(&plain, Access::Read) || base::paths().any(|base| plain.starts_with(base));
+        let own = ["/proc", "/dev", "/tmp"].iter().any(|own| plain == Path::new(own));
+        if covered || own || plain.symlink_metadata().is_err() || hints.len() >= MAX_HINTS {
+            continue;
+        }
+        let Ok(subject) = plain.into_os_string().into_string() else { continue };
+        let is_known =
+            denials.iter().any(|denial| denial.subject == subject) || hints.iter().any(|hint| hint.subject == subject);
+        if !is_known {
+            let allow = format!("--allow-read {}", quoting::quote(&subject));
+            hints.push(Hint { capability: Capability::Read, subject, source, allow });
+        }
+    }
+    hints
+}
+
+/// Returns variables that a failed module speaks of, that the caller of the run has, and that it was not shown. Reading a
+/// variable is no system call, so that what the module says is all there is to go by.
+fn variable_hints(outcome: &Outcome, environment: &[(OsString, OsString)], policy: &Policy) -> Vec<Hint> {
+    let said = [&outcome.stdout.bytes, &outcome.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let granted = |name: &str| policy.env().iter().any(|grant| grant.name == name);
+    let told = |name: &&str| name.len() >= MIN_NAME && said.iter().any(|text| speaks_of(text, name));
+    let names = environment.iter().filter_map(|(name, _)| name.to_str());
+    let missing = names.filter(told).filter(|name| !granted(name)).take(MAX_HINTS);
+    let hint = |name: &str| Hint {
+        capability: Capability::Env,
+        subject: name.to_owned(),
+        source: HintSource::Output,
+        allow: format!("--allow-env {}", quoting::quote(name)),
+    };
+    missing.map(hint).collect()
+}
+
+/// Whether a text has a name as a word of its own, and not as the name of something in a path.
+fn speaks_of(text: &str, name: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_' || c == '/';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(part) && !after.is_some_and(part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use modbox_policy::net::{ListenGrant, NetGrant};
+
+    #[test]
+    fn an_interpreter_brings_its_own_folder_and_no_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for folder in ["opt/lang/bin", "venv/bin", "tools"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        let (real, link, plain) = (root.join("opt/lang/bin/lang"), root.join("venv/bin/lang"), root.join("tools/tool"));
+        for program in [&real, &plain] {
+            std::fs::write(program, "").unwrap();
+        }
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let brings = |program: &Path| narrow(&installation(program));
+        assert!(brings(&real).contains(&root.join("opt/lang")) && !brings(&real).contains(&root.join("opt")));
+        assert!(brings(&link).contains(&root.join("venv")) && brings(&link).contains(&root.join("opt/lang")));
+        assert!(brings(&plain).contains(&root.join("tools")) && brings(Path::new("lang")).is_empty());
+        for wide in ["/", "/home", "/home/user", "/root", "/opt"] {
+            assert!(narrow(&[wide.into()]).is_empty(), "{wide}");
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_cannot_keep_is_named_with_what_it_can() {
+        let mut policy = Policy::default();
+        let source = String::new();
+        for rule in ["*:443+any", "udp:*+any", "example.org:443", "*:80", "udp:10.0.0.1:53"] {
+            policy.allow_net(NetGrant { rule: rule.parse().unwrap(), source: source.clone() });
+        }
+        for rule in ["0.0.0.0:80", "127.0.0.1:8080", "udp:[::]:1-65535", "udp:0.0.0.0:53"] {
+            policy.allow_listen(ListenGrant { rule: rule.parse().unwrap(), source: source.clone() });
+        }
+        let shown: Vec<(String, String)> =
+            unenforceable(&policy).into_iter().map(|it| (it.denial.subject, it.denial.allow)).collect();
+        let expect = [
+            ("example.org:443", "--allow-net '*:443+any'"),
+            ("*:80", "--allow-net '*:80+any'"),
+            ("udp:10.0.0.1:53", "--allow-net 'udp:*+any'"),
+            ("127.0.0.1:8080", "--allow-listen 0.0.0.0:8080"),
+            ("udp:0.0.0.0:53", "--allow-listen udp:0.0.0.0:0-65535"),
+        ];
+        assert_eq!(shown, expect.map(|(subject, allow)| (subject.to_owned(), allow.to_owned())));
+        // Each is a rule that can be kept.
+        let mut kept = Policy::default();
+        for (_, allow) in &shown {
+            let (switch, rule) = allow.split_once(' ').unwrap();
+            let rule = rule.trim_matches('\'');
+            match switch {
+                "--allow-net" => kept.allow_net(NetGrant { rule: rule.parse().unwrap(), source: source.clone() }),
+                _ => kept.allow_listen(ListenGrant { rule: rule.parse().unwrap(), source: source.clone() }),
+            }
+        }
+        assert!(unenforceable(&kept).is_empty(), "{:?}", unenforceable(&kept));
+    }
+
+    #[test]
+    fn a_variable_is_a_word() {
+        for text in ["KeyError: 'STAGE'", "STAGE: parameter not set", "no STAGE"] {
+            assert!(speaks_of(text, "STAGE"), "{text}");
+        }
+        for text in ["STAGES", "A_STAGE", "/STAGE/x", "stage", ""] {
+            assert!(!speaks_of(text, "STAGE"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Completes the arguments and has the module's kind make an invocation of them.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::app::config::RunnerConfig;
+use crate::app::error::RunError;
+use crate::app::module::Module;
+use crate::app::native;
+use crate::app::powershell::InstalledPowershell;
+use crate::app::request::{Arguments, RunRequest};
+use modbox_contract::{Dict, ModuleArgs};
+use modbox_kinds::powershell::PowershellSource;
+use modbox_kinds::{Kind, Prepared, PythonStart};
+
+/// The internal argument that names a module's temporary directory.
+const TMPDIR_KEY: &str = "_ansible_tmpdir";
+
+/// The one that every guest has.
+const GUEST_TMPDIR: &str = "/tmp/";
+
+/// Makes everything that the sandbox needs, with the run's own temporary directory in the arguments. A module that is piped
+/// in is told of it, too, where Ansible gives such a module none: what it makes there is removed however it ends.
+///
+/// # Errors
+///
+/// What the kind cannot start.
+pub(super) fn prepare(
+    kind: Kind,
+    module: &Module,
+    request: &RunRequest<'_>,
+    tmpdir: &Path,
+    config: &RunnerConfig,
+    python: Option<&PythonStart>,
+) -> Result<Prepared, RunError> {
+    let tmpdir = tmpdir.to_string_lossy();
+    let own_tmpdir = match (kind.is_wasm(), request.policy.allows_everything()) {
+        (false, _) | (true, true) => Cow::Owned(format!("{tmpdir}/")),
+        (true, false) => Cow::Borrowed(GUEST_TMPDIR),
+    };
+    let moved: Dict;
+    let args = match &request.arguments {
+        // A guest has a directory of its own, and cannot see the one that whoever completed the arguments made.
+        Arguments::Complete(args) if kind.is_wasm() && args.contains_key(TMPDIR_KEY) => {
+            moved = with_tmpdir(args.clone(), own_tmpdir.into_owned());
+            ModuleArgs::Complete(&moved)
+        }
+        Arguments::Complete(args) => ModuleArgs::Complete(args),
+        Arguments::Task { args, internal } => ModuleArgs::Task { args, internal, tmpdir: &own_tmpdir },
+    };
+    // The engine has those of a guest.
+    let none = Arc::default();
+    let bytes = if kind.is_wasm() { &none } else { module.bytes()? };
+    // Nobody tells a guest where its file is.
+    let path = if kind.is_wasm() { module.path().into() } else { Cow::from(config.directory.join(module.path())) };
+    let powershell = InstalledPowershell::new(&config.environment, &config.python.module_utils, &path);
+    let file_name = module.path().file_name().unwrap_or_default().to_string_lossy();
+    let mut prepared = modbox_kinds::prepare(
+        kind,
+        &modbox_kinds::Request {
+            module_name: request.name,
+            file_name: &file_name,
+            bytes,
+            path: &path.to_string_lossy(),
+            args,
+            tmpdir: &tmpdir,
+            interpreters: request.interpreters,
+            default_python: None,
+            python,
+            release: request.release(),
+            pipelining: request.pipelining && !request.keep_files,
+            powershell: &powershell,
+        },
+    )?;
+    // Looking for it takes a while.
+    let chosen = (kind == Kind::Powershell).then(|| powershell.interpreter()).flatten();
+    let programs = request.interpreters.values().cloned().chain(chosen);
+    prepared.invocation.runtime_paths.extend(programs.flat_map(|program| native::installation(Path::new(&program))));
+    if request.stdin_args && kind.is_wasm() {
+        prepared.invocation.stdin = args.to_file();
+    }
+    Ok(prepared)
+}
+
+fn with_tmpdir(mut args: Dict, tmpdir: String) -> Dict {
+    args.insert(TMPDIR_KEY.to_owned(), tmpdir.into());
+    args
+}

@@ -1,0 +1,76 @@
+//! Has an interpreter run a script of ours, in the sandbox that modules run in and under limits.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use modbox_vocabulary::quoting;
+
+use crate::app::native::narrow;
+use crate::app::python::error::PythonError;
+use modbox_native::{Confine, NativeContext};
+use modbox_policy::{Access, PathGrant, Policy, PolicyError, Shape};
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::{Exit, Invocation, NativeProgram, Program};
+
+/// Far more than any interpreter needs to say what it is, or to compile a few hundred files.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the interpreter may reach meanwhile. Where modules are confined it is, too: the one that a module names need not be
+/// what it looks like.
+pub(super) struct Reach<'a> {
+    /// Read.
+    pub(super) reads: &'a [PathBuf],
+    /// Written.
+    pub(super) writes: Option<&'a Path>,
+}
+
+impl Reach<'_> {
+    fn confine(&self, confine: &Confine) -> Result<Confine, PolicyError> {
+        let mut policy = Policy::default();
+        if let Some(path) = self.writes {
+            policy.allow_path(PathGrant {
+                host: path.to_owned(),
+                shape: Shape::Directory,
+                guest: path.display().to_string(),
+                access: Access::Write,
+                source: "modbox itself".to_owned(),
+            })?;
+        }
+        Ok(Confine { policy, least: confine.least, kept: false, readable: narrow(self.reads) })
+    }
+}
+
+/// Runs a script, which it is given on its standard input, and returns what it printed; a text that says what went wrong
+/// when the interpreter is none, or failed.
+pub(super) fn ask(
+    cx: &NativeContext,
+    tmpdir: &Path,
+    words: &[&str],
+    script: &str,
+    reach: &Reach<'_>,
+) -> Result<Result<Vec<u8>, String>, PythonError> {
+    let command = format!("exec {}", quoting::join(words.iter().copied()));
+    let invocation = Invocation {
+        program: Program::Native(NativeProgram { command }),
+        files: Vec::new(),
+        stdin: script.as_bytes().to_vec(),
+        runtime_paths: Vec::new(),
+    };
+    let limits = Limits { timeout: PATIENCE, ..Limits::default() };
+    let confine = cx.confine.as_ref().map(|confine| reach.confine(confine)).transpose()?;
+    let ran = modbox_native::run(&NativeContext { confine, ..cx.clone() }, &invocation, tmpdir, &limits);
+    let interpreter = || words.first().map(|word| (*word).to_owned()).unwrap_or_default();
+    let outcome = ran.map_err(|source| PythonError::Ask { interpreter: interpreter(), source })?;
+    if let Some(limit) = outcome.limit {
+        return Ok(Err(format!("it was stopped at its limit of {}", limit.kind.as_str())));
+    }
+    match outcome.exit {
+        Exit::Code(0) => Ok(Ok(outcome.stdout.bytes)),
+        Exit::Code(code) => {
+            let said = String::from_utf8_lossy(&outcome.stderr.bytes);
+            let last = said.trim().lines().last().unwrap_or_default().trim().to_owned();
+            Ok(Err(if last.is_empty() { format!("it ended with status {code}") } else { last }))
+        }
+        Exit::Trap { .. } | Exit::Killed => Ok(Err("it was killed".to_owned())),
+    }
+}

@@ -1,0 +1,156 @@
+//! Looks sources up in folders, and notes every path that the answer depends on.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::app::python::error::PythonError;
+use crate::app::python::stamp::{Stamp, Stamps};
+use modbox_kinds::ansiballz::{DottedName, Found, Lookup, MAX_SOURCE, Routing};
+
+/// ansible-core's own list of redirects has three hundred kilobytes.
+const MAX_ROUTING: u64 = 16 << 20;
+
+/// The folders in which things are looked up, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Roots {
+    /// Folders like `ansible/module_utils`.
+    pub(super) utilities: Vec<PathBuf>,
+    /// Folders with `ansible_collections` in them.
+    pub(super) collections: Vec<PathBuf>,
+    /// The package `ansible` itself.
+    pub(super) core: PathBuf,
+}
+
+/// A lookup in folders.
+#[derive(Debug)]
+pub(super) struct Disk {
+    roots: Roots,
+    looked_at: BTreeMap<PathBuf, Stamp>,
+    routing: HashMap<[String; 2], Option<Arc<Routing>>>,
+}
+
+impl Disk {
+    pub(super) fn new(roots: Roots) -> Self {
+        Self { roots, looked_at: BTreeMap::new(), routing: HashMap::new() }
+    }
+
+    /// What the answers depended on.
+    pub(super) fn into_stamps(self) -> Stamps {
+        let mut stamps = Stamps::default();
+        self.looked_at.into_iter().for_each(|(path, stamp)| stamps.push(path, stamp));
+        stamps
+    }
+
+    /// Reads a file that need not be there.
+    pub(super) fn read(&mut self, path: &Path, limit: u64) -> Result<Option<Vec<u8>>, PythonError> {
+        // Before it is read: a change meanwhile is noticed the next time.
+        let stamp = Stamp::of(path);
+        self.looked_at.insert(path.to_owned(), stamp);
+        if stamp == Stamp::Missing {
+            return Ok(None);
+        }
+        match read_bounded(path, limit) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => read.map(Some).map_err(|source| PythonError::Read { path: path.to_owned(), source }),
+        }
+    }
+
+    /// The package or the module of a name in a folder, the package first, as Python has it.
+    fn find(&mut self, folder: &Path, parts: &[String]) -> Result<Option<Found>, PythonError> {
+        let path = parts.iter().fold(folder.to_owned(), |path, part| path.join(part));
+        if let Some(source) = self.read(&path.join("__init__.py"), MAX_SOURCE + 1)? {
+            return Ok(Some(Found { source: source.into(), is_package: true }));
+        }
+        let mut name = path.into_os_string();
+        name.push(".py");
+        let source = self.read(Path::new(&name), MAX_SOURCE + 1)?;
+        Ok(source.map(|source| Found { source: source.into(), is_package: false }))
+    }
+
+    /// The first folder that has a collection. Others with the same one do not count.
+    fn collection_folder(&mut self, [namespace, collection]: &[String; 2]) -> Option<PathBuf> {
+        let folders = self.roots.collections.iter();
+        let mut folders = folders.map(|root| root.join("ansible_collections").join(namespace).join(collection));
+        folders.find(|folder| {
+            let stamp = Stamp::of(folder);
+            // That one is there matters, and not what else lies in it.
+            if stamp == Stamp::Missing {
+                self.looked_at.insert(folder.clone(), stamp);
+            }
+            stamp != Stamp::Missing && folder.is_dir()
+        })
+    }
+
+    fn read_routing(&mut self, collection: &[String; 2]) -> Result<Option<Routing>, PythonError> {
+        let path = match collection {
+            [namespace, name] if namespace == "ansible" && name == "builtin" => {
+                self.roots.core.join("config/ansible_builtin_runtime.yml")
+            }
+            collection => match self.collection_folder(collection) {
+                Some(folder) => folder.join("meta/runtime.yml"),
+                None => return Ok(None),
+            },
+        };
+        // Releases before 2.10, and many collections, redirect nothing.
+        let Some(yaml) = self.read(&path, MAX_ROUTING)? else { return Ok(Some(Routing::default())) };
+        let routing = Routing::parse(&String::from_utf8_lossy(&yaml));
+        routing.map(Some).map_err(|source| PythonError::Routing { path, source })
+    }
+}
+
+impl Lookup for Disk {
+    type Error = PythonError;
+
+    fn core(&mut self, parts: &[String]) -> Result<Option<Found>, PythonError> {
+        for folder in self.roots.utilities.clone() {
+            if let Some(found) = self.find(&folder, parts)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn collection(&mut self, collection: &[String; 2], parts: &[String]) -> Result<Option<Found>, PythonError> {
+        match self.collection_folder(collection) {
+            Some(folder) => self.find(&folder.join("plugins/module_utils"), parts),
+            None => Ok(None),
+        }
+    }
+
+    fn routing(&mut self, collection: &[String; 2]) -> Result<Option<Arc<Routing>>, PythonError> {
+        if let Some(known) = self.routing.get(collection) {
+            return Ok(known.clone());
+        }
+        let routing = self.read_routing(collection)?.map(Arc::new);
+        self.routing.insert(collection.clone(), routing.clone());
+        Ok(routing)
+    }
+
+    fn searched(&self, name: &DottedName) -> Vec<String> {
+        let of_collection = name.starts_with(&["ansible_collections"]);
+        let folders = if of_collection { &self.roots.collections } else { &self.roots.utilities };
+        let shown = |folder: &PathBuf| match of_collection {
+            true => folder.join("ansible_collections").display().to_string(),
+            false => folder.display().to_string(),
+        };
+        folders.iter().map(shown).collect()
+    }
+}
+
+/// Reads a regular file up to a limit; a longer one is cut there, which whoever asked for one byte too many notices.
+pub(super) fn read_bounded(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(nonblock).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(limit)).unwrap_or_default());
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,160 @@
+//! Which python runs a module: the one that was asked for, or the first that is found.
+//!
+//! A module whose `#!` line says exactly `python` gets the one that Ansible would give it on its own machine: that of the
+//! `ansible` command; without one, the first of ansible-core 2.19's list (`INTERPRETER_PYTHON_FALLBACK`). An
+//! interpreter is asked once what it is; the answer is kept for as long as the files that it depends on do not change.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::app::native::installation;
+use crate::app::python::ask::{Reach, ask};
+use crate::app::python::cache::{Cache, Shelf};
+use crate::app::python::error::PythonError;
+use crate::app::python::install;
+use crate::app::python::stamp::{Stamp, Stamps};
+use modbox_kinds::ansiballz::PROBE_SCRIPT;
+use modbox_native::NativeContext;
+
+/// Where Ansible looks for an interpreter, in this order.
+const FALLBACK: [&str; 8] =
+    ["python3.13", "python3.12", "python3.11", "python3.10", "python3.9", "python3.8", "/usr/bin/python3", "python3"];
+
+/// What an interpreter says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Facts {
+    /// `sys.version_info`, its first three.
+    pub(super) version: [u32; 3],
+    /// `sys.executable`.
+    pub(super) executable: String,
+    /// Where it is installed, and the environment that it belongs to.
+    pub(super) prefixes: Vec<PathBuf>,
+    /// `sys.path`.
+    pub(super) folders: Vec<PathBuf>,
+    /// Where packages of this user would be.
+    pub(super) users_folder: Option<PathBuf>,
+}
+
+/// An interpreter that works.
+#[derive(Debug, Clone)]
+pub(super) struct Interpreter {
+    /// The program.
+    pub(super) program: String,
+    pub(super) facts: Facts,
+    /// Differs for interpreters that need not understand each other's compiled files.
+    pub(super) identity: String,
+}
+
+impl Interpreter {
+    pub(super) fn is_at_least(&self, [major, minor]: [u32; 2]) -> bool {
+        self.facts.version[..2] >= [major, minor][..]
+    }
+
+    /// All that it reads from when it runs.
+    pub(super) fn runtime_paths(&self) -> Vec<PathBuf> {
+        let program = Path::new(&self.program);
+        let real = program.canonicalize().ok();
+        let own = [Some(program.to_owned()), real, Some(PathBuf::from(&self.facts.executable))];
+        let folders = self.facts.prefixes.iter().chain(&self.facts.folders).cloned();
+        let mut paths: Vec<PathBuf> = own.into_iter().flatten().chain(folders).collect();
+        // The whole system is no interpreter's own.
+        paths.retain(|path| path.is_absolute() && path != Path::new("/") && path.exists());
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+}
+
+/// The candidates when a module leaves the choice to us.
+pub(super) fn candidates(search_path: &[PathBuf]) -> Vec<String> {
+    let own = install::controllers_python(search_path).map(|python| python.display().to_string());
+    let listed = FALLBACK.iter().filter_map(|name| install::find_program(name, search_path));
+    own.into_iter().chain(listed.map(|path| path.display().to_string())).collect()
+}
+
+/// What is kept of an answer.
+#[derive(Serialize, Deserialize)]
+struct Known {
+    facts: Facts,
+    stamps: Stamps,
+}
+
+/// Asks an interpreter what it is, unless that is known. The text says why it cannot be used.
+pub(super) fn probe(
+    cx: &NativeContext,
+    cache: Option<&Cache>,
+    search_path: &[PathBuf],
+    program: &str,
+    tmpdir: &Path,
+) -> Result<Result<Interpreter, String>, PythonError> {
+    let Some(path) = install::find_program(program, search_path) else { return Ok(Err("not found".to_owned())) };
+    // A module may start elsewhere.
+    let path = cx.directory.join(path);
+    let identity = identity(&path, &cx.environment);
+    // A script may choose another interpreter every time.
+    let cache = cache.filter(|_| is_elf(&path));
+    let program = path.display().to_string();
+    let interpreter = |facts| Interpreter { program: program.clone(), facts, identity: identity.clone() };
+    if let Some(known) = cache.and_then(|cache| cache.get::<Known>(Shelf::Interpreters, &identity))
+        && known.stamps.hold()
+    {
+        return Ok(Ok(interpreter(known.facts)));
+    }
+    tracing::debug!(program, "asking an interpreter what it is");
+    let reach = Reach { reads: &installation(&path), writes: None };
+    let printed = match ask(cx, tmpdir, &[program.as_str(), "-"], PROBE_SCRIPT, &reach)? {
+        Ok(printed) => printed,
+        Err(reason) if is_script(&path) => {
+            return Ok(Err(format!("{reason} (it is a script: name the interpreter that it starts)")));
+        }
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let Ok(facts) = serde_json::from_slice::<Facts>(&printed) else { return Ok(Err("it is no python".to_owned())) };
+    if let Some(cache) = cache {
+        // What lies beside it decides whether it is that of an environment; what is added to a folder of packages may
+        // add a folder to its path.
+        let beside = [path.parent().map(|bin| bin.join("../pyvenv.cfg")), facts.users_folder.clone()];
+        let stamps = Stamps::of(beside.into_iter().flatten().chain(facts.folders.iter().cloned()));
+        cache.put(Shelf::Interpreters, &identity, &Known { facts: facts.clone(), stamps });
+    }
+    Ok(Ok(interpreter(facts)))
+}
+
+/// A digest of the program and of the variables that tell it where to look.
+fn identity(program: &Path, environment: &[(OsString, OsString)]) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    add(program.as_os_str().as_bytes());
+    add(format!("{:?}", Stamp::of(program)).as_bytes());
+    let mut variables: Vec<_> = environment.iter().collect();
+    variables.sort();
+    for (name, value) in variables {
+        if name == "HOME" || name.as_bytes().starts_with(b"PYTHON") {
+            add(name.as_bytes());
+            add(value.as_bytes());
+        }
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn is_elf(program: &Path) -> bool {
+    begins(program, *b"\x7fELF")
+}
+
+fn is_script(program: &Path) -> bool {
+    begins(program, *b"#!")
+}
+
+fn begins<const N: usize>(program: &Path, with: [u8; N]) -> bool {
+    let mut magic = [0; N];
+    File::open(program).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == with
+}

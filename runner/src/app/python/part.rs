@@ -1,0 +1,234 @@
+//! One module on its way to an interpreter: its payload, looked up in the cache or put together, in both forms.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::app::python::ask::{Reach, ask};
+use crate::app::python::cache::{Cache, Shelf, Tree};
+use crate::app::python::disk::{Disk, Roots};
+use crate::app::python::install::Install;
+use crate::app::python::interpreter::Interpreter;
+use crate::app::python::stamp::Stamps;
+use crate::app::python::{Assembler, PythonConfig, PythonError, Subject};
+use modbox_kinds::ansiballz::{self, COMPILE_SCRIPT, DottedName, Payload, START_MODULE};
+
+/// Stack for reading sources. The parser grows its own as it needs, but what it made is taken apart by recursion, once for
+/// each level of the source; a source of the largest size that is nothing but levels needs half of this.
+const STACK: usize = 512 << 20;
+
+/// The script of a tree.
+pub(super) const SCRIPT: &str = "_modbox_run.py";
+
+/// What is known of a payload without its files.
+#[derive(Clone, Serialize, Deserialize)]
+struct Indexed {
+    digest: String,
+    module: String,
+    unknown_args: Vec<String>,
+    stamps: Stamps,
+}
+
+/// Why there is no tree: what is wrong with the module, or with the cache.
+pub(super) enum TreeError {
+    Python(PythonError),
+    Cache(io::Error),
+}
+
+impl From<io::Error> for TreeError {
+    fn from(error: io::Error) -> Self {
+        Self::Cache(error)
+    }
+}
+
+impl From<PythonError> for TreeError {
+    fn from(error: PythonError) -> Self {
+        Self::Python(error)
+    }
+}
+
+/// One module on its way, with what was found out of it.
+pub(super) struct Part<'a> {
+    assembler: &'a Assembler<'a>,
+    subject: Subject<'a>,
+    install: &'a Install,
+    module: DottedName,
+    roots: Roots,
+    payload: Option<Payload>,
+    indexed: Option<Indexed>,
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn new(
+        assembler: &'a Assembler<'a>,
+        subject: Subject<'a>,
+        install: &'a Install,
+        interpreter: Option<&Interpreter>,
+    ) -> Self {
+        let module = ansiballz::module_name(subject.path, Some(&install.root), subject.name);
+        let folders = interpreter.map(|interpreter| interpreter.facts.folders.as_slice()).unwrap_or_default();
+        let roots = roots(assembler.config, subject.path, install, folders);
+        Self { assembler, subject, install, module, roots, payload: None, indexed: None }
+    }
+
+    fn cache(&self) -> Option<&'a Cache> {
+        self.assembler.cache.as_ref()
+    }
+
+    /// The payload laid out in the cache.
+    pub(super) fn tree(&mut self, interpreter: &Interpreter) -> Result<Option<Tree>, TreeError> {
+        let Some(cache) = self.cache() else { return Ok(None) };
+        let indexed = self.indexed()?;
+        let name = format!("{}-{}", &indexed.digest, &interpreter.identity[..16]);
+        if let Some(tree) = cache.tree(&name) {
+            return Ok(Some(tree));
+        }
+        tracing::debug!(module = %self.module, "laying out the module");
+        let assembler = self.assembler;
+        let payload = self.payload()?;
+        cache.make_tree(&name, |staging, path| {
+            lay_out(payload, staging, path)?;
+            let (staging, path) = (staging.display().to_string(), path.display().to_string());
+            let words = [interpreter.program.as_str(), "-I", "-S", "-", &staging, &path];
+            let reach = Reach { reads: &interpreter.runtime_paths(), writes: Some(Path::new(&staging)) };
+            let compiled = ask(assembler.cx, assembler.tmpdir, &words, COMPILE_SCRIPT, &reach)?;
+            compiled.map(drop).map_err(|reason| TreeError::Cache(io::Error::other(reason)))
+        })
+    }
+
+    /// The payload as one file, without arguments.
+    pub(super) fn portable(&mut self) -> Result<Arc<str>, PythonError> {
+        let end = ansiballz::PORTABLE_END;
+        let key = self.indexed()?.digest;
+        let kept = self.cache().and_then(|cache| cache.read(Shelf::Payloads, &key));
+        // One that was cut off, by a full disk or a loss of power, is made again.
+        if let Some(text) = kept.and_then(|bytes| String::from_utf8(bytes).ok()).filter(|text| text.ends_with(end)) {
+            return Ok(text.into());
+        }
+        let payload = self.payload()?;
+        let zip = ansiballz::zip_text(payload).map_err(PythonError::Zip)?;
+        let text = ansiballz::portable("/usr/bin/env python3", payload, &zip);
+        if let Some(cache) = self.cache() {
+            cache.write(Shelf::Payloads, &key, text.as_bytes());
+        }
+        Ok(text.into())
+    }
+
+    pub(super) fn unknown_args(&mut self) -> Result<Vec<String>, PythonError> {
+        Ok(self.indexed()?.unknown_args)
+    }
+
+    /// What is known of the payload, found out once.
+    fn indexed(&mut self) -> Result<Indexed, PythonError> {
+        if let Some(indexed) = &self.indexed {
+            return Ok(indexed.clone());
+        }
+        let indexed = self.look_up()?;
+        self.indexed = Some(indexed.clone());
+        Ok(indexed)
+    }
+
+    /// What is known of the payload: from the cache, when nothing that it depends on has changed.
+    fn look_up(&mut self) -> Result<Indexed, PythonError> {
+        let key = self.key();
+        let known = self.cache().and_then(|cache| cache.get::<Indexed>(Shelf::Index, &key));
+        if let Some(known) = known.filter(|known| known.module == self.module.to_string() && known.stamps.hold()) {
+            return Ok(known);
+        }
+        let (payload, stamps) = self.assemble()?;
+        let (digest, module) = (payload.digest(), payload.module.to_string());
+        let indexed = Indexed { digest, module, unknown_args: payload.unknown_args(), stamps };
+        self.payload = Some(payload);
+        if let Some(cache) = self.cache().filter(|_| indexed.stamps.are_settled()) {
+            cache.put(Shelf::Index, &key, &indexed);
+        }
+        Ok(indexed)
+    }
+
+    fn payload(&mut self) -> Result<&Payload, PythonError> {
+        if self.payload.is_none() {
+            self.payload = Some(self.assemble()?.0);
+        }
+        self.payload.as_ref().ok_or_else(|| PythonError::Thread(io::Error::other("nothing was put together")))
+    }
+
+    fn assemble(&self) -> Result<(Payload, Stamps), PythonError> {
+        let mut disk = Disk::new(self.roots.clone());
+        // The release is a part of the payload.
+        drop(disk.read(&self.install.root.join("release.py"), 1)?);
+        let (module, source, core) = (&self.module, &self.subject.source.text, &self.install.core);
+        let assembled = std::thread::scope(|scope| {
+            let assemble = || ansiballz::assemble(module, source, core, &mut disk);
+            let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, assemble)?;
+            thread.join().map_err(|_| io::Error::other("the parser does not understand a source"))
+        });
+        let payload = assembled.map_err(PythonError::Thread)??;
+        tracing::debug!(module = %payload.module, files = payload.files.len(), "put the module together");
+        Ok((payload, disk.into_stamps()))
+    }
+
+    /// By what the index knows a module: its text, its names, and where things are looked up.
+    fn key(&self) -> String {
+        let mut hash = Sha256::new();
+        let text = format!("{}\0{}\0{:?}\0{:?}", self.module, self.subject.name, self.install.core, self.roots);
+        hash.update(text.as_bytes());
+        hash.update([0]);
+        hash.update(&self.subject.source.text);
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Where imports are looked up, in Ansible's order: what was named, what lies beside the module, the user's and the system's
+/// own, ansible-core.
+fn roots(config: &PythonConfig, module: &Path, install: &Install, folders: &[PathBuf]) -> Roots {
+    let home = |name: &str| config.home.as_ref().map(|home| home.join(name));
+    let beside = module.parent().map(|folder| folder.join("module_utils"));
+    let of_playbook = module
+        .parent()
+        .filter(|folder| folder.file_name().is_some_and(|name| name == "library"))
+        .and_then(|library| Some(library.parent()?.join("module_utils")));
+    let own = [
+        beside,
+        of_playbook,
+        home(".ansible/plugins/module_utils"),
+        Some(PathBuf::from("/usr/share/ansible/plugins/module_utils")),
+        Some(install.root.join("module_utils")),
+    ];
+    let mut utilities: Vec<PathBuf> = config.module_utils.iter().cloned().chain(own.into_iter().flatten()).collect();
+    let of_module =
+        module.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "ansible_collections"));
+    let of_module = of_module.and_then(Path::parent).map(Path::to_owned);
+    let own = [
+        of_module,
+        home(".ansible/collections"),
+        Some(PathBuf::from("/usr/share/ansible/collections")),
+        install.root.parent().map(Path::to_owned),
+    ];
+    let named = config.module_utils.iter().cloned();
+    let mut collections: Vec<PathBuf> = named.chain(own.into_iter().flatten()).chain(folders.iter().cloned()).collect();
+    for folders in [&mut utilities, &mut collections] {
+        let mut seen = std::collections::HashSet::new();
+        folders.retain(|folder| seen.insert(folder.clone()));
+    }
+    Roots { utilities, collections, core: install.root.clone() }
+}
+
+/// Writes the files of a tree, with the scripts that start it from where it will be.
+fn lay_out(payload: &Payload, staging: &Path, path: &Path) -> io::Result<()> {
+    let script = ansiballz::start_script(&path.display().to_string(), &payload.module, payload.has_loader);
+    let (start_name, start) = START_MODULE;
+    let own = [(SCRIPT.to_owned(), script.as_bytes()), (format!("{start_name}.py"), start.as_bytes())];
+    let files = payload.files.iter().map(|(path, source)| (path.clone(), &source[..]));
+    for (name, source) in files.chain(own) {
+        let file = staging.join(&name);
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(file, source)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! What a module asks for, against what is granted.
+//!
+//! A request grants nothing. One that is not granted is a note, since the module may do without; one that the module calls
+//! `required` ends the run before it starts, with the list of what is missing.
+
+use std::path::Path;
+
+use modbox_argument_spec::{Metadata, Request};
+use modbox_vocabulary::quoting;
+use modbox_vocabulary::{Capability, Denial, Operation};
+
+use crate::app::designation::Settled;
+use crate::app::missing_grant::{MissingGrant, Need};
+use modbox_policy::run::RunRule;
+use modbox_policy::{Access, Policy};
+
+/// More than a person reads of each sort before a run; a module can ask for thousands.
+const MAX_SHOWN: usize = 16;
+
+/// One request, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compared {
+    /// What the module asks for.
+    pub request: Request,
+    /// Whether it is granted.
+    pub granted: bool,
+    /// The switch that would grant it.
+    pub allow: String,
+}
+
+/// Compares what a module asks for with what a policy grants.
+#[must_use]
+pub fn compare(metadata: &Metadata, policy: &Policy) -> Vec<Compared> {
+    let one = |request: &Request| Compared {
+        request: request.clone(),
+        granted: policy.allows_everything() || is_granted(request, policy),
+        allow: switch(request),
+    };
+    metadata.requests.iter().map(one).collect()
+}
+
+/// Notes what is missing, and denies the run when that is required.
+pub(super) fn check(metadata: &Metadata, settled: &mut Settled) {
+    let (required, optional): (Vec<_>, Vec<_>) = compare(metadata, &settled.policy)
+        .into_iter()
+        .filter(|compared| !compared.granted)
+        .partition(|missing| missing.request.required);
+    let more = optional.len().saturating_sub(MAX_SHOWN);
+    for missing in required.into_iter().take(MAX_SHOWN).chain(optional.into_iter().take(MAX_SHOWN)) {
+        let Request { capability, subject, reason, required } = missing.request;
+        if required {
+            // A capability that modbox has no grant for is one for `--allow-all`.
+            let capability = capability.parse().unwrap_or(Capability::All);
+            let denial = Denial { capability, subject, operation: Operation::Request, allow: missing.allow };
+            settled.missing.push(MissingGrant { denial, need: Need::Metadata });
+        } else {
+            let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+            settled.notes.push(format!(
+                "the module asks for {capability} `{subject}`{reason}, which is not granted; `{}` grants it",
+                missing.allow
+            ));
+        }
+    }
+    if more > 0 {
+        settled.notes.push(format!("the module asks for {more} more things; `modbox inspect` lists them"));
+    }
+}
+
+fn is_granted(request: &Request, policy: &Policy) -> bool {
+    let subject = request.subject.as_str();
+    let path = |access| subject.starts_with('/') && policy.covers(Path::new(subject), access);
+    match request.capability.parse() {
+        Ok(Capability::Read) => path(Access::Read),
+        Ok(Capability::Write) => path(Access::Write),
+        Ok(Capability::Env) => policy.env().iter().any(|grant| grant.name == subject),
+        Ok(Capability::Own) => policy.own().iter().any(|grant| grant.written == subject),
+        // Granted by the same rule; a wider one that holds it is for a person to see.
+        Ok(Capability::Net) => policy.net().iter().any(|grant| grant.rule.to_string() == subject),
+        Ok(Capability::Listen) => policy.listen().iter().any(|grant| grant.rule.to_string() == subject),
+        Ok(Capability::Run) => {
+            subject.parse().is_ok_and(|rule: RunRule| policy.run().iter().any(|grant| grant.rule == rule))
+        }
+        Ok(Capability::Confinement | Capability::All) | Err(_) => false,
+    }
+}
+
+/// Returns the option that grants a request. What has no option of its own is for a module that is trusted with everything.
+fn switch(request: &Request) -> String {
+    match request.capability.parse() {
+        Err(_) | Ok(Capability::Confinement | Capability::All) => "--allow-all".to_owned(),
+        Ok(capability) => format!("--allow-{capability} {}", quoting::quote(&request.subject)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use modbox_policy::run::RunGrant;
+    use modbox_policy::{EnvGrant, PathGrant, Shape};
+
+    #[test]
+    fn no_number_of_requests_floods_whoever_reads() {
+        let many = |required: bool| {
+            let one = format!(r#"{{"capability": "env", "subject": "A", "required": {required}}}"#);
+            let json = format!(r#"{{"name": "x", "requests": [{}]}}"#, vec![one; 1000].join(","));
+            let arguments = crate::app::Arguments::Complete(modbox_python_json::Dict::new());
+            let (missing, notes) = (Vec::new(), Vec::new());
+            let mut settled = Settled { policy: Policy::default(), arguments, missing, notes };
+            check(&Metadata::from_json(&json).unwrap(), &mut settled);
+            (settled.missing.len(), settled.notes.len())
+        };
+        assert_eq!((many(true), many(false)), ((MAX_SHOWN, 0), (0, MAX_SHOWN + 1)));
+    }
+
+    #[test]
+    fn requests_are_compared_and_grant_nothing() {
+        let json = r#"{"name": "x", "requests": {"read": ["/usr/share/zoneinfo", "/etc", "relative"],
+            "write": ["/usr/share/zoneinfo"], "env": ["TZ", "LANG"], "net": ["example.org:443"], "run": ["systemctl  restart *", "systemctl stop *"]}}"#;
+        let metadata = Metadata::from_json(json).unwrap();
+        let mut policy = Policy::default();
+        let source = String::new();
+        let (host, guest, shape) = ("/usr/share".into(), "/usr/share".to_owned(), Shape::Directory);
+        policy.allow_path(PathGrant { host, shape, guest, access: Access::Read, source: source.clone() }).unwrap();
+        let (rule, programs) = ("systemctl restart *".parse().unwrap(), vec!["/usr/bin/systemctl".into()]);
+        policy.allow_run(RunGrant { rule, programs, source: source.clone() });
+        policy.allow_env(EnvGrant { name: "TZ".to_owned(), value: String::new(), source });
+        let shown = |policy: &Policy| {
+            let line = |compared: Compared| if compared.granted { "granted".to_owned() } else { compared.allow };
+            compare(&metadata, policy).into_iter().map(line).collect::<Vec<_>>()
+        };
+        let expect = [
+            "granted",
+            "--allow-read /etc",
+            "--allow-read relative",
+            "--allow-write /usr/share/zoneinfo",
+            "granted",
+            "--allow-env LANG",
+            "--allow-net example.org:443",
+            "granted",
+            "--allow-run 'systemctl stop *'",
+        ];
+        assert_eq!(shown(&policy), expect);
+        policy.allow_everything("test");
+        assert_eq!(shown(&policy), ["granted"; 9]);
+    }
+}

@@ -1,0 +1,80 @@
+//! Reports of runs that came to no verdict of their own: not begun, or cut off with the process they were in.
+
+use std::path::Path;
+
+use crate::app::judge;
+use crate::app::module::Module;
+use crate::app::report::{ModuleFacts, Report, Status};
+use modbox_contract::ModuleResult;
+use modbox_policy::Policy;
+use modbox_vocabulary::Limits;
+use modbox_vocabulary::{Confinement, LimitKind, Timing, Usage};
+
+impl Report {
+    /// Returns the report of a module of which nothing but the path is known.
+    #[must_use]
+    pub fn not_run(path: impl AsRef<Path>, message: &str) -> Self {
+        Self { result: ModuleResult::runner_failure(message, None), ..Self::pending(path.as_ref()) }
+    }
+
+    /// Returns a report whose result is still to come.
+    fn pending(path: &Path) -> Self {
+        let module = ModuleFacts {
+            path: path.to_string_lossy().into_owned(),
+            kind: None,
+            reason: String::new(),
+            digest: String::new(),
+        };
+        Self {
+            module,
+            status: Status::Failed,
+            result: ModuleResult::pending(),
+            limit: None,
+            grants: Vec::new(),
+            denials: Vec::new(),
+            denials_omitted: 0,
+            hints: Vec::new(),
+            confinement: Confinement::default(),
+            usage: Usage::default(),
+            stderr: String::new(),
+            timing: Timing::default(),
+            kept_files: None,
+            notes: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// Returns the report that a run begins with; whatever comes of the run has a result.
+    pub(super) fn of_module(module: &Module, policy: &Policy) -> Self {
+        let mut report = Self::pending(module.path());
+        module.digest().clone_into(&mut report.module.digest);
+        report.grants = policy.grants();
+        if let Ok(detection) = module.detection() {
+            report.module.kind = Some(detection.kind);
+            report.module.reason.clone_from(&detection.reason);
+        }
+        report
+    }
+
+    /// Returns the report of a run whose process ended under it.
+    #[must_use]
+    pub fn crashed(module: &Module, policy: &Policy, message: &str) -> Self {
+        let result = ModuleResult::runner_failure(message, None);
+        Self { status: Status::Crashed, result, ..Self::of_module(module, policy) }
+    }
+
+    /// Returns the report of a run whose process was killed because it did not end at its wall-clock limit.
+    #[must_use]
+    pub fn late(module: &Module, policy: &Policy, limits: &Limits) -> Self {
+        let hit = limits.hit(LimitKind::Wall);
+        let result = ModuleResult::runner_failure(&judge::limit_message(hit), None);
+        Self { status: Status::Limit, result, limit: Some(hit), ..Self::of_module(module, policy) }
+    }
+
+    /// Returns the report of a run that was not begun because whoever asked for it was told to stop.
+    #[must_use]
+    pub fn cancelled(module: &Module, policy: &Policy) -> Self {
+        let result = ModuleResult::runner_failure("the job was not begun: modbox was told to stop", None);
+        Self { status: Status::Cancelled, result, ..Self::of_module(module, policy) }
+    }
+}
