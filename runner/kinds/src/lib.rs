@@ -19,6 +19,7 @@ mod kind;
 mod native;
 mod old_style;
 pub mod powershell;
+mod powershell_source;
 mod python;
 mod request;
 mod shebang;

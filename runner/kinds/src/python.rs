@@ -11,7 +11,7 @@ use modbox_vocabulary::quoting;
 
 use crate::ansiballz::with_params;
 use crate::kind::Kind;
-use crate::powershell::source::NoPowershell;
+use crate::powershell_source::NoPowershell;
 use crate::request::{ModuleKind, PrepareError, Prepared, PythonForm, Request};
 use crate::{native, shebang};
 use modbox_contract::args::encode_file;

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::kind::Kind;
-use crate::powershell::error::PowershellError;
-use crate::powershell::source::PowershellSource;
+use crate::powershell_source::{PowershellError, PowershellSource};
 use modbox_contract::{ModuleArgs, Release};
 use modbox_vocabulary::Invocation;
 use modbox_vocabulary::quoting::SplitError;

@@ -5,9 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::powershell::error::PowershellError;
 use crate::powershell::requires::{self, Language, Util, Version};
-use crate::powershell::source::{PowershellSource, Script};
+use crate::powershell_source::{PowershellError, PowershellSource, Script};
 
 /// The util without which no C# is loaded.
 const ADD_TYPE: &str = "Ansible.ModuleUtils.AddType";

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use modbox_python_json::{Value, encode};
 
-use crate::powershell::error::PowershellError;
 use crate::powershell::finder::Finder;
 use crate::powershell::requires::Version;
-use crate::powershell::source::Script;
+use crate::powershell_source::{PowershellError, Script};
 use crate::request::Request;
 use modbox_contract::Dict;
 

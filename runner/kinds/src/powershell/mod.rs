@@ -6,11 +6,9 @@
 //! Ansible itself runs no PowerShell; the wrappers do not need Windows, what modules call may. The oldest token, `#
 //! POWERSHELL_COMMON`, is a requirement of the oldest util.
 
-pub(super) mod error;
 mod finder;
 mod manifest;
 mod requires;
-pub(super) mod source;
 
 use crate::kind::Kind;
 use crate::native;
@@ -18,8 +16,7 @@ use crate::request::{ModuleKind, PrepareError, Prepared, Request};
 use crate::shebang::Shebang;
 use modbox_vocabulary::quoting::split;
 
-pub use error::PowershellError;
-pub use source::{NoPowershell, PowershellSource, Script, SourceError};
+pub use crate::powershell_source::{NoPowershell, PowershellError, PowershellSource, Script, SourceError};
 
 /// The token of Ansible before 2.3, and what it means since.
 const OLD_TOKEN: &[u8] = b"# POWERSHELL_COMMON";
