@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Captured, Denial, DenialLog, LimitHit, Limits};
+use crate::denial::{Denial, DenialLog};
+use crate::limits::{LimitHit, Limits};
+use crate::outcome::Captured;
 
 /// A command, as a guest asks for it. What of it is granted is for whoever runs it to check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Capability, Operation};
+use crate::capability::Capability;
+use crate::operation::Operation;
 
 /// Something that a run needs, or tried, and that the policy does not grant. Observed: by the guard around the engine, by the
 /// kernel, or by a check before the start.

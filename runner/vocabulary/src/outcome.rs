@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DenialLog, LimitHit};
+use crate::denial::DenialLog;
+use crate::limits::LimitHit;
 
 /// What a sandbox saw of one run.
 #[derive(Debug, Clone)]
