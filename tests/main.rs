@@ -1,6 +1,6 @@
 //! The integration tests that need nothing but Rust, a C compiler and Python: the real binary, run on real files.
 //!
-//! `README.md` beside this file says which test goes where; `oracle.rs` and `toolchains.rs` are the other tiers.
+//! `runner/docs/src/contribute/tests.md` says which test goes where; `oracle.rs` and `toolchains.rs` are the other tiers.
 
 #![expect(clippy::disallowed_methods, reason = "tests start processes and read files of their own making")]
 
@@ -77,9 +77,12 @@ mod logs;
 // Signals leave nothing behind.
 mod signals;
 
+// README and the book: what they show is what happens.
+mod documents;
 // Golden cases of the command line; drop a file into `cli/`.
 mod cli;
 // The house rules that a program can check.
 mod tidy;
+mod tidy_documents;
 // Which file imports which.
 mod house;

@@ -35,3 +35,6 @@ mod python_modules;
 mod python_runs;
 // In their confinement, by each way to start one.
 mod python_confined;
+
+// README and the book, where they show ansible-core.
+mod oracle_documents;

@@ -1,19 +1,18 @@
-//! The house rules that a program can check: what files look like, and that the documents speak of what there is. Which file
-//! names which is in `house.rs`.
+//! The house rules that a program can check: what files look like. Which file names which is in `house.rs`; the rules about
+//! documents are in `tidy_documents.rs`.
 //!
-//! The rules read text, not syntax trees. They take comments out and leave strings in, which is close enough: whoever
-//! hides a path from them did not do so by accident.
+//! The rules read text, not syntax trees. They take comments out and leave strings in, which is close enough: a path
+//! is not hidden from them by accident.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use modbox_kinds::Kind;
 use regex::Regex;
 
-use crate::support::repository;
+use crate::support::{repository, tracked};
 
 /// Longest `.rs` file, without its tests.
 const MAX_LINES: usize = 400;
@@ -130,57 +129,6 @@ fn the_changelog_knows_this_version() {
     assert!(changelog.contains(&heading), "no `{}` in runner/CHANGELOG.md", heading.trim());
 }
 
-#[test]
-fn documents_use_commands_and_options_that_exist() {
-    let option = ascii(r"(?m)(?:^|[\s`(])(--[a-z][a-z-]+)");
-    let command = ascii(r"(?:`|\$ |&& )(modbox|cargo) ([a-z][a-z-]*)");
-    let modbox: String = modbox_helps();
-    let cargo_commands = ["build", "test", "run", "install", "bench"];
-    let mut options: BTreeSet<String> = option.captures_iter(&modbox).map(|found| found[1].to_owned()).collect();
-    for name in cargo_commands {
-        options.extend(option.captures_iter(&help("cargo", &[name, "--help"])).map(|found| found[1].to_owned()));
-    }
-    let mut seen = 0;
-    for document in tracked().iter().filter(|path| path.ends_with(".md") && !path.contains("/template/")) {
-        let text = read(document);
-        for found in command.captures_iter(&text) {
-            seen += 1;
-            let known = match &found[1] {
-                "modbox" => subcommands().iter().any(|name| *name == found[2]),
-                _ => cargo_commands.contains(&&found[2]),
-            };
-            assert!(known, "{document}: there is no `{} {}`", &found[1], &found[2]);
-        }
-        for found in option.captures_iter(&text) {
-            assert!(options.contains(&found[1]), "{document}: no command has the option `{}`", &found[1]);
-        }
-    }
-    assert!(seen > 10, "only {seen} commands were found in the documents");
-}
-
-#[test]
-fn documents_name_every_kind_and_limit() {
-    let text: String = ["README.md", "guest-sdk/README.md"].map(read).concat();
-    for kind in Kind::all() {
-        let name = match kind {
-            // Recognised and not run, which is said in words.
-            Kind::Powershell => "PowerShell".to_owned(),
-            _ => format!("`{kind}`"),
-        };
-        assert!(text.contains(&name), "no document names {name}");
-    }
-    let limits = help("modbox", &["run", "-h"]);
-    let limits = limits.split_once("\nLimits:\n").expect("the help has a part on limits").1;
-    let limits = limits.split("\n\n").next().unwrap_or_default();
-    let option = ascii(r"(?m)^ +(--[a-z-]+)");
-    let mut known = 0;
-    for found in option.captures_iter(limits) {
-        known += 1;
-        assert!(text.contains(&found[1]), "no document names the limit `{}`", &found[1]);
-    }
-    assert!(known >= 5, "only {known} limits were found in:\n{limits}");
-}
-
 /// The commands of modbox, as its help lists them.
 pub(crate) fn subcommands() -> &'static [String] {
     static COMMANDS: LazyLock<Vec<String>> = LazyLock::new(|| {
@@ -193,15 +141,7 @@ pub(crate) fn subcommands() -> &'static [String] {
     &COMMANDS
 }
 
-fn modbox_helps() -> String {
-    let mut helps = help("modbox", &["--help"]);
-    for command in subcommands() {
-        helps += &help("modbox", &[command, "--help"]);
-    }
-    helps
-}
-
-fn help(program: &str, args: &[&str]) -> String {
+pub(crate) fn help(program: &str, args: &[&str]) -> String {
     let program = match program {
         "modbox" => PathBuf::from(env!("CARGO_BIN_EXE_modbox")),
         _ => std::env::var_os("CARGO").map_or_else(|| program.into(), PathBuf::from),
@@ -236,39 +176,6 @@ pub(crate) fn rust_files() -> Vec<Source> {
     paths.map(|path| Source { path: path.clone(), text: read(path) }).collect()
 }
 
-fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
-
-/// The files of the repository: those that git tracks or would; without git, those that there are.
-fn tracked() -> &'static [String] {
-    static FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
-        let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-        let mut files = match Command::new("git").args(list).current_dir(repository()).output() {
-            Ok(output) if output.status.success() => {
-                String::from_utf8_lossy(&output.stdout).split_terminator('\0').map(str::to_owned).collect()
-            }
-            _ => walk(repository()),
-        };
-        // One that was removed and not yet committed is still listed.
-        files.retain(|path| repository().join(path).is_file());
-        files
-    });
-    assert!(FILES.len() > 100, "only {} files were found", FILES.len());
-    &FILES
-}
-
-fn walk(root: &Path) -> Vec<String> {
-    let (mut files, mut pending) = (Vec::new(), vec![root.to_owned()]);
-    while let Some(dir) = pending.pop() {
-        for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
-            let name = path.file_name().unwrap_or_default();
-            if path.is_dir() && name != "target" && name != ".git" {
-                pending.push(path);
-            } else if path.is_file() {
-                files.push(path.strip_prefix(root).expect("it lies there").to_string_lossy().into_owned());
-            }
-        }
-    }
-    files
 }

@@ -12,3 +12,5 @@ mod c_modules;
 mod languages;
 // The same module in many languages and kinds.
 mod polyglot;
+// The book, by MkDocs from PyPI.
+mod book;

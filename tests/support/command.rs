@@ -96,7 +96,8 @@ impl Modbox {
                 self.command.env(name, value);
             }
         }
-        self
+        // The toolchain belongs to the user of this machine: rustup must not install or update one for a test.
+        self.env("RUSTUP_AUTO_INSTALL", "0")
     }
 
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {

@@ -8,24 +8,30 @@
     reason = "tests start processes, read files of their own making, and fail by panics"
 )]
 
+mod book;
 mod children;
 mod command;
 pub mod debian;
+mod files;
 mod guests;
 mod install;
 mod languages;
 mod leftovers;
 mod load;
+pub mod markdown;
 pub mod oracle;
 pub mod server;
+pub mod sessions;
 mod test_dir;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+pub use book::build_book;
 pub use children::children;
 pub use command::{Modbox, Ran, Running, copy_executable, copy_program, wait_for};
+pub use files::tracked;
 pub use guests::{c_core, component, core_module, guest, module, native_c, native_modules, small_module};
 pub use languages::{LANGUAGES, language, path as tools_path, place as example};
 pub use load::stretched;

@@ -1,0 +1,263 @@
+//! The commands in README and in the book, run as a reader would type them.
+//!
+//! A page is one session: its `console` blocks are run in order by one shell, from a fresh state. A line with `$ ` is a
+//! command and `> ` continues it; the lines beneath are what it prints, with `...` for any text, and for any number of
+//! lines when it stands alone. A command without output beneath it must succeed. A block with `title="NAME"` is a file
+//! of the session. `<!-- not run: REASON -->` before a block leaves it out. A page starts in a folder with `library/`,
+//! which holds a few modules; `<!-- session: clone -->` starts it in a clone of the repository instead, and
+//! `<!-- session: ansible-core -->` adds ansible-core to `PATH`.
+//!
+//! `BLESS=1 cargo test …` writes what commands print now into the pages: read the difference before you commit it, and
+//! put `...` back in place of what differs from machine to machine.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
+
+use regex::Regex;
+
+use crate::markdown::{Document, pages};
+use crate::{Modbox, TestDir, copy_executable, module, oracle, repository, temporary, tracked};
+
+/// Modules in the `library/` of a session.
+const LIBRARY: [&str; 6] = ["command", "copy", "lineinfile", "ping", "setup", "stat"];
+
+/// Sessions that are run at a time.
+const WORKERS: usize = 3;
+
+/// What a session finds when it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surroundings {
+    /// A folder with modules in `library/`.
+    Library,
+    /// A clone of the repository.
+    Clone,
+    /// As `Library`, with ansible-core in `PATH`.
+    Ansible,
+}
+
+/// A command of a page and what the page shows beneath it.
+#[derive(Debug)]
+struct Step {
+    /// The number of the line with the command's last line, counted from one.
+    line: usize,
+    command: String,
+    shown: Vec<String>,
+    /// Files that the page has shown before it.
+    files: Vec<(String, String)>,
+}
+
+/// Returns README and the pages of the book.
+pub fn console_documents() -> Vec<Document> {
+    [Document::read("README.md")].into_iter().chain(pages()).collect()
+}
+
+fn surroundings(document: &Document) -> Surroundings {
+    let marked = |name: &str| document.text.contains(&format!("<!-- session: {name} -->"));
+    match (document.path == "README.md" || marked("clone"), marked("ansible-core")) {
+        (true, _) => Surroundings::Clone,
+        (_, true) => Surroundings::Ansible,
+        _ => Surroundings::Library,
+    }
+}
+
+/// Runs the sessions of all documents that start in these surroundings, and asserts that they go as shown.
+#[track_caller]
+pub fn check_sessions(wanted: Surroundings) {
+    let documents: Vec<Document> =
+        console_documents().into_iter().filter(|page| surroundings(page) == wanted).collect();
+    let pending = Mutex::new(documents);
+    let differences = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                loop {
+                    let next = pending.lock().unwrap().pop();
+                    let Some(document) = next else { break };
+                    differences.lock().unwrap().extend(replay(&document));
+                }
+            });
+        }
+    });
+    let differences = differences.into_inner().unwrap();
+    assert!(differences.is_empty(), "{}\nBLESS=1 accepts what was seen", differences.join("\n"));
+}
+
+/// Runs the session of a page and returns how it differs from what the page shows.
+fn replay(document: &Document) -> Vec<String> {
+    let steps = steps(document);
+    if steps.is_empty() {
+        return Vec::new();
+    }
+    let seen = run_session(surroundings(document), &steps);
+    let mut differences = Vec::new();
+    let mut lines: Vec<String> = document.text.lines().map(str::to_owned).collect();
+    // From the end, so that numbers of lines stay right.
+    for (step, (output, status)) in steps.iter().zip(seen).rev() {
+        let shown: Vec<&str> = step.shown.iter().map(String::as_str).collect();
+        let printed: Vec<&str> = output.lines().map(str::trim_end).collect();
+        let as_shown = if shown.is_empty() { status == "0" } else { matches(&shown, &printed) };
+        if !as_shown {
+            let place = format!("{}:{}", document.path, step.line);
+            differences.push(format!("{place}: `{}` (exit status {status})\n{output}", step.command));
+            lines.splice(step.line..step.line + shown.len(), printed.into_iter().map(str::to_owned));
+        }
+    }
+    if std::env::var_os("BLESS").is_some() && !differences.is_empty() {
+        fs::write(repository().join(&document.path), lines.join("\n") + "\n").unwrap();
+        return Vec::new();
+    }
+    differences.reverse();
+    differences
+}
+
+/// Returns the commands of a page, in order.
+fn steps(document: &Document) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut files = Vec::new();
+    for block in document.blocks() {
+        if let Some(title) = block.title {
+            files.push((title, block.lines.join("\n") + "\n"));
+        } else if block.language == "console" && block.not_run.is_none() {
+            for (index, line) in block.lines.into_iter().enumerate() {
+                let number = block.start + index + 1;
+                let last = steps.last_mut();
+                if let Some(command) = line.strip_prefix("$ ") {
+                    let files = std::mem::take(&mut files);
+                    steps.push(Step { line: number, command: command.to_owned(), shown: Vec::new(), files });
+                } else if let (Some(more), Some(last)) = (line.strip_prefix("> "), last) {
+                    last.command += &format!("\n{more}");
+                    last.line = number;
+                } else {
+                    let last = steps.last_mut().unwrap_or_else(|| panic!("{}:{number}: no command", document.path));
+                    last.shown.push(line);
+                }
+            }
+        }
+    }
+    steps
+}
+
+/// Runs commands in one shell. Returns what each printed, and its exit status.
+fn run_session(surroundings: Surroundings, steps: &[Step]) -> Vec<(String, String)> {
+    let dir = TestDir::new();
+    let (place, _clone) = match surroundings {
+        Surroundings::Clone => {
+            let clone = clone_of_repository();
+            (clone.path.clone(), Some(clone))
+        }
+        Surroundings::Library | Surroundings::Ansible => {
+            for name in LIBRARY {
+                copy_executable(&module(name), &dir.mkdir("demo/library").join(format!("{name}.wasm")));
+            }
+            (dir.join("demo"), None)
+        }
+    };
+    let mut script = format!("cd {}\n", place.display());
+    for (index, step) in steps.iter().enumerate() {
+        for (name, text) in &step.files {
+            let kept = dir.write(&format!("files/{index}/{name}"), text);
+            writeln!(script, "cp {} {name}", kept.display()).unwrap();
+        }
+        let out = dir.join(&format!("out-{index}"));
+        let (command, out) = (&step.command, out.display());
+        writeln!(script, "{{\n{command}\n}} > {out} 2>&1 < /dev/null\nstatus=$?; echo $status > {out}.status").unwrap();
+        writeln!(script, "(exit $status)").unwrap();
+    }
+    let mut shell = Modbox::of(Path::new("/bin/sh"), &dir).with_toolchain();
+    let mut path = vec![shims(&dir), crate::modbox().parent().expect("it lies in a folder").to_owned()];
+    if surroundings == Surroundings::Ansible {
+        path.push(oracle::python().parent().expect("it lies in a folder").to_owned());
+    }
+    path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+    shell = shell.env("PATH", std::env::join_paths(path).unwrap());
+    if surroundings == Surroundings::Clone {
+        // Projects that sessions make and remove build on what was built before.
+        shell = shell.env("CARGO_TARGET_DIR", documents_folder().join("target"));
+        // What a first build prints is not there in a second one.
+        shell = shell.env("CARGO_TERM_QUIET", "true");
+    }
+    shell.args(["-c", &script]).run();
+    let read = |name: String| fs::read(dir.join(&name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let of_step = |index: usize| {
+        let status = read(format!("out-{index}.status")).unwrap_or_else(|_| "not run".to_owned());
+        (read(format!("out-{index}")).unwrap_or_default(), status.trim().to_owned())
+    };
+    (0..steps.len()).map(of_step).collect()
+}
+
+/// A folder with a `cargo` that takes `cargo run --release --` for the modbox that was built already.
+fn shims(dir: &TestDir) -> PathBuf {
+    let modbox = crate::modbox();
+    let modbox = modbox.display();
+    // By its path, since `cargo` is this script in the session.
+    let cargo = std::env::var("CARGO").expect("cargo runs the tests");
+    let text = format!(
+        "#!/bin/sh\nif [ \"$1 $2 $3\" = 'run --release --' ]; then shift 3; exec {modbox} \"$@\"; fi\nexec {cargo} \"$@\"\n"
+    );
+    let written = dir.write_executable("cargo-shim", text);
+    copy_executable(&written, &dir.mkdir("shims").join("cargo"));
+    dir.join("shims")
+}
+
+/// Returns the folder with the clone and what is built in it.
+fn documents_folder() -> PathBuf {
+    temporary().join("documents")
+}
+
+/// The clone that sessions start in, locked for one of them.
+struct CloneOfRepository {
+    path: PathBuf,
+    _lock: fs::File,
+}
+
+/// Brings the clone up to date: the files of the repository as they are, and what cargo built in it before.
+fn clone_of_repository() -> CloneOfRepository {
+    let root = documents_folder();
+    fs::create_dir_all(&root).unwrap();
+    let lock = fs::File::create(root.join("lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let path = root.join("modbox");
+    remove_others(&path, Path::new(""));
+    for name in tracked() {
+        let (from, to) = (repository().join(name), path.join(name));
+        let bytes = fs::read(&from).unwrap();
+        if !fs::read(&to).is_ok_and(|there| there == bytes) {
+            fs::create_dir_all(to.parent().expect("it lies in a folder")).unwrap();
+            fs::copy(&from, &to).unwrap();
+        }
+    }
+    CloneOfRepository { path, _lock: lock }
+}
+
+/// Removes what sessions have left, but for what builds leave.
+fn remove_others(root: &Path, below: &Path) {
+    for entry in fs::read_dir(root.join(below)).into_iter().flatten().flatten() {
+        let name = below.join(entry.file_name());
+        let known = tracked().iter().any(|path| Path::new(path).starts_with(&name));
+        let is_dir = entry.file_type().unwrap().is_dir();
+        match (known, is_dir) {
+            (true, true) => remove_others(root, &name),
+            (true, false) => {}
+            (false, true) if entry.file_name() == "target" => drop(fs::remove_dir_all(root.join(&name).join("demo"))),
+            (false, true) => fs::remove_dir_all(root.join(&name)).unwrap(),
+            (false, false) => fs::remove_file(root.join(&name)).unwrap(),
+        }
+    }
+}
+
+/// Returns whether lines are as shown: `...` stands for any text in a line, and alone for any lines.
+pub fn matches(shown: &[&str], seen: &[&str]) -> bool {
+    match shown.split_first() {
+        None => seen.is_empty(),
+        Some((&"...", rest)) => (0..=seen.len()).any(|skipped| matches(rest, &seen[skipped..])),
+        Some((line, rest)) => {
+            let Some((first, others)) = seen.split_first() else { return false };
+            let pattern: Vec<String> = line.trim_end().split("...").map(regex::escape).collect();
+            let pattern = Regex::new(&format!("^{}$", pattern.join(".*"))).unwrap();
+            pattern.is_match(first) && matches(rest, others)
+        }
+    }
+}
