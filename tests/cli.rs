@@ -6,11 +6,10 @@
 //! Lines with `#` and empty ones are for the reader. `BLESS=1 cargo test …` writes what is seen into the files: read the
 //! difference before you commit it. Text that differs from run to run is replaced; see `unstable`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
-use std::thread;
+use std::{fs, thread};
 
 use regex::Regex;
 use similar::TextDiff;

@@ -1,12 +1,11 @@
 //! `modbox run` confines itself: what the report says of it, what happens on kernels that give less, and that a run
 //! still does all that it has to afterwards.
 
-use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-use std::thread;
+use std::{fs, thread};
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,

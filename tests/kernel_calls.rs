@@ -3,11 +3,10 @@
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 use std::fs::File;
-use std::io;
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
-use std::thread;
+use std::{io, thread};
 
 use modbox_kernel::{Absent, Links, PathRule, Plan, Profile, Refused, Rights};
 

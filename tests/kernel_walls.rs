@@ -5,12 +5,11 @@
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 use std::fs::{self, OpenOptions};
-use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::{io, thread};
 
 use modbox_kernel::{Absent, KernelError, Links, NetPlan, OwnPaths, PathRule, Plan, Ports, Rights};
 use modbox_policy::{Access, PathGrant, Policy, Shape};

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use modbox_cleanup::Cleanup;
 use modbox_native::{Launcher, NativeContext, NativeError, Step};
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::Unit;
-use modbox_vocabulary::{Exit, InputFile, Invocation, LimitHit, LimitKind, NativeProgram, Outcome, Program};
+use modbox_vocabulary::{
+    Exit, InputFile, Invocation, LimitHit, LimitKind, Limits, NativeProgram, Outcome, Program, Unit,
+};
 
 use crate::support::stretched;
 

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use modbox_contract::ResultLines;
-use modbox_contract::{Dict, ModuleArgs, ModuleResult, RawOutput, Release, Told, Value, decode, encode};
+use modbox_contract::{Dict, ModuleArgs, ModuleResult, RawOutput, Release, ResultLines, Told, Value, decode, encode};
 use modbox_kinds::detect::detect;
 use modbox_kinds::powershell::NoPowershell;
 use modbox_kinds::{Kind, PrepareError, Prepared, Request};

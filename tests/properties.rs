@@ -5,8 +5,7 @@
 
 use modbox::app::{Module, ModuleFile, WasmInfo};
 use modbox::batch::Job;
-use modbox_contract::ResultLines;
-use modbox_contract::{ModuleResult, RawOutput, Release, Value, decode};
+use modbox_contract::{ModuleResult, RawOutput, Release, ResultLines, Value, decode};
 use modbox_kinds::{Kind, detect, skip_shebang};
 use proptest::prelude::*;
 

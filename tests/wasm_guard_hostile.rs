@@ -1,11 +1,10 @@
 //! Surroundings that work against the guard: links, swaps in the middle of a call, files that block, odd paths.
 
-use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::{fs, thread};
 
 use rustix::fs::{CWD, Mode, RenameFlags};
 use serde_json::json;

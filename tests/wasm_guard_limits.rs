@@ -11,9 +11,8 @@ use modbox::app::{Arguments, Module, ModuleFile, Report, RunRequest, Runner, Run
 use modbox_contract::args::decode_file;
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::{Access, PathGrant, Policy, Shape};
-use modbox_vocabulary::Limits;
 use modbox_vocabulary::quoting::quote;
-use modbox_vocabulary::{Denial, LimitKind};
+use modbox_vocabulary::{Denial, LimitKind, Limits};
 use modbox_wasm::CompileCache;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

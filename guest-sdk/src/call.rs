@@ -158,11 +158,12 @@ fn finish(module: &Module, outcome: Result<Exit, Failure>) -> Finished {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::Diff;
     use modbox_argument_spec::NoEnvironment;
     use modbox_python_json::{decode, encode};
     use serde::Deserialize;
+
+    use super::*;
+    use crate::Diff;
 
     #[derive(Deserialize)]
     struct Args {

@@ -1,14 +1,13 @@
 //! What modules need of files beyond `std::fs`: bounded reads, and writes that are whole or not at all.
 
-pub use crate::backup::backup;
-pub use crate::bounded_read::read;
-
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
+pub use crate::backup::backup;
+pub use crate::bounded_read::read;
 use crate::module::Module;
 use crate::platform;
 

@@ -73,8 +73,9 @@ fn truth(value: Value) -> Result<bool, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_python_json::decode;
+
+    use super::*;
 
     #[track_caller]
     fn take(json: &str) -> (Dict, Result<InternalArgs, String>) {

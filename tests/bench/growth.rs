@@ -6,14 +6,13 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts processes")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use modbox_test_support as support;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use modbox_test_support as support;
 use serde_json::json;
 use support::{TestDir, guest};
 

@@ -10,14 +10,13 @@
 #![expect(clippy::disallowed_methods, reason = "the harness of the tests starts processes")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use modbox_test_support as support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use modbox::app::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
 use modbox_contract::args::decode_file;
 use modbox_policy::{Access, PathGrant, Policy, Shape};
+use modbox_test_support as support;
 use modbox_vocabulary::Limits;
 use serde_json::{Value, json};
 use support::{TestDir, guest};

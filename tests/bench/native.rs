@@ -20,8 +20,7 @@ use std::time::{Duration, Instant};
 use modbox_cleanup::Cleanup;
 use modbox_native::{Confine, Launcher, NativeContext};
 use modbox_policy::Policy;
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::{Exit, Invocation, NativeProgram, Program};
+use modbox_vocabulary::{Exit, Invocation, Limits, NativeProgram, Program};
 use support::{TestDir, debian};
 
 /// Enough for a stable median of things that take milliseconds.

@@ -6,8 +6,6 @@
 #![expect(clippy::disallowed_methods, reason = "the harness of the tests starts processes")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use modbox_test_support as support;
-
 use std::hint::black_box;
 use std::path::Path;
 use std::process::Command;
@@ -15,6 +13,7 @@ use std::time::Instant;
 
 use modbox_argument_spec::Question;
 use modbox_python_json::decode;
+use modbox_test_support as support;
 use support::{module, oracle, repository};
 
 /// Runs that are timed together: a clock takes a part of one.

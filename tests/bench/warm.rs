@@ -6,14 +6,13 @@
 #![expect(clippy::disallowed_methods, reason = "the harness of the tests starts processes")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use modbox_test_support as support;
-
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use modbox::app::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
 use modbox_contract::{Dict, InternalArgs, ModuleArgs, Value};
 use modbox_policy::Policy;
+use modbox_test_support as support;
 use modbox_vocabulary::Limits;
 use modbox_wasm::{CompileCache, Instances};
 use support::{TestDir, guest};

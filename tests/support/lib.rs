@@ -26,8 +26,6 @@ mod test_dir;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 pub use book::build_book;
 pub use children::children;
 pub use command::{Modbox, Ran, Running, copy_executable, copy_program, wait_for};
@@ -35,6 +33,7 @@ pub use files::tracked;
 pub use guests::{c_core, component, core_module, guest, module, native_c, native_modules, small_module};
 pub use languages::{LANGUAGES, language, path as tools_path, place as example};
 pub use load::stretched;
+use serde_json::Value;
 pub use test_dir::TestDir;
 
 /// Returns the root of the repository.

@@ -1,8 +1,7 @@
 //! Bounds in time that hold on a busy machine, too: a limit that is kept late because the processor is taken is kept.
 
-use std::fs;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 /// Returns a bound as long as this machine makes it at the moment: every process that waits for a processor lets the others
 /// wait that much longer. On an idle machine it is the bound itself and a little more.

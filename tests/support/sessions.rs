@@ -11,10 +11,9 @@
 //! put `...` back in place of what differs from machine to machine.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::thread;
+use std::{fs, thread};
 
 use regex::Regex;
 

@@ -52,8 +52,9 @@ fn split_words(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_python_json::encode;
+
+    use super::*;
 
     #[track_caller]
     fn check(text: &str, expect: &str) {

@@ -112,8 +112,9 @@ fn aliases(spec: &ArgumentSpec) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_python_json::{decode, encode};
+
+    use super::*;
 
     #[track_caller]
     fn check(question: &str, expect: &str) {

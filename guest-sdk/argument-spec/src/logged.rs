@@ -136,8 +136,9 @@ fn separates(c: &char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_python_json::{decode, encode};
+
+    use super::*;
 
     #[track_caller]
     fn check(spec: &str, arguments: &str, expect: &str) {

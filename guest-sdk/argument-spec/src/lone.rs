@@ -53,8 +53,9 @@ fn units(text: &str) -> Vec<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_python_json::{decode, encode};
+
+    use super::*;
 
     #[test]
     fn goes_there_and_back() {

@@ -81,8 +81,9 @@ impl std::fmt::Debug for Secrets {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_python_json::{decode, encode};
+
+    use super::*;
 
     #[track_caller]
     fn check(secrets: &[&str], json: &str, expect: &str) {

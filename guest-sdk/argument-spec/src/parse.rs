@@ -181,8 +181,9 @@ fn fallback(mode: Mode, key: &str, place: &str, value: &Value) -> Result<Vec<Str
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_python_json::decode;
+
+    use super::*;
 
     #[track_caller]
     fn check(spec: &str, expect: &str) {

@@ -144,8 +144,9 @@ fn groups(constraints: &Constraints) -> Vec<(&'static str, Vec<&String>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_python_json::decode;
+
+    use super::*;
 
     #[track_caller]
     fn check(spec: &str, expect: &str) {

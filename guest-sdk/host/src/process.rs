@@ -1,8 +1,7 @@
 //! Running other programs, as far as the host's policy lets this guest.
 
-pub use crate::bindings::modbox::host::process::{Captured, Command, Ending, Error, Output};
-
 use crate::bindings::modbox::host::process as host;
+pub use crate::bindings::modbox::host::process::{Captured, Command, Ending, Error, Output};
 
 /// Runs a command to its end. All that it started is gone then.
 ///

@@ -235,9 +235,10 @@ impl<'de> VariantAccess<'de> for Content {
 
 #[cfg(test)]
 mod tests {
+    use serde::{Deserialize, Serialize};
+
     use super::*;
     use crate::{decode, encode, to_value};
-    use serde::{Deserialize, Serialize};
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct User {

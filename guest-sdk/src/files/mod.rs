@@ -9,13 +9,13 @@ pub(crate) mod facts;
 mod mode;
 mod moving;
 
+use std::io;
+use std::path::Path;
+
 pub use self::attributes::{FileArgs, FileAttributes};
 pub use self::diff::AttributesDiff;
 pub use self::mode::{Now, WrongMode, resolve as resolve_mode};
 pub use crate::platform::Attributes;
-
-use std::io;
-use std::path::Path;
 
 /// Returns whether there are modes and owners here.
 #[must_use]

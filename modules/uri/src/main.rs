@@ -19,9 +19,9 @@ use std::path::Path;
 use std::time::{Instant, UNIX_EPOCH};
 
 use modbox_sdk::http::{Body, Redirects, Wanted, fetch_url};
-use modbox_sdk::{Deprecation, Dict, Exit, Failure, Module, Value};
+use modbox_sdk::{Deprecation, Exit, Failure, Module};
 
-use crate::args::{BodyFormat, Follow, UriArgs};
+use crate::args::{Follow, UriArgs};
 
 modbox_sdk::module! {
     args = UriArgs,

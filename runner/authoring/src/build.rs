@@ -10,9 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::context::AuthoringContext;
-use crate::dep_info;
 use crate::error::BuildError;
-use crate::languages;
 use crate::messages::Built;
 use crate::module::{BuildOptions, BuiltModule};
 use crate::output::{self, OutputDir};
@@ -20,6 +18,7 @@ use crate::package::{self, Package};
 use crate::process::{self, Stderr};
 use crate::stamp::{Inputs, Stamp};
 use crate::toolchain::{TARGET, Toolchain};
+use crate::{dep_info, languages};
 
 /// How modules are built, whatever the crate's own manifest says: small, because they travel to hosts and are
 /// compiled there; and without unwinding, which a component cannot use.

@@ -8,10 +8,11 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use modbox_cleanup::Cleanup;
+
 use crate::context::AuthoringContext;
 use crate::error::BuildError;
 use crate::stamp::{FileState, Moment, Stamp};
-use modbox_cleanup::Cleanup;
 
 /// How every component begins: the magic number, version 13, layer 1.
 const COMPONENT_START: [u8; 8] = *b"\0asm\x0d\0\x01\0";

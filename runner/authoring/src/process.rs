@@ -13,9 +13,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-
 use modbox_cleanup::{Cleanup, UndoGuard};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// The longest line that is read from a tool. Cargo's lines hold a path for each file it made, a few kilobytes;
 /// what is longer is not a message, and is passed over.

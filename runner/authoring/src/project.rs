@@ -23,7 +23,7 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// Where the SDK was when modbox was built: for those who build modbox themselves, a checkout that is still there.
-const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../guest-sdk");
+const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guest-sdk");
 
 /// What a new project is like.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,8 +132,9 @@ fn failed(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> NewError
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::*;
     use modbox_cleanup::Cleanup;
+
+    use super::*;
 
     fn new_in(parent: &Path, name: &str, sdk: Option<&str>) -> Result<PathBuf, NewError> {
         let cx = AuthoringContext {

@@ -5,8 +5,6 @@ use std::io::{self, Read, Write};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Incoming;
-
 /// Bytes of the length in front of a frame.
 pub(crate) const HEADER: usize = 4;
 
@@ -123,12 +121,6 @@ impl Framing {
     /// Those of [`Self::receive`], and [`io::ErrorKind::UnexpectedEof`] at the end of the stream.
     pub fn receive_required<M: DeserializeOwned>(self, stream: impl Read) -> io::Result<M> {
         parse(&self.read_required(stream)?)
-    }
-
-    /// Returns an empty buffer for frames that arrive in pieces.
-    #[must_use]
-    pub fn incoming(self) -> Incoming {
-        Incoming::new(self)
     }
 
     fn header(self, length: usize) -> io::Result<[u8; HEADER]> {

@@ -14,7 +14,9 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    pub(crate) fn new(framing: Framing) -> Self {
+    /// Returns the empty buffer of a channel with these frames.
+    #[must_use]
+    pub fn new(framing: Framing) -> Self {
         Self { framing, bytes: Vec::new(), taken: 0 }
     }
 
@@ -52,7 +54,7 @@ mod tests {
             framing.push(&mut stream, payload).unwrap();
         }
         for size in 1..=stream.len() {
-            let (mut incoming, mut got) = (framing.incoming(), Vec::new());
+            let (mut incoming, mut got) = (Incoming::new(framing), Vec::new());
             for piece in stream.chunks(size) {
                 incoming.extend(piece);
                 while let Some(payload) = incoming.take().unwrap() {
@@ -65,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_length_beyond_the_bound_is_an_error() {
-        let mut incoming = Framing::new(100).incoming();
+        let mut incoming = Incoming::new(Framing::new(100));
         incoming.extend(&101_u32.to_le_bytes());
         assert_eq!(incoming.take().unwrap_err().kind(), io::ErrorKind::InvalidData);
     }

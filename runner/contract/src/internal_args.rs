@@ -132,8 +132,9 @@ impl InternalArgs {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_python_json::encode;
+
+    use super::*;
 
     #[test]
     fn follows_the_sorted_arguments() {

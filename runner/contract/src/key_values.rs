@@ -30,8 +30,9 @@ fn str_bytes(value: &Value) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_python_json::decode;
+
+    use super::*;
 
     #[test]
     fn writes_old_style_files() {

@@ -1,7 +1,8 @@
 //! How much of the kernel's confinement is in force, as one number, and what this kernel could give.
 
-use crate::{landlock, system};
 pub use modbox_policy::HIGHEST_LEVEL as HIGHEST;
+
+use crate::{landlock, system};
 
 /// The least level that a run accepts when nobody says otherwise: what every ordinary kernel since Linux 6.2 gives.
 pub const DEFAULT_LEAST: u8 = 2;

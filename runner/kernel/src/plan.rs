@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use modbox_policy::net::{self, Transport};
+use modbox_policy::{Access, PathGrant, Policy, Shape};
+use modbox_vocabulary::Limits;
 use serde::{Deserialize, Serialize};
 
 use crate::calls::Profile;
 use crate::rlimits::ProcessLimits;
-use modbox_policy::net::{self, Transport};
-use modbox_policy::{Access, PathGrant, Policy, Shape};
-use modbox_vocabulary::Limits;
 
 /// All that [`confine_process`](crate::confine_process) is told.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,11 +8,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::time::Duration;
 
+use modbox_policy::{Access, Policy, Shape};
+use modbox_vocabulary::Limits;
 use rustix::process::{Resource, Rlimit};
 
 use crate::system;
-use modbox_policy::{Access, Policy, Shape};
-use modbox_vocabulary::Limits;
 
 /// Memory for the engine: stacks, the runtime, tables of handles. Chosen with room to spare: whole processes of guests
 /// that hoard handles were seen with less than thirty megabytes.
@@ -120,8 +120,9 @@ fn open_descriptors() -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_policy::PathGrant;
+
+    use super::*;
 
     fn size_limit(grants: &[(&str, Shape, Access)]) -> Option<u64> {
         let mut policy = Policy::default();

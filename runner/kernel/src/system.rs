@@ -2,11 +2,9 @@
 //!
 //! Kept in one small file so that all unsafe code of this layer is read in one sitting. Nothing here decides anything.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 use crate::KernelError;
 

@@ -7,12 +7,13 @@
 
 use std::sync::Arc;
 
-use crate::kind::Kind;
-use crate::request::{ModuleKind, PrepareError, Prepared, Request};
-use crate::{native, shebang};
 use modbox_contract::args::encode_file;
 use modbox_contract::internal_args::{SELINUX_SPECIAL_FS, SYSLOG_FACILITY};
 use modbox_contract::{Dict, Release, Value};
+
+use crate::kind::Kind;
+use crate::request::{ModuleKind, PrepareError, Prepared, Request};
+use crate::{native, shebang};
 
 /// The token that makes a file a module of this kind.
 pub(super) const TOKEN: &str = "<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>";
@@ -92,8 +93,9 @@ fn replace(bytes: &[u8], token: &[u8], text: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_contract::args::decode_file;
+
+    use super::*;
 
     #[track_caller]
     fn check(script: &str, args: &str, expect: &str) {

@@ -7,11 +7,9 @@
 
 use std::sync::Arc;
 
-use modbox_vocabulary::quoting;
+use modbox_vocabulary::{InputFile, Invocation, NativeProgram, Program, quoting};
 
 use crate::request::{Prepared, Request};
-use modbox_vocabulary::{InputFile, Invocation, NativeProgram, Program};
-
 use crate::shebang::Shebang;
 
 /// What Ansible's `chmod u+rwx` makes of a file that was copied with 0600.

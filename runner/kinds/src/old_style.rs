@@ -1,10 +1,11 @@
 //! Scripts without any marker: their interpreter gets the script and the path of a `key=value` file, which
 //! shell scripts read with `. "$1"`.
 
+use modbox_contract::key_values::old_style_args;
+
 use crate::kind::Kind;
 use crate::request::{ModuleKind, PrepareError, Prepared, Request};
 use crate::{native, shebang};
-use modbox_contract::key_values::old_style_args;
 
 #[derive(Debug)]
 pub(super) struct OldStyle;

@@ -7,16 +7,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use modbox_vocabulary::quoting;
+use modbox_contract::args::encode_file;
+use modbox_contract::{Dict, ModuleArgs, Release, Value};
+use modbox_vocabulary::{Invocation, NativeProgram, Program, quoting};
 
 use crate::ansiballz::with_params;
 use crate::kind::Kind;
 use crate::powershell_source::NoPowershell;
 use crate::request::{ModuleKind, PrepareError, Prepared, PythonForm, Request};
 use crate::{native, shebang};
-use modbox_contract::args::encode_file;
-use modbox_contract::{Dict, ModuleArgs, Release, Value};
-use modbox_vocabulary::{Invocation, NativeProgram, Program};
 
 /// What Ansible takes a module for that has no `#!` line (ansible-core 2.19, `_find_module_utils`).
 const DEFAULT_LINE: &[u8] = b"#!/usr/bin/python\n";

@@ -5,13 +5,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use modbox_contract::{ModuleArgs, Release};
+use modbox_vocabulary::Invocation;
+use modbox_vocabulary::quoting::SplitError;
 use thiserror::Error;
 
 use crate::kind::Kind;
 use crate::powershell_source::{PowershellError, PowershellSource};
-use modbox_contract::{ModuleArgs, Release};
-use modbox_vocabulary::Invocation;
-use modbox_vocabulary::quoting::SplitError;
 
 /// How one kind of module is started.
 pub(super) trait ModuleKind: fmt::Debug + Sync {

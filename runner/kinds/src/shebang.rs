@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
+use modbox_contract::Release;
 use modbox_vocabulary::quoting::split;
 
 use crate::request::{PrepareError, Request};
-use modbox_contract::Release;
 
 /// An interpreter line, after the overrides.
 #[derive(Debug, Clone, PartialEq, Eq)]

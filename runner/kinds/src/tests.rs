@@ -1,10 +1,11 @@
 //! The registry, and what each kind makes of a request.
 
-use super::powershell::NoPowershell;
-use super::*;
 use modbox_contract::args::decode_file;
 use modbox_contract::{ModuleArgs, Release};
 use modbox_vocabulary::Program;
+
+use super::powershell::NoPowershell;
+use super::*;
 
 #[test]
 fn the_registry_is_whole() {

@@ -4,9 +4,10 @@
 //! A `#!` line in front lets a kernel, and so an unmodified Ansible, start the file. It is no part of the program:
 //! [`skip_shebang`](crate::skip_shebang) takes it off.
 
+use modbox_vocabulary::{InputFile, Invocation, Program, WasmFormat, WasmProgram};
+
 use crate::kind::Kind;
 use crate::request::{ModuleKind, PrepareError, Prepared, Request};
-use modbox_vocabulary::{InputFile, Invocation, Program, WasmFormat, WasmProgram};
 
 /// The name of the arguments file.
 const ARGS_NAME: &str = "args.json";

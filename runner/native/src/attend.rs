@@ -8,13 +8,12 @@ use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use modbox_vocabulary::{Captured, Limits};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::NativeError;
 use crate::launch::{Launch, Pipes};
 use crate::protocol::Reply;
-use modbox_vocabulary::Captured;
-use modbox_vocabulary::Limits;
 
 /// What a pipe holds by default, so mostly read in one go.
 const CHUNK: usize = 64 << 10;

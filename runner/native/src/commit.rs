@@ -11,13 +11,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use modbox_scratch::LEFTOVER_PREFIX;
 use modbox_vocabulary::FileFingerprint;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use crate::link::StageNames;
 use crate::stage::{self, MODE};
-use modbox_scratch::LEFTOVER_PREFIX;
 
 /// More names than a report has room for.
 const MAX_STRAYS: usize = 64;

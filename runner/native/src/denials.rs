@@ -3,10 +3,9 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use modbox_policy::net::Transport;
 use modbox_vocabulary::quoting::quote;
 use modbox_vocabulary::{Capability, Denial, Operation};
-
-use modbox_policy::net::Transport;
 
 /// Returns the note on a single name that could not be taken back to where it belongs.
 pub(super) fn uncommitted((path, why): &(PathBuf, String)) -> String {

@@ -7,10 +7,10 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use modbox_vocabulary::InputFile;
 use rustix::fs::Mode;
 
 use crate::{NativeError, launch};
-use modbox_vocabulary::InputFile;
 
 /// Counting stops here, so that a module cannot hold up its own report with a million files.
 const MAX_COUNTED_FILES: u64 = 100_000;

@@ -14,20 +14,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use modbox_channel::{descriptor, turn};
+use modbox_kernel::{Absent, Links, NetPlan, PathRule, Plan, ProcessLimits, Profile, Rights};
+use modbox_policy::{Access, Shape};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 
-use crate::group;
 use crate::helper::{Copies, Helper};
 use crate::link::{Failure, Over, Ready, Word};
 use crate::namespaces::Namespaces;
 use crate::protocol::{MESSAGES, Spec, Step};
 use crate::room::Room;
 use crate::tree::Proc;
-use crate::{base, launcher, observe, root, stdin, system};
-use modbox_kernel::{Absent, Links, NetPlan, PathRule, Plan, ProcessLimits, Profile, Rights};
-use modbox_policy::{Access, Shape};
+use crate::{base, group, launcher, observe, root, stdin, system};
 
 /// RLIMIT_DATA is not set lower, as it binds this process too while it starts the shell.
 const MIN_MEMORY: u64 = 32 << 20;

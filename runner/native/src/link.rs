@@ -1,8 +1,7 @@
 //! What the launcher and the first process of a room say to each other: where the room stands, with the descriptors that
 //! the launcher needs of it, and that the module may begin.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 

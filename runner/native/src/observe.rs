@@ -12,15 +12,15 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use modbox_kernel::{NetPlan, Ports};
+use modbox_policy::net::Transport;
+use modbox_policy::{Access, Shape, normalize};
 use modbox_vocabulary::{Denial, Operation};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags};
 
 use crate::reports::{self, Report};
 use crate::room::Room;
 use crate::{base, denials};
-use modbox_kernel::{NetPlan, Ports};
-use modbox_policy::net::Transport;
-use modbox_policy::{Access, Shape, normalize};
 
 /// More than anybody reads.
 const MAX_REFUSED: usize = 64;

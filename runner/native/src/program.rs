@@ -4,11 +4,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use modbox_vocabulary::{Exit, Limits, Outcome};
+
 use crate::protocol::{Spec, Start, Step};
 use crate::started::{Started, spec};
 use crate::{NativeContext, NativeError, files};
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::{Exit, Outcome};
 
 /// A program and all that it is told.
 #[derive(Debug, Clone)]

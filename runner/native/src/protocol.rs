@@ -9,11 +9,11 @@ use std::fmt;
 use std::path::PathBuf;
 
 use modbox_channel::Framing;
+use modbox_vocabulary::{Denial, LimitKind};
 use serde::{Deserialize, Serialize};
 
 use crate::link::Failure;
 use crate::room::Room;
-use modbox_vocabulary::{Denial, LimitKind};
 
 /// Messages of native runs. Linux gives a program at most 6 MB of arguments and environment; as JSON numbers they grow to
 /// four times that.

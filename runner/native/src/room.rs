@@ -3,13 +3,13 @@
 
 use std::path::PathBuf;
 
+use modbox_kernel::NetPlan;
+use modbox_policy::{Access, PathGrant, Policy, Shape, normalize};
+use modbox_vocabulary::Limits;
 use serde::{Deserialize, Serialize};
 
 use crate::group::find::Own;
 use crate::runtime::{self, Link};
-use modbox_kernel::NetPlan;
-use modbox_policy::{Access, PathGrant, Policy, Shape, normalize};
-use modbox_vocabulary::Limits;
 
 /// Variables that a module has without a grant. None says anything of this machine or its user.
 ///

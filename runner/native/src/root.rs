@@ -12,10 +12,11 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use modbox_kernel::{Absent, Links, PathRule, Rights};
+use modbox_policy::{Access, PathGrant, Shape};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use crate::base;
 use crate::helper::{BaseFile, Copies};
 use crate::link::{Failure, StageNames};
 use crate::mounts::{self, Attributes};
@@ -23,9 +24,7 @@ use crate::own::{listing_of, make_directory, open_below, open_directory, private
 use crate::places::Places;
 use crate::protocol::Step;
 use crate::room::Room;
-use crate::stage;
-use modbox_kernel::{Absent, Links, PathRule, Rights};
-use modbox_policy::{Access, PathGrant, Shape};
+use crate::{base, stage};
 
 /// The module's own directories, by their names in its file system, each with its mode.
 const OWN: [(&str, &str, u32); 3] = [("tmp", "/tmp", 0o1777), ("dev", "/dev", 0o755), ("shm", "/dev/shm", 0o1777)];

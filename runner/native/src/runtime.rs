@@ -8,8 +8,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::base;
 use modbox_policy::{Access, PathGrant, Shape};
+
+use crate::base;
 
 /// As many links as the kernel follows.
 pub(super) const MAX_LINKS: usize = 40;

@@ -10,7 +10,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cap_std::fs::Dir;
+use modbox_cleanup::UndoGuard;
+use modbox_kernel::Reached;
 use modbox_vocabulary::time::micros;
+use modbox_vocabulary::{Confinement, DenialLog, Exit, Invocation, LimitKind, Limits, Outcome, Program, Timing, Usage};
 
 use crate::attend::{self, Attended};
 use crate::launch::{self, Launch, Pipes};
@@ -18,10 +21,6 @@ use crate::link::Failure;
 use crate::protocol::{End, InForce, Reply, Spec, Start};
 use crate::room::{self, Room};
 use crate::{NativeContext, NativeError, denials, files, group};
-use modbox_cleanup::UndoGuard;
-use modbox_kernel::Reached;
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::{Confinement, DenialLog, Exit, Invocation, LimitKind, Outcome, Program, Timing, Usage};
 
 /// A native module that runs. Dropping it ends the module.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use modbox_vocabulary::{Denial, LimitKind};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal, WaitOptions};
 
@@ -17,7 +18,6 @@ use crate::observe::Observer;
 use crate::protocol::{DiskUse, End, MESSAGES, Spec};
 use crate::system::{self, TreeUsage};
 use crate::tree::{self, Proc};
-use modbox_vocabulary::{Denial, LimitKind};
 
 /// How often the tree is looked at: often enough that a fork bomb stays small, seldom enough that a long
 /// run costs a few thousandths of a processor.

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use modbox_vocabulary::time::micros;
-
 use modbox_vocabulary::Limits;
+use modbox_vocabulary::time::micros;
 
 /// A limit that an operator can set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

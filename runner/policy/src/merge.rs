@@ -16,6 +16,8 @@
 
 use std::path::PathBuf;
 
+use modbox_vocabulary::Limits;
+
 use crate::access::Access;
 use crate::designated::Designated;
 use crate::error::PolicyError;
@@ -25,7 +27,6 @@ use crate::limit::{LimitName, LimitOverrides};
 use crate::net::{ListenGrant, NetGrant};
 use crate::own::OwnGrant;
 use crate::run::RunGrant;
-use modbox_vocabulary::Limits;
 
 /// What somebody is named who said nothing.
 pub const DEFAULT_SOURCE: &str = "default";

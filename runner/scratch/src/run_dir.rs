@@ -4,9 +4,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::scratch::{Scratch, ScratchError, ScratchRoot, Use};
 use modbox_cleanup::Cleanup;
 use modbox_vocabulary::InputFile;
+
+use crate::scratch::{Scratch, ScratchError, ScratchRoot, Use};
 
 /// The name of a guest's own directory in it.
 const TMP: &str = "tmp";

@@ -12,10 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
-
 use modbox_cleanup::{Cleanup, UndoGuard};
 use modbox_vocabulary::InputFile;
+use rustix::fs::{FlockOperation, Mode, OFlags};
 
 /// What the name of a folder for the directories of runs starts with; the user's number follows.
 const ROOT_PREFIX: &str = "modbox-";

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::app::confine::ProcessConfinement;
-use crate::app::python::PythonConfig;
 use modbox_cleanup::Cleanup;
 use modbox_wasm::{CompileCache, Instances};
+
+use crate::app::confine::ProcessConfinement;
+use crate::app::python::PythonConfig;
 
 /// What a runner takes from its surroundings.
 pub struct RunnerConfig {

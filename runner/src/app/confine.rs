@@ -4,15 +4,14 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use modbox_vocabulary::{Capability, Operation};
+use modbox_kernel::{OwnPaths, Plan, Reached};
+use modbox_policy::Policy;
+use modbox_scratch::RunDir;
+use modbox_vocabulary::{Capability, Denial, Operation};
 
 use crate::app::config::RunnerConfig;
 use crate::app::error::RunError;
 use crate::app::request::RunRequest;
-use modbox_kernel::{OwnPaths, Plan, Reached};
-use modbox_policy::Policy;
-use modbox_scratch::RunDir;
-use modbox_vocabulary::Denial;
 
 /// What a process must see to so that it can be confined, which is for good: it runs no second module that is granted
 /// anything else. For [`RunnerConfig::confine`].

@@ -15,10 +15,10 @@ use std::io::Read;
 use std::path::Path;
 
 use modbox_argument_spec::{Access, Metadata, OptionSpec, OptionType};
-
-use crate::app::module::Module;
 use modbox_contract::{Dict, Value};
 use modbox_policy::Policy;
+
+use crate::app::module::Module;
 
 /// What a module's text calls it.
 const NAME: &str = "DOCUMENTATION";

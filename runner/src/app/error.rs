@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::app::confine::Shortfall;
-use crate::app::locate::LocateError;
-use crate::app::python::PythonError;
 use modbox_kernel::KernelError;
 use modbox_kinds::{PrepareError, detect};
 use modbox_native::NativeError;
 use modbox_scratch::ScratchError;
 use modbox_wasm::WasmError;
+
+use crate::app::confine::Shortfall;
+use crate::app::locate::LocateError;
+use crate::app::python::PythonError;
 
 /// Why a module could not be started.
 #[derive(Debug, thiserror::Error)]

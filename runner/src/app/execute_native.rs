@@ -3,6 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use modbox_kinds::detect::DetectError;
+use modbox_kinds::{Kind, PythonSource};
+use modbox_native::{Confine, Launcher, Leaving, NativeContext, NativeError, THIS_BINARY};
+use modbox_policy::Policy;
+use modbox_scratch::{RunDir, Use};
+use modbox_vocabulary::{Invocation, Outcome};
+
 use crate::app::confine::{self, Stopped};
 use crate::app::error::RunError;
 use crate::app::module::Module;
@@ -10,13 +17,6 @@ use crate::app::native::{environment, narrow};
 use crate::app::python::{self, Assembler, Subject};
 use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
-use modbox_kinds::detect::DetectError;
-use modbox_kinds::{Kind, PythonSource};
-use modbox_native::{Confine, Launcher, Leaving, NativeContext, NativeError, THIS_BINARY};
-use modbox_policy::Policy;
-use modbox_scratch::RunDir;
-use modbox_scratch::Use;
-use modbox_vocabulary::{Invocation, Outcome};
 
 impl Runner {
     /// Runs a native module. `stopped` are the threads of this process, which start again when the launcher runs: of a

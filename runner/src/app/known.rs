@@ -1,14 +1,13 @@
 //! What is known of a module's file that was read before, so that it need not be read again: all that a run needs of a
 //! wasm module whose compiled code is in the cache. It lies beside that code.
 
-use modbox_vocabulary::FileFingerprint;
-use serde::{Deserialize, Serialize};
-use tracing::debug;
-
 use modbox_cleanup::Cleanup;
 use modbox_kinds::Kind;
 use modbox_kinds::detect::Detection;
+use modbox_vocabulary::FileFingerprint;
 use modbox_wasm::CompileCache;
+use serde::{Deserialize, Serialize};
+use tracing::debug;
 
 /// What follows from a wasm module's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

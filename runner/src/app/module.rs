@@ -7,18 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use modbox_argument_spec::Metadata;
-use modbox_vocabulary::FileFingerprint;
+use modbox_cleanup::Cleanup;
+use modbox_kinds::Kind;
+use modbox_kinds::detect::{self, DetectError, Detection};
+use modbox_vocabulary::{FileFingerprint, WasmFormat};
+use modbox_wasm::{CompileCache, LoadedModule, WasmError};
 use sha2::{Digest, Sha256};
 
 use crate::app::documentation;
 use crate::app::known::Known;
 use crate::app::locate::{self, LocateError, ModuleFile};
 use crate::app::metadata::WasmInfo;
-use modbox_cleanup::Cleanup;
-use modbox_kinds::Kind;
-use modbox_kinds::detect::{self, DetectError, Detection};
-use modbox_vocabulary::WasmFormat;
-use modbox_wasm::{CompileCache, LoadedModule, WasmError};
 
 /// A module's bytes with what follows from them. What is costly is found out once: the digest and the kind when it is
 /// made, metadata and compiled code when a run first needs them. Shared by threads as `&Module`.

@@ -3,15 +3,13 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use modbox_vocabulary::quoting;
-use modbox_vocabulary::{Capability, Denial, Hint, HintSource, Operation};
-
-use crate::app::missing_grant::{MissingGrant, Need};
-use crate::app::request::{Arguments, RunRequest};
 use modbox_native::base;
 use modbox_policy::net::Transport;
 use modbox_policy::{Access, Policy, normalize};
-use modbox_vocabulary::Outcome;
+use modbox_vocabulary::{Capability, Denial, Hint, HintSource, Operation, Outcome, quoting};
+
+use crate::app::missing_grant::{MissingGrant, Need};
+use crate::app::request::{Arguments, RunRequest};
 
 /// Shorter names of variables stand in every text.
 const MIN_NAME: usize = 3;
@@ -172,8 +170,9 @@ fn speaks_of(text: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_policy::net::{ListenGrant, NetGrant};
+
+    use super::*;
 
     #[test]
     fn an_interpreter_brings_its_own_folder_and_no_more() {

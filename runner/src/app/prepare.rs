@@ -4,15 +4,16 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
+use modbox_contract::{Dict, ModuleArgs};
+use modbox_kinds::powershell::PowershellSource;
+use modbox_kinds::{Kind, Prepared, PythonStart};
+
 use crate::app::config::RunnerConfig;
 use crate::app::error::RunError;
 use crate::app::module::Module;
 use crate::app::native;
 use crate::app::powershell::InstalledPowershell;
 use crate::app::request::{Arguments, RunRequest};
-use modbox_contract::{Dict, ModuleArgs};
-use modbox_kinds::powershell::PowershellSource;
-use modbox_kinds::{Kind, Prepared, PythonStart};
 
 /// The internal argument that names a module's temporary directory.
 const TMPDIR_KEY: &str = "_ansible_tmpdir";

@@ -1,12 +1,12 @@
 //! The report of a run: result, outcome, what was granted, denied and used.
 
+use modbox_contract::ModuleResult;
+use modbox_kinds::Kind;
 use modbox_python_json::{Value, to_value};
 use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, Timing, Usage};
 use serde::{Serialize, Serializer};
 
 use crate::app::error::RunError;
-use modbox_contract::ModuleResult;
-use modbox_kinds::Kind;
 
 /// How a run ended, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]

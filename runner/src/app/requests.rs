@@ -6,13 +6,12 @@
 use std::path::Path;
 
 use modbox_argument_spec::{Metadata, Request};
-use modbox_vocabulary::quoting;
-use modbox_vocabulary::{Capability, Denial, Operation};
+use modbox_policy::run::RunRule;
+use modbox_policy::{Access, Policy};
+use modbox_vocabulary::{Capability, Denial, Operation, quoting};
 
 use crate::app::designation::Settled;
 use crate::app::missing_grant::{MissingGrant, Need};
-use modbox_policy::run::RunRule;
-use modbox_policy::{Access, Policy};
 
 /// More than a person reads of each sort before a run; a module can ask for thousands.
 const MAX_SHOWN: usize = 16;
@@ -94,9 +93,10 @@ fn switch(request: &Request) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_policy::run::RunGrant;
     use modbox_policy::{EnvGrant, PathGrant, Shape};
+
+    use super::*;
 
     #[test]
     fn no_number_of_requests_floods_whoever_reads() {

@@ -57,12 +57,12 @@ mod tests {
     use modbox_contract::Dict;
     use modbox_policy::Policy;
     use modbox_vocabulary::Limits;
+    use modbox_wasm::CompileCache;
 
     use super::*;
     use crate::app::config::RunnerConfig;
     use crate::app::locate::ModuleFile;
     use crate::app::request::Arguments;
-    use modbox_wasm::CompileCache;
 
     /// A runner that counts how often it compiles.
     fn counting(dir: &tempfile::TempDir) -> (Runner, Arc<AtomicU32>) {

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use modbox_contract::ModuleResult;
+use modbox_policy::Policy;
+use modbox_vocabulary::{Confinement, LimitKind, Limits, Timing, Usage};
+
 use crate::app::judge;
 use crate::app::module::Module;
 use crate::app::report::{ModuleFacts, Report, Status};
-use modbox_contract::ModuleResult;
-use modbox_policy::Policy;
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::{Confinement, LimitKind, Timing, Usage};
 
 impl Report {
     /// Returns the report of a module of which nothing but the path is known.

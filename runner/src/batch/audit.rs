@@ -2,12 +2,12 @@
 //!
 //! The batch writes them, not its workers: a job has its line also when its worker is killed.
 
+use modbox_cleanup::Cleanup;
 use modbox_python_json::{Value, decode};
 
 use crate::app::audit::{AuditError, AuditedRun, PendingRecord};
 use crate::batch::job::Job;
 use crate::batch::process::Pending;
-use modbox_cleanup::Cleanup;
 
 /// Makes sure that a job can be audited, before it is sent to a worker. One that was sent before has its line already in
 /// the making.

@@ -7,19 +7,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use modbox_cleanup::Cleanup;
 use modbox_python_json::Value;
+use modbox_vocabulary::error_chain;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::app::Report;
-use crate::batch::audit;
 use crate::batch::job::{Job, JobError};
 use crate::batch::lines::{Line, Lines};
 use crate::batch::output::Output;
 use crate::batch::process::{Heard, Pending, Worker};
-use crate::batch::report;
 use crate::batch::setup::{Setup, Surroundings};
-use modbox_cleanup::Cleanup;
-use modbox_vocabulary::error_chain;
+use crate::batch::{audit, report};
 
 /// Jobs that were read and wait for a worker.
 const QUEUE: usize = 256;

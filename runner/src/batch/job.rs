@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use modbox_python_json::{decode, from_value};
-use serde::Deserialize;
-
 use modbox_contract::{Dict, InternalArgs, Told, Value, args};
 use modbox_kinds::Kind;
 use modbox_policy::{FileRules, LimitOverrides};
+use modbox_python_json::{decode, from_value};
+use serde::Deserialize;
 
 /// A job, as its line gives it.
 #[derive(Debug, Clone)]
@@ -137,8 +136,9 @@ impl Job {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use modbox_policy::LimitName;
+
+    use super::*;
 
     #[test]
     fn reads_a_whole_line() {

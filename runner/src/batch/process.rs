@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use modbox_channel::Incoming;
+use modbox_cleanup::{Cleanup, UndoGuard};
 use rustix::process::{Pid, Signal};
 
 use crate::app::audit::PendingRecord;
 use crate::batch::setup::{FRAMES, Greeting, Setup, Surroundings};
 use crate::batch::worker;
-use modbox_cleanup::{Cleanup, UndoGuard};
 
 /// How long beyond its limits a job may take until its worker is killed: the worker itself ends it well before.
 const GRACE: Duration = Duration::from_millis(200);
@@ -128,7 +128,7 @@ impl Worker {
             input: Some(input),
             output,
             outgoing,
-            incoming: FRAMES.incoming(),
+            incoming: Incoming::new(FRAMES),
             ready: false,
             since: now,
             pace: Duration::MAX,

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use modbox_channel::Framing;
+use modbox_policy::Policy;
+use modbox_vocabulary::Limits;
 use serde::{Deserialize, Serialize};
 
 use crate::app::audit::AuditLog;
 use crate::app::{Module, PythonConfig};
-use modbox_policy::Policy;
-use modbox_vocabulary::Limits;
 
 /// What passes between a batch and its workers. A job carries its arguments, a report what was kept of the output, several
 /// times escaped.

@@ -7,15 +7,15 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use modbox_cleanup::Cleanup;
+use modbox_scratch::{ScratchRoot, Use};
+use modbox_wasm::{CompileCache, Instances};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::app::{Arguments, Module, ModuleFile, ProcessConfinement, RunRequest, Runner, RunnerConfig};
 use crate::batch::job::Job;
 use crate::batch::report;
 use crate::batch::setup::{FRAMES, Greeting};
-use modbox_cleanup::Cleanup;
-use modbox_scratch::{ScratchRoot, Use};
-use modbox_wasm::{CompileCache, Instances};
 
 /// The word by which a batch starts a worker.
 pub const WORD: &str = "__batch-worker";

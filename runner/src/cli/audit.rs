@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use modbox_policy::Policy;
+
 use crate::app::audit::{AuditError, AuditLog, AuditedRun, PendingRecord};
 use crate::app::{Module, Report, RunRequest};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
-use modbox_policy::Policy;
 
 /// The audit log of a command, if any was asked for.
 #[derive(Debug)]

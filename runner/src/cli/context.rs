@@ -1,8 +1,9 @@
 //! What every command is given: the process's environment, what to undo, and the signals.
 
+use modbox_cleanup::Cleanup;
+
 use crate::cli::environment::Environment;
 use crate::cli::signals::SignalWatch;
-use modbox_cleanup::Cleanup;
 
 /// The surroundings of a command.
 #[derive(Debug)]

@@ -1,10 +1,9 @@
 //! What modbox takes from its surroundings: folders, variables, the working directory. Read once, here,
 //! and passed down as values.
 
-use std::env;
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{env, io};
 
 use etcetera::BaseStrategy;
 

@@ -25,6 +25,8 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
+use modbox_cleanup::Cleanup;
+use modbox_native::launcher;
 
 use self::args::{Cli, Command};
 use self::context::Context;
@@ -33,8 +35,6 @@ use self::exit::{ExitStatus, Failure, OrExit};
 use self::task_args::argument_order;
 use crate::batch::worker;
 use crate::jobs::{order, supervise};
-use modbox_cleanup::Cleanup;
-use modbox_native::launcher;
 
 /// Runs the program and returns its exit status.
 #[must_use]

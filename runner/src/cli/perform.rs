@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use indicatif::ProgressBar;
+use modbox_contract::{Dict, InternalArgs, Told};
 
 use crate::app::{Arguments, Module, Report, RunRequest};
 use crate::cli::args::RunArgs;
@@ -12,7 +13,6 @@ use crate::cli::exit::{Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{self, Settings};
-use modbox_contract::{Dict, InternalArgs, Told};
 
 /// Runs a module. Returns the report, and whether the run is in the audit log.
 pub(crate) fn perform(

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
+use modbox_wasm::{CompileCache, Instances};
 
 use crate::app::{PythonConfig, Runner, RunnerConfig};
 use crate::cli::confine::ThisProcess;
 use crate::cli::context::Context;
-use modbox_wasm::{CompileCache, Instances};
 
 /// Returns the cache of compiled modules of this user, unless the user has no home.
 pub(crate) fn cache_of_user(context: &Context) -> Option<CompileCache> {

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use clap::ArgMatches;
+use modbox_contract::{Dict, Value, args};
 
 use crate::cli::bounded;
-use modbox_contract::{Dict, Value, args};
 
 /// Larger than the arguments that any task passes; Ansible itself holds them in memory several times.
 pub(crate) const MAX_ARGS: u64 = 64 << 20;

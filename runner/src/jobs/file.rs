@@ -1,10 +1,10 @@
 //! What a job's file says, and what that means.
 
+use modbox_contract::Release;
 use modbox_python_json::{Dict, Value, decode};
+use modbox_vocabulary::LimitKind;
 
 use crate::jobs::order::Done;
-use modbox_contract::Release;
-use modbox_vocabulary::LimitKind;
 
 /// What `async_wrapper` says of a job that took too long.
 const TIMEOUT: &str = "Timeout exceeded";

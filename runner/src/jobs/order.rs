@@ -7,10 +7,9 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use modbox_contract::Release;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-
-use modbox_contract::Release;
 
 /// The word that makes modbox the supervisor of a job.
 pub const SUPERVISOR_WORD: &str = "__job-supervisor";

@@ -13,13 +13,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use modbox_contract::ModuleResult;
+use modbox_vocabulary::error_chain;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use crate::jobs::file;
 use crate::jobs::folder::JobFolder;
 use crate::jobs::order::{self, Begun, Done, Order};
-use modbox_contract::ModuleResult;
-use modbox_vocabulary::error_chain;
 
 /// The word that makes modbox the process of a job's run.
 pub const RUN_WORD: &str = "__job-run";

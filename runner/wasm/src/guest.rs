@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use modbox_vocabulary::time::micros;
+use modbox_vocabulary::{Exit, LimitHit, LimitKind, Limits, Usage};
 use tokio::runtime::Runtime;
 use tracing::{debug, warn};
 use wasmtime::{PoolConcurrencyLimitError, Store};
@@ -24,8 +25,6 @@ use crate::module::Code;
 use crate::net::Network;
 use crate::process::Commands;
 use crate::store::{self, Meter, State};
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::{Exit, LimitHit, LimitKind, Usage};
 
 /// How long a guest's thread may take to notice its limit by itself: a few ticks of the epoch.
 const GRACE: Duration = Duration::from_millis(100);

@@ -30,7 +30,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use modbox_cleanup::Cleanup;
 use modbox_vocabulary::time::micros;
+use modbox_vocabulary::{Limits, Timing, WasmFormat, error_chain};
 use tracing::{debug, info, warn};
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -42,10 +44,6 @@ use self::compile::{Compiled, Source};
 pub use self::engine::Instances;
 pub use self::module::{Host, LoadedModule};
 use self::ticker::Ticker;
-use modbox_cleanup::Cleanup;
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::error_chain;
-use modbox_vocabulary::{Timing, WasmFormat};
 
 /// A cause in the engine's own words.
 type Cause = Box<dyn std::error::Error + Send + Sync>;

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use modbox_policy::Policy;
+use modbox_scratch::RunDir;
+use modbox_vocabulary::{Confinement, Exit, Invocation, LimitKind, Limits, Outcome, RunsCommands, Timing, WasmProgram};
 use wasmtime::Engine;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
@@ -13,11 +16,6 @@ use crate::process::Commands;
 use crate::store::State;
 use crate::ticker::Ticker;
 use crate::{WasmError, wasi};
-use modbox_policy::Policy;
-use modbox_scratch::RunDir;
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::RunsCommands;
-use modbox_vocabulary::{Confinement, Exit, Invocation, LimitKind, Outcome, Timing, WasmProgram};
 
 /// A compiled module.
 pub struct LoadedModule {

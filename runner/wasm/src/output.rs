@@ -10,11 +10,10 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
+use modbox_vocabulary::Captured;
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
-
-use modbox_vocabulary::Captured;
 
 /// Bytes that one write may carry. The host allocates as much for `write-zeroes`, so it stays small.
 const PERMIT: usize = 64 << 10;

@@ -4,15 +4,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use modbox_policy::run::denied;
+use modbox_vocabulary::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, Denial, Limits, RunsCommands};
 use wasmtime::component::{HasData, Linker};
 
 use crate::bindings::modbox::host::process::{self, Captured, Command, Ending, Error, Output};
 use crate::files::Ledger;
 use crate::store::State;
-use modbox_policy::run::denied;
-use modbox_vocabulary::Denial;
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
 
 /// The interface, without its version.
 pub(super) const INTERFACE: &str = "modbox:host/process";

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use modbox_vocabulary::Unit;
+use modbox_vocabulary::{LimitHit, LimitKind, Limits, MAX_HANDLES, Unit};
 use rustix::thread::ClockId;
 use wasmtime::component::{ResourceTable, ResourceTableError};
 use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
@@ -14,8 +14,6 @@ use crate::files::{FileGuard, GuardView, Guarded};
 use crate::net::{self, HttpState, HttpView, NetView, Network};
 use crate::process::Commands;
 use crate::wasi::MAX_RANDOM;
-use modbox_vocabulary::{LimitHit, LimitKind};
-use modbox_vocabulary::{Limits, MAX_HANDLES};
 
 /// Bytes that one host call may copy out of a guest. Far above what WASI's own calls carry.
 const HOSTCALL_FUEL: usize = 4 << 20;

@@ -4,10 +4,9 @@
 //! passed. One thread per engine increments the epoch. The first run starts it; it waits while no guest runs, and ends
 //! with the engine. It knows no limit, and it cannot end a host call that waits: see [`guest`](super::guest).
 
-use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use wasmtime::Engine;
 

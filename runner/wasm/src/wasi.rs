@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use modbox_policy::Policy;
+use modbox_vocabulary::WasmProgram;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 
 use crate::net::Network;
 use crate::output::HeadStream;
-use modbox_policy::Policy;
-use modbox_vocabulary::WasmProgram;
 
 /// Random bytes that one call may ask for; the host allocates as many, and who asks for more ends there. Nobody needs a
 /// megabyte at once, but a program may fill a buffer.

@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use modbox_contract::{InternalArgs, Release, Value, repr};
 use sha2::{Digest, Sha256};
 
-use crate::ansiballz::closure::Lookup;
-use crate::ansiballz::closure::{self, ClosureError};
+use crate::ansiballz::closure::{self, ClosureError, Lookup};
 use crate::ansiballz::name::DottedName;
-use modbox_contract::{InternalArgs, Release, Value, repr};
 
 /// What starts a module since ansible-core 2.19; earlier releases have none.
 const LOADER: &str = "_internal._ansiballz._loader";

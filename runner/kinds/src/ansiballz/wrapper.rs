@@ -7,12 +7,12 @@ use std::io::{self, Cursor, Write};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use modbox_contract::{Value, repr};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use crate::ansiballz::name::DottedName;
 use crate::ansiballz::payload::Payload;
-use modbox_contract::{Value, repr};
 
 /// Starts a module whose payload can be imported. Both forms have it.
 const START: &str = include_str!("python/start.py");

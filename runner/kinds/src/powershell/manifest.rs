@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
+use modbox_contract::Dict;
 use modbox_python_json::{Value, encode};
 
 use crate::powershell::finder::Finder;
 use crate::powershell::requires::Version;
 use crate::powershell_source::{PowershellError, Script};
 use crate::request::Request;
-use modbox_contract::Dict;
 
 const EXEC_WRAPPER: &str = "exec_wrapper.ps1";
 const MODULE_WRAPPER: &str = "module_wrapper.ps1";

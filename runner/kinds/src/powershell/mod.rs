@@ -10,13 +10,13 @@ mod finder;
 mod manifest;
 mod requires;
 
-use crate::kind::Kind;
-use crate::native;
-use crate::request::{ModuleKind, PrepareError, Prepared, Request};
-use crate::shebang::Shebang;
 use modbox_vocabulary::quoting::split;
 
+use crate::kind::Kind;
+use crate::native;
 pub use crate::powershell_source::{NoPowershell, PowershellError, PowershellSource, Script, SourceError};
+use crate::request::{ModuleKind, PrepareError, Prepared, Request};
+use crate::shebang::Shebang;
 
 /// The token of Ansible before 2.3, and what it means since.
 const OLD_TOKEN: &[u8] = b"# POWERSHELL_COMMON";

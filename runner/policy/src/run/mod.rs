@@ -24,8 +24,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use modbox_vocabulary::quoting;
-use modbox_vocabulary::{Capability, CommandRefusal, Denial, Operation};
+use modbox_vocabulary::{Capability, CommandRefusal, Denial, Operation, quoting};
 use serde::{Deserialize, Serialize};
 
 pub use self::rule::{RunRule, RunRuleError};

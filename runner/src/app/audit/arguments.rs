@@ -1,11 +1,11 @@
 //! A run's arguments as the audit log shows them: masked, without the internal ones, and bounded.
 
 use modbox_argument_spec::{ArgumentSpec, Secrets};
+use modbox_contract::args::RESERVED_PREFIX;
 use modbox_python_json::{Dict, Value, encode};
 
 use crate::app::metadata::WasmInfo;
 use crate::app::module::{Module, digest};
-use modbox_contract::args::RESERVED_PREFIX;
 
 /// What stands for arguments that must not be shown.
 pub(super) const MASKED: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";
@@ -81,9 +81,10 @@ pub(super) fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use modbox_python_json::decode;
+
     use super::*;
     use crate::app::ModuleFile;
-    use modbox_python_json::decode;
 
     fn module(bytes: &[u8]) -> Module {
         Module::new(ModuleFile { path: "module".into(), bytes: bytes.into() }, None)

@@ -17,17 +17,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
-pub use self::file::AuditError;
+use modbox_cleanup::{Cleanup, UndoGuard};
+use modbox_contract::{Dict, Value};
+use modbox_policy::{Access, Policy};
 use modbox_python_json::encode;
 
+pub use self::file::AuditError;
 use self::file::AuditFile;
 pub use self::record::AuditedRun;
 use self::record::Record;
 use self::who::Who;
 use crate::app::report::Report;
-use modbox_cleanup::{Cleanup, UndoGuard};
-use modbox_contract::{Dict, Value};
-use modbox_policy::{Access, Policy};
 
 /// The audit files of a process. Shared by all of its runs and threads.
 #[derive(Debug)]

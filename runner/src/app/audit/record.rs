@@ -7,9 +7,10 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use modbox_argument_spec::Secrets;
+use modbox_kinds::Kind;
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::time::micros;
-use modbox_vocabulary::{Confinement, Grant, LimitKind, Unit, Usage};
+use modbox_vocabulary::{Confinement, Grant, LimitKind, Limits, Unit, Usage, error_chain};
 use serde::Serialize;
 
 use crate::app::audit::arguments::{self, MASKED, shortened};
@@ -17,9 +18,6 @@ use crate::app::audit::who::Who;
 use crate::app::module::{Module, digest};
 use crate::app::report::{CENSORED, Report};
 use crate::app::request::{Arguments, RunRequest};
-use modbox_kinds::Kind;
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::error_chain;
 
 /// Grants and denials that are listed, each. How many there were is said when there are more.
 const MAX_LISTED: usize = 100;

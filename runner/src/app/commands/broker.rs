@@ -11,15 +11,14 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use modbox_cleanup::UndoGuard;
+use modbox_policy::Policy;
+use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, Limits, RunsCommands};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::Shutdown;
 
 use crate::app::commands::wire::{self, Greeting, MESSAGES, STREAMS};
 use crate::app::config::RunnerConfig;
-use modbox_cleanup::UndoGuard;
-use modbox_policy::Policy;
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
 
 /// The first argument that makes modbox a broker. Not for people: without a socket as its standard input it fails at once.
 pub const WORD: &str = "__command-broker";

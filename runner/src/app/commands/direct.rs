@@ -4,22 +4,20 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use modbox_vocabulary::{Capability, Operation};
-
-use crate::app::config::RunnerConfig;
-use crate::app::native;
 use modbox_cleanup::Cleanup;
 use modbox_native::{
     Confine, Launcher, NativeContext, NativeError, NotStarted, ProgramCommand, ProgramOutcome, base, run_program,
 };
-use modbox_policy::run::denied;
-use modbox_policy::run::{STANDARD_DIRECTORIES, exactly};
+use modbox_policy::run::{STANDARD_DIRECTORIES, denied, exactly};
 use modbox_policy::{Access, Decides, PathGrant, Policy, Shape, normalize};
 use modbox_scratch::{ScratchRoot, Use};
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::error_chain;
-use modbox_vocabulary::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
-use modbox_vocabulary::{Denial, Exit, LimitKind};
+use modbox_vocabulary::{
+    Capability, CommandEnd, CommandOutput, CommandRefusal, CommandRequest, Denial, Exit, LimitKind, Limits, Operation,
+    RunsCommands, error_chain,
+};
+
+use crate::app::config::RunnerConfig;
+use crate::app::native;
 
 /// Links on the way to a program; as many as the kernel follows.
 const MAX_LINKS: usize = 40;

@@ -13,6 +13,9 @@ mod wire;
 
 use std::sync::Arc;
 
+use modbox_vocabulary::RunsCommands;
+use modbox_wasm::LoadedModule;
+
 pub(super) use self::broker::Broker;
 pub use self::broker::WORD;
 use self::direct::Direct;
@@ -20,8 +23,6 @@ pub use self::serve::serve;
 use crate::app::error::RunError;
 use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
-use modbox_vocabulary::RunsCommands;
-use modbox_wasm::LoadedModule;
 
 impl Runner {
     /// Returns who runs the commands of a module, if anybody does. To be called before this process is confined.

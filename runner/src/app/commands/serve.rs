@@ -4,17 +4,16 @@
 //! SIGKILL, what runs is ended and what it left is removed.
 
 use std::fs::File;
-use std::io;
 use std::os::fd::OwnedFd;
-use std::thread;
+use std::{io, thread};
 
+use modbox_cleanup::Cleanup;
+use modbox_vocabulary::{CommandRequest, RunsCommands as _};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::app::commands::direct::Direct;
 use crate::app::commands::wire::{self, Greeting, MESSAGES, STREAMS};
 use crate::app::config::RunnerConfig;
-use modbox_cleanup::Cleanup;
-use modbox_vocabulary::{CommandRequest, RunsCommands as _};
 
 /// Is a broker over a socket, until the other end closes it. In the midst of a command this does not return then, but everything
 /// is undone and `end` called, on another thread.

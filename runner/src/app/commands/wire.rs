@@ -6,11 +6,9 @@ use std::io;
 use std::path::PathBuf;
 
 use modbox_channel::Framing;
-use serde::{Deserialize, Serialize};
-
 use modbox_policy::Policy;
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::{CommandOutput, CommandRefusal};
+use modbox_vocabulary::{CommandOutput, CommandRefusal, Limits};
+use serde::{Deserialize, Serialize};
 
 /// Messages. A command is at most 2 MiB long, and each of its bytes takes at most six in JSON.
 pub(super) const MESSAGES: Framing = Framing::new(16 << 20);

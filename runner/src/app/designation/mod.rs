@@ -27,15 +27,14 @@ mod place;
 mod tests;
 
 use modbox_argument_spec::{self as spec, Metadata, NamedPath, Origin};
+use modbox_contract::args::RESERVED_PREFIX;
+use modbox_policy::{Access, PathGrant, Policy};
 use modbox_python_json::Dict;
-use modbox_vocabulary::quoting;
-use modbox_vocabulary::{Denial, Operation};
+use modbox_vocabulary::{Denial, Operation, quoting};
 
 pub(super) use self::caller::Caller;
 use crate::app::missing_grant::{MissingGrant, Need};
 use crate::app::request::Arguments;
-use modbox_contract::args::RESERVED_PREFIX;
-use modbox_policy::{Access, PathGrant, Policy};
 
 /// More paths than anybody names one by one; each is looked at and opened.
 const MAX_PATHS: usize = 256;

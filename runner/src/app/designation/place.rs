@@ -3,9 +3,8 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use modbox_vocabulary::quoting;
-
 use modbox_policy::{Access, Decides, PathGrant, Policy, RESERVED, Shape, normalize};
+use modbox_vocabulary::quoting;
 
 /// Returns an absolute path by its plain name, without `.`, `..` and doubled slashes; `None` when that is not UTF-8. Links
 /// stay in it, but where `..` follows one, the kernel's answer counts.

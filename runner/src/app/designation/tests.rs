@@ -6,12 +6,12 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use modbox_argument_spec::Metadata;
+use modbox_policy::{Access, Designated, EnvGrant, PathGrant, Policy, Shape};
 use modbox_python_json::{Value, decode, encode};
 
 use super::{Caller, MAX_PATHS, Settled, settle};
 use crate::app::missing_grant::MissingGrant;
 use crate::app::request::Arguments;
-use modbox_policy::{Access, Designated, EnvGrant, PathGrant, Policy, Shape};
 
 const SPEC: &str = r#"{"name": "x", "argument_spec": {
     "src": {"type": "path", "access": "read", "aliases": ["from"]},

@@ -3,14 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use modbox_vocabulary::quoting;
+use modbox_native::{Confine, NativeContext};
+use modbox_policy::{Access, PathGrant, Policy, PolicyError, Shape};
+use modbox_vocabulary::{Exit, Invocation, Limits, NativeProgram, Program, quoting};
 
 use crate::app::native::narrow;
 use crate::app::python::error::PythonError;
-use modbox_native::{Confine, NativeContext};
-use modbox_policy::{Access, PathGrant, Policy, PolicyError, Shape};
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::{Exit, Invocation, NativeProgram, Program};
 
 /// Far more than any interpreter needs to say what it is, or to compile a few hundred files.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -18,13 +18,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use modbox_cleanup::Cleanup;
 use rustix::fs::{FlockOperation, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::app::python::disk::read_bounded;
 use crate::app::python::room;
-use modbox_cleanup::Cleanup;
 
 /// Bounds one file of the cache: the largest are payloads.
 const MAX_FILE: u64 = 256 << 20;

@@ -7,9 +7,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use modbox_kinds::ansiballz::{DottedName, Found, Lookup, MAX_SOURCE, Routing};
+
 use crate::app::python::error::PythonError;
 use crate::app::python::stamp::{Stamp, Stamps};
-use modbox_kinds::ansiballz::{DottedName, Found, Lookup, MAX_SOURCE, Routing};
 
 /// ansible-core's own list of redirects has three hundred kilobytes.
 const MAX_ROUTING: u64 = 16 << 20;

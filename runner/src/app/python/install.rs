@@ -7,9 +7,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use modbox_kinds::ansiballz::Core;
+
 use crate::app::python::disk::read_bounded;
 use crate::app::python::error::PythonError;
-use modbox_kinds::ansiballz::Core;
 
 /// `release.py` has a kilobyte.
 const MAX_RELEASE: u64 = 64 << 10;

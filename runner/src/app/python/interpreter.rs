@@ -10,6 +10,8 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use modbox_kinds::ansiballz::PROBE_SCRIPT;
+use modbox_native::NativeContext;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -19,8 +21,6 @@ use crate::app::python::cache::{Cache, Shelf};
 use crate::app::python::error::PythonError;
 use crate::app::python::install;
 use crate::app::python::stamp::{Stamp, Stamps};
-use modbox_kinds::ansiballz::PROBE_SCRIPT;
-use modbox_native::NativeContext;
 
 /// Where Ansible looks for an interpreter, in this order.
 const FALLBACK: [&str; 8] =

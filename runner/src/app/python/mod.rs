@@ -19,6 +19,10 @@ mod stamp;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use modbox_cleanup::Cleanup;
+use modbox_kinds::{PythonForm, PythonSource, PythonStart};
+use modbox_native::{NativeContext, base};
+use modbox_policy::{Access, normalize};
 use serde::{Deserialize, Serialize};
 
 use self::cache::{Cache, Tree};
@@ -26,10 +30,6 @@ pub use self::error::PythonError;
 use self::install::Install;
 use self::interpreter::Interpreter;
 use self::part::{Part, SCRIPT, TreeError};
-use modbox_cleanup::Cleanup;
-use modbox_kinds::{PythonForm, PythonSource, PythonStart};
-use modbox_native::{NativeContext, base};
-use modbox_policy::{Access, normalize};
 
 /// Compiled files that are not compared with their source are there since Python 3.7.
 const LEAST_FOR_TREES: [u32; 2] = [3, 7];

@@ -1,10 +1,10 @@
 //! One module on its way to an interpreter: its payload, looked up in the cache or put together, in both forms.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
+use modbox_kinds::ansiballz::{self, COMPILE_SCRIPT, DottedName, Payload, START_MODULE};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -15,7 +15,6 @@ use crate::app::python::install::Install;
 use crate::app::python::interpreter::Interpreter;
 use crate::app::python::stamp::Stamps;
 use crate::app::python::{Assembler, PythonConfig, PythonError, Subject};
-use modbox_kinds::ansiballz::{self, COMPILE_SCRIPT, DottedName, Payload, START_MODULE};
 
 /// Stack for reading sources. The parser grows its own as it needs, but what it made is taken apart by recursion, once for
 /// each level of the source; a source of the largest size that is nothing but levels needs half of this.

@@ -14,6 +14,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use modbox_kinds::Kind;
+use modbox_policy::{parse_count, parse_duration, parse_size};
 
 pub(crate) use self::jobs::{JobFolderArgs, JobsArgs, StatusArgs};
 use self::late::Late;
@@ -22,8 +24,6 @@ pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
 use self::told::ToldArgs;
 pub(crate) use self::validate::ValidateArgs;
-use modbox_kinds::Kind;
-use modbox_policy::{parse_count, parse_duration, parse_size};
 
 /// Runs automation modules that nobody has to trust.
 #[derive(Debug, Parser)]

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-
 use modbox_policy::{Access, Designated, parse_count, parse_duration, parse_level, parse_size};
 
 #[derive(Debug, Default, Args)]

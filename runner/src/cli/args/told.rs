@@ -1,7 +1,6 @@
 //! The switches for what a module is told beside its arguments.
 
 use clap::Args;
-
 use modbox_contract::told::ToldError;
 use modbox_contract::{Release, Told};
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::Context as _;
+use modbox_kinds::Kind;
 
 use crate::app::{Module, locate};
 use crate::cli::args::{AnsiballzForm, AssembleArgs};
@@ -14,7 +15,6 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::runner::runner;
 use crate::cli::{output, settings};
-use modbox_kinds::Kind;
 
 /// Whoever may read the file may run it.
 const MODE: u32 = 0o755;

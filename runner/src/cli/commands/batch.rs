@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
-use modbox_vocabulary::FileFingerprint;
+use modbox_cleanup::Cleanup;
+use modbox_policy::{Effective, FileRules, LimitOverrides, Policy};
+use modbox_vocabulary::{FileFingerprint, Limits};
 use rustix::fs::FileType;
 
 use crate::app::{Module, locate, settled_policy};
@@ -25,9 +27,6 @@ use crate::cli::output;
 use crate::cli::runner::cache_of_user;
 use crate::cli::settings::{self, Settings};
 use crate::cli::signals::{self, SignalWatch};
-use modbox_cleanup::Cleanup;
-use modbox_policy::{Effective, FileRules, LimitOverrides, Policy};
-use modbox_vocabulary::Limits;
 
 /// Bytes of modules that are remembered; more are forgotten, and read again when they are asked for again.
 const MAX_REMEMBERED: usize = 256 << 20;

@@ -4,8 +4,9 @@ use std::io;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 
-use crate::app::commands;
 use modbox_cleanup::Cleanup;
+
+use crate::app::commands;
 
 /// Is a broker.
 pub(crate) fn main() -> ExitCode {

@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use anyhow::Context as _;
+use modbox_wasm::CompileCache;
 
 use crate::app::clear_python_cache;
 use crate::cli::args::CacheCommand;
@@ -10,7 +11,6 @@ use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::runner::cache_of_user;
-use modbox_wasm::CompileCache;
 
 /// Lists, prunes or clears the cache.
 pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatus, Failure> {

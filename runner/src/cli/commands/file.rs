@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::CommandFactory;
+use modbox_contract::{Dict, ModuleResult, Value, args};
 
 use crate::app::{Arguments, Module, Report, RunRequest};
 use crate::cli::args::{AnsiballzForm, Cli, GrantArgs, LimitArgs};
@@ -21,7 +22,6 @@ use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{self, Settings};
 use crate::cli::task_args::MAX_ARGS;
 use crate::cli::{bounded, output};
-use modbox_contract::{Dict, ModuleResult, Value, args};
 
 /// Ansible puts this before the file's name when it copies a module.
 const ANSIBLE_PREFIX: &str = "AnsiballZ_";

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use modbox_argument_spec::{ArgumentSpec, Metadata};
+use modbox_kinds::detect;
 use modbox_python_json::{Value, decode, encode};
 
 use crate::app::{Compared, WasmInfo, compare, digest, locate, wasm_bytes};
@@ -12,7 +13,6 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::output::{self, clean_line};
 use crate::cli::settings::Settings;
-use modbox_kinds::detect;
 
 /// Prints what is known of a module's file.
 pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, Failure> {

@@ -7,6 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use clap::Parser;
+use modbox_contract::{Dict, ModuleResult, Value, decode, encode};
+use modbox_vocabulary::Limits;
 
 use crate::app::{CENSORED, Report, locate};
 use crate::cli::args::{Cli, Command, JobFolderArgs, JobsArgs, OutputFormat, RunArgs, StatusArgs};
@@ -18,8 +20,6 @@ use crate::cli::settings::Settings;
 use crate::cli::{output, perform};
 use crate::jobs::order::{self, Done, Order};
 use crate::jobs::{JobError, JobFolder, State, file, folder, supervise};
-use modbox_contract::{Dict, ModuleResult, Value, decode, encode};
-use modbox_vocabulary::Limits;
 
 /// Where Ansible keeps the files of jobs (`async_dir`).
 const DEFAULT_FOLDER: &str = "~/.ansible_async";

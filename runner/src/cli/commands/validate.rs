@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use anyhow::Context as _;
 use modbox_argument_spec::{ArgumentSpec, ErrorKind, Metadata, Question, Secrets, Validated};
+use modbox_contract::{Dict, Value, decode, encode};
 
 use crate::app::{WasmInfo, locate, wasm_bytes};
 use crate::cli::args::ValidateArgs;
@@ -19,7 +20,6 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::task_args::{ArgumentSource, task_args};
 use crate::cli::{bounded, environment, output};
-use modbox_contract::{Dict, Value, decode, encode};
 
 /// Longest question: the largest arguments, and what stands around them.
 const MAX_LINE: u64 = 65 << 20;

@@ -6,11 +6,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use modbox_policy::{Access, FileRules, Place, PolicyFile, Rules};
 
 use crate::cli::bounded::read_stream;
 use crate::cli::environment::Environment;
 use crate::cli::settings::grants;
-use modbox_policy::{Access, FileRules, Place, PolicyFile, Rules};
 
 /// Larger than any policy that a person writes.
 const MAX_POLICY: u64 = 1 << 20;

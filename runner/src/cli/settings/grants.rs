@@ -8,12 +8,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-
-use crate::cli::environment::Environment;
 use modbox_policy::accounts::Accounts;
 use modbox_policy::net::{ListenGrant, NetGrant};
 use modbox_policy::run::{self, RunGrant, RunRule, STANDARD_DIRECTORIES};
 use modbox_policy::{Access, EnvGrant, OwnGrant, PathGrant, PolicyError, Shape, is_own, normalize};
+
+use crate::cli::environment::Environment;
 
 /// Resolves `PATH` or `PATH::GUEST`.
 pub(super) fn path(environment: &Environment, spec: &OsStr, access: Access, source: &str) -> anyhow::Result<PathGrant> {

@@ -10,12 +10,12 @@ mod switches;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use modbox_policy::{Effective, FileRules, LimitOverrides, ModuleKey, Placed, Rules, merge};
 
 pub(crate) use self::files::{Resolved, WrongGrant, read as read_policy_file, resolve};
 pub(crate) use self::python::{interpreters, python};
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
-use modbox_policy::{Effective, FileRules, LimitOverrides, ModuleKey, Placed, Rules, merge};
 
 /// What operators wrote for every module and for single ones, in policy files and on the command line.
 pub(crate) struct Settings {
@@ -163,8 +163,9 @@ pub(crate) fn library(environment: &Environment, module_path: &[PathBuf]) -> Vec
 mod tests {
     use std::fs;
 
-    use super::*;
     use modbox_policy::Designated;
+
+    use super::*;
 
     fn environment(dir: &Path) -> Environment {
         Environment {

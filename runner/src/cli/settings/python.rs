@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::app::{PayloadForm, PythonConfig};
 use crate::cli::args::{AnsiballzForm, parse_interpreter};
 use crate::cli::environment::Environment;
-
-use crate::app::{PayloadForm, PythonConfig};
 
 /// Names one interpreter, as `--interpreter` does: for where nobody writes switches.
 const INTERPRETER: &str = "MODBOX_INTERPRETER";

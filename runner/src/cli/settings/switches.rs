@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 
 use anyhow::Context;
+use modbox_policy::{Access, EnvGrant, LimitName, LimitOverrides, Rules};
 
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
 use crate::cli::settings::grants;
-use modbox_policy::{Access, EnvGrant, LimitName, LimitOverrides, Rules};
 
 /// Resolves the switches. Those of limits speak for themselves, so the rules have no source of their own.
 ///

@@ -9,11 +9,11 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use modbox_cleanup::Cleanup;
 use modbox_vocabulary::FileFingerprint;
 use rustix::fs::{Mode, OFlags};
 
 use super::{CacheError, CompileCache, Unfinished, entry, room};
-use modbox_cleanup::Cleanup;
 
 pub(super) const EXTENSION: &str = "known";
 

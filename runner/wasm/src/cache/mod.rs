@@ -25,13 +25,13 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use modbox_cleanup::{Cleanup, UndoGuard};
 use modbox_vocabulary::FileFingerprint;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use tracing::debug;
 
 use self::key::Key;
 use self::lock::CompileLock;
-use modbox_cleanup::{Cleanup, UndoGuard};
 
 /// How large the cache may become, if nobody says otherwise: some thousand small modules, or fifty language runtimes.
 pub const DEFAULT_MAX_CACHE: u64 = 1 << 30;

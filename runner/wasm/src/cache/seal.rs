@@ -6,10 +6,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use modbox_cleanup::Cleanup;
 use modbox_vocabulary::FileFingerprint;
 
 use super::CompileCache;
-use modbox_cleanup::Cleanup;
 
 /// How long a seal counts.
 const LASTS: Duration = Duration::from_hours(1);

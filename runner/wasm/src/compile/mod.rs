@@ -22,16 +22,14 @@ use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use modbox_vocabulary::Unit;
+use modbox_cleanup::Cleanup;
 use modbox_vocabulary::time::micros;
+use modbox_vocabulary::{LimitHit, LimitKind, Limits, Unit, WasmFormat};
 use rustix::fs::{MemfdFlags, SealFlags};
 
 use self::worker::Refusal;
 pub use self::worker::{WORD, main as worker_main};
 use super::{WasmError, adapter, engine};
-use modbox_cleanup::Cleanup;
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::{LimitHit, LimitKind, WasmFormat};
 
 /// The largest machine code that is taken from the compiler, and so the largest entry of the cache.
 pub(super) const MAX_CODE: u64 = 2 << 30;

@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use modbox_cleanup::Cleanup;
+use modbox_vocabulary::Limits;
 use modbox_vocabulary::time::micros;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::worker::{self, Bounds};
 use super::{CompileLimit, Compiled, MAX_CODE, Source};
 use crate::WasmError;
-use modbox_cleanup::Cleanup;
-use modbox_vocabulary::Limits;
 
 /// Kept of what the worker says. The engine's complaints have a few hundred bytes.
 const MAX_TEXT: usize = 4 << 10;

@@ -8,10 +8,10 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
+use modbox_vocabulary::WasmFormat;
 use rustix::fd::BorrowedFd;
 
 use super::confine;
-use modbox_vocabulary::WasmFormat;
 
 /// The word on the command line that makes modbox this process.
 pub const WORD: &str = "__compile-worker";

@@ -10,6 +10,7 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 
+use modbox_policy::accounts::Accounts;
 use modbox_vocabulary::{Capability, Operation};
 use rustix::fs::{FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
@@ -25,7 +26,6 @@ use crate::files::open::{Refused, open_beneath};
 use crate::files::resolve::{Act, Real, Target};
 use crate::files::tree::join;
 use crate::files::{Files, GuardView, Guarded};
-use modbox_policy::accounts::Accounts;
 
 /// The permissions that a guest can set. Set-user-id and set-group-id would run what a guest wrote as somebody else, and the
 /// sticky bit would keep others from what is theirs.

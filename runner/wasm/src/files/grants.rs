@@ -5,6 +5,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use modbox_policy::{Access, PathGrant, Policy, Shape};
+use modbox_scratch::RunDir;
+use modbox_vocabulary::InputFile;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use wasmtime_wasi::filesystem::{Dir, OpenMode};
@@ -12,9 +15,6 @@ use wasmtime_wasi::filesystem::{Dir, OpenMode};
 use crate::files::ledger::Share;
 use crate::files::open::{Asked, open_beneath, stat_name};
 use crate::files::tree::{Kind, NodeId, ROOT, Tree, names};
-use modbox_policy::{Access, PathGrant, Policy, Shape};
-use modbox_scratch::RunDir;
-use modbox_vocabulary::InputFile;
 
 /// Where a guest finds its arguments.
 pub(super) const ARGS: &str = "/args";

@@ -6,14 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use modbox_policy::Access;
 use modbox_vocabulary::quoting::quote;
 use modbox_vocabulary::time::micros;
-use modbox_vocabulary::{Capability, Operation};
-
-use modbox_policy::Access;
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::{CommandEnd, CommandOutput};
-use modbox_vocabulary::{DenialLog, LimitHit, LimitKind, Usage};
+use modbox_vocabulary::{
+    Capability, CommandEnd, CommandOutput, DenialLog, LimitHit, LimitKind, Limits, Operation, Usage,
+};
 
 /// Notes of commands that are kept.
 const MAX_NOTES: usize = 64;

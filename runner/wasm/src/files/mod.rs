@@ -55,6 +55,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::SystemTime;
 
+use modbox_policy::{Owners, Policy};
+use modbox_scratch::RunDir;
+use modbox_vocabulary::{InputFile, Limits};
 use wasmtime::component::{HasData, Linker, ResourceTable};
 use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::filesystem::preopens;
@@ -66,10 +69,6 @@ use self::grants::Grants;
 pub(super) use self::ledger::Ledger;
 use self::records::Records;
 pub(super) use self::temporaries::Temporaries;
-use modbox_policy::{Owners, Policy};
-use modbox_scratch::RunDir;
-use modbox_vocabulary::InputFile;
-use modbox_vocabulary::Limits;
 
 /// The guard of one run.
 pub(super) struct FileGuard {

@@ -4,6 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use modbox_policy::{Access, normalize};
 use modbox_vocabulary::Operation;
 use rustix::fs::{Mode, OFlags, Stat};
 use wasmtime::component::Resource;
@@ -18,7 +19,6 @@ use crate::files::records::Record;
 use crate::files::temporaries::Temporary;
 use crate::files::tree::{Kind, Near, NodeId, Place, join};
 use crate::files::{FileGuard, GuardView};
-use modbox_policy::{Access, normalize};
 
 /// Longer than any path that a kernel takes.
 const MAX_PATH: usize = 4096;

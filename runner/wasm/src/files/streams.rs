@@ -155,9 +155,10 @@ mod tests {
     use std::fs::File;
     use std::path::Path;
 
+    use modbox_vocabulary::Limits;
+
     use super::*;
     use crate::files::ledger::{Ledger, Share};
-    use modbox_vocabulary::Limits;
 
     fn open_file(file: File) -> Arc<OpenFile> {
         let ledger = Arc::new(Ledger::new(&Limits::default()));

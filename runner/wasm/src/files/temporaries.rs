@@ -8,12 +8,11 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use modbox_cleanup::UndoGuard;
+use modbox_scratch::{LEFTOVER_PREFIX, RunDir};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid};
 
 use crate::files::tree::NodeId;
-use modbox_cleanup::UndoGuard;
-use modbox_scratch::LEFTOVER_PREFIX;
-use modbox_scratch::RunDir;
 
 /// The temporaries of one run.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Making sockets: recorded when it is refused, and counted when it is not.
 
+use modbox_policy::net::Transport;
 use modbox_vocabulary::{Capability, Operation};
 use wasmtime::component::Resource;
 use wasmtime_wasi::p2::bindings::sockets::network::{self, ErrorCode, HostNetwork, IpAddressFamily, Network};
@@ -7,7 +8,6 @@ use wasmtime_wasi::p2::bindings::sockets::{tcp_create_socket, udp_create_socket}
 use wasmtime_wasi::p2::{IoError, SocketError, SocketResult, TcpSocket, UdpSocket};
 
 use crate::net::view::NetView;
-use modbox_policy::net::Transport;
 
 impl NetView<'_> {
     /// Refuses a socket that nothing could be done with, and one too many.

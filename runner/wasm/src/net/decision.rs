@@ -3,11 +3,11 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::PoisonError;
 
+use modbox_policy::net::{Name, NetRule, Special, Transport, shown, words_for};
 use modbox_vocabulary::{Capability, Operation};
 use wasmtime_wasi::sockets::SocketAddrUse;
 
 use crate::net::network::Network;
-use modbox_policy::net::{Name, NetRule, Special, Transport, shown, words_for};
 
 /// Senders that a listening UDP socket remembers. A guest that serves more at a time answers the latest.
 const MAX_PEERS: usize = 1024;
@@ -162,12 +162,12 @@ impl Network {
 mod tests {
     use std::sync::Arc;
 
-    use wasmtime_wasi::sockets::SocketAddrUse::{TcpBind, TcpConnect, TcpListen, UdpBind, UdpReceive, UdpSend};
-
-    use super::*;
     use modbox_policy::Policy;
     use modbox_policy::net::{ListenGrant, NetGrant};
     use modbox_vocabulary::Limits;
+    use wasmtime_wasi::sockets::SocketAddrUse::{TcpBind, TcpConnect, TcpListen, UdpBind, UdpReceive, UdpSend};
+
+    use super::*;
 
     fn network(net: &[&str], listen: &[&str]) -> Arc<Network> {
         let (mut policy, source) = (Policy::default(), "test".to_owned());

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::vec;
 
+use modbox_policy::net::Name;
 use modbox_vocabulary::{Capability, Operation};
 use wasmtime::component::Resource;
 use wasmtime_wasi::p2::bindings::sockets::ip_name_lookup::{Host, HostResolveAddressStream, ResolveAddressStream};
@@ -15,7 +16,6 @@ use wasmtime_wasi::runtime::poll_noop;
 use crate::net::network::Network;
 use crate::net::resolver::LookupError;
 use crate::net::view::NetView;
-use modbox_policy::net::Name;
 
 /// The operation that denials name.
 const OPERATION: Operation = Operation::ResolveAddresses;

@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use modbox_policy::Policy;
+use modbox_policy::net::{ListenRule, Name, NetRule, Transport};
+use modbox_vocabulary::{DenialLog, LimitKind, Limits};
 use tokio::sync::Semaphore;
 use wasmtime_wasi::WasiCtxBuilder;
 
 use crate::net::resolver::Resolver;
-use modbox_policy::Policy;
-use modbox_policy::net::{ListenRule, Name, NetRule, Transport};
-use modbox_vocabulary::Limits;
-use modbox_vocabulary::{DenialLog, LimitKind};
 
 /// Connections that `wasi:http` may have open at a time.
 const MAX_CONNECTIONS: usize = 32;

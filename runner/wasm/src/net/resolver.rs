@@ -1,16 +1,14 @@
 //! The system's resolver, off the guest's thread. A lookup cannot be taken back once it has begun, so there is one at a
 //! time, each has a time limit, and a run has only so many.
 
-use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
-
-use tokio::sync::{Semaphore, oneshot};
+use std::{io, thread};
 
 use modbox_policy::net::Name;
+use tokio::sync::{Semaphore, oneshot};
 
 /// Longer than resolvers try by default.
 const TIMEOUT: Duration = Duration::from_secs(20);

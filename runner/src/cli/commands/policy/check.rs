@@ -6,13 +6,14 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use modbox_policy::run::RunRule;
+use modbox_policy::{FileRules, Mistake, ModuleKey, PathGrant, Place, PolicyFile, Rules, merge};
+
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::settings::{self, Resolved, WrongGrant};
-use modbox_policy::run::RunRule;
-use modbox_policy::{FileRules, Mistake, ModuleKey, PathGrant, Place, PolicyFile, Rules, merge};
 
 /// Places in which other programs keep what decides over the machine, or everybody's data.
 const BROAD: [&str; 14] =

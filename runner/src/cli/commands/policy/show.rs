@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use modbox_native::{base, control_groups};
+use modbox_policy::{Effective, LimitName};
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::Grant;
 
@@ -13,8 +15,6 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::output;
 use crate::cli::settings::Settings;
-use modbox_native::{base, control_groups};
-use modbox_policy::{Effective, LimitName};
 
 /// Prints the policy in force, for every module or for one.
 pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<ExitStatus, Failure> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use hyper::client::conn::http1;
 use hyper::http::uri::{Authority, Scheme};
 use hyper::{Request, Response, Uri};
+use modbox_policy::net::{Name, Transport};
 use modbox_vocabulary::{Capability, Operation};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -19,7 +20,6 @@ use super::tls;
 use crate::net::lookup::ResolveError;
 use crate::net::network::Network;
 use crate::net::resolver::LookupError;
-use modbox_policy::net::{Name, Transport};
 
 /// The operation that denials name.
 const OPERATION: Operation = Operation::Handle;
