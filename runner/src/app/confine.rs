@@ -50,15 +50,15 @@ pub struct Shortfall {
 
 /// The threads of a process, stopped until this is dropped.
 #[must_use = "dropping it starts the threads"]
-pub(super) struct Stopped<'c>(Option<&'c dyn ProcessConfinement>);
+pub(super) struct StoppedThreads<'c>(Option<&'c dyn ProcessConfinement>);
 
-impl Stopped<'_> {
+impl StoppedThreads<'_> {
     fn start(mut self) -> Result<(), RunError> {
         self.0.take().map_or(Ok(()), ProcessConfinement::start_threads).map_err(RunError::Threads)
     }
 }
 
-impl Drop for Stopped<'_> {
+impl Drop for StoppedThreads<'_> {
     fn drop(&mut self) {
         if let Some(Err(error)) = self.0.take().map(ProcessConfinement::start_threads) {
             tracing::warn!(%error, "the threads of the process were not started again");
@@ -71,10 +71,10 @@ impl Drop for Stopped<'_> {
 /// # Errors
 ///
 /// A thread that cannot be ended.
-pub(super) fn stop_threads(config: &RunnerConfig) -> Result<Stopped<'_>, RunError> {
+pub(super) fn stop_threads(config: &RunnerConfig) -> Result<StoppedThreads<'_>, RunError> {
     let process = config.confine.as_deref();
     process.map_or(Ok(()), ProcessConfinement::stop_threads).map_err(RunError::Threads)?;
-    Ok(Stopped(process.map(|process| process as &dyn ProcessConfinement)))
+    Ok(StoppedThreads(process.map(|process| process as &dyn ProcessConfinement)))
 }
 
 /// Confines this process to what the request grants, and returns what is in force: nothing for a process that is not to be

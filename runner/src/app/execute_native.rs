@@ -10,7 +10,7 @@ use modbox_policy::Policy;
 use modbox_scratch::{RunDir, Use};
 use modbox_vocabulary::{Invocation, Outcome};
 
-use crate::app::confine::{self, Stopped};
+use crate::app::confine::{self, StoppedThreads};
 use crate::app::error::RunError;
 use crate::app::module::Module;
 use crate::app::native::{environment, narrow};
@@ -26,7 +26,7 @@ impl Runner {
         invocation: &Invocation,
         request: &RunRequest<'_>,
         run_dir: &RunDir,
-        stopped: Option<Stopped<'_>>,
+        stopped: Option<StoppedThreads<'_>>,
     ) -> Result<(Outcome, Leaving), RunError> {
         let policy = request.policy;
         let context = self.native_context(policy, request.keep_files, &invocation.runtime_paths);

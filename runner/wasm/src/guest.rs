@@ -34,18 +34,18 @@ pub(super) struct Guest {
     pub(super) code: Arc<Code>,
     pub(super) wasi: WasiCtx,
     pub(super) files: FileGuard,
-    /// The commands that it asks for.
+    /// What runs the commands that the guest asks for.
     pub(super) commands: Commands,
     pub(super) limits: Limits,
-    /// What it may reach.
+    /// The network, as far as it is granted.
     pub(super) network: Arc<Network>,
 }
 
 /// How a guest ended.
-pub(super) struct Ended {
+pub(super) struct GuestEnd {
     pub(super) exit: Exit,
     pub(super) hit: Option<LimitKind>,
-    /// The quota of files, or of the host's memory, that the guest failed for, if so.
+    /// The quota of files or of host memory that the guest used up, if it failed for that.
     pub(super) quota: Option<LimitHit>,
     pub(super) usage: Usage,
     pub(super) instantiate_us: u64,
@@ -57,14 +57,14 @@ pub(super) struct Ended {
 /// # Errors
 ///
 /// A thread or runtime that cannot be made, a pool without a free place, or a thread that ended without a result.
-pub(super) fn run(guest: Guest, on_own_thread: bool) -> Result<Ended, WasmError> {
+pub(super) fn run(guest: Guest, on_own_thread: bool) -> Result<GuestEnd, WasmError> {
     debug!(on_own_thread, "the guest starts");
     // A runtime cannot be entered from within another one.
     if on_own_thread || tokio::runtime::Handle::try_current().is_ok() { run_apart(guest) } else { run_here(guest) }
 }
 
 /// Runs a guest on a thread of its own.
-fn run_apart(guest: Guest) -> Result<Ended, WasmError> {
+fn run_apart(guest: Guest) -> Result<GuestEnd, WasmError> {
     let patience = guest.limits.timeout.saturating_add(GRACE);
     let (sender, receiver) = mpsc::sync_channel(1);
     let started = Instant::now();
@@ -78,19 +78,19 @@ fn run_apart(guest: Guest) -> Result<Ended, WasmError> {
         Err(RecvTimeoutError::Timeout) => {
             warn!("the guest is blocked in a host call; its thread is left behind");
             let usage = Usage { wall_us: micros(started.elapsed()), ..Usage::default() };
-            Ok(Ended { exit: Exit::Killed, hit: Some(LimitKind::Wall), quota: None, usage, instantiate_us: 0 })
+            Ok(GuestEnd { exit: Exit::Killed, hit: Some(LimitKind::Wall), quota: None, usage, instantiate_us: 0 })
         }
         Err(RecvTimeoutError::Disconnected) => Err(WasmError::Vanished),
     }
 }
 
 thread_local! {
-    /// A runtime for guests without a network, kept for the next one on this thread: making one costs as much as a
+    /// A runtime for guests without a network, kept for the next guest on this thread: making one costs as much as a
     /// short run.
     static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
 }
 
-fn run_here(guest: Guest) -> Result<Ended, WasmError> {
+fn run_here(guest: Guest) -> Result<GuestEnd, WasmError> {
     if guest.network.is_granted() {
         let runtime = new_runtime(true)?;
         let ended = run_on(&runtime, guest);
@@ -114,7 +114,7 @@ fn new_runtime(network: bool) -> Result<Runtime, WasmError> {
     runtime.enable_time().build().map_err(WasmError::Runtime)
 }
 
-fn run_on(runtime: &Runtime, guest: Guest) -> Result<Ended, WasmError> {
+fn run_on(runtime: &Runtime, guest: Guest) -> Result<GuestEnd, WasmError> {
     let ledger = guest.files.ledger();
     let ticking = guest.code.ticker.start().map_err(WasmError::Runtime)?;
     let mut store =
@@ -144,16 +144,16 @@ fn run_on(runtime: &Runtime, guest: Guest) -> Result<Ended, WasmError> {
 /// What [`CommandPre`]'s `run` returns; `None` stands for a timeout.
 type CallResult = Option<wasmtime::Result<Result<(), ()>>>;
 
-fn conclude(ended: CallResult, store: &mut Store<State>, wall_us: u64, instantiate_us: u64) -> Ended {
+fn conclude(ended: CallResult, store: &mut Store<State>, wall_us: u64, instantiate_us: u64) -> GuestEnd {
     let meter = &mut store.data_mut().meter;
     let exit = exit_of(ended, meter);
     let usage =
         Usage { wall_us, cpu_us: micros(meter.cpu_used()), memory_bytes: meter.peak_memory as u64, ..Usage::default() };
-    Ended { exit, hit: meter.hit, quota: meter.overfull, usage, instantiate_us }
+    GuestEnd { exit, hit: meter.hit, quota: meter.overfull, usage, instantiate_us }
 }
 
-/// A guest that used up a quota of files and then gave up ended by that limit, however it said so.
-fn blame_quota(ended: &mut Ended, ledger: &Ledger) {
+/// Blames the quota of files that a guest used up for its failure, whatever exit the guest chose.
+fn blame_quota(ended: &mut GuestEnd, ledger: &Ledger) {
     if ended.hit.is_none() && ended.quota.is_none() && ended.exit != Exit::Code(0) {
         ended.quota = ledger.hit();
     }
@@ -189,7 +189,7 @@ fn exit_of(ended: CallResult, meter: &mut Meter) -> Exit {
     }
 }
 
-/// A guest that was denied memory and then gave up ended by that limit, however it said so.
+/// Returns an exit status, and blames the memory limit for a failure after memory was denied.
 fn exit_code(code: i32, meter: &mut Meter) -> Exit {
     if code != 0 && meter.memory_denied {
         meter.hit = Some(LimitKind::Memory);

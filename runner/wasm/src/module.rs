@@ -25,7 +25,7 @@ pub struct LoadedModule {
     runs_commands: bool,
 }
 
-/// Compiled code and its engine. Shared by all runs, some of which outlast their caller's patience.
+/// Compiled code, its engine and the engine's ticker. All runs share it, and so do threads that were left behind.
 pub(super) struct Code {
     pub(super) engine: Engine,
     pub(super) command: CommandPre<State>,
@@ -36,9 +36,9 @@ pub(super) struct Code {
 pub struct Host<'a> {
     /// The directory of the run.
     pub run_dir: &'a Arc<RunDir>,
-    /// Who runs its commands; without, every one is denied.
+    /// What runs its commands; without it, every command is denied.
     pub commands: Option<Arc<dyn RunsCommands>>,
-    /// Whether the guest gets a thread of its own.
+    /// Whether the guest runs on a thread of its own.
     pub on_own_thread: bool,
 }
 

@@ -43,8 +43,8 @@ impl GuardView<'_> {
         })
     }
 
-    /// Returns whether a mount is writable, if the descriptor is one. Guests ask for flags and type of all that they start
-    /// with; nothing is opened for that.
+    /// Returns whether a mount is writable, if the descriptor is one. Guests ask for the flags and the type of every
+    /// directory that they start with, and use few of them.
     pub(super) fn is_mount(&self, fd: &Fd) -> FsResult<Option<bool>> {
         Ok(match self.guard.records.get(fd)? {
             Record::Root(mount) => Some(self.guard.grants.mounts[*mount].writable),
