@@ -250,18 +250,18 @@ impl WasmSandbox {
         component
     }
 
-    /// Has the engine map machine code.
+    /// Maps machine code into the engine.
     fn map_code(&self, file: &File) -> wasmtime::Result<Component> {
-        // The engine maps the file that was checked, and not what its name may lead to by now.
+        // By this path the engine maps the file that was checked, whatever its name leads to by now.
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         #[expect(unsafe_code, reason = "the engine has no safe way to load compiled code")]
-        // SAFETY: `deserialize_file` asks for a file that the engine's compiler wrote and that does not change while
-        // it is mapped. There are two. One is what modbox's own compiler has just handed over, in a memory file that
-        // is sealed against every change. The other is an entry of the cache, which returns only files whose keyed
-        // hash shows that this user's modbox stored them under this name; nothing else than the former is ever
-        // stored, and nothing writes to an entry once it has its name: it is replaced or removed. Only this user can,
-        // in a folder of mode 0700. An engine with other settings refuses the file by itself. What a compiler that
-        // was taken over can do is told at the top of `compile`.
+        // SAFETY: `deserialize_file` asks for a file that this engine's compiler wrote and that does not change while it is
+        // mapped. `file` is one of two. Either modbox's own compiler has just returned it, as a memory file that is sealed
+        // against every change. Or it is an entry of the cache. The cache returns a file only when its keyed hash shows
+        // that this user's modbox stored it under this name, and modbox stores nothing but compiler output. Nothing
+        // writes to a named entry; it is replaced or removed, and only this user can do that, in a folder of mode 0700.
+        // The engine itself refuses code of other settings. The top of `compile` says what a compiler that was taken
+        // over can do.
         unsafe {
             Component::deserialize_file(&self.engine, path)
         }

@@ -182,9 +182,9 @@ fn limit(resource: Resource, wanted: u64) -> Result<(), ConfineError> {
 /// Closes every descriptor from `first` on.
 #[expect(unsafe_code, reason = "rustix does not wrap close_range")]
 fn close_from(first: libc::c_uint) -> io::Result<()> {
-    // SAFETY: close_range takes three integers. It closes descriptors without their owners' knowledge; this process
-    // has just begun and owns none but the first three. The raw call is used because glibc has a wrapper only since
-    // 2.34.
+    // SAFETY: close_range takes three integers and touches no memory. It closes descriptors behind the back of values
+    // that own them; no such value exists here, since the process has just started and owns the first three only. The
+    // raw call is used because glibc has a wrapper only since 2.34.
     let status = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -195,8 +195,8 @@ fn end_after(cpu_us: u64) -> io::Result<()> {
     let part = |number: u64| number.try_into().unwrap_or_else(|_| i32::MAX.into());
     let value = libc::timeval { tv_sec: part(cpu_us / 1_000_000), tv_usec: part((cpu_us % 1_000_000).max(1)) };
     let timer = libc::itimerval { it_interval: libc::timeval { tv_sec: 0, tv_usec: 0 }, it_value: value };
-    // SAFETY: setitimer reads one `itimerval` through its second argument, which points to a live local of that type,
-    // and writes nothing, since the third is null.
+    // SAFETY: setitimer reads one `itimerval` through its second argument, which points to a live local of that type.
+    // It writes through its third argument unless that is null, as here.
     let status = unsafe { libc::setitimer(libc::ITIMER_PROF, &raw const timer, std::ptr::null_mut()) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -241,7 +241,9 @@ mod tests {
 
     #[expect(unsafe_code, reason = "there is no safe way to try to fork")]
     fn fork() -> bool {
-        // SAFETY: the flags are those of fork(2); a child would use only `_exit`, which is safe in one.
+        // SAFETY: clone with these arguments is fork(2): the child gets a copy of all memory. The child of a process
+        // with several threads may only call async-signal-safe functions, and calls `_exit` alone. waitpid may be given
+        // a null pointer.
         unsafe {
             let child = libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0);
             if child == 0 {
@@ -254,7 +256,7 @@ mod tests {
     #[expect(unsafe_code, reason = "mapping memory is never safe")]
     fn executable_memory() -> bool {
         let (executable, private) = (libc::PROT_READ | libc::PROT_EXEC, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new mapping at an address of the kernel's choice, which nobody uses.
+        // SAFETY: mmap without MAP_FIXED chooses an unused address, so it changes no mapping that is in use.
         unsafe { libc::mmap(std::ptr::null_mut(), 4096, executable, private, -1, 0) != libc::MAP_FAILED }
     }
 

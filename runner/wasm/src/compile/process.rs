@@ -231,7 +231,8 @@ mod tests {
         code.set_len(4096).unwrap();
         let (writable, fd) = (libc::PROT_READ | libc::PROT_WRITE, code.as_raw_fd());
         #[expect(unsafe_code, reason = "the test stands for somebody with a mapping of the file")]
-        // SAFETY: a new mapping at an address of the kernel's choice, of a file of that length, that nobody reads.
+        // SAFETY: mmap without MAP_FIXED chooses an unused address, so it changes no mapping that is in use. Nothing
+        // reads or writes through the new mapping.
         let mapping = unsafe { libc::mmap(std::ptr::null_mut(), 4096, writable, libc::MAP_SHARED, fd, 0) };
         assert_ne!(mapping, libc::MAP_FAILED);
         let ended = judge(ExitStatus::from_raw(0), "", code, &Limits::default());
