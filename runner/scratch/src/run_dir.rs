@@ -17,7 +17,7 @@ const TMP: &str = "tmp";
 pub struct RunDir {
     path: PathBuf,
     purpose: Use,
-    cleanup: Cleanup,
+    root: ScratchRoot,
     /// `None` when the run is over. Nothing is made in the directory any more.
     scratch: Mutex<Option<Scratch>>,
 }
@@ -36,14 +36,14 @@ impl RunDir {
     pub fn create(root: &ScratchRoot, purpose: Use) -> Result<Self, ScratchError> {
         root.sweep_once();
         let scratch = root.create(purpose)?;
-        let (path, cleanup) = (scratch.path().to_owned(), root.cleanup().clone());
-        Ok(Self { path, purpose, cleanup, scratch: Mutex::new(Some(scratch)) })
+        let path = scratch.path().to_owned();
+        Ok(Self { path, purpose, root: root.clone(), scratch: Mutex::new(Some(scratch)) })
     }
 
     /// Returns where to register what a signal must not leave behind.
     #[must_use]
     pub fn cleanup(&self) -> &Cleanup {
-        &self.cleanup
+        self.root.cleanup()
     }
 
     /// Returns the directory's path.
@@ -101,6 +101,18 @@ impl RunDir {
 
     /// Removes the directory, unless it is kept; from now on nothing is made in it.
     pub fn close(&self) {
-        drop(self.scratch.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.take());
+    }
+
+    /// Ends the run like [`Self::close`]. A directory in which nothing was left may serve the next run: only for a run of
+    /// which no thread and no process is left that could still write to it.
+    pub fn give_back(&self) {
+        if let Some(scratch) = self.take() {
+            self.root.give_back(scratch);
+        }
+    }
+
+    fn take(&self) -> Option<Scratch> {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

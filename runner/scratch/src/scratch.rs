@@ -4,17 +4,18 @@
 //! as it lives; a directory that nobody holds was left by a process that was killed, and the next run
 //! removes it. Directories that a caller asked to keep have a name that the sweep leaves alone.
 
+use std::ffi::CStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use modbox_cleanup::{Cleanup, UndoGuard};
 use modbox_vocabulary::InputFile;
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{Dir, FlockOperation, Mode, OFlags};
 
 /// What the name of a folder for the directories of runs starts with; the user's number follows.
 const ROOT_PREFIX: &str = "modbox-";
@@ -62,6 +63,8 @@ pub struct ScratchRoot {
     path: Arc<Path>,
     cleanup: Cleanup,
     swept: Arc<Once>,
+    /// A guest's directory that was left as it was made, for the next run. Removed with the last copy of this value.
+    spare: Arc<Mutex<Option<Scratch>>>,
 }
 
 /// What the directory of a run is for.
@@ -90,7 +93,7 @@ impl Use {
 pub struct Scratch {
     path: PathBuf,
     /// Holds the lock that keeps the sweep away.
-    _lock: OwnedFd,
+    lock: OwnedFd,
     undo: Option<UndoGuard>,
 }
 
@@ -99,7 +102,8 @@ impl ScratchRoot {
     #[must_use]
     pub fn new(temp_dir: &Path, cleanup: Cleanup) -> Self {
         let uid = rustix::process::geteuid().as_raw();
-        Self { path: temp_dir.join(format!("{ROOT_PREFIX}{uid}")).into(), cleanup, swept: Arc::new(Once::new()) }
+        let path = temp_dir.join(format!("{ROOT_PREFIX}{uid}")).into();
+        Self { path, cleanup, swept: Arc::new(Once::new()), spare: Arc::default() }
     }
 
     /// Makes the directory of one run.
@@ -108,6 +112,11 @@ impl ScratchRoot {
     ///
     /// A folder that is not private, cannot be made or is full.
     pub fn create(&self, purpose: Use) -> Result<Scratch, ScratchError> {
+        if purpose == Use::Guest
+            && let Some(spare) = self.spare().take()
+        {
+            return Ok(spare);
+        }
         let root = self.open_private()?;
         let io = |verb, path: &Path| {
             let path = path.to_owned();
@@ -122,7 +131,19 @@ impl ScratchRoot {
         let lock = open_dir(&path).map_err(|e| io("open", &path)(e.into()))?;
         let held = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
         held.map_err(|e| io("lock", &path)(e.into()))?;
-        Ok(Scratch { path, _lock: lock, undo })
+        Ok(Scratch { path, lock, undo })
+    }
+
+    /// Takes back a guest's directory, and keeps it for the next run if it is as it was made; otherwise removes it. Most
+    /// guests leave nothing, and making a directory takes longer than such a guest runs.
+    pub(crate) fn give_back(&self, scratch: Scratch) {
+        if is_guests(&scratch.path) && scratch.is_pristine() {
+            self.spare().get_or_insert(scratch);
+        }
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Option<Scratch>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns where runs register what a signal must not leave behind.
@@ -210,6 +231,16 @@ impl Scratch {
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.undo.is_none()
+    }
+
+    /// Returns whether nothing is in it, and it has the mode and the owner that it was made with.
+    fn is_pristine(&self) -> bool {
+        let is_own = rustix::fs::fstat(&self.lock)
+            .is_ok_and(|stat| stat.st_mode & 0o7777 == 0o700 && stat.st_uid == rustix::process::geteuid().as_raw());
+        let is_dot = |name: &CStr| name == c"." || name == c"..";
+        let is_empty =
+            |entries: Dir| entries.into_iter().all(|entry| entry.is_ok_and(|entry| is_dot(entry.file_name())));
+        is_own && Dir::read_from(&self.lock).is_ok_and(is_empty)
     }
 
     /// Makes a directory in it, unless it is there.
@@ -322,6 +353,39 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = ScratchRoot::new(dir.path(), Cleanup::default());
         (dir, root)
+    }
+
+    #[test]
+    fn a_guests_directory_serves_the_next_run_if_nothing_was_left_in_it() {
+        let (_dir, root) = root();
+        let path_after = |leave: fn(&Path)| {
+            let scratch = root.create(Use::Guest).unwrap();
+            let path = scratch.path().to_owned();
+            leave(&path);
+            root.give_back(scratch);
+            path
+        };
+        let first = path_after(|_| ());
+        assert_eq!(path_after(|path| fs::write(path.join("left"), "").unwrap()), first);
+        let second = path_after(|path| fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap());
+        assert!(second != first && !first.exists());
+        let third = path_after(|path| fs::create_dir(path.join("left")).unwrap());
+        assert!(third != second && !second.exists() && !third.exists());
+        let run = root.create(Use::Run).unwrap();
+        let path = run.path().to_owned();
+        root.give_back(run);
+        assert!(!path.exists(), "only a guest's own directory is used again");
+    }
+
+    #[test]
+    fn a_spare_directory_goes_with_its_root() {
+        let (dir, root) = root();
+        root.give_back(root.create(Use::Guest).unwrap());
+        assert_eq!(entries(&root), 1);
+        let folder = root.path.to_path_buf();
+        drop(root);
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 0);
+        drop(dir);
     }
 
     fn entries(root: &ScratchRoot) -> usize {

@@ -7,7 +7,7 @@ use modbox_kinds::{Kind, Prepared};
 use modbox_native::Leaving;
 use modbox_policy::{Access, Shape};
 use modbox_scratch::{RunDir, ScratchError, Use};
-use modbox_vocabulary::{Invocation, Outcome, Program, WasmProgram};
+use modbox_vocabulary::{Exit, Invocation, Outcome, Program, WasmProgram};
 use modbox_wasm::{Host, LoadedModule, WasmError};
 
 use crate::app::error::RunError;
@@ -42,8 +42,12 @@ impl Runner {
                 let run_dir = Arc::new(run_dir);
                 let kept_files = request.keep_files.then(|| run_dir.path().display().to_string());
                 let ran = self.execute_in(&run_dir, kind, module, request, &mut notes);
-                // A guest's thread that was left behind makes nothing any more.
-                run_dir.close();
+                match &ran {
+                    // It came to its own end, so that nothing of it is left.
+                    Ok(Ran { outcome: Outcome { exit: Exit::Code(_), .. }, .. }) => run_dir.give_back(),
+                    // A guest's thread that was left behind makes nothing any more.
+                    _ => run_dir.close(),
+                }
                 Executed { ran, kept_files, notes }
             }
             Err(error) => Executed { ran: Err(error.into()), kept_files: None, notes },
