@@ -29,6 +29,7 @@ const CRATES: [(&str, &[&str]); 13] = [
         "",
         &[
             "argument-spec",
+            "bytes",
             "authoring",
             "channel",
             "cleanup",
@@ -196,7 +197,8 @@ fn imports(modules: &[Module]) -> Imports {
     let aliases: BTreeSet<Vec<String>> = modules
         .iter()
         .flat_map(|module| {
-            let names = alias.captures_iter(&module.code).map(|found| found.get(2).unwrap_or(found.get(1).unwrap()));
+            let names =
+                alias.captures_iter(&module.code).map(|found| found.get(2).unwrap_or_else(|| found.get(1).unwrap()));
             names.map(|name| [module.name.as_slice(), &[name.as_str().to_owned()]].concat()).collect::<Vec<_>>()
         })
         .collect();

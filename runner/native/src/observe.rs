@@ -184,7 +184,7 @@ impl Observer {
 
     /// Remembers what the module made and what is not kept.
     pub(super) fn stray(&mut self, path: &Path) {
-        self.refused.extend(denials::write(&path, Operation::CreateUnkept));
+        self.refused.extend(denials::write(path, Operation::CreateUnkept));
     }
 
     pub(super) fn refused(self) -> Vec<Denial> {

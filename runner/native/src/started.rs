@@ -232,7 +232,7 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
                 // The module may end at the very moment in which its time does; then it did end.
                 End::Exited(code) => outcome.exit = Exit::Code(code),
                 End::Signalled(signal) => outcome.exit = Exit::Code(128 + signal),
-                End::Limit(limit) => outcome.limit = Some(limits.hit(limit.into())),
+                End::Limit(limit) => outcome.limit = Some(limits.hit(limit)),
                 End::Requested if !timed_out => return Err(NativeError::Undone),
                 End::Requested => outcome.limit = Some(wall),
                 End::NotStarted(failure) => return Err(launch_error(failure)),
