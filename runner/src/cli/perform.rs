@@ -52,8 +52,8 @@ pub(crate) fn perform(
     let pending = audit.start(context, &module, &request)?;
     let runner = runner(context, spinner.clone(), python);
     let report = runner.run(&module, &request);
-    // The process ends soon; taking engine and code apart before would only make it end later.
-    std::mem::forget((runner, module));
+    // With the runner goes what it keeps for a next run on the disk.
+    drop(runner);
     if let Some(spinner) = spinner {
         spinner.finish_and_clear();
     }
