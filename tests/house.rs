@@ -22,7 +22,7 @@ const CRATES: [(&str, &[&str]); 13] = [
     ("policy", &["vocabulary"]),
     ("scratch", &["cleanup", "vocabulary"]),
     ("kernel", &["policy", "vocabulary"]),
-    ("wasm", &["channel", "cleanup", "policy", "scratch", "vocabulary"]),
+    ("wasm", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary"]),
     ("native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary"]),
     ("authoring", &["argument-spec", "cleanup", "vocabulary"]),
     (

@@ -3,12 +3,13 @@
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 use std::fs::File;
+use std::io;
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
-use std::{io, thread};
+use std::thread;
 
-use modbox_kernel::{Absent, Links, PathRule, Plan, Profile, Refused, Rights};
+use modbox_kernel::{Absent, Links, PathRule, Plan, Profile, Rights};
 
 use crate::kernel_walls::{Walls, assert_errno, c_path, call, confined};
 
@@ -92,23 +93,6 @@ fn a_guest_starts_threads_and_nothing_else() {
 }
 
 #[test]
-fn clone3_is_said_not_to_exist() {
-    let clone3 = || call(libc::SYS_clone3, [0, 0, 0, 0]);
-    assert_errno(Walls::new().behind(clone3), libc::ENOSYS, "clone3");
-    assert_errno(clone3(), libc::EINVAL, "without the plan");
-}
-
-#[test]
-#[cfg(target_arch = "x86_64")]
-fn the_other_numbering_of_calls_is_closed() {
-    let getpid = |base: i64| call(base + libc::SYS_getpid, [0; 4]);
-    Walls::new().behind(|| {
-        assert_errno(getpid(0x4000_0000), libc::EPERM, "getpid by x32");
-        assert_eq!(getpid(0).unwrap(), i64::from(std::process::id()));
-    });
-}
-
-#[test]
 fn signals_and_limits_stay_in_the_process() {
     let walls = Walls::new();
     let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get() as usize;
@@ -125,29 +109,6 @@ fn signals_and_limits_stay_in_the_process() {
     });
     raise().unwrap();
     call(libc::SYS_kill, [parent, 0, 0, 0]).unwrap();
-}
-
-#[test]
-fn every_call_of_the_table_is_refused() {
-    let walls = Walls::new();
-    walls.behind(|| {
-        assert_errno(call(libc::SYS_personality, [0xffff_ffff, 0, 0, 0]), libc::EPERM, "the filter is in force");
-        let mut seen = 0;
-        for refusal in modbox_kernel::refusals(Profile::Guest).filter(|refusal| refusal.refused == Refused::Always) {
-            for refused in refusal.calls.iter().filter(|refused| !["fork", "vfork"].contains(&refused.name())) {
-                // Arguments that no call can use, so that one that is not refused does nothing either.
-                assert_errno(call(refused.number(), [usize::MAX; 4]), libc::EPERM, refused.name());
-                seen += 1;
-            }
-        }
-        assert!(seen > 100, "only {seen}");
-        for (name, number) in [("ptrace", libc::SYS_ptrace), ("mount", libc::SYS_mount), ("bpf", libc::SYS_bpf)] {
-            assert_errno(call(number, [0; 4]), libc::EPERM, name);
-        }
-        let request = 0x5412;
-        assert_errno(call(libc::SYS_ioctl, [0, request, 0, 0]), libc::EPERM, "TIOCSTI");
-    });
-    assert!(call(libc::SYS_personality, [0xffff_ffff, 0, 0, 0]).is_ok());
 }
 
 #[test]

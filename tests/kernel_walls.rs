@@ -73,7 +73,7 @@ pub(crate) fn confined<T: Send>(plan: &Plan, attempt: impl FnOnce() -> T + Send)
 }
 
 /// Does something on a thread of its own.
-fn free<T: Send>(attempt: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn free<T: Send>(attempt: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(attempt).join().unwrap())
 }
 

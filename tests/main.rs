@@ -35,6 +35,7 @@ mod kernel;
 mod kernel_walls;
 // System calls behind them.
 mod kernel_calls;
+mod kernel_lists;
 
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;

@@ -9,8 +9,8 @@
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use crate::calls::Profile;
 use crate::plan::Plan;
+use crate::profiles::Profile;
 
 /// Reading, writing, removing and replacing files of others: a grant gives the rights of who runs modbox.
 const FILES: CapabilitySet = CapabilitySet::DAC_OVERRIDE
@@ -24,7 +24,7 @@ pub(super) fn reduce(plan: &Plan) -> rustix::io::Result<()> {
     if plan.net.any() {
         kept |= CapabilitySet::NET_BIND_SERVICE;
     }
-    if plan.profile != Profile::Guest {
+    if matches!(plan.profile, Profile::Native | Profile::NativeOnHost) {
         if !rustix::process::geteuid().is_root() {
             kept = CapabilitySet::empty();
         }
@@ -33,7 +33,7 @@ pub(super) fn reduce(plan: &Plan) -> rustix::io::Result<()> {
     }
     let present = rustix::thread::capabilities(None)?;
     let own = match plan.profile {
-        Profile::Guest => None,
+        Profile::Guest | Profile::Compiler => None,
         Profile::Native | Profile::NativeOnHost => present.permitted.difference(kept).iter().next(),
     };
     rustix::thread::set_capabilities(

@@ -1,6 +1,6 @@
 //! The kernel under the engine: what a process may do at all, whatever the engine above it lets through.
 //!
-//! A [`Plan`] is data: the same grants again, for Landlock; the system calls that a profile refuses, for seccomp; the
+//! A [`Plan`] is data: the same grants again, for Landlock; the system calls that a profile allows, for seccomp; the
 //! limits of the process. [`confine_process`] applies it to the process that calls it, for good, and says which level
 //! was [`Reached`]. Wasm guests are confined so in the process that runs them, native modules in the one that
 //! starts them.
@@ -14,24 +14,27 @@
 
 mod calls;
 mod capabilities;
+mod compiler_calls;
 mod ending;
-mod filter;
+mod guest_calls;
 mod landlock;
 mod level;
+mod native_calls;
 mod plan;
+mod profiles;
 mod resolver;
 mod rlimits;
 mod seccomp;
 mod system;
-mod table;
 
 use std::io;
 use std::path::PathBuf;
 
-pub use self::calls::{Call, Profile, Refusal, Refused, refusals};
+pub use self::calls::{CallGroup, Condition};
 pub use self::ending::end_by;
 pub use self::level::{DEFAULT_LEAST, HIGHEST, Probe, describe, probe};
 pub use self::plan::{Absent, Links, NetPlan, OwnPaths, PathRule, Plan, Ports, Rights};
+pub use self::profiles::{Profile, allowed_calls, hidden_calls};
 pub use self::rlimits::ProcessLimits;
 
 /// What confining a process came to.
@@ -82,6 +85,15 @@ pub enum KernelError {
         /// What it was.
         expected: &'static str,
     },
+}
+
+/// Restricts the calling thread and whatever it starts later to the system calls of a profile, without a network.
+///
+/// # Errors
+///
+/// A kernel that does not take the filter.
+pub fn restrict_calls(profile: Profile) -> Result<(), String> {
+    seccomp::install(&seccomp::compile(profile, &NetPlan::default())?)
 }
 
 /// Confines this process, which must have no thread but the caller's. There is no way back.

@@ -7,13 +7,13 @@ use modbox_policy::{Access, PathGrant, Policy, Shape};
 use modbox_vocabulary::Limits;
 use serde::{Deserialize, Serialize};
 
-use crate::calls::Profile;
+use crate::profiles::Profile;
 use crate::rlimits::ProcessLimits;
 
 /// All that [`confine_process`](crate::confine_process) is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Which system calls are refused.
+    /// Which system calls are allowed.
     pub profile: Profile,
     /// What is reachable in the filesystem, and nothing else.
     pub paths: Vec<PathRule>,

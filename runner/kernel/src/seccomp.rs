@@ -1,16 +1,37 @@
-//! seccomp: the table of refused system calls as a filter of the kernel.
+//! seccomp: an allow list of system calls as a filter of the kernel.
 //!
-//! Everything else is allowed. A filter that allows by default has to close three ways around it first: calls of another
-//! architecture (`int 0x80`), the calls of x86-64's other numbering (x32), and `clone3`, whose flags lie in memory where
-//! a filter cannot see them; the C library falls back to `clone`. What the instructions look like is for `filter`.
+//! A filter has two parts. The larger one is written by seccompiler: the calls of the list with their conditions, and
+//! `EPERM` for everything else. Nothing is killed, since programs try calls that they can do without.
 //!
-//! A refused call fails, with `EPERM` mostly; it kills nothing, since programs ask for what they can do without.
+//! The [`preamble`] before it has what seccompiler cannot express, as the filters of container engines do: errors other
+//! than `EPERM` that programs expect, ranges of numbers, and another answer than death to calls of another architecture
+//! (`int 0x80` on x86-64). A C library uses an older call only where the newer one fails with `ENOSYS`, so calls fail
+//! with that if they are newer than the lists, and if they are [hidden](profiles::hidden_calls). Numbers of x32 are on no list,
+//! and the preamble does not take them for new ones.
 
-use seccompiler::BpfProgram;
+use std::collections::BTreeMap;
 
-use crate::calls::{self, Profile, Refused};
-use crate::filter::{self, Condition, Rule, Test, Verdict, Verdicts};
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, sock_filter,
+};
+use syscalls::Sysno;
+
+use crate::calls::Condition;
 use crate::plan::NetPlan;
+use crate::profiles::{self, Profile};
+
+/// This architecture's number in the data of a call.
+#[cfg(target_arch = "x86_64")]
+const AUDIT_ARCH: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const AUDIT_ARCH: u32 = 0xc000_00b7;
+/// Of another one, for which seccompiler makes no filter or nothing was tried.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const AUDIT_ARCH: u32 = 0;
+
+/// From here on, numbers are those of x32.
+const X32: u32 = 0x4000_0000;
 
 /// Set-user-id and set-group-id.
 const SET_ID: u32 = 0o6000;
@@ -18,43 +39,20 @@ const SET_ID: u32 = 0o6000;
 /// Opening flags that make a file, so that a mode counts: `O_CREAT` and the bit of `O_TMPFILE`.
 const CREATING: u32 = 0o20_000_100;
 
+/// The flags of `clone` that make a namespace: mount, control group, host name, IPC, user, process, network.
+const NAMESPACES: u32 = 0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000;
+
 /// The bits of a socket's type that are the type.
 const SOCKET_TYPE: u32 = 0xf;
 
-/// `SOCK_DGRAM`.
-const DATAGRAM: u32 = 2;
-
-/// `SOCK_RAW`.
-const RAW: u32 = 3;
-
 /// Makes the filter of a profile.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) fn compile(profile: Profile, net: &NetPlan) -> Result<BpfProgram, String> {
-    let pid = rustix::process::getpid().as_raw_nonzero().get().cast_unsigned();
-    let (mut verdicts, mut rules) = (Verdicts::new(), Vec::new());
-    for refusal in calls::refusals(profile) {
-        let verdict = match conditions(refusal.refused, profile, net, pid) {
-            Some(conditions) if conditions.is_empty() => Verdict::Fail(libc::EPERM),
-            Some(conditions) => {
-                rules.push(conditions);
-                Verdict::When(rules.len() - 1)
-            }
-            None => continue,
-        };
-        for call in refusal.calls {
-            verdicts.set(call.number(), verdict)?;
-        }
+    if AUDIT_ARCH == 0 {
+        return Err("seccomp: there is no filter for this architecture, only for x86-64 and aarch64".to_owned());
     }
-    for number in calls::unreadable(profile) {
-        verdicts.set(*number, Verdict::Fail(libc::ENOSYS))?;
-    }
-    Ok(filter::program(&verdicts, &rules))
-}
-
-/// Makes the filter of a profile.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(super) fn compile(_: Profile, _: &NetPlan) -> Result<BpfProgram, String> {
-    Err("seccomp: there is no filter for this architecture, only for x86-64 and aarch64".to_owned())
+    let mut program = preamble(profile, net);
+    program.extend(allow_list(profile, net).map_err(|error| format!("seccomp: {error}"))?);
+    Ok(program)
 }
 
 /// Installs a filter for the calling thread.
@@ -62,33 +60,93 @@ pub(super) fn install(program: &BpfProgram) -> Result<(), String> {
     seccompiler::apply_filter(program).map_err(|error| format!("seccomp: {error}"))
 }
 
-/// When a call is refused: whenever one of these holds; always, when there are none. `None` is never.
-fn conditions(refused: Refused, profile: Profile, net: &NetPlan, pid: u32) -> Option<Vec<Rule>> {
-    let namespaces = calls::NAMESPACES.iter().fold(0, |all, namespace| all | namespace);
-    Some(match refused {
-        Refused::Always => Vec::new(),
-        Refused::WithoutNetwork if net.any() => return None,
-        Refused::WithoutNetwork => Vec::new(),
-        Refused::OtherSockets { family, kind } => sockets(family, kind, profile, net),
-        Refused::SetId { mode, flags: None } => vec![refuse([(mode, Test::HasAny(SET_ID))])],
-        Refused::SetId { mode, flags: Some(flags) } => {
-            vec![refuse([(flags, Test::HasAny(CREATING)), (mode, Test::HasAny(SET_ID))])]
+/// Makes the part that seccompiler writes.
+fn allow_list(profile: Profile, net: &NetPlan) -> Result<BpfProgram, BackendError> {
+    let mut allowed = BTreeMap::new();
+    for group in profiles::allowed_calls(profile) {
+        if let Some(rules) = rules(group.condition, net)? {
+            allowed.extend(group.calls.iter().map(|call| (i64::from(call.id()), rules.clone())));
         }
-        Refused::Processes { flags } => {
-            let thread = libc::CLONE_THREAD.cast_unsigned();
-            vec![refuse([(flags, Test::HasNone(thread))]), refuse([(flags, Test::HasAny(namespaces))])]
-        }
-        Refused::Namespaces { flags } => vec![refuse([(flags, Test::HasAny(namespaces))])],
-        Refused::OtherProcesses { pid: argument } => vec![refuse([(argument, Test::IsNot(pid))])],
-        Refused::Given { argument } => vec![refuse([(argument, Test::NotNull)])],
-        Refused::Requests { argument, requests } => {
-            requests.iter().map(|request| refuse([(argument, Test::Is(*request))])).collect()
-        }
-    })
+    }
+    let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
+    SeccompFilter::new(allowed, refused, SeccompAction::Allow, std::env::consts::ARCH.try_into()?)?.try_into()
 }
 
-/// When making a socket is refused.
-fn sockets(family: u8, kind: u8, profile: Profile, net: &NetPlan) -> Vec<Rule> {
+/// Makes the part before it, whose last instruction goes on there.
+fn preamble(profile: Profile, net: &NetPlan) -> BpfProgram {
+    let number = |call: Sysno| call.id().cast_unsigned();
+    let mut program = vec![
+        load(ARCHITECTURE),
+        jump(JUMP_EQUAL, AUDIT_ARCH, 1, 0),
+        fail(libc::EPERM),
+        load(NUMBER),
+        jump(JUMP_AT_LEAST, X32, 2, 0),
+        jump(JUMP_AT_LEAST, number(Sysno::last()) + 1, 0, 1),
+        fail(libc::ENOSYS),
+    ];
+    for call in profiles::hidden_calls(profile) {
+        program.extend([jump(JUMP_EQUAL, number(*call), 0, 1), fail(libc::ENOSYS)]);
+    }
+    let has_sockets = profiles::allowed_calls(profile).any(|group| group.condition == Condition::Sockets);
+    if has_sockets && !families(net).is_empty() {
+        // A kernel without the family says so, too. Programs that can do without, such as those that would tell the
+        // audit log what they do, then go on.
+        let [inet, inet6, unix] = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX].map(i32::cast_unsigned);
+        program.extend([
+            jump(JUMP_EQUAL, number(Sysno::socket), 0, 5),
+            load(FIRST_ARGUMENT),
+            jump(JUMP_EQUAL, inet, 3, 0),
+            jump(JUMP_EQUAL, inet6, 2, 0),
+            jump(JUMP_EQUAL, unix, 1, 0),
+            fail(libc::EAFNOSUPPORT),
+        ]);
+    }
+    program
+}
+
+/// Returns the rules of which one must hold, or `None` if the call is not allowed. Without rules it always is.
+///
+/// The kernel takes all arguments but pointers as 32 bits wide: to compare 64 could be evaded by bits that it ignores.
+fn rules(condition: Condition, net: &NetPlan) -> Result<Option<Vec<SeccompRule>>, BackendError> {
+    let rules = match condition {
+        Condition::Always => return Ok(Some(Vec::new())),
+        Condition::Network => return Ok(net.any().then(Vec::new)),
+        Condition::Sockets => {
+            let rules = sockets(net)?;
+            return Ok((!rules.is_empty()).then_some(rules));
+        }
+        Condition::PlainMode { mode, flags: None } => vec![rule([without(mode, SET_ID)?])?],
+        Condition::PlainMode { mode, flags: Some(flags) } => {
+            vec![rule([without(flags, CREATING)?])?, rule([without(mode, SET_ID)?])?]
+        }
+        Condition::Threads { flags } => {
+            let thread = libc::CLONE_THREAD.cast_unsigned();
+            vec![rule([masked(flags, NAMESPACES | thread, thread)?])?]
+        }
+        Condition::NoNamespaces { flags } => vec![rule([without(flags, NAMESPACES)?])?],
+        Condition::OwnProcess { pid } => {
+            let own = rustix::process::getpid().as_raw_nonzero().get().cast_unsigned();
+            vec![rule([is(pid, own)?])?]
+        }
+        Condition::Null { pointer } => {
+            vec![rule([SeccompCondition::new(pointer, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0)?])?]
+        }
+        Condition::NotExecutable { protection } => {
+            vec![rule([without(protection, libc::PROT_EXEC.cast_unsigned())?])?]
+        }
+        Condition::OneOf { argument, values } => {
+            values.iter().map(|value| rule([is(argument, *value)?])).collect::<Result<_, _>>()?
+        }
+        Condition::NoneOf { argument, values } => {
+            let none: Result<_, _> = values.iter().map(|value| test(argument, SeccompCmpOp::Ne, *value)).collect();
+            vec![SeccompRule::new(none?)?]
+        }
+    };
+    Ok(Some(rules))
+}
+
+/// Returns the families of sockets that may be made.
+fn families(net: &NetPlan) -> Vec<i32> {
     let mut families = Vec::new();
     if net.any() || net.isolated {
         families.extend([libc::AF_INET, libc::AF_INET6]);
@@ -96,176 +154,80 @@ fn sockets(family: u8, kind: u8, profile: Profile, net: &NetPlan) -> Vec<Rule> {
     if net.unix {
         families.push(libc::AF_UNIX);
     }
-    // A rule without conditions would hold, too; but no rules say that it is always refused.
-    if families.is_empty() {
-        return Vec::new();
-    }
-    let none_of =
-        |families: &[i32]| families.iter().map(|other| (family, Test::IsNot(other.cast_unsigned()))).collect();
-    // What a kernel says that does not have them: programs that can do without, such as those that would tell the audit
-    // log what they do, then go on.
-    let unknown =
-        Rule { conditions: none_of(&[libc::AF_INET, libc::AF_INET6, libc::AF_UNIX]), errno: libc::EAFNOSUPPORT };
-    let others = Rule { conditions: none_of(&families), errno: libc::EPERM };
-    let mut rules = vec![unknown, others, refuse([(kind, Test::Masked(SOCKET_TYPE, RAW))])];
-    if profile != Profile::Guest && net.any() && !net.udp {
-        // No rule of the kernel knows the ports of datagrams, so a grant of TCP is none of them.
-        let elsewhere = (family, Test::IsNot(libc::AF_UNIX.cast_unsigned()));
-        rules.push(refuse([elsewhere, (kind, Test::Masked(SOCKET_TYPE, DATAGRAM))]));
-    }
-    rules
+    families
 }
 
-fn refuse<const N: usize>(conditions: [Condition; N]) -> Rule {
-    Rule { conditions: conditions.to_vec(), errno: libc::EPERM }
+/// Returns a rule for each sort of socket that may be made.
+///
+/// No rule of the kernel knows the ports of datagrams, so a grant of TCP does not include them. Nor does one know those of
+/// other protocols that make streams, such as MPTCP, so those are never allowed.
+fn sockets(net: &NetPlan) -> Result<Vec<SeccompRule>, BackendError> {
+    let streams = (libc::SOCK_STREAM, [libc::IPPROTO_IP, libc::IPPROTO_TCP].as_slice());
+    let datagrams =
+        (libc::SOCK_DGRAM, [libc::IPPROTO_IP, libc::IPPROTO_UDP, libc::IPPROTO_ICMP, libc::IPPROTO_ICMPV6].as_slice());
+    let internet = if net.udp || !net.any() { vec![streams, datagrams] } else { vec![streams] };
+    let kind_is = |kind: i32| masked(1, SOCKET_TYPE, kind.cast_unsigned());
+    let mut rules = Vec::new();
+    for family in families(net) {
+        let family_is = is(0, family.cast_unsigned())?;
+        if family == libc::AF_UNIX {
+            for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_SEQPACKET] {
+                rules.push(rule([family_is.clone(), kind_is(kind)?])?);
+            }
+            continue;
+        }
+        for (kind, protocols) in &internet {
+            for protocol in *protocols {
+                rules.push(rule([family_is.clone(), kind_is(*kind)?, is(2, protocol.cast_unsigned())?])?);
+            }
+        }
+    }
+    Ok(rules)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::filter::tests::answer;
-    use crate::filter::{AUDIT_ARCH, X32};
-    use crate::plan::Ports;
+/// Holds when all conditions do.
+fn rule<const N: usize>(conditions: [SeccompCondition; N]) -> Result<SeccompRule, BackendError> {
+    SeccompRule::new(conditions.to_vec())
+}
 
-    const ALLOWED: u32 = libc::SECCOMP_RET_ALLOW;
-    const REFUSED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
-    const CLONE3: i64 = libc::SYS_clone3;
-    const OPENAT2: i64 = libc::SYS_openat2;
-    const NO_SUCH_FAMILY: u32 = libc::SECCOMP_RET_ERRNO | libc::EAFNOSUPPORT.cast_unsigned();
-    const UNKNOWN: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+/// Holds when the argument is this.
+fn is(argument: u8, value: u32) -> Result<SeccompCondition, BackendError> {
+    test(argument, SeccompCmpOp::Eq, value)
+}
 
-    fn filter(profile: Profile, connect: Ports) -> impl Fn(i64, [u64; 4]) -> u32 {
-        let (udp, unix) = (connect == Ports::All, profile == Profile::Native);
-        let program = compile(profile, &NetPlan { connect, udp, unix, ..NetPlan::default() }).unwrap();
-        assert!((100..400).contains(&program.len()), "{} instructions", program.len());
-        move |number, arguments| answer(&program, AUDIT_ARCH, number, arguments)
-    }
+/// Holds when these bits of the argument are this.
+fn masked(argument: u8, bits: u32, value: u32) -> Result<SeccompCondition, BackendError> {
+    test(argument, SeccompCmpOp::MaskedEq(bits.into()), value)
+}
 
-    #[test]
-    fn every_call_of_the_table_is_found_and_its_neighbours_are_not() {
-        for profile in [Profile::Guest, Profile::Native] {
-            let filter = filter(profile, Ports::None);
-            let mut always: Vec<i64> = Vec::new();
-            let mut sometimes: Vec<i64> = Vec::new();
-            for refusal in calls::refusals(profile) {
-                let known = matches!(refusal.refused, Refused::Always | Refused::WithoutNetwork);
-                let list = if known { &mut always } else { &mut sometimes };
-                list.extend(refusal.calls.iter().map(calls::Call::number));
-            }
-            let unknown: Vec<i64> = calls::unreadable(profile).to_vec();
-            for number in (0..1024).filter(|number| !sometimes.contains(number)) {
-                let expect = match (unknown.contains(&number), always.contains(&number)) {
-                    (true, _) => UNKNOWN,
-                    (false, true) => REFUSED,
-                    (false, false) => ALLOWED,
-                };
-                assert_eq!(filter(number, [0; 4]), expect, "{profile:?} {number}");
-            }
-        }
-    }
+/// Holds when the argument has none of these bits.
+fn without(argument: u8, bits: u32) -> Result<SeccompCondition, BackendError> {
+    masked(argument, bits, 0)
+}
 
-    #[test]
-    fn no_other_way_to_call_the_kernel_is_open() {
-        let program = compile(Profile::Guest, &NetPlan::default()).unwrap();
-        let number = libc::SYS_getpid;
-        assert_eq!(answer(&program, AUDIT_ARCH, number, [0; 4]), ALLOWED);
-        // i386, x32 on its own and with everything else.
-        assert_eq!(answer(&program, 0x4000_0003, number, [0; 4]), REFUSED);
-        for number in [i64::from(X32), i64::from(X32) + number, 0xffff_ffff] {
-            assert_eq!(answer(&program, AUDIT_ARCH, number, [0; 4]), REFUSED);
-        }
-    }
+fn test(argument: u8, operation: SeccompCmpOp, value: u32) -> Result<SeccompCondition, BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operation, value.into())
+}
 
-    #[test]
-    fn set_id_bits_are_seen_wherever_a_file_is_made() {
-        let (guest, native) = (filter(Profile::Guest, Ports::None), filter(Profile::Native, Ports::None));
-        let [creating, temporary] = [0o100, 0o20_000_000];
-        for (mode, answer) in
-            [(0o644, ALLOWED), (0o4644, REFUSED), (0o2644, REFUSED), (0o7777, REFUSED), (0o1777, ALLOWED)]
-        {
-            for filter in [&guest, &native] {
-                assert_eq!(filter(libc::SYS_openat, [0, 0, creating, mode]), answer, "{mode:o}");
-                assert_eq!(filter(libc::SYS_openat, [0, 0, temporary, mode]), answer, "{mode:o}");
-                // Bits that the kernel does not look at hide nothing.
-                assert_eq!(filter(libc::SYS_openat, [0, 0, creating, mode | 0xff << 32]), answer, "{mode:o}");
-                // Without making a file, there is no mode.
-                assert_eq!(filter(libc::SYS_openat, [0, 0, 0, mode]), ALLOWED, "{mode:o}");
-                assert_eq!(filter(libc::SYS_mkdirat, [0, 0, mode, 0]), answer, "{mode:o}");
-            }
-            assert_eq!(guest(libc::SYS_fchmod, [0, mode, 0, 0]), answer, "{mode:o}");
-            assert_eq!(native(libc::SYS_fchmod, [0, mode, 0, 0]), answer, "{mode:o}");
-            assert_eq!(native(libc::SYS_fchmodat, [0, 0, mode, 0]), answer, "{mode:o}");
-            assert_eq!(native(libc::SYS_mknodat, [0, 0, mode, 0]), answer, "{mode:o}");
-            assert_eq!(guest(libc::SYS_fchmodat, [0, 0, mode, 0]), REFUSED, "{mode:o}");
-        }
-    }
+const LOAD: u16 = 0x20;
+const JUMP_EQUAL: u16 = 0x15;
+const JUMP_AT_LEAST: u16 = 0x35;
+const RETURN: u16 = 0x06;
 
-    #[test]
-    fn threads_are_told_from_processes_and_namespaces() {
-        let (guest, native) = (filter(Profile::Guest, Ports::None), filter(Profile::Native, Ports::None));
-        let thread =
-            (libc::CLONE_THREAD | libc::CLONE_VM | libc::CLONE_SIGHAND | libc::CLONE_FS).cast_unsigned().into();
-        let process = libc::SIGCHLD.cast_unsigned().into();
-        assert_eq!(
-            (guest(libc::SYS_clone, [thread, 0, 0, 0]), native(libc::SYS_clone, [thread, 0, 0, 0])),
-            (ALLOWED, ALLOWED)
-        );
-        assert_eq!(
-            (guest(libc::SYS_clone, [process, 0, 0, 0]), native(libc::SYS_clone, [process, 0, 0, 0])),
-            (REFUSED, ALLOWED)
-        );
-        for namespace in calls::NAMESPACES {
-            for flags in [thread, process].map(|flags| flags | u64::from(namespace)) {
-                for filter in [&guest, &native] {
-                    assert_eq!(filter(libc::SYS_clone, [flags, 0, 0, 0]), REFUSED, "{flags:#x}");
-                }
-            }
-        }
-        for filter in [&guest, &native] {
-            assert_eq!(filter(CLONE3, [0; 4]), UNKNOWN);
-        }
-        assert_eq!((guest(OPENAT2, [0; 4]), native(OPENAT2, [0; 4])), (ALLOWED, UNKNOWN));
-    }
+/// Where the data of a call has its number, its architecture and its first argument, whose low half comes first.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+const FIRST_ARGUMENT: u32 = 16;
 
-    #[test]
-    fn sockets_are_of_the_internet_and_only_where_it_is_granted() {
-        let socket = |profile, ports, family: i32, kind: i32| {
-            let arguments = [family, kind, 0, 0].map(|argument| u64::from(argument.cast_unsigned()));
-            filter(profile, ports)(libc::SYS_socket, arguments)
-        };
-        for (family, kind, offline, online) in [
-            (libc::AF_INET, libc::SOCK_STREAM, REFUSED, ALLOWED),
-            (libc::AF_INET6, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, REFUSED, ALLOWED),
-            (libc::AF_INET, libc::SOCK_RAW, REFUSED, REFUSED),
-            (libc::AF_NETLINK, libc::SOCK_DGRAM, REFUSED, NO_SUCH_FAMILY),
-            (libc::AF_VSOCK, libc::SOCK_STREAM, REFUSED, NO_SUCH_FAMILY),
-            (libc::AF_ALG, libc::SOCK_SEQPACKET, REFUSED, NO_SUCH_FAMILY),
-        ] {
-            for profile in [Profile::Guest, Profile::Native] {
-                // A guest without a network has no sockets at all.
-                let has_none = profile == Profile::Guest || online != NO_SUCH_FAMILY;
-                let offline = if has_none { offline } else { online };
-                assert_eq!(socket(profile, Ports::None, family, kind), offline, "{profile:?} {family} {kind}");
-                assert_eq!(socket(profile, Ports::All, family, kind), online, "{profile:?} {family} {kind}");
-            }
-        }
-        assert_eq!(socket(Profile::Guest, Ports::All, libc::AF_UNIX, libc::SOCK_STREAM), REFUSED);
-        assert_eq!(socket(Profile::Native, Ports::None, libc::AF_UNIX, libc::SOCK_STREAM), ALLOWED);
-    }
+fn load(offset: u32) -> sock_filter {
+    sock_filter { code: LOAD, jt: 0, jf: 0, k: offset }
+}
 
-    #[test]
-    fn limits_can_be_asked_for_and_signals_sent_to_oneself() {
-        let guest = filter(Profile::Guest, Ports::None);
-        let pid = u64::from(std::process::id());
-        assert_eq!(guest(libc::SYS_prlimit64, [0, 1, 0, 8]), ALLOWED);
-        assert_eq!(guest(libc::SYS_prlimit64, [0, 1, 8, 0]), REFUSED);
-        assert_eq!(guest(libc::SYS_prlimit64, [0, 1, 8 << 32, 0]), REFUSED);
-        assert_eq!(guest(libc::SYS_tgkill, [pid, pid, 6, 0]), ALLOWED);
-        for other in [0, 1, pid + 1, u64::from(u32::MAX)] {
-            assert_eq!(guest(libc::SYS_kill, [other, 0, 0, 0]), REFUSED, "{other}");
-        }
-        for (request, answer) in [(0x5412, REFUSED), (0x5413, ALLOWED), (0x1_0000_5412, REFUSED)] {
-            assert_eq!(guest(libc::SYS_ioctl, [0, request, 0, 0]), answer, "{request:#x}");
-        }
-    }
+/// Skips `yes` instructions if the loaded value compares so, else `no`.
+fn jump(code: u16, value: u32, yes: u8, no: u8) -> sock_filter {
+    sock_filter { code, jt: yes, jf: no, k: value }
+}
+
+fn fail(errno: i32) -> sock_filter {
+    sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ERRNO | errno.cast_unsigned() }
 }

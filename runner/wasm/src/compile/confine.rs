@@ -11,14 +11,11 @@
 //! 1 to 4 always hold, or nothing is compiled. A kernel may lack what 5 to 7 need; that is told and goes into the
 //! report of the run. All of it is done while there is one thread, so that it holds for every later one.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use landlock::{ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus, Scope};
+use modbox_kernel::Profile;
 use rustix::process::{Resource, Rlimit};
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-};
 
 use super::worker::Bounds;
 
@@ -27,40 +24,6 @@ const MAX_DESCRIPTORS: u64 = 8;
 
 /// What the newest tested kernel can take away. Older ones take what they know.
 const LANDLOCK: ABI = ABI::V7;
-
-/// Every system call that a compiler makes: allocator, threads, its three descriptors, and its end.
-const CALLS: [i64; 29] = [
-    libc::SYS_read,
-    libc::SYS_write,
-    libc::SYS_close,
-    libc::SYS_lseek,
-    libc::SYS_munmap,
-    libc::SYS_mremap,
-    libc::SYS_madvise,
-    libc::SYS_brk,
-    libc::SYS_futex,
-    libc::SYS_sched_yield,
-    libc::SYS_sched_getaffinity,
-    libc::SYS_set_robust_list,
-    libc::SYS_rseq,
-    libc::SYS_rt_sigaction,
-    libc::SYS_rt_sigprocmask,
-    libc::SYS_rt_sigreturn,
-    libc::SYS_sigaltstack,
-    libc::SYS_gettid,
-    libc::SYS_getpid,
-    libc::SYS_clock_gettime,
-    libc::SYS_clock_nanosleep,
-    libc::SYS_nanosleep,
-    libc::SYS_getrandom,
-    libc::SYS_set_tid_address,
-    libc::SYS_membarrier,
-    libc::SYS_restart_syscall,
-    libc::SYS_exit,
-    libc::SYS_exit_group,
-    // Answered with "no such call" by a filter of its own, see `thread_filter`.
-    libc::SYS_clone3,
-];
 
 /// A step that has to succeed.
 #[derive(Debug, thiserror::Error)]
@@ -113,8 +76,8 @@ fn confine_thread() -> Vec<String> {
         Ok(RulesetStatus::NotEnforced) => refused.push("this kernel has no Landlock".to_owned()),
         Err(error) => refused.push(format!("Landlock failed ({error})")),
     }
-    if let Err(error) = seccomp() {
-        refused.push(format!("seccomp failed ({error})"));
+    if let Err(error) = modbox_kernel::restrict_calls(Profile::Compiler) {
+        refused.push(error);
     }
     refused
 }
@@ -128,49 +91,6 @@ fn landlock() -> Result<RulesetStatus, landlock::RulesetError> {
         .scope(Scope::from_all(LANDLOCK))?
         .create()?;
     Ok(rules.restrict_self()?.ruleset)
-}
-
-fn seccomp() -> Result<(), seccompiler::Error> {
-    rustix::thread::set_no_new_privs(true).map_err(|errno| seccompiler::Error::Prctl(errno.into()))?;
-    // The order matters: the second filter would not let the first be set.
-    seccompiler::apply_filter(&thread_filter()?)?;
-    seccompiler::apply_filter(&call_filter()?)
-}
-
-/// `clone3` takes its flags in memory, where no filter sees them. Told that there is none, the C library uses `clone`.
-fn thread_filter() -> Result<BpfProgram, seccompiler::Error> {
-    let no_such_call = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
-    filter(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), SeccompAction::Allow, no_such_call)
-}
-
-/// Allows [`CALLS`], and some others with the right arguments. The rest fails and does not kill: the C library tries
-/// to read a few files, and does without.
-fn call_filter() -> Result<BpfProgram, seccompiler::Error> {
-    let mut calls: BTreeMap<i64, Vec<SeccompRule>> = CALLS.iter().map(|call| (*call, Vec::new())).collect();
-    let only = |argument, mask: u64, value: u64| -> Result<Vec<SeccompRule>, seccompiler::Error> {
-        let operation = SeccompCmpOp::MaskedEq(mask);
-        let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operation, value)?;
-        Ok(vec![SeccompRule::new(vec![condition])?])
-    };
-    let execution = u64::from(libc::PROT_EXEC.cast_unsigned());
-    let thread = u64::from(libc::CLONE_THREAD.cast_unsigned());
-    let own = u64::from(std::process::id());
-    // No memory that can be executed: whoever takes the compiler over has only its code.
-    calls.insert(libc::SYS_mmap, only(2, execution, 0)?);
-    calls.insert(libc::SYS_mprotect, only(2, execution, 0)?);
-    calls.insert(libc::SYS_clone, only(0, thread, thread)?);
-    // How a program aborts.
-    calls.insert(libc::SYS_tgkill, only(0, u32::MAX.into(), own)?);
-    filter(calls, SeccompAction::Errno(libc::EPERM.cast_unsigned()), SeccompAction::Allow)
-}
-
-fn filter(
-    calls: BTreeMap<i64, Vec<SeccompRule>>,
-    others: SeccompAction,
-    these: SeccompAction,
-) -> Result<BpfProgram, seccompiler::Error> {
-    let filter = SeccompFilter::new(calls, others, these, std::env::consts::ARCH.try_into()?)?;
-    Ok(filter.try_into()?)
 }
 
 fn limit(resource: Resource, wanted: u64) -> Result<(), ConfineError> {

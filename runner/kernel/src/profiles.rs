@@ -1,0 +1,162 @@
+//! The allow list of each kind of process that is confined. A call that is not on it is refused.
+//!
+//! This file knows no filters; `seccomp` makes one from a list.
+
+use syscalls::Sysno;
+
+use crate::calls::{CallGroup, calls};
+use crate::{compiler_calls, guest_calls, native_calls};
+
+/// A kind of process that is confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// A process of modbox itself that runs a guest: it starts no other process, and its program is known.
+    Guest,
+    /// A native module, which is any program, in namespaces of its own.
+    Native,
+    /// A native module on the host's own file system, where namespaces are not available.
+    NativeOnHost,
+    /// The process of modbox itself that compiles a module.
+    Compiler,
+}
+
+/// Lists what a profile allows, group by group.
+pub fn allowed_calls(profile: Profile) -> impl Iterator<Item = &'static CallGroup> {
+    let (list, more): (&[CallGroup], &[CallGroup]) = match profile {
+        Profile::Guest => (guest_calls::ALLOWED, &[]),
+        Profile::Native => (native_calls::ALLOWED, native_calls::ALLOWED_IN_NAMESPACES),
+        Profile::NativeOnHost => (native_calls::ALLOWED, &[]),
+        Profile::Compiler => (compiler_calls::ALLOWED, &[]),
+    };
+    list.iter().chain(more)
+}
+
+/// Lists calls that fail as if the kernel did not have them, so that a C library uses an older one.
+///
+/// `clone3` and `openat2` have their flags and modes in memory, which a filter cannot read. `file_getattr` and
+/// `file_setattr` are the newer form of requests of `ioctl` that are refused.
+#[must_use]
+pub fn hidden_calls(profile: Profile) -> &'static [Sysno] {
+    match profile {
+        Profile::Guest | Profile::Compiler => calls![clone3],
+        Profile::Native | Profile::NativeOnHost => calls![clone3, openat2, file_getattr, file_setattr],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const PROFILES: [Profile; 4] = [Profile::Guest, Profile::Native, Profile::NativeOnHost, Profile::Compiler];
+
+    fn names(profile: Profile) -> BTreeSet<&'static str> {
+        allowed_calls(profile).flat_map(|group| group.calls).map(Sysno::name).collect()
+    }
+
+    #[test]
+    fn a_call_is_allowed_once_and_for_a_reason() {
+        for profile in PROFILES {
+            let mut seen = BTreeSet::new();
+            for group in allowed_calls(profile) {
+                assert!(group.reason.len() > 10, "{profile:?}: `{}` is no reason", group.reason);
+                for call in group.calls {
+                    assert!(seen.insert(call.id()), "{profile:?}: {call} twice");
+                    assert!(!hidden_calls(profile).contains(call), "{profile:?}: {call} is hidden as well");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_list_has_a_call_that_takes_more_than_the_process() {
+        let dangerous = [
+            "acct",
+            "add_key",
+            "adjtimex",
+            "bpf",
+            "chroot",
+            "clock_adjtime",
+            "clock_settime",
+            "clone3",
+            "delete_module",
+            "fanotify_init",
+            "fanotify_mark",
+            "finit_module",
+            "fsconfig",
+            "fsmount",
+            "fsopen",
+            "fspick",
+            "init_module",
+            "io_uring_enter",
+            "io_uring_register",
+            "io_uring_setup",
+            "ioperm",
+            "iopl",
+            "kcmp",
+            "kexec_file_load",
+            "kexec_load",
+            "keyctl",
+            "lookup_dcookie",
+            "migrate_pages",
+            "modify_ldt",
+            "mount",
+            "mount_setattr",
+            "move_mount",
+            "move_pages",
+            "name_to_handle_at",
+            "nfsservctl",
+            "open_by_handle_at",
+            "open_tree",
+            "open_tree_attr",
+            "perf_event_open",
+            "personality",
+            "pidfd_getfd",
+            "pivot_root",
+            "process_madvise",
+            "process_vm_readv",
+            "process_vm_writev",
+            "ptrace",
+            "quotactl",
+            "quotactl_fd",
+            "reboot",
+            "request_key",
+            "setdomainname",
+            "sethostname",
+            "setns",
+            "settimeofday",
+            "swapoff",
+            "swapon",
+            "syslog",
+            "umount2",
+            "unshare",
+            "userfaultfd",
+            "uselib",
+            "ustat",
+            "vhangup",
+        ];
+        for profile in PROFILES {
+            let allowed = names(profile);
+            let found: Vec<_> = dangerous.iter().filter(|name| allowed.contains(*name)).collect();
+            assert!(found.is_empty(), "{profile:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_guest_and_the_compiler_have_only_a_part_of_what_a_native_module_has() {
+        let native = names(Profile::Native);
+        for (profile, most) in [(Profile::Guest, 140), (Profile::Compiler, 45)] {
+            let own = names(profile);
+            assert!(own.len() < most, "{profile:?}: {} calls", own.len());
+            let more: Vec<_> = own.difference(&native).filter(|name| **name != "openat2").collect();
+            assert!(more.is_empty(), "{profile:?}: {more:?}");
+        }
+        let guest = names(Profile::Guest);
+        for call in ["execve", "execveat", "fork", "vfork", "socketpair", "chmod", "fchmodat", "fchownat", "setuid"] {
+            assert!(!guest.contains(call), "{call}");
+        }
+        let on_host = names(Profile::NativeOnHost);
+        assert!(on_host.is_subset(&native) && !on_host.contains("fchmodat") && native.contains("fchmodat"));
+    }
+}
