@@ -60,6 +60,11 @@ impl RunnerConfig {
         }
     }
 
+    /// Returns whether this process is a worker that makes many runs in a directory of its own.
+    pub(super) fn is_for_many_runs(&self) -> bool {
+        self.confine.as_ref().is_some_and(|process| process.directory().is_some())
+    }
+
     /// Whether this process makes one run and does nothing else.
     pub(super) fn is_for_one_run(&self) -> bool {
         self.confine.as_ref().is_some_and(|process| process.directory().is_none())

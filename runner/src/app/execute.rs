@@ -43,8 +43,10 @@ impl Runner {
                 let kept_files = request.keep_files.then(|| run_dir.path().display().to_string());
                 let ran = self.execute_in(&run_dir, kind, module, request, &mut notes);
                 match &ran {
-                    // It came to its own end, so that nothing of it is left.
-                    Ok(Ran { outcome: Outcome { exit: Exit::Code(_), .. }, .. }) => run_dir.give_back(),
+                    // The guest came to its own end, so that nothing of it still writes to the directory.
+                    Ok(Ran { outcome: Outcome { exit: Exit::Code(_), .. }, .. }) if self.config.is_for_many_runs() => {
+                        run_dir.give_back();
+                    }
                     // A guest's thread that was left behind makes nothing any more.
                     _ => run_dir.close(),
                 }

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use modbox_cleanup::Cleanup;
@@ -17,7 +16,7 @@ use crate::app::Report;
 use crate::batch::job::{Job, JobError};
 use crate::batch::lines::{Line, Lines};
 use crate::batch::output::Output;
-use crate::batch::process::{GATHER, Heard, Pending, Worker};
+use crate::batch::process::{self, Heard, Pending, Worker};
 use crate::batch::setup::{Setup, Surroundings};
 use crate::batch::{audit, report};
 
@@ -264,10 +263,7 @@ impl<'a, W: Write> Batch<'a, W> {
 
     /// Waits for something to happen, and takes it in.
     fn wait(&mut self, input: BorrowedFd<'_>, stop: BorrowedFd<'_>) -> Result<(), BatchError> {
-        let mut busy = self.workers.iter().filter(|worker| !worker.jobs.is_empty()).peekable();
-        if busy.peek().is_some() && busy.all(Worker::has_plenty) {
-            thread::sleep(GATHER);
-        }
+        process::let_answers_gather(&self.workers);
         let reading = !self.lines.ended() && self.has_room();
         let deadline = self.workers.iter().filter_map(Worker::deadline).min();
         let timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()) + Duration::from_millis(1));

@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use modbox_channel::Incoming;
@@ -29,7 +30,7 @@ const AHEAD: usize = 32;
 /// How long answers gather in the pipes of workers with plenty to do. To be woken by every answer costs two process
 /// switches for each job; on one processor a batch of short jobs takes half as long again. Workers write answers one by one
 /// all the same, so that none is lost with its worker.
-pub(super) const GATHER: Duration = Duration::from_micros(500);
+const GATHER: Duration = Duration::from_micros(500);
 
 /// Jobs that take less than this are short.
 const SHORT: Duration = Duration::from_millis(2);
@@ -84,6 +85,14 @@ pub(super) enum Heard {
     Nothing,
     /// It closed its output: it is ending.
     Gone,
+}
+
+/// Waits for a moment while all busy workers have plenty to do; see [`GATHER`].
+pub(super) fn let_answers_gather(workers: &[Worker]) {
+    let mut jobs = workers.iter().map(|worker| worker.jobs.len()).filter(|jobs| *jobs > 0).peekable();
+    if jobs.peek().is_some() && jobs.all(|jobs| jobs > AHEAD / 2) {
+        thread::sleep(GATHER);
+    }
 }
 
 impl Worker {
@@ -215,11 +224,6 @@ impl Worker {
     /// several, so that it does not wait for the next one.
     pub(super) fn has_room(&self) -> bool {
         self.jobs.len() < if self.pace < SHORT { AHEAD } else { 1 }
-    }
-
-    /// Returns whether it has enough jobs for the time in which answers gather; see [`GATHER`].
-    pub(super) fn has_plenty(&self) -> bool {
-        self.jobs.len() > AHEAD / 2
     }
 
     /// Returns when it has to have answered.
