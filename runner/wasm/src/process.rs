@@ -1,5 +1,6 @@
-//! `modbox:host/process`: commands that a guest asks for. What is granted is decided outside of the guest's process by whoever
-//! runs them; here a request is bounded, what is left of the run's limits goes with it, and what came of it is put on the run's account.
+//! `modbox:host/process`: commands that a guest runs. The [`RunsCommands`] implementation decides outside of the
+//! guest's process which commands are granted. This module bounds each request, passes on what is left of the run's
+//! limits, and charges the command's use to the run.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use crate::store::State;
 /// The interface, without its version.
 pub(super) const INTERFACE: &str = "modbox:host/process";
 
-/// Bytes of a command, its words and its input together. The engine itself takes not much more in one call.
+/// Most bytes of a command, with its arguments and its input. The engine passes little more in one call.
 const MAX_COMMAND: usize = 2 << 20;
 
 /// The commands of one run.
@@ -26,13 +27,13 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    /// Makes the account of a run; without somebody who `runs` them, every command is denied.
+    /// Creates the commands of a run. Without `runs`, every command is denied.
     pub(super) fn new(runs: Option<Arc<dyn RunsCommands>>, ledger: Arc<Ledger>, limits: &Limits) -> Self {
         let now = Instant::now();
         Self { runs, ledger, deadline: now.checked_add(limits.timeout).unwrap_or(now) }
     }
 
-    /// Has no command go on beyond the run.
+    /// Sets the deadline of the run, so that every command ends by then.
     pub(super) fn end_by(&mut self, deadline: Instant) {
         self.deadline = deadline;
     }
@@ -45,7 +46,7 @@ impl Commands {
         let Some(runs) = &self.runs else { return Err(denied(&program, &arguments)) };
         let left = self.deadline.saturating_duration_since(Instant::now());
         let timeout = timeout.map_or(left, |timeout| left.min(Duration::from_millis(timeout)));
-        let limits = Limits { timeout, ..self.ledger.left() };
+        let limits = Limits { timeout, ..self.ledger.remaining() };
         let request = CommandRequest { program, arguments, environment, directory, umask, limits };
         runs.run(&request, &input)
     }
@@ -57,7 +58,7 @@ impl process::Host for Commands {
             Ok(output) => {
                 self.ledger.spend(&output);
                 output.denials.listed().iter().for_each(|denial| self.deny(denial));
-                Ok(told(output))
+                Ok(to_output(output))
             }
             Err(CommandRefusal::Denied(denial)) => {
                 self.deny(&denial);
@@ -82,12 +83,12 @@ impl Commands {
 fn length(command: &Command) -> usize {
     let words = command.arguments.iter().chain(&command.directory).chain([&command.program]);
     let variables = command.environment.iter().flat_map(|(name, value)| [name, value]);
-    // Each also takes an address.
+    // Each string also takes a pointer.
     let words = words.chain(variables).map(|word| word.len().saturating_add(8));
     words.fold(command.input.len(), usize::saturating_add)
 }
 
-fn told(output: CommandOutput) -> Output {
+fn to_output(output: CommandOutput) -> Output {
     let captured = |stream: modbox_vocabulary::Captured| Captured { bytes: stream.bytes, length: stream.total };
     let number = |number: i32| u32::try_from(number).unwrap_or(u32::MAX);
     let ending = match output.end {
@@ -99,7 +100,7 @@ fn told(output: CommandOutput) -> Output {
     Output { ending, stdout: captured(output.stdout), stderr: captured(output.stderr) }
 }
 
-/// What the calls work on.
+/// Type that names [`Commands`] to the linker.
 struct Process;
 
 impl HasData for Process {

@@ -1,4 +1,4 @@
-//! What a store holds for one run, and the limits that the engine asks about.
+//! The store's data for one run, and the limits that the engine checks.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,31 +10,31 @@ use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
 use wasmtime_wasi::sockets::WasiSocketsCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use crate::files::{FileGuard, GuardView, Guarded};
+use crate::files::{FileGuard, GuardView, HasGuard};
 use crate::net::{self, HttpState, HttpView, NetView, Network};
 use crate::process::Commands;
 use crate::wasi::MAX_RANDOM;
 
-/// Bytes that one host call may copy out of a guest. Far above what WASI's own calls carry.
+/// Bytes that one host call may copy out of a guest; far more than WASI's own calls carry.
 const HOSTCALL_FUEL: usize = 4 << 20;
 
-/// What the engine says when a guest wants one handle too many; it has no type for it.
+/// Text of the engine's error when a guest opens too many handles; the engine has no type for it.
 const TOO_MANY_HANDLES: &str = "store handle limit exceeded";
 
-/// What the engine says when a guest hands over more than [`HOSTCALL_FUEL`]; it has no public type for it.
+/// Text of the engine's error when a guest passes more than [`HOSTCALL_FUEL`]; the engine has no public type for it.
 const TOO_MUCH_AT_ONCE: &str = "fuel allocated for hostcalls has been exhausted";
 
-/// What wasmtime-wasi says when a guest asks for more random bytes than [`MAX_RANDOM`]; it has no type for it.
+/// Start of wasmtime-wasi's error when a guest asks for more random bytes than [`MAX_RANDOM`]; it has no type for it.
 const TOO_MUCH_RANDOM: &str = "requested len ";
 
-/// Core instances, tables and memories of one component. Real ones have fewer than ten of each.
+/// Limit on core instances, tables and memories of one component. Real components have fewer than ten of each.
 const MAX_INSTANCES: usize = 64;
 
-/// Elements of one table. Real ones have some ten thousand. One instruction copies a whole table, no clock interrupts
-/// it, and a large one takes longer than a guest may outstay its limits.
+/// Limit on the elements of one table. Real tables have some ten thousand. One instruction copies a whole table and no
+/// clock interrupts it, so copying a larger table would exceed the time that a guest may pass its limits by.
 const MAX_TABLE_ELEMENTS: usize = 1 << 20;
 
-/// Bytes that a table element costs the host.
+/// Host memory of one table element, in bytes.
 const TABLE_ELEMENT: usize = 8;
 
 /// The host's state for one guest.
@@ -48,25 +48,25 @@ pub(super) struct State {
     pub(super) meter: Meter,
 }
 
-impl Guarded for State {
+impl HasGuard for State {
     fn guard(&mut self) -> GuardView<'_> {
         GuardView { guard: &mut self.files, table: &mut self.table }
     }
 }
 
 impl State {
-    /// Returns what the host calls of sockets and name lookup work on.
+    /// Returns the data for host calls of sockets and name lookup.
     pub(super) fn net(&mut self) -> NetView<'_> {
         let sockets = WasiSocketsCtxView { ctx: self.wasi.sockets(), table: &mut self.table };
         NetView { sockets, network: &self.network }
     }
 
-    /// Returns what the host calls of `modbox:host/process` work on.
+    /// Returns the data for host calls of `modbox:host/process`.
     pub(super) fn commands(&mut self) -> &mut Commands {
         &mut self.commands
     }
 
-    /// Returns what the host calls of `wasi:http` work on.
+    /// Returns the data for host calls of `wasi:http`.
     pub(super) fn http(&mut self) -> HttpView<'_> {
         self.http.view(&mut self.table)
     }
@@ -78,13 +78,13 @@ impl WasiView for State {
     }
 }
 
-/// Counts what a guest uses and remembers the first limit that it hit.
+/// Meters a guest's use of memory and processor time, and records the first limit that it hit.
 pub(super) struct Meter {
     max_memory: usize,
     memory: usize,
     pub(super) peak_memory: usize,
     pub(super) hit: Option<LimitKind>,
-    /// What of the host's memory the guest used up.
+    /// The quota of host memory that the guest used up.
     pub(super) overfull: Option<LimitHit>,
     pub(super) memory_denied: bool,
     deadline: Instant,
@@ -138,8 +138,8 @@ impl Meter {
     }
 }
 
-/// The engine asks here before any memory or table grows. The stock limiter counts each memory by
-/// itself; this one sums them, so that a hundred memories are no way around the limit.
+/// The engine calls this before a memory or table grows. Wasmtime's stock limiter counts each memory alone. This one
+/// adds them up, so that a hundred memories do not evade the limit.
 impl ResourceLimiter for Meter {
     fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
         Ok(self.grow(current, desired, maximum))
@@ -166,7 +166,7 @@ impl ResourceLimiter for Meter {
     }
 }
 
-/// Makes the store of one run; its clocks start now.
+/// Creates the store of one run and starts its clocks.
 pub(super) fn new_store(
     engine: &Engine,
     wasi: WasiCtx,
@@ -190,8 +190,8 @@ pub(super) fn new_store(
     store
 }
 
-/// Returns what a guest trapped for, if it was that the host would have held too much for it: handles, in the engine's
-/// count or in the host's, what one call hands over or asks for, or the fields of an HTTP message.
+/// Returns the limit behind a trap, if the guest made the host hold too much: handles (counted by the engine or the
+/// host), the data of one call, or the fields of an HTTP message.
 pub(super) fn overfull(error: &wasmtime::Error) -> Option<LimitHit> {
     let bytes = |allowed: usize| LimitHit { kind: LimitKind::HostMemory, allowed: allowed as u64, unit: Unit::Bytes };
     let handles = LimitHit { kind: LimitKind::HostMemory, allowed: MAX_HANDLES, unit: LimitKind::HostMemory.unit() };

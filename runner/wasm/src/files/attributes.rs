@@ -1,9 +1,10 @@
-//! `modbox:host/files`: what WASI 0.2 does not say of files, modes and owners. A guest names a descriptor that it holds and a path
-//! below it, which leads where the same path leads in `wasi:filesystem`, and no further.
+//! `modbox:host/files`: modes and owners, which WASI 0.2 lacks. A guest passes a descriptor that it holds and a path
+//! below it. The path leads to the same file as in `wasi:filesystem`.
 //!
-//! A mode needs a grant for writing, an owner one for that owner beside it. The file is opened to be changed, and never by its
-//! path: the kernel's walls know no modes and owners of files that are not open. So what this process can neither read nor write stays as it is,
-//! and so does the owner of a link. What is opened is a file or a directory; nothing waits for a FIFO, and no device is touched.
+//! Setting a mode needs a grant for writing; setting an owner also needs a grant for that owner. The file is opened
+//! first and then changed through the descriptor, never by its path: the kernel's confinement does not cover modes and
+//! owners of files that are not open. So a file that this process can neither read nor write keeps its mode and owner,
+//! and so does a link. Only files and directories are opened, so that no call waits for a FIFO or touches a device.
 
 use std::fs::File;
 use std::io::Read;
@@ -22,18 +23,18 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 use crate::bindings::modbox::host::files::{self, Attributes};
 use crate::files::listing::descriptor_type;
 use crate::files::names::{HostName, code};
-use crate::files::open::{Refused, open_beneath};
-use crate::files::resolve::{Act, Real, Target};
+use crate::files::open::{Refusal, open_beneath};
+use crate::files::resolve::{Act, MountPath, Target};
 use crate::files::tree::join;
-use crate::files::{Files, GuardView, Guarded};
+use crate::files::{Files, GuardView, HasGuard};
 
-/// The permissions that a guest can set. Set-user-id and set-group-id would run what a guest wrote as somebody else, and the
-/// sticky bit would keep others from what is theirs.
+/// The permission bits that a guest can set. Set-user-id and set-group-id would run a guest's bytes as another user,
+/// and the sticky bit would keep other users from their own files.
 const SETTABLE: u32 = 0o777;
 
 type Fd = Resource<Descriptor>;
 
-/// What is to be changed.
+/// A change of attributes.
 #[derive(Debug, Clone, Copy)]
 enum Change {
     Mode(Mode),
@@ -41,8 +42,8 @@ enum Change {
 }
 
 /// Links `modbox:host/files`.
-pub(crate) fn add_attributes<T: Guarded + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
-    // While they can still be read.
+pub(crate) fn add_attributes<T: HasGuard + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    // Read the accounts now: the guest's confinement may forbid it later.
     Accounts::host();
     umask();
     files::add_to_linker::<T, Files>(linker, T::guard)
@@ -50,7 +51,7 @@ pub(crate) fn add_attributes<T: Guarded + 'static>(linker: &mut Linker<T>) -> wa
 
 impl files::Host for GuardView<'_> {
     fn stat(&mut self, fd: Fd, flags: PathFlags, path: String) -> wasmtime::Result<Result<Attributes, ErrorCode>> {
-        told(self.attributes(&fd, flags, path))
+        downcast(self.attributes(&fd, flags, path))
     }
 
     fn set_mode(
@@ -60,7 +61,7 @@ impl files::Host for GuardView<'_> {
         path: String,
         mode: u32,
     ) -> wasmtime::Result<Result<(), ErrorCode>> {
-        told(self.change(
+        downcast(self.change(
             &fd,
             flags,
             path,
@@ -77,7 +78,7 @@ impl files::Host for GuardView<'_> {
         uid: Option<u32>,
         gid: Option<u32>,
     ) -> wasmtime::Result<Result<(), ErrorCode>> {
-        told(self.change(&fd, flags, path, Act::write(Operation::SetOwner), Change::Owner { uid, gid }))
+        downcast(self.change(&fd, flags, path, Act::write(Operation::SetOwner), Change::Owner { uid, gid }))
     }
 
     fn umask(&mut self) -> wasmtime::Result<u32> {
@@ -93,21 +94,21 @@ impl files::Host for GuardView<'_> {
     }
 }
 
-/// Returns what this process does not give to new files, from where the kernel tells it without changing it (proc(5)).
+/// Returns the umask of this process, read from `/proc`: unlike umask(2), that does not change it (proc(5)).
 fn umask() -> u32 {
-    /// What most systems have.
+    /// The umask of most systems.
     const USUAL: u32 = 0o022;
     static UMASK: OnceLock<u32> = OnceLock::new();
     *UMASK.get_or_init(|| {
         let mut status = String::new();
         let file = File::open("/proc/self/status").map(|file| file.take(1 << 16));
         let read = file.and_then(|mut file| file.read_to_string(&mut status));
-        let told = status.lines().find_map(|line| line.strip_prefix("Umask:")).filter(|_| read.is_ok());
-        told.and_then(|umask| u32::from_str_radix(umask.trim(), 8).ok()).unwrap_or(USUAL)
+        let umask = status.lines().find_map(|line| line.strip_prefix("Umask:")).filter(|_| read.is_ok());
+        umask.and_then(|umask| u32::from_str_radix(umask.trim(), 8).ok()).unwrap_or(USUAL)
     })
 }
 
-fn told<T>(result: FsResult<T>) -> wasmtime::Result<Result<T, ErrorCode>> {
+fn downcast<T>(result: FsResult<T>) -> wasmtime::Result<Result<T, ErrorCode>> {
     Ok(match result {
         Ok(value) => Ok(value),
         Err(error) => Err(error.downcast()?),
@@ -128,8 +129,10 @@ impl GuardView<'_> {
                 let target = link_target(file.as_fd(), c"", &stat)?;
                 Ok(attributes(&stat, target))
             }
-            Target::Virtual(_) => Ok(own(DescriptorType::Directory, 0)),
-            Target::Memory(index) => Ok(own(DescriptorType::RegularFile, self.guard.grants.memory[index].len() as u64)),
+            Target::Virtual(_) => Ok(virtual_attributes(DescriptorType::Directory, 0)),
+            Target::Memory(index) => {
+                Ok(virtual_attributes(DescriptorType::RegularFile, self.guard.grants.memory[index].len() as u64))
+            }
             Target::Name { index, dir } => {
                 let stat = self.stat_of_name(index, dir, flags, act)?;
                 let host = self.host_name(index);
@@ -162,7 +165,7 @@ impl GuardView<'_> {
             }
             Target::Temporary(file) => {
                 if let Change::Mode(mode) = change {
-                    // Until it has its name nobody else reads it.
+                    // Applied when the temporary is renamed; until then only this user can read it.
                     self.guard.temporaries.set_mode(&file, mode);
                     return Ok(());
                 }
@@ -201,43 +204,43 @@ impl GuardView<'_> {
         Err(ErrorCode::NotPermitted.into())
     }
 
-    /// What a refusal beneath a mount is to the guest; a way out of it is recorded.
-    pub(super) fn kept_in(&self, real: &Real, act: Act, refused: Refused) -> FsError {
+    /// Converts a refusal beneath a mount to the guest's error. Records a path that leads out, and a special file.
+    pub(super) fn kept_in(&self, real: &MountPath, act: Act, refused: Refusal) -> FsError {
         match refused {
-            Refused::Escape => self.guard.deny_real(real, act),
-            Refused::Special => self.guard.deny_special(&join(&real.base, &real.path), act),
+            Refusal::Escape => self.guard.deny_real(real, act),
+            Refusal::Special => self.guard.deny_special(&join(&real.base, &real.path), act),
             _ => {}
         }
         code(refused)
     }
 }
 
-/// Opens a file or a directory so that it can be changed, by whichever of reading and writing it allows.
-fn open_to_change(follow: bool, open: impl Fn(OFlags) -> Result<OwnedFd, Refused>) -> Result<OwnedFd, Refused> {
+/// Opens a file or directory in order to change it: for reading, or for writing if reading is not permitted.
+fn open_to_change(follow: bool, open: impl Fn(OFlags) -> Result<OwnedFd, Refusal>) -> Result<OwnedFd, Refusal> {
     let mut flags = OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     flags.set(OFlags::NOFOLLOW, !follow);
-    // Looked at first: opening is enough to set some devices going.
+    // Check the type first: opening a device can be enough to trigger it.
     let mut look = OFlags::PATH | OFlags::CLOEXEC;
     look.set(OFlags::NOFOLLOW, !follow);
     check_kind(open(look)?.as_fd())?;
     let file = match open(flags | OFlags::RDONLY) {
-        Err(Refused::Code(ErrorCode::Access)) => open(flags | OFlags::WRONLY)?,
+        Err(Refusal::Code(ErrorCode::Access)) => open(flags | OFlags::WRONLY)?,
         other => other?,
     };
-    // Another may be there by now.
+    // Check again: another file may have replaced it.
     check_kind(file.as_fd())?;
     Ok(file)
 }
 
-fn check_kind(file: BorrowedFd<'_>) -> Result<(), Refused> {
+fn check_kind(file: BorrowedFd<'_>) -> Result<(), Refusal> {
     match FileType::from_raw_mode(rustix::fs::fstat(file)?.st_mode) {
         FileType::RegularFile | FileType::Directory => Ok(()),
         FileType::Symlink => Err(Errno::LOOP.into()),
-        _ => Err(Refused::Special),
+        _ => Err(Refusal::Special),
     }
 }
 
-/// Opens a name in its directory; a link in its place is none of the guest's.
+/// Opens a name in its directory; refuses a link in its place.
 fn open_name(host: &HostName) -> FsResult<OwnedFd> {
     let open = |flags: OFlags| Ok(rustix::fs::openat(&*host.parent, host.name.as_os_str(), flags, Mode::empty())?);
     open_to_change(false, open).map_err(code)
@@ -251,7 +254,7 @@ fn link_target(dir: BorrowedFd<'_>, name: impl rustix::path::Arg, stat: &Stat) -
     Ok(Some(target.into_bytes()))
 }
 
-/// Describes a file of the host.
+/// Returns the attributes of a host file.
 #[allow(clippy::useless_conversion, reason = "these numbers have other types on some architectures")]
 fn attributes(stat: &Stat, target: Option<Vec<u8>>) -> Attributes {
     let accounts = Accounts::host();
@@ -273,8 +276,8 @@ fn attributes(stat: &Stat, target: Option<Vec<u8>>) -> Attributes {
     }
 }
 
-/// Describes what only the guest has: it is there to be read, and belongs to whom this process runs as.
-fn own(kind: DescriptorType, size: u64) -> Attributes {
+/// Returns the attributes of a file that exists only for the guest: readable, and owned by this process's user.
+fn virtual_attributes(kind: DescriptorType, size: u64) -> Attributes {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let accounts = Accounts::host();
     Attributes {

@@ -12,7 +12,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 };
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsResult};
 
-use crate::files::listing::{Listing, Own, descriptor_type};
+use crate::files::listing::{Listing, TreeEntries, descriptor_type};
 use crate::files::open::stat_name;
 use crate::files::open_file::OpenFile;
 use crate::files::paths::{MEMORY, NODE};
@@ -24,16 +24,16 @@ use crate::files::{FileGuard, GuardView, stat};
 
 type Fd = Resource<Descriptor>;
 
-/// What wasmtime-wasi's host can work on, and what it cannot.
+/// A descriptor, sorted by whether wasmtime-wasi's host can work on it.
 pub(super) enum Handle {
-    /// A descriptor in the table.
+    /// A host descriptor in the resource table.
     Real(Fd),
     Virtual(NodeId),
     Memory(usize),
 }
 
 impl GuardView<'_> {
-    /// Returns what stands behind a descriptor.
+    /// Returns the kind of handle behind a descriptor.
     pub(super) fn handle(&mut self, fd: &Fd) -> FsResult<Handle> {
         Ok(match *self.guard.records.get(fd)? {
             Record::Virtual(node) => Handle::Virtual(node),
@@ -43,8 +43,8 @@ impl GuardView<'_> {
         })
     }
 
-    /// Returns whether a mount is writable, if the descriptor is one. Guests ask for the flags and the type of every
-    /// directory that they start with, and use few of them.
+    /// Returns whether a mount is writable, or `None` if the descriptor is not a mount. Guests ask for the flags and
+    /// the type of every preopened directory, and use few of them.
     pub(super) fn is_mount(&self, fd: &Fd) -> FsResult<Option<bool>> {
         Ok(match self.guard.records.get(fd)? {
             Record::Root(mount) => Some(self.guard.grants.mounts[*mount].writable),
@@ -52,7 +52,7 @@ impl GuardView<'_> {
         })
     }
 
-    /// Gives a guest the descriptors that it starts with.
+    /// Returns the preopened descriptors of a guest.
     pub(super) fn preopen(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
         let mut given = Vec::with_capacity(self.guard.grants.preopens.len());
         for index in 0..self.guard.grants.preopens.len() {
@@ -68,7 +68,7 @@ impl GuardView<'_> {
         Ok(given)
     }
 
-    /// Returns a file that may be written to; a denial is recorded.
+    /// Returns a file that may be written to, or records a denial.
     pub(super) fn file_to_write(&self, fd: &Fd, act: Act) -> FsResult<Arc<OpenFile>> {
         match self.guard.records.get(fd)? {
             Record::File { open, writable: true, .. } => Ok(Arc::clone(open)),
@@ -81,7 +81,7 @@ impl GuardView<'_> {
         }
     }
 
-    /// Records that times may not be set, if so.
+    /// Records a denial if the times of a descriptor may not be set.
     pub(super) fn may_set_times(&self, fd: &Fd) -> FsResult<()> {
         let act = Act::write(Operation::SetTimes);
         let (mount, path) = match self.guard.records.get(fd)? {
@@ -144,17 +144,17 @@ impl GuardView<'_> {
             }
             Record::Memory(_) | Record::File { .. } => return Err(ErrorCode::NotDirectory.into()),
         };
-        let own = node.map(|node| self.guard.own_entries(node)).unwrap_or_default();
+        let tree = node.map(|node| self.guard.tree_entries(node)).unwrap_or_default();
         let permit = self.permit()?;
         let listing = match mount {
-            None => Listing::of_tree(own, permit),
+            None => Listing::of_tree(tree, permit),
             Some((mount, dir)) => {
                 let dir = match dir {
                     Some(dir) => dir,
                     None => self.mount_dir(mount)?,
                 };
                 let dir = self.host_dir(dir)?;
-                Listing::of_host(dir, own, permit).map_err(std::io::Error::from)?
+                Listing::of_host(dir, tree, permit).map_err(std::io::Error::from)?
             }
         };
         let listing = self.table.push(listing)?;
@@ -165,43 +165,43 @@ impl GuardView<'_> {
         Ok(self.table.get_mut(&Resource::<Listing>::new_borrow(stream.rep()))?)
     }
 
-    pub(super) fn stat_own(&self, handle: &Handle) -> DescriptorStat {
+    pub(super) fn stat_virtual(&self, handle: &Handle) -> DescriptorStat {
         match handle {
             Handle::Memory(index) => self.stat_memory(*index),
-            Handle::Virtual(_) | Handle::Real(_) => stat::of_own(DescriptorType::Directory, 0, self.guard.made),
+            Handle::Virtual(_) | Handle::Real(_) => stat::of_virtual(DescriptorType::Directory, 0, self.guard.made),
         }
     }
 
-    pub(super) fn hash_own(handle: &Handle) -> MetadataHashValue {
+    pub(super) fn hash_virtual(handle: &Handle) -> MetadataHashValue {
         match handle {
-            Handle::Virtual(node) => stat::hash_of_own(NODE, *node),
-            Handle::Memory(index) => stat::hash_of_own(MEMORY, *index),
-            Handle::Real(fd) => stat::hash_of_own(NODE, fd.rep() as usize),
+            Handle::Virtual(node) => stat::hash_of_virtual(NODE, *node),
+            Handle::Memory(index) => stat::hash_of_virtual(MEMORY, *index),
+            Handle::Real(fd) => stat::hash_of_virtual(NODE, fd.rep() as usize),
         }
     }
 }
 
 impl FileGuard {
-    /// What the tree has in a directory: nested grants that are there, and temporaries.
-    fn own_entries(&self, dir: NodeId) -> Own {
-        let mut own = Own::default();
+    /// Returns the entries that the tree adds to a directory: nested grants that exist, and temporaries.
+    fn tree_entries(&self, dir: NodeId) -> TreeEntries {
+        let mut tree = TreeEntries::default();
         for child in &self.grants.tree.node(dir).children {
             let node = self.grants.tree.node(*child);
             let type_ = match node.kind {
-                // The mount's own; the host lists it.
+                // A directory of the mount; the host lists it.
                 Kind::Inside => continue,
                 Kind::Virtual | Kind::Mount(_) => Some(DescriptorType::Directory),
                 Kind::Memory(_) => Some(DescriptorType::RegularFile),
                 Kind::Name(index) => self.type_of_name(index),
             };
-            own.hidden.insert(node.name().to_owned());
-            own.entries.extend(type_.map(|type_| DirectoryEntry { type_, name: node.name().to_owned() }));
+            tree.hidden.insert(node.name().to_owned());
+            tree.entries.extend(type_.map(|type_| DirectoryEntry { type_, name: node.name().to_owned() }));
         }
         for (name, host_name) in self.temporaries.names(dir) {
-            own.entries.push(DirectoryEntry { type_: DescriptorType::RegularFile, name: name.clone() });
-            own.hidden.extend([name, host_name]);
+            tree.entries.push(DirectoryEntry { type_: DescriptorType::RegularFile, name: name.clone() });
+            tree.hidden.extend([name, host_name]);
         }
-        own
+        tree
     }
 
     fn type_of_name(&self, index: usize) -> Option<DescriptorType> {

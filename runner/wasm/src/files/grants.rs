@@ -1,4 +1,4 @@
-//! From a policy to what a guard holds: the tree, the granted directories, opened, and the granted names.
+//! Opens the grants of a policy: builds the tree, and opens the granted directories and the parents of granted names.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,13 +13,13 @@ use rustix::io::Errno;
 use wasmtime_wasi::filesystem::{Dir, OpenMode};
 
 use crate::files::ledger::Share;
-use crate::files::open::{Asked, open_beneath, stat_name};
+use crate::files::open::{OpenRequest, open_beneath, stat_name};
 use crate::files::tree::{Kind, NodeId, ROOT, Tree, names};
 
-/// Where a guest finds its arguments.
+/// The guest's directory of its arguments.
 pub(super) const ARGS: &str = "/args";
 
-/// Where a guest has a directory of its own.
+/// The guest's temporary directory.
 pub(super) const TMP: &str = "/tmp";
 
 /// A granted directory.
@@ -28,21 +28,21 @@ pub(super) struct Mount {
     pub(super) host: PathBuf,
     pub(super) writable: bool,
     pub(super) share: Share,
-    /// Whether nodes lie below it, so that paths in it must be walked.
+    /// Whether nodes lie below the mount, so that paths in it must be walked.
     pub(super) nested: bool,
     pub(super) dir: Dir,
-    /// The directory's number in the table of the run's resources, once an operation needed it there. No handle of the
-    /// guest's leads to it.
+    /// The directory's number in the resource table, once an operation has needed it there. The guest gets no handle
+    /// to it.
     pub(super) listed: Option<u32>,
-    /// The granted name in whose place the guest has made it.
+    /// The granted name that this mount replaced, when the guest created a directory there.
     pub(super) name: Option<usize>,
 }
 
 impl Mount {
-    /// Makes a mount of an open directory that is not in the tree yet.
+    /// Creates a mount of an open directory. The caller adds it to the tree.
     pub(super) fn new(dir: OwnedFd, host: PathBuf, writable: bool, share: Share) -> Self {
         let mode = if writable { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
-        let dir = Dir::new(dir.into(), Asked::perms(writable), mode, true);
+        let dir = Dir::new(dir.into(), OpenRequest::perms(writable), mode, true);
         Self { node: ROOT, host, writable, share, nested: false, dir, listed: None, name: None }
     }
 }
@@ -51,39 +51,39 @@ impl Mount {
 #[derive(Debug)]
 pub(super) struct Name {
     pub(super) node: NodeId,
-    /// The directory that it lies in.
+    /// The directory that contains the name.
     pub(super) parent: Arc<OwnedFd>,
-    /// Its path on the host.
+    /// The path on the host.
     pub(super) host: PathBuf,
-    /// Its name there.
+    /// The last component of the host path.
     pub(super) name: OsString,
     pub(super) writable: bool,
 }
 
-/// Everything that a guest may reach.
+/// All grants of a run, opened.
 pub(super) struct Grants {
     pub(super) tree: Tree,
     pub(super) mounts: Vec<Mount>,
     pub(super) names: Vec<Name>,
     pub(super) memory: Vec<Arc<[u8]>>,
-    /// In the order in which a guest gets them.
+    /// The preopened directories, in the order in which the guest gets them.
     pub(super) preopens: Vec<NodeId>,
 }
 
 /// A grant that cannot be used.
 #[derive(Debug)]
-pub(super) struct Unusable {
+pub(super) struct UnusableGrant {
     pub(super) path: PathBuf,
     pub(super) why: std::io::Error,
 }
 
 impl Grants {
-    /// Opens what a policy grants, and the guest's own `/tmp` in the directory of the run.
-    pub(super) fn open(policy: &Policy, files: &[InputFile], run_dir: &RunDir) -> Result<Self, Unusable> {
+    /// Opens the paths that a policy grants, and the guest's `/tmp` in the run's directory.
+    pub(super) fn open(policy: &Policy, files: &[InputFile], run_dir: &RunDir) -> Result<Self, UnusableGrant> {
         let (tree, preopens) = (Tree::new(), Vec::new());
         let mut grants = Self { tree, mounts: Vec::new(), names: Vec::new(), memory: Vec::new(), preopens };
         let mut paths: Vec<&PathGrant> = policy.paths().iter().collect();
-        // Outer ones first, so that the inner ones find them.
+        // Outer paths come first, so that they exist when the inner ones are inserted.
         paths.sort_by_key(|grant| names(&grant.guest).count());
         let root = paths.iter().position(|grant| grant.guest == "/").map(|at| paths.remove(at));
         if let Some(grant) = root {
@@ -91,7 +91,7 @@ impl Grants {
         }
         grants.add_args(files)?;
         if !policy.allows_everything() {
-            grants.place_mount(TMP, own_tmp(run_dir)?)?;
+            grants.place_mount(TMP, open_tmp(run_dir)?)?;
         }
         for grant in paths {
             grants.add(grant)?;
@@ -100,8 +100,8 @@ impl Grants {
         Ok(grants)
     }
 
-    fn add_args(&mut self, files: &[InputFile]) -> Result<(), Unusable> {
-        // A directory of the guest's own, also where the host's `/` is granted.
+    fn add_args(&mut self, files: &[InputFile]) -> Result<(), UnusableGrant> {
+        // Exists only for the guest, even if the host's `/` is granted.
         let args = self.place(ARGS, Kind::Virtual)?;
         self.tree.change(args, Kind::Virtual);
         for file in files {
@@ -111,13 +111,13 @@ impl Grants {
         Ok(())
     }
 
-    fn add(&mut self, grant: &PathGrant) -> Result<(), Unusable> {
-        match open_grant(grant).map_err(|errno| Unusable { path: grant.host.clone(), why: errno.into() })? {
-            Found::Directory(dir) => {
+    fn add(&mut self, grant: &PathGrant) -> Result<(), UnusableGrant> {
+        match open_grant(grant).map_err(|errno| UnusableGrant { path: grant.host.clone(), why: errno.into() })? {
+            OpenedGrant::Directory(dir) => {
                 let writable = grant.access == Access::Write;
                 self.place_mount(&grant.guest, Mount::new(dir, grant.host.clone(), writable, Share::All))
             }
-            Found::Name(parent, name) => {
+            OpenedGrant::Name(parent, name) => {
                 let node = self.place(&grant.guest, Kind::Name(self.names.len()))?;
                 let (parent, host) = (Arc::new(parent), grant.host.clone());
                 self.names.push(Name { node, parent, host, name, writable: grant.access == Access::Write });
@@ -126,14 +126,14 @@ impl Grants {
         }
     }
 
-    fn place_mount(&mut self, guest: &str, mount: Mount) -> Result<(), Unusable> {
+    fn place_mount(&mut self, guest: &str, mount: Mount) -> Result<(), UnusableGrant> {
         let node = self.place(guest, Kind::Mount(self.mounts.len()))?;
         self.mounts.push(Mount { node, ..mount });
         Ok(())
     }
 
-    fn place(&mut self, guest: &str, kind: Kind) -> Result<NodeId, Unusable> {
-        let node = self.tree.insert(guest, kind).ok_or_else(|| Unusable {
+    fn place(&mut self, guest: &str, kind: Kind) -> Result<NodeId, UnusableGrant> {
+        let node = self.tree.insert(guest, kind).ok_or_else(|| UnusableGrant {
             path: guest.into(),
             why: std::io::Error::other("another grant has this place, or a file around it"),
         })?;
@@ -152,7 +152,7 @@ impl Grants {
         Ok(node)
     }
 
-    /// Directories on the way to a nested grant that the mount around it does not have are there for the guest alone.
+    /// Marks directories on the way to a nested grant as existing only for the guest if the outer mount lacks them.
     fn fill_gaps(&mut self, outer: usize, inside: &[NodeId]) {
         let mount = &self.mounts[outer];
         let base = self.tree.node(mount.node).path.len();
@@ -167,7 +167,7 @@ impl Grants {
         }
     }
 
-    /// What a guest is given: its own directories, the granted ones, and a root for the rest.
+    /// Orders the preopened directories: the guest's own ones, the granted ones, and a root for the rest.
     fn order(&mut self) {
         let own = [ARGS, TMP].iter().filter_map(|path| self.tree.find(path));
         let own: Vec<NodeId> = own.filter(|id| self.tree.node(*id).kind != Kind::Inside).collect();
@@ -177,27 +177,27 @@ impl Grants {
     }
 }
 
-enum Found {
+enum OpenedGrant {
     Directory(OwnedFd),
     Name(OwnedFd, OsString),
 }
 
-fn open_grant(grant: &PathGrant) -> Result<Found, Errno> {
+fn open_grant(grant: &PathGrant) -> Result<OpenedGrant, Errno> {
     if grant.shape == Shape::Directory {
-        return open_dir(&grant.host).map(Found::Directory);
+        return open_dir(&grant.host).map(OpenedGrant::Directory);
     }
     let (Some(parent), Some(name)) = (grant.host.parent(), grant.host.file_name()) else { return Err(Errno::INVAL) };
     let parent = open_dir(parent)?;
     let is_dir = |stat: rustix::fs::Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     if stat_name(parent.as_fd(), name).is_ok_and(is_dir) {
-        // An earlier run was granted the name and made a directory of it.
+        // An earlier run was granted this name and created a directory there.
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        return rustix::fs::openat(&parent, name, flags, Mode::empty()).map(Found::Directory);
+        return rustix::fs::openat(&parent, name, flags, Mode::empty()).map(OpenedGrant::Directory);
     }
-    Ok(Found::Name(parent, name.to_owned()))
+    Ok(OpenedGrant::Name(parent, name.to_owned()))
 }
 
-/// Opens a directory whose path was cleared of links when it was granted: a link on it now was put there since.
+/// Opens a granted directory. Its path had no links when it was granted, so a link on it now is newer and is refused.
 fn open_dir(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
@@ -206,9 +206,9 @@ fn open_dir(path: &Path) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// Makes and opens the directory that a guest sees as `/tmp`.
-fn own_tmp(run_dir: &RunDir) -> Result<Mount, Unusable> {
-    let unusable = |why| Unusable { path: TMP.into(), why };
+/// Creates and opens the directory that the guest sees as `/tmp`.
+fn open_tmp(run_dir: &RunDir) -> Result<Mount, UnusableGrant> {
+    let unusable = |why| UnusableGrant { path: TMP.into(), why };
     let host = run_dir.tmp().map_err(|error| unusable(std::io::Error::other(error)))?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let dir = rustix::fs::open(&host, flags, Mode::empty()).map_err(|errno| unusable(errno.into()))?;

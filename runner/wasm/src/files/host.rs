@@ -1,8 +1,8 @@
-//! The traits that the engine calls. Each method looks at what stands behind the descriptor and hands on.
+//! Implements the traits that the engine calls. Each method looks up the descriptor's record and delegates.
 //!
-//! They are the ones that wait for nothing: an `async` host call costs the engine an allocation and a poll, and no file
-//! call of a guest has anything to wait for. wasmtime-wasi has its types twice, for either kind; those of the other one
-//! are what the guard is written in, since its errors are.
+//! These are the traits with synchronous methods. An `async` host call costs the engine an allocation and a poll, and
+//! no file call of a guest has to wait. wasmtime-wasi generates its types twice, synchronous and `async`. The guard
+//! itself uses the `async` types, because the error type belongs to them.
 
 use modbox_vocabulary::Operation;
 use wasmtime::component::Resource;
@@ -20,7 +20,7 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 use crate::files::descriptors::Handle;
 use crate::files::listing::Listing;
 use crate::files::resolve::Act;
-use crate::files::{GuardView, now, stat, times};
+use crate::files::{GuardView, finish_now, stat, times};
 
 type Fd = Resource<Descriptor>;
 
@@ -43,7 +43,7 @@ impl types::Host for GuardView<'_> {
 impl types::HostDescriptor for GuardView<'_> {
     fn advise(&mut self, fd: Fd, offset: Filesize, length: Filesize, advice: Advice) -> FsResult<()> {
         match self.handle(&fd)? {
-            Handle::Real(fd) => now(Stock::advise(&mut self.stock(), fd, offset, length, advice.into())),
+            Handle::Real(fd) => finish_now(Stock::advise(&mut self.stock(), fd, offset, length, advice.into())),
             Handle::Memory(_) => Ok(()),
             Handle::Virtual(_) => Err(Code::BadDescriptor.into()),
         }
@@ -51,7 +51,7 @@ impl types::HostDescriptor for GuardView<'_> {
 
     fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
         match self.handle(&fd)? {
-            Handle::Real(fd) => now(Stock::sync_data(&mut self.stock(), fd)),
+            Handle::Real(fd) => finish_now(Stock::sync_data(&mut self.stock(), fd)),
             Handle::Memory(_) | Handle::Virtual(_) => Ok(()),
         }
     }
@@ -62,7 +62,7 @@ impl types::HostDescriptor for GuardView<'_> {
             return Ok(DescriptorFlags::READ | mutate);
         }
         match self.handle(&fd)? {
-            Handle::Real(fd) => Ok(now(Stock::get_flags(&mut self.stock(), fd))?.into()),
+            Handle::Real(fd) => Ok(finish_now(Stock::get_flags(&mut self.stock(), fd))?.into()),
             Handle::Memory(_) | Handle::Virtual(_) => Ok(DescriptorFlags::READ),
         }
     }
@@ -72,7 +72,7 @@ impl types::HostDescriptor for GuardView<'_> {
             return Ok(DescriptorType::Directory);
         }
         match self.handle(&fd)? {
-            Handle::Real(fd) => Ok(now(Stock::get_type(&mut self.stock(), fd))?.into()),
+            Handle::Real(fd) => Ok(finish_now(Stock::get_type(&mut self.stock(), fd))?.into()),
             Handle::Memory(_) => Ok(DescriptorType::RegularFile),
             Handle::Virtual(_) => Ok(DescriptorType::Directory),
         }
@@ -85,7 +85,7 @@ impl types::HostDescriptor for GuardView<'_> {
     fn set_times(&mut self, fd: Fd, access: NewTimestamp, modification: NewTimestamp) -> FsResult<()> {
         self.may_set_times(&fd)?;
         match self.handle(&fd)? {
-            Handle::Real(fd) => now(Stock::set_times(&mut self.stock(), fd, access.into(), modification.into())),
+            Handle::Real(fd) => finish_now(Stock::set_times(&mut self.stock(), fd, access.into(), modification.into())),
             Handle::Memory(_) | Handle::Virtual(_) => Err(Code::NotPermitted.into()),
         }
     }
@@ -104,7 +104,7 @@ impl types::HostDescriptor for GuardView<'_> {
 
     fn sync(&mut self, fd: Fd) -> FsResult<()> {
         match self.handle(&fd)? {
-            Handle::Real(fd) => now(Stock::sync(&mut self.stock(), fd)),
+            Handle::Real(fd) => finish_now(Stock::sync(&mut self.stock(), fd)),
             Handle::Memory(_) | Handle::Virtual(_) => Ok(()),
         }
     }
@@ -116,7 +116,7 @@ impl types::HostDescriptor for GuardView<'_> {
     fn stat(&mut self, fd: Fd) -> FsResult<DescriptorStat> {
         let seen = match self.handle(&fd)? {
             Handle::Real(fd) => stat::of_host(&self.host_stat(&fd)?),
-            own => self.stat_own(&own),
+            other => self.stat_virtual(&other),
         };
         Ok(seen.into())
     }
@@ -205,7 +205,7 @@ impl types::HostDescriptor for GuardView<'_> {
     fn metadata_hash(&mut self, fd: Fd) -> FsResult<MetadataHashValue> {
         let hash: Hash = match self.handle(&fd)? {
             Handle::Real(real) => stat::hash_of_host(&self.host_stat(&real)?),
-            own => Self::hash_own(&own),
+            other => Self::hash_virtual(&other),
         };
         Ok(hash.into())
     }

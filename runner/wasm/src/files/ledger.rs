@@ -1,5 +1,5 @@
-//! What a run has used of its quotas, and what it was refused. Shared with the run's streams, and with whoever waits for
-//! the run: it can be read when the guest's thread does not come back.
+//! The ledger of one run: quotas used and denials. The run's streams share it, and so does the thread that waits for
+//! the guest, so it can be read even if the guest's thread does not return.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,20 +16,20 @@ use modbox_vocabulary::{
 /// Notes of commands that are kept.
 const MAX_NOTES: usize = 64;
 
-/// Whose share a file's bytes are.
+/// Quotas that a file's bytes count towards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Share {
-    /// Of all writes.
+    /// The quota of all writes.
     All,
-    /// Of all writes, and of those to `/tmp`.
+    /// The quota of all writes, and the one of `/tmp`.
     Tmp,
 }
 
-/// A quota is used up.
+/// The error for a quota that is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Exhausted;
+pub(super) struct QuotaExceeded;
 
-/// The account of one run.
+/// The ledger of one run.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     limits: Limits,
@@ -37,7 +37,7 @@ pub(crate) struct Ledger {
     tmp: AtomicU64,
     files: AtomicU64,
     open: AtomicU64,
-    most_open: AtomicU64,
+    peak_open: AtomicU64,
     cpu_us: AtomicU64,
     memory: AtomicU64,
     hit: Mutex<Option<LimitHit>>,
@@ -45,12 +45,12 @@ pub(crate) struct Ledger {
     notes: Mutex<Vec<String>>,
 }
 
-/// Stands for one open descriptor; gives it back when it is dropped.
+/// A permit for one open descriptor; returned to the ledger when it is dropped.
 #[derive(Debug)]
 pub(super) struct Permit(Arc<Ledger>);
 
 impl Permit {
-    /// Returns the account that it was taken from.
+    /// Returns the ledger that the permit was taken from.
     pub(super) fn ledger(&self) -> &Ledger {
         &self.0
     }
@@ -63,7 +63,7 @@ impl Drop for Permit {
 }
 
 impl Ledger {
-    /// Makes an empty account.
+    /// Creates an empty ledger.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             limits: *limits,
@@ -71,7 +71,7 @@ impl Ledger {
             tmp: AtomicU64::new(0),
             files: AtomicU64::new(0),
             open: AtomicU64::new(0),
-            most_open: AtomicU64::new(0),
+            peak_open: AtomicU64::new(0),
             cpu_us: AtomicU64::new(0),
             memory: AtomicU64::new(0),
             hit: Mutex::default(),
@@ -80,8 +80,8 @@ impl Ledger {
         }
     }
 
-    /// Takes bytes before they are written.
-    pub(super) fn take_bytes(&self, share: Share, bytes: u64) -> Result<(), Exhausted> {
+    /// Takes bytes from the quota; call it before they are written.
+    pub(super) fn take_bytes(&self, share: Share, bytes: u64) -> Result<(), QuotaExceeded> {
         if !take(&self.disk, bytes, self.limits.max_disk) {
             return self.exhausted(self.limits.hit(LimitKind::Disk));
         }
@@ -92,7 +92,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Gives back bytes that were not written.
+    /// Returns bytes to the quota that were not written.
     pub(super) fn give_bytes(&self, share: Share, bytes: u64) {
         self.disk.fetch_sub(bytes, Ordering::Relaxed);
         if share == Share::Tmp {
@@ -100,34 +100,34 @@ impl Ledger {
         }
     }
 
-    /// Takes a file before it is made.
-    pub(super) fn take_file(&self) -> Result<(), Exhausted> {
+    /// Takes a file from the quota; call it before it is created.
+    pub(super) fn take_file(&self) -> Result<(), QuotaExceeded> {
         if take(&self.files, 1, self.limits.max_files) {
             return Ok(());
         }
         self.exhausted(self.limits.hit(LimitKind::Files))
     }
 
-    /// Gives back a file that was not made.
+    /// Returns a file to the quota that was not created.
     pub(super) fn give_file(&self) {
         self.files.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Takes a descriptor before it is opened.
-    pub(super) fn take_descriptor(self: &Arc<Self>) -> Result<Permit, Exhausted> {
+    /// Takes a descriptor from the quota; call it before it is opened.
+    pub(super) fn take_descriptor(self: &Arc<Self>) -> Result<Permit, QuotaExceeded> {
         if !take(&self.open, 1, self.limits.max_descriptors) {
             self.exhausted(self.limits.hit(LimitKind::Descriptors))?;
         }
         let open = self.open.load(Ordering::Relaxed);
-        if open > self.most_open.load(Ordering::Relaxed) {
-            self.most_open.fetch_max(open, Ordering::Relaxed);
+        if open > self.peak_open.load(Ordering::Relaxed) {
+            self.peak_open.fetch_max(open, Ordering::Relaxed);
         }
         Ok(Permit(Arc::clone(self)))
     }
 
-    fn exhausted(&self, hit: LimitHit) -> Result<(), Exhausted> {
+    fn exhausted(&self, hit: LimitHit) -> Result<(), QuotaExceeded> {
         self.hit.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(hit);
-        Err(Exhausted)
+        Err(QuotaExceeded)
     }
 
     /// Returns the first quota that was used up.
@@ -135,8 +135,8 @@ impl Ledger {
         *self.hit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what a command may use: what is left of the run's.
-    pub(crate) fn left(&self) -> Limits {
+    /// Returns the limits for a command: what the run has left.
+    pub(crate) fn remaining(&self) -> Limits {
         let left = |limit: u64, used: &AtomicU64| limit.saturating_sub(used.load(Ordering::Relaxed));
         Limits {
             cpu_time: self.limits.cpu_time.saturating_sub(Duration::from_micros(self.cpu_us.load(Ordering::Relaxed))),
@@ -146,7 +146,7 @@ impl Ledger {
         }
     }
 
-    /// Takes what a command has used, which may be a little more than it was allowed.
+    /// Charges the use of a command to the run; it may be a little more than the command was allowed.
     pub(crate) fn spend(&self, output: &CommandOutput) {
         let cpu_us = micros(output.cpu_time);
         for (sum, used) in [(&self.cpu_us, cpu_us), (&self.disk, output.disk_bytes), (&self.files, output.files)] {
@@ -160,40 +160,40 @@ impl Ledger {
             }
         }
         if let CommandEnd::Limit(hit) = output.end {
-            // Told with what the run was allowed, of which the command may have had only a rest.
+            // Names the run's own limit: the command may have had only the rest of it.
             let _ = self.exhausted(self.limits.hit(hit.kind));
         }
     }
 
-    /// Returns what an operator should know of the commands that ran.
+    /// Returns notes for the operator about the commands that ran.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Fills in what was used.
+    /// Fills in the run's use of files, bytes and descriptors.
     pub(crate) fn fill(&self, usage: &mut Usage) {
         usage.disk_bytes = self.disk.load(Ordering::Relaxed);
         usage.tmp_bytes = self.tmp.load(Ordering::Relaxed);
         usage.files = self.files.load(Ordering::Relaxed);
-        usage.descriptors = self.most_open.load(Ordering::Relaxed);
+        usage.descriptors = self.peak_open.load(Ordering::Relaxed);
         usage.cpu_us = usage.cpu_us.saturating_add(self.cpu_us.load(Ordering::Relaxed));
         usage.memory_bytes = usage.memory_bytes.max(self.memory.load(Ordering::Relaxed));
     }
 
     /// Records a denial of reading or writing; see [`Ledger::deny_as`].
-    pub(super) fn deny(&self, access: Access, subject: &str, operation: Operation, switch: impl FnOnce() -> String) {
-        self.deny_as(access.capability(), subject, operation, switch);
+    pub(super) fn deny(&self, access: Access, subject: &str, operation: Operation, flag: impl FnOnce() -> String) {
+        self.deny_as(access.capability(), subject, operation, flag);
     }
 
-    /// Records a denial. `switch` makes the switch that would allow it, and is asked only when there is room.
+    /// Records a denial. `flag` builds the flag that would allow it, and is called only when the log has room.
     pub(crate) fn deny_as(
         &self,
         capability: Capability,
         subject: &str,
         operation: Operation,
-        switch: impl FnOnce() -> String,
+        flag: impl FnOnce() -> String,
     ) {
-        self.denials.lock().unwrap_or_else(PoisonError::into_inner).record(capability, subject, operation, switch);
+        self.denials.lock().unwrap_or_else(PoisonError::into_inner).record(capability, subject, operation, flag);
     }
 
     /// Returns the denials so far.
@@ -207,8 +207,8 @@ fn take(used: &AtomicU64, more: u64, limit: u64) -> bool {
     used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
 }
 
-/// The switch that grants a host path in the place where the guest looks for it.
-pub(super) fn switch(access: Access, host: &Path, guest: &str) -> String {
+/// Returns the flag that grants a host path at the path where the guest looks for it.
+pub(super) fn flag(access: Access, host: &Path, guest: &str) -> String {
     let mut grant = host.to_string_lossy().into_owned();
     if host != Path::new(guest) {
         grant.push_str("::");
@@ -227,13 +227,13 @@ mod tests {
     }
 
     #[test]
-    fn bytes_count_for_both_shares_and_a_refused_one_costs_nothing() {
+    fn bytes_of_tmp_count_twice_and_a_refused_write_costs_nothing() {
         let ledger = ledger();
         ledger.take_bytes(Share::Tmp, 40).unwrap();
-        assert_eq!(ledger.take_bytes(Share::Tmp, 1), Err(Exhausted));
+        assert_eq!(ledger.take_bytes(Share::Tmp, 1), Err(QuotaExceeded));
         assert_eq!(ledger.hit().map(|hit| (hit.kind, hit.allowed)), Some((LimitKind::Tmp, 40)));
         ledger.take_bytes(Share::All, 60).unwrap();
-        assert_eq!(ledger.take_bytes(Share::All, u64::MAX), Err(Exhausted));
+        assert_eq!(ledger.take_bytes(Share::All, u64::MAX), Err(QuotaExceeded));
         ledger.give_bytes(Share::Tmp, 10);
         ledger.take_bytes(Share::All, 10).unwrap();
         let mut usage = Usage::default();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permit_is_given_back() {
+    fn a_dropped_permit_returns_its_descriptor() {
         let ledger = ledger();
         let permit = ledger.take_descriptor().unwrap();
         assert!(ledger.take_descriptor().is_err());
@@ -252,8 +252,8 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_can_be_pasted_into_a_shell() {
-        let of = |host: &str, guest: &str| switch(Access::Read, Path::new(host), guest);
+    fn a_flag_can_be_pasted_into_a_shell() {
+        let of = |host: &str, guest: &str| flag(Access::Read, Path::new(host), guest);
         assert_eq!(of("/etc/shadow", "/etc/shadow"), "--allow-read /etc/shadow");
         assert_eq!(of("/data/x", "/srv/x"), "--allow-read /data/x::/srv/x");
         assert_eq!(of("/a b/$(c)'", "/a b/$(c)'"), r#"--allow-read '/a b/$(c)'"'"''"#);

@@ -1,5 +1,5 @@
-//! Symbolic links to absolute paths. wasmtime-wasi makes none, since whoever else follows one leaves the directory; here one may lead to
-//! what the guest was granted, and nowhere else.
+//! Symbolic links with absolute targets. wasmtime-wasi creates none, because other programs that follow one leave the
+//! directory. Here a target may be a path that was granted to the guest, and no other.
 
 use std::path::{Component, Path};
 
@@ -8,13 +8,13 @@ use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use crate::files::names::code;
-use crate::files::open::{Refused, open_beneath};
-use crate::files::resolve::{Act, Real};
+use crate::files::open::{Refusal, open_beneath};
+use crate::files::resolve::{Act, MountPath};
 use crate::files::{FileGuard, GuardView};
 
 impl GuardView<'_> {
-    /// Makes a link to an absolute path in a writable mount.
-    pub(super) fn make_absolute_link(&mut self, real: &Real, to: &str, act: Act) -> FsResult<()> {
+    /// Creates a link to an absolute path in a writable mount.
+    pub(super) fn make_absolute_link(&mut self, real: &MountPath, to: &str, act: Act) -> FsResult<()> {
         if !self.guard.grants_in_place(to) {
             self.guard.deny(Act::read(act.name), to);
             return Err(ErrorCode::NotPermitted.into());
@@ -28,7 +28,7 @@ impl GuardView<'_> {
         let dir = self.host_dir(real.dir)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = open_beneath(dir, folder, flags, Mode::empty()).map_err(|refused| {
-            if matches!(refused, Refused::Escape) {
+            if matches!(refused, Refusal::Escape) {
                 self.guard.deny_real(real, act);
             }
             code(refused)
@@ -40,8 +40,8 @@ impl GuardView<'_> {
 }
 
 impl FileGuard {
-    /// Whether the guest was granted an absolute path, and it is the same one on the host. One that climbs is not looked at: what
-    /// `..` means, links on the way decide.
+    /// Returns whether an absolute path is granted, and equals the path on the host. A path with `..` never qualifies:
+    /// links on the way decide where it leads.
     fn grants_in_place(&self, path: &str) -> bool {
         let climbs = Path::new(path).components().any(|part| part == Component::ParentDir);
         !climbs && self.is_granted(path) && self.host_of(path) == Path::new(path)

@@ -1,5 +1,5 @@
-//! Directory listings: entries of the guest's own tree, then those of a directory of the host, read as they are asked
-//! for. A listing holds one buffer of the kernel's, however large the directory is.
+//! Directory listings: first the entries of the guest's tree, then those of a host directory, read on demand. A listing
+//! holds one buffer of `getdents64`, however large the directory is.
 
 use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
@@ -10,39 +10,39 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorType, DirectoryEn
 
 use crate::files::ledger::Permit;
 
-/// A listing under way.
+/// A listing in progress.
 pub(super) struct Listing {
-    own: std::vec::IntoIter<DirectoryEntry>,
-    /// Names that are the tree's, whatever the host has there.
+    tree: std::vec::IntoIter<DirectoryEntry>,
+    /// Names that the host's entries must not show: the tree has an entry for them.
     hidden: BTreeSet<String>,
     host: Option<Dir>,
     _permit: Permit,
 }
 
-/// What the tree adds to a directory.
+/// The entries that the tree adds to a directory.
 #[derive(Default)]
-pub(super) struct Own {
+pub(super) struct TreeEntries {
     pub(super) entries: Vec<DirectoryEntry>,
     pub(super) hidden: BTreeSet<String>,
 }
 
 impl Listing {
-    /// Begins a listing of a directory that only the guest has.
-    pub(super) fn of_tree(own: Own, permit: Permit) -> Self {
-        Self { own: own.entries.into_iter(), hidden: own.hidden, host: None, _permit: permit }
+    /// Starts a listing of a directory that exists only for the guest.
+    pub(super) fn of_tree(tree: TreeEntries, permit: Permit) -> Self {
+        Self { tree: tree.entries.into_iter(), hidden: tree.hidden, host: None, _permit: permit }
     }
 
-    /// Begins a listing of a directory of the host.
-    pub(super) fn of_host(dir: BorrowedFd<'_>, own: Own, permit: Permit) -> rustix::io::Result<Self> {
-        // Opened anew, so that each listing begins at the first entry.
+    /// Starts a listing of a host directory.
+    pub(super) fn of_host(dir: BorrowedFd<'_>, tree: TreeEntries, permit: Permit) -> rustix::io::Result<Self> {
+        // Opened again, so that each listing starts at the first entry.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(dir, c".", flags, Mode::empty())?;
-        Ok(Self { host: Some(Dir::new(fd)?), ..Self::of_tree(own, permit) })
+        Ok(Self { host: Some(Dir::new(fd)?), ..Self::of_tree(tree, permit) })
     }
 
     /// Returns the next entry.
     pub(super) fn next(&mut self) -> FsResult<Option<DirectoryEntry>> {
-        if let Some(entry) = self.own.next() {
+        if let Some(entry) = self.tree.next() {
             return Ok(Some(entry));
         }
         let Some(dir) = &mut self.host else { return Ok(None) };
@@ -67,13 +67,13 @@ impl Listing {
     }
 }
 
-/// Some filesystems list names without their types.
+/// Returns an entry's type by `fstatat`: some filesystems list names without types.
 fn type_of(dir: BorrowedFd<'_>, name: &std::ffi::CStr) -> FileType {
     let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
     stat.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
 }
 
-/// Returns WASI's name for a type of file.
+/// Returns WASI's name for a file type.
 pub(super) fn descriptor_type(kind: FileType) -> DescriptorType {
     match kind {
         FileType::RegularFile => DescriptorType::RegularFile,

@@ -1,33 +1,34 @@
 //! The file guard: `wasi:filesystem` as guests see it, for components and adapted core modules alike.
 //!
-//! It stands around wasmtime-wasi's own host, which resolves paths beneath a directory and does most of the work, and
-//! adds what that does not have:
+//! It wraps wasmtime-wasi's own host, which resolves paths beneath a directory and does most of the work. The guard
+//! adds:
 //!
-//! - grants of single files, and a tree of directories that exist only as far as the way to a grant needs (`tree`,
-//!   `grants`, `names`);
-//! - arguments from memory and a `/tmp` of the run's own;
+//! - grants of single files, and a tree of directories that exist only on the way to a grant (`tree`, `grants`,
+//!   `names`);
+//! - arguments served from memory, and a `/tmp` for each run;
 //! - quotas of bytes, files and descriptors, and a record of every denial (`ledger`);
 //! - modes and owners, which WASI does not have (`attributes`);
-//! - files that cannot block: only regular files and directories are opened (`open`), and streams work on the guest's
-//!   own thread (`streams`, `listing`).
+//! - file calls that cannot block: only regular files and directories are opened (`open`), and streams work on the
+//!   guest's own thread (`streams`, `listing`).
 //!
-//! It costs less than it adds: what guests ask for most, opening, looking and listing, is done here in as few calls of the
-//! kernel as there can be, and no file call is `async` (`host`).
+//! The guard is cheaper than the stock host. It implements the most frequent calls (open, stat, list) itself with as
+//! few system calls as possible, and no file call is `async` (`host`).
 //!
 //! # Rules
 //!
-//! 1. The innermost grant around a path, by its letters, decides. A read-only grant inside a writable one is refused
-//!    before the run.
-//! 2. Beneath a granted directory the kernel resolves, and what leads out of it is not permitted, whatever else is
-//!    granted.
-//! 3. A granted name is never followed when it is a link: links were followed when it was granted.
-//! 4. A file that is made beside a writable granted name is a temporary: the host sees it under a reserved name, and it
-//!    is gone when the run is over unless it was renamed to a granted name.
-//! 5. Nothing is moved or linked between a granted name and anything but a temporary or another granted name.
-//! 6. A link says an absolute path only where a grant has that path, in the same place as the host. No guest follows it; others do.
+//! 1. The innermost grant around a path decides; paths are compared lexically. A read-only grant inside a writable one
+//!    is refused before the run.
+//! 2. The kernel resolves paths beneath a granted directory. A path that leads out of it is not permitted, whatever
+//!    else is granted.
+//! 3. A granted name that is a symbolic link is never followed: links were resolved when the name was granted.
+//! 4. A file that is created beside a writable granted name is a temporary. On the host it has a reserved name. It is
+//!    removed at the end of the run unless it was renamed to a granted name.
+//! 5. A granted name can be renamed from or linked to only a temporary or another granted name.
+//! 6. A symbolic link may have an absolute target only where a grant covers that path and the guest's path equals the
+//!    host's. No guest follows such a link; other programs do.
 //!
-//! What it does not do: it does not see what other processes do in a
-//! granted directory, but for refusing what they make of it.
+//! What the guard does not do: it does not see what other processes do in a granted directory. It only refuses the
+//! files that it may not open, such as a FIFO or a link that leads out.
 
 mod attributes;
 mod descriptors;
@@ -74,33 +75,33 @@ pub(super) use self::temporaries::Temporaries;
 pub(super) struct FileGuard {
     grants: Grants,
     records: Records,
-    /// To whom files may be given.
+    /// User and group ids that files may be given to.
     owners: Owners,
     temporaries: Arc<Temporaries>,
     ledger: Arc<Ledger>,
-    /// What wasmtime-wasi's host asks for; it knows no preopened directory.
+    /// Context for wasmtime-wasi's host, without preopened directories.
     stock: WasiFilesystemCtx,
-    /// The time of what only the guest has.
+    /// The times that `stat` reports for files that exist only for the guest.
     made: SystemTime,
 }
 
 /// A granted path that cannot be opened.
 #[derive(Debug)]
-pub(super) struct CannotOpen {
+pub(super) struct GrantError {
     pub(super) path: PathBuf,
     pub(super) why: std::io::Error,
 }
 
 impl FileGuard {
-    /// Opens what a policy grants, and the guest's own `/tmp` in the directory of the run.
+    /// Opens the paths that a policy grants, and the guest's `/tmp` in the run's directory.
     pub(super) fn new(
         policy: &Policy,
         files: &[InputFile],
         limits: &Limits,
         run_dir: Arc<RunDir>,
-    ) -> Result<Self, CannotOpen> {
+    ) -> Result<Self, GrantError> {
         let grants = Grants::open(policy, files, &run_dir)
-            .map_err(|unusable| CannotOpen { path: unusable.path, why: unusable.why })?;
+            .map_err(|unusable| GrantError { path: unusable.path, why: unusable.why })?;
         Ok(Self {
             grants,
             records: Records::default(),
@@ -112,18 +113,18 @@ impl FileGuard {
         })
     }
 
-    /// Returns the account, which can be read while the guest runs.
+    /// Returns the ledger, which can be read while the guest runs.
     pub(super) fn ledger(&self) -> Arc<Ledger> {
         Arc::clone(&self.ledger)
     }
 
-    /// Returns the temporaries, which can be removed whether or not the guest's thread comes back.
+    /// Returns the temporaries. They can be removed even if the guest's thread does not return.
     pub(super) fn temporaries(&self) -> Arc<Temporaries> {
         Arc::clone(&self.temporaries)
     }
 }
 
-/// The guard with the table that its descriptors are in.
+/// The guard with the resource table that holds its descriptors.
 pub(super) struct GuardView<'a> {
     pub(super) guard: &'a mut FileGuard,
     pub(super) table: &'a mut ResourceTable,
@@ -135,9 +136,10 @@ impl GuardView<'_> {
     }
 }
 
-/// Returns what a function of wasmtime-wasi's says. It waits where files are handed to other threads; on descriptors
-/// that may block this one, and the guard makes no others, it has its answer at once.
-fn now<T>(call: impl Future<Output = FsResult<T>>) -> FsResult<T> {
+/// Returns the result of an `async` function of wasmtime-wasi without waiting. Such a function waits only when it hands
+/// a file to another thread. On descriptors that may block this thread it finishes at once, and the guard creates no
+/// others.
+fn finish_now<T>(call: impl Future<Output = FsResult<T>>) -> FsResult<T> {
     match pin!(call).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => answer,
         Poll::Pending => Err(FsError::trap(wasmtime::Error::msg("a file operation waits for another thread"))),
@@ -145,7 +147,7 @@ fn now<T>(call: impl Future<Output = FsResult<T>>) -> FsResult<T> {
 }
 
 /// A store that has a guard.
-pub(super) trait Guarded: Send {
+pub(super) trait HasGuard: Send {
     /// Returns the guard with its table.
     fn guard(&mut self) -> GuardView<'_>;
 }
@@ -157,12 +159,12 @@ impl HasData for Files {
 }
 
 /// Links `wasi:filesystem/preopens`.
-pub(super) fn add_preopens<T: Guarded + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+pub(super) fn add_preopens<T: HasGuard + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     preopens::add_to_linker::<T, Files>(linker, T::guard)
 }
 
 /// Links `wasi:filesystem/types`.
-pub(super) fn add_types<T: Guarded + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+pub(super) fn add_types<T: HasGuard + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     types::add_to_linker::<T, Files>(linker, T::guard)
 }
 
@@ -173,9 +175,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_that_would_wait_is_a_trap_and_one_that_does_not_is_its_answer() {
-        assert_eq!(now(async { Ok(1) }).unwrap(), 1);
-        assert!(now::<()>(async { Err(ErrorCode::Loop.into()) }).unwrap_err().downcast_ref().is_some());
-        assert!(now::<()>(std::future::pending()).unwrap_err().downcast_ref().is_none());
+    fn a_call_that_would_wait_traps_and_a_finished_one_returns() {
+        assert_eq!(finish_now(async { Ok(1) }).unwrap(), 1);
+        assert!(finish_now::<()>(async { Err(ErrorCode::Loop.into()) }).unwrap_err().downcast_ref().is_some());
+        assert!(finish_now::<()>(std::future::pending()).unwrap_err().downcast_ref().is_none());
     }
 }

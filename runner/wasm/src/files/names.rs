@@ -1,5 +1,5 @@
 //! Operations on granted names and on the temporaries beside them. Each works on one name in a directory that is held
-//! open, so there is no path that could lead elsewhere.
+//! open, so no path can lead elsewhere.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,14 +16,14 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 use crate::files::GuardView;
 use crate::files::grants::Mount;
 use crate::files::ledger::Share;
-use crate::files::open::{Asked, Opened, Refused, stat_name};
-use crate::files::resolve::{Act, Beside};
+use crate::files::open::{FileAndStat, OpenRequest, Refusal, stat_name};
+use crate::files::resolve::{Act, MissingName};
 use crate::files::temporaries::Temporary;
 use crate::files::tree::Kind;
 
 pub(super) const OPEN: Operation = Operation::OpenAt;
 
-/// The host's directory and name behind a granted name or a temporary.
+/// The host directory and name behind a granted name or a temporary.
 pub(super) struct HostName {
     pub(super) parent: Arc<OwnedFd>,
     pub(super) name: std::ffi::OsString,
@@ -47,7 +47,7 @@ impl From<&Temporary> for HostName {
 }
 
 impl GuardView<'_> {
-    /// Returns the host's side of a granted name.
+    /// Returns the host directory and name of a granted name.
     pub(super) fn host_name(&self, index: usize) -> HostName {
         let name = &self.guard.grants.names[index];
         HostName { parent: Arc::clone(&name.parent), name: name.name.clone() }
@@ -67,9 +67,14 @@ impl GuardView<'_> {
         self.guard.deny(act, &self.guard.path_of(self.guard.grants.names[index].node));
     }
 
-    pub(super) fn open_name(&mut self, index: usize, dir: bool, asked: &Asked) -> FsResult<Resource<Descriptor>> {
-        let act = if asked.writes() { Act::write(OPEN) } else { Act::read(OPEN) };
-        if asked.writes() {
+    pub(super) fn open_name(
+        &mut self,
+        index: usize,
+        dir: bool,
+        request: &OpenRequest,
+    ) -> FsResult<Resource<Descriptor>> {
+        let act = if request.writes() { Act::write(OPEN) } else { Act::read(OPEN) };
+        if request.writes() {
             self.writable(index, act)?;
         }
         let host = self.host_name(index);
@@ -79,17 +84,17 @@ impl GuardView<'_> {
         }
         let permit = self.permit()?;
         let node = self.guard.grants.names[index].node;
-        let opened = match asked.name(host.parent.as_fd(), &host.name, &self.guard.ledger) {
-            // Others made a directory of it since it was granted as a file.
-            Ok(Opened { stat, .. }) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
+        let opened = match request.name(host.parent.as_fd(), &host.name, &self.guard.ledger) {
+            // Another process made it a directory after it was granted as a file.
+            Ok(FileAndStat { stat, .. }) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
                 self.deny_name(index, act);
                 return Err(ErrorCode::NotPermitted.into());
             }
             Ok(opened) => opened,
             Err(refused) => {
                 match refused {
-                    Refused::Code(ErrorCode::Loop) => self.deny_name(index, act),
-                    Refused::Special => self.guard.deny_special(&self.guard.path_of(node), act),
+                    Refusal::Code(ErrorCode::Loop) => self.deny_name(index, act),
+                    Refusal::Special => self.guard.deny_special(&self.guard.path_of(node), act),
                     _ => {}
                 }
                 return Err(code(refused));
@@ -97,37 +102,42 @@ impl GuardView<'_> {
         };
         let writable = self.guard.grants.names[index].writable;
         let base = self.guard.path_of(node);
-        self.insert_file(opened, asked, writable, Share::All, (base, String::new()), permit)
+        self.insert_file(opened, request, writable, Share::All, (base, String::new()), permit)
     }
 
-    pub(super) fn open_temporary(&mut self, file: &Temporary, asked: &Asked) -> FsResult<Resource<Descriptor>> {
+    pub(super) fn open_temporary(&mut self, file: &Temporary, request: &OpenRequest) -> FsResult<Resource<Descriptor>> {
         let permit = self.permit()?;
-        let opened = asked.name(file.parent.as_fd(), OsStr::new(&file.host_name), &self.guard.ledger).map_err(code)?;
+        let opened =
+            request.name(file.parent.as_fd(), OsStr::new(&file.host_name), &self.guard.ledger).map_err(code)?;
         let base = self.guard.path_of(file.dir);
-        self.insert_file(opened, asked, true, Share::All, (base, file.name.clone()), permit)
+        self.insert_file(opened, request, true, Share::All, (base, file.name.clone()), permit)
     }
 
-    /// Makes a temporary where a writable granted name is beside it.
-    pub(super) fn open_beside(&mut self, beside: &Beside, asked: &Asked) -> FsResult<Resource<Descriptor>> {
-        let act = if asked.writes() { Act::write(OPEN) } else { Act::read(OPEN) };
+    /// Creates a temporary beside a writable granted name.
+    pub(super) fn open_beside(
+        &mut self,
+        beside: &MissingName,
+        request: &OpenRequest,
+    ) -> FsResult<Resource<Descriptor>> {
+        let act = if request.writes() { Act::write(OPEN) } else { Act::read(OPEN) };
         let name = self.guard.writable_name(beside.dir, &beside.name);
-        let Some(index) = name.filter(|_| asked.writes()) else { return Err(self.guard.absent_beside(beside, act)) };
-        if !asked.create {
+        let Some(index) = name.filter(|_| request.writes()) else { return Err(self.guard.absent_beside(beside, act)) };
+        if !request.create {
             return Err(ErrorCode::NoEntry.into());
         }
         let permit = self.permit()?;
         self.guard.ledger.take_file()?;
         let name = &self.guard.grants.names[index];
         let place = (&name.parent, name.host.parent().unwrap_or_else(|| Path::new("/")));
-        let flags = asked.access();
+        let flags = request.access();
         let made = self.guard.temporaries.make((beside.dir, &beside.name), place, flags);
         let (fd, _) = made.inspect_err(|_| self.guard.ledger.give_file())?;
         let stat = rustix::fs::fstat(&fd).map_err(std::io::Error::from)?;
         let base = self.guard.path_of(beside.dir);
-        self.insert_file(Opened { fd, stat }, asked, true, Share::All, (base, beside.name.clone()), permit)
+        self.insert_file(FileAndStat { fd, stat }, request, true, Share::All, (base, beside.name.clone()), permit)
     }
 
-    /// Looks at a granted name. A link there was put there after the grant, and is not followed.
+    /// Returns the status of a granted name. A symbolic link there is newer than the grant, and is not followed.
     pub(super) fn stat_of_name(&self, index: usize, dir: bool, follow: PathFlags, act: Act) -> FsResult<Stat> {
         let stat = self.host_name(index).stat()?;
         let kind = FileType::from_raw_mode(stat.st_mode);
@@ -141,7 +151,7 @@ impl GuardView<'_> {
         Ok(stat)
     }
 
-    /// Makes a directory of a granted name that is not there: from now on it is a granted directory.
+    /// Creates a directory at a granted name that does not exist. From then on it is a granted directory.
     pub(super) fn make_name_dir(&mut self, index: usize, act: Act) -> FsResult<()> {
         self.writable(index, act)?;
         self.guard.ledger.take_file()?;
@@ -158,7 +168,7 @@ impl GuardView<'_> {
         Ok(())
     }
 
-    /// Removes a directory that was made of a granted name; the grant is one of a name again.
+    /// Removes a directory that was created at a granted name. The grant is that of a name again.
     pub(super) fn remove_name_dir(&mut self, mount: usize) -> FsResult<()> {
         let Some(index) = self.guard.grants.mounts[mount].name else { return Err(ErrorCode::Busy.into()) };
         let host = self.host_name(index);
@@ -170,11 +180,11 @@ impl GuardView<'_> {
     }
 }
 
-/// WASI's code for what was refused.
-pub(super) fn code(refused: Refused) -> FsError {
+/// Converts a refusal to WASI's error code.
+pub(super) fn code(refused: Refusal) -> FsError {
     match refused {
-        Refused::Code(code) => code.into(),
-        Refused::Escape | Refused::Special | Refused::Unavailable => ErrorCode::NotPermitted.into(),
-        Refused::Exhausted => ErrorCode::InsufficientSpace.into(),
+        Refusal::Code(code) => code.into(),
+        Refusal::Escape | Refusal::Special | Refusal::Unavailable => ErrorCode::NotPermitted.into(),
+        Refusal::QuotaExceeded => ErrorCode::InsufficientSpace.into(),
     }
 }

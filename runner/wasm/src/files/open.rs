@@ -1,7 +1,7 @@
-//! Opening a path beneath a directory: one call of `openat2`, which the kernel resolves beneath it, and one `fstat`.
+//! Opens a path beneath a directory: one `openat2`, so that the kernel resolves the path beneath it, and one `fstat`.
 //!
-//! wasmtime-wasi's own `open_at` would wait for the other end of a FIFO and open devices. This one opens regular files
-//! and directories; its flags and results are otherwise the same.
+//! wasmtime-wasi's own `open_at` would wait for the other end of a FIFO, and would open devices. This one opens only
+//! regular files and directories. Its flags and results are otherwise the same.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -13,12 +13,12 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode,
 
 use crate::files::ledger::Ledger;
 
-/// How often a path is tried anew while something on it is renamed.
+/// How often to try again while a directory on the path is being renamed.
 const TRIES: u32 = 32;
 
-/// What `open-at` asks for.
+/// The arguments of `open-at`, as flags of the kernel.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct OpenRequest {
     flags: OFlags,
     pub(super) create: bool,
     pub(super) exclusive: bool,
@@ -26,29 +26,29 @@ pub(super) struct Asked {
     pub(super) mode: OpenMode,
 }
 
-/// What was opened.
+/// An opened file with its status.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct FileAndStat {
     pub(super) fd: OwnedFd,
     pub(super) stat: Stat,
 }
 
-/// Why nothing was opened.
+/// Why a path could not be opened.
 #[derive(Debug)]
-pub(super) enum Refused {
-    /// As the kernel said, or WASI asks for.
+pub(super) enum Refusal {
+    /// An error that the kernel returned or that WASI requires.
     Code(ErrorCode),
     /// The path leads out of the directory.
     Escape,
-    /// A FIFO, a socket or a device.
+    /// The file is a FIFO, a socket or a device.
     Special,
-    /// The kernel does not have, or does not allow, `openat2`.
+    /// `openat2` is missing in this kernel or forbidden by a filter.
     Unavailable,
-    /// No more files may be made.
-    Exhausted,
+    /// The quota of new files is used up.
+    QuotaExceeded,
 }
 
-impl From<Errno> for Refused {
+impl From<Errno> for Refusal {
     fn from(errno: Errno) -> Self {
         match errno {
             Errno::XDEV => Self::Escape,
@@ -58,8 +58,8 @@ impl From<Errno> for Refused {
     }
 }
 
-impl Asked {
-    /// Reads WASI's flags as wasmtime-wasi does.
+impl OpenRequest {
+    /// Converts WASI's flags in the same way as wasmtime-wasi.
     pub(super) fn read(follow: PathFlags, open: OpenFlags, flags: DescriptorFlags) -> Result<Self, ErrorCode> {
         let synchronous = DescriptorFlags::FILE_INTEGRITY_SYNC
             | DescriptorFlags::DATA_INTEGRITY_SYNC
@@ -73,7 +73,7 @@ impl Asked {
         if directory && (create || exclusive || truncate) {
             return Err(ErrorCode::Invalid);
         }
-        // What is not opened for writing is opened for reading, so that the host opens it at all.
+        // A file that is not opened for writing is opened for reading: the host needs one of the two.
         let write = create || truncate || flags.contains(DescriptorFlags::WRITE);
         let read = flags.contains(DescriptorFlags::READ) || !flags.contains(DescriptorFlags::WRITE);
         let mut mode = OpenMode::empty();
@@ -84,26 +84,26 @@ impl Asked {
             (false, true) => OFlags::WRONLY,
             _ => OFlags::RDONLY,
         };
-        // Without blocking: a FIFO answers at once and is then refused.
+        // Non-blocking, so that opening a FIFO returns at once; it is then refused.
         oflags |= OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         oflags.set(OFlags::NOFOLLOW, !follow.contains(PathFlags::SYMLINK_FOLLOW));
         oflags.set(OFlags::TRUNC, truncate);
-        // Alone, the flag means nothing.
+        // Without `create`, `exclusive` has no meaning.
         Ok(Self { flags: oflags, create, exclusive: exclusive && create, directory, mode })
     }
 
-    /// Returns whether it changes anything, or would let the guest do so.
+    /// Returns whether the call changes a file or opens it for writing.
     pub(super) fn writes(&self) -> bool {
         self.mode.contains(OpenMode::WRITE)
     }
 
-    /// Returns whether it is to be read, written or both.
+    /// Returns the access mode: read, write or both.
     pub(super) fn access(&self) -> OFlags {
         self.flags & OFlags::RWMODE
     }
 
     /// Opens a path beneath a directory.
-    pub(super) fn beneath(&self, dir: BorrowedFd<'_>, path: &str, ledger: &Ledger) -> Result<Opened, Refused> {
+    pub(super) fn beneath(&self, dir: BorrowedFd<'_>, path: &str, ledger: &Ledger) -> Result<FileAndStat, Refusal> {
         let open = |flags: OFlags| {
             let mode = if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(0o666) } else { Mode::empty() };
             open_beneath(dir, path, flags, mode)
@@ -111,8 +111,13 @@ impl Asked {
         self.regular(self.create_or_open(open, ledger)?)
     }
 
-    /// Opens a name in a directory, never through a link.
-    pub(super) fn name(&self, dir: BorrowedFd<'_>, name: &std::ffi::OsStr, ledger: &Ledger) -> Result<Opened, Refused> {
+    /// Opens a name in a directory; never follows a link.
+    pub(super) fn name(
+        &self,
+        dir: BorrowedFd<'_>,
+        name: &std::ffi::OsStr,
+        ledger: &Ledger,
+    ) -> Result<FileAndStat, Refusal> {
         let open = |flags: OFlags| {
             let mode = if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(0o666) } else { Mode::empty() };
             Ok(rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, mode)?)
@@ -120,12 +125,13 @@ impl Asked {
         self.regular(self.create_or_open(open, ledger)?)
     }
 
-    /// A file that is made is counted, one that is there is not. So the first try makes one or fails.
+    /// Opens a file with `create`. Only a new file counts towards the quota, so the first try uses `O_EXCL` to learn
+    /// which case it is.
     fn create_or_open(
         &self,
-        open: impl Fn(OFlags) -> Result<OwnedFd, Refused>,
+        open: impl Fn(OFlags) -> Result<OwnedFd, Refusal>,
         ledger: &Ledger,
-    ) -> Result<OwnedFd, Refused> {
+    ) -> Result<OwnedFd, Refusal> {
         if !self.create {
             return open(self.flags);
         }
@@ -133,18 +139,18 @@ impl Asked {
         if ledger.take_file().is_err() {
             let there = if self.exclusive { self.flags.difference(OFlags::TRUNC) } else { self.flags };
             return match open(there) {
-                Ok(_) if self.exclusive => Err(Refused::Code(ErrorCode::Exist)),
-                Err(Refused::Code(ErrorCode::NoEntry)) => Err(Refused::Exhausted),
+                Ok(_) if self.exclusive => Err(Refusal::Code(ErrorCode::Exist)),
+                Err(Refusal::Code(ErrorCode::NoEntry)) => Err(Refusal::QuotaExceeded),
                 other => other,
             };
         }
         let made = open(new);
-        let there = matches!(made, Err(Refused::Code(ErrorCode::Exist)));
+        let there = matches!(made, Err(Refusal::Code(ErrorCode::Exist)));
         if there && !self.exclusive {
             ledger.give_file();
             return match open(self.flags) {
-                // A link to what is not there: following it makes that.
-                Err(Refused::Code(ErrorCode::NoEntry)) => self.through_link(open, ledger),
+                // A dangling link: following it creates its target.
+                Err(Refusal::Code(ErrorCode::NoEntry)) => self.through_link(open, ledger),
                 other => other,
             };
         }
@@ -156,10 +162,10 @@ impl Asked {
 
     fn through_link(
         &self,
-        open: impl Fn(OFlags) -> Result<OwnedFd, Refused>,
+        open: impl Fn(OFlags) -> Result<OwnedFd, Refusal>,
         ledger: &Ledger,
-    ) -> Result<OwnedFd, Refused> {
-        ledger.take_file().map_err(|_| Refused::Exhausted)?;
+    ) -> Result<OwnedFd, Refusal> {
+        ledger.take_file().map_err(|_| Refusal::QuotaExceeded)?;
         let made = open(self.flags | OFlags::CREATE);
         if made.is_err() {
             ledger.give_file();
@@ -167,40 +173,40 @@ impl Asked {
         made
     }
 
-    fn regular(&self, fd: OwnedFd) -> Result<Opened, Refused> {
+    fn regular(&self, fd: OwnedFd) -> Result<FileAndStat, Refusal> {
         let stat = rustix::fs::fstat(&fd)?;
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => Ok(Opened { fd, stat }),
-            _ if self.directory => Err(Refused::Code(ErrorCode::NotDirectory)),
-            FileType::RegularFile => Ok(Opened { fd, stat }),
-            _ => Err(Refused::Special),
+            FileType::Directory => Ok(FileAndStat { fd, stat }),
+            _ if self.directory => Err(Refusal::Code(ErrorCode::NotDirectory)),
+            FileType::RegularFile => Ok(FileAndStat { fd, stat }),
+            _ => Err(Refusal::Special),
         }
     }
 
-    /// Returns the rights that a descriptor gets.
+    /// Returns the rights of a new descriptor.
     pub(super) fn perms(writable: bool) -> FsPerms {
         if writable { FsPerms::ReadWrite } else { FsPerms::ReadOnly }
     }
 }
 
-/// Opens a path that may not lead out of a directory.
-pub(super) fn open_beneath(dir: BorrowedFd<'_>, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, Refused> {
+/// Opens a path that must not lead out of a directory.
+pub(super) fn open_beneath(dir: BorrowedFd<'_>, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, Refusal> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     for _ in 0..TRIES {
         match rustix::fs::openat2(dir, path, flags, mode, resolve) {
             Ok(fd) => return Ok(fd),
             Err(Errno::AGAIN | Errno::INTR) => {}
-            // The second is what some seccomp filters say for a call that they do not know.
-            Err(Errno::NOSYS | Errno::PERM) => return Err(Refused::Unavailable),
+            // Some seccomp filters return EPERM for a system call that they do not know.
+            Err(Errno::NOSYS | Errno::PERM) => return Err(Refusal::Unavailable),
             Err(errno) => return Err(errno.into()),
         }
     }
-    Err(Refused::Unavailable)
+    Err(Refusal::Unavailable)
 }
 
-/// Looks at a path that may not lead out of a directory. A single name leads nowhere else unless it is a link that is
-/// followed, so one call is enough for it.
-pub(super) fn stat_beneath(dir: BorrowedFd<'_>, path: &str, follow: bool) -> Result<Stat, Refused> {
+/// Returns the status of a path that must not lead out of a directory. A single name cannot lead out unless it is a
+/// link that is followed, so one `fstatat` is enough for it.
+pub(super) fn stat_beneath(dir: BorrowedFd<'_>, path: &str, follow: bool) -> Result<Stat, Refusal> {
     if !path.contains('/') && !matches!(path, "." | "..") {
         let stat = rustix::fs::statat(dir, path, AtFlags::SYMLINK_NOFOLLOW)?;
         if !follow || FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
@@ -212,7 +218,7 @@ pub(super) fn stat_beneath(dir: BorrowedFd<'_>, path: &str, follow: bool) -> Res
     Ok(rustix::fs::fstat(open_beneath(dir, path, flags, Mode::empty())?)?)
 }
 
-/// Looks at a name in a directory, never through a link.
+/// Returns the status of a name in a directory; never follows a link.
 pub(super) fn stat_name(dir: BorrowedFd<'_>, name: &std::ffi::OsStr) -> rustix::io::Result<Stat> {
     rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
 }
@@ -226,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_at_a_path_follows_links_only_when_asked_and_never_out() {
+    fn stat_follows_links_only_on_request_and_never_leads_out() {
         let dir = tempfile::tempdir().unwrap();
         let inside = dir.path().join("inside");
         std::fs::create_dir(&inside).unwrap();
@@ -245,24 +251,24 @@ mod tests {
         for follow in [false, true] {
             assert!(matches!(look("file", follow), Ok((FileType::RegularFile, 4))));
             assert!(matches!(look(".", follow), Ok((FileType::Directory, _))));
-            assert!(matches!(look("nothing", follow), Err(Refused::Code(ErrorCode::NoEntry))));
-            assert!(matches!(look("file/", follow), Err(Refused::Code(ErrorCode::NotDirectory))));
+            assert!(matches!(look("nothing", follow), Err(Refusal::Code(ErrorCode::NoEntry))));
+            assert!(matches!(look("file/", follow), Err(Refusal::Code(ErrorCode::NotDirectory))));
             for path in ["..", "../secret", "./../secret", "/", "absolute/", "absolute/etc"] {
-                assert!(matches!(look(path, follow), Err(Refused::Escape)), "{path}");
+                assert!(matches!(look(path, follow), Err(Refusal::Escape)), "{path}");
             }
         }
         for (link, _) in links {
             assert!(matches!(look(link, false), Ok((FileType::Symlink, _))), "{link}");
         }
         assert!(matches!(look("link", true), Ok((FileType::RegularFile, 4))));
-        assert!(matches!(look("out", true), Err(Refused::Escape)));
-        assert!(matches!(look("absolute", true), Err(Refused::Escape)));
-        assert!(matches!(look("gone", true), Err(Refused::Code(ErrorCode::NoEntry))));
-        assert!(matches!(look("round", true), Err(Refused::Code(ErrorCode::Loop))));
+        assert!(matches!(look("out", true), Err(Refusal::Escape)));
+        assert!(matches!(look("absolute", true), Err(Refusal::Escape)));
+        assert!(matches!(look("gone", true), Err(Refusal::Code(ErrorCode::NoEntry))));
+        assert!(matches!(look("round", true), Err(Refusal::Code(ErrorCode::Loop))));
     }
 
     #[test]
-    fn a_look_at_a_fifo_waits_for_nobody() {
+    fn stat_of_a_fifo_does_not_wait() {
         let dir = tempfile::tempdir().unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, dir.path().join("fifo"), Mode::from_raw_mode(0o600)).unwrap();
         let open = File::open(dir.path()).unwrap();

@@ -1,4 +1,4 @@
-//! An open file with its account: every way to write to it takes from the quotas first.
+//! An open file that charges every write to the quotas first.
 
 use std::io;
 use std::sync::Arc;
@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::io::{Errno, ReadWriteFlags};
 
-use crate::files::ledger::{Exhausted, Permit, Share};
+use crate::files::ledger::{Permit, QuotaExceeded, Share};
 
 /// An open file. Streams share it with the descriptor and may outlive it.
 #[derive(Debug)]
 pub(super) struct OpenFile {
     file: Arc<std::fs::File>,
-    /// How far the file is known to reach, so that a write behind it can be told without asking the kernel.
+    /// The largest size known, so that only a write beyond it must ask the kernel for the real size.
     end: AtomicU64,
     share: Share,
     permit: Permit,
 }
 
-impl From<Exhausted> for io::Error {
-    fn from(_: Exhausted) -> Self {
+impl From<QuotaExceeded> for io::Error {
+    fn from(_: QuotaExceeded) -> Self {
         Errno::NOSPC.into()
     }
 }
@@ -29,7 +29,7 @@ impl OpenFile {
         Self { file, end: AtomicU64::new(size), share, permit }
     }
 
-    /// Reads at most `size` bytes at a position; none at the end.
+    /// Reads at most `size` bytes at a position; returns no bytes at the end of the file.
     pub(super) fn read(&self, size: usize, offset: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(size);
         loop {
@@ -41,10 +41,10 @@ impl OpenFile {
         }
     }
 
-    /// Writes what the kernel takes at once, at a position.
+    /// Writes at a position, with one system call; returns the number of bytes written.
     pub(super) fn write(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let after = offset.checked_add(bytes.len() as u64).ok_or(Errno::FBIG)?;
-        // What a write leaves empty before itself counts as written. A write of nothing leaves nothing.
+        // A hole that the write leaves before itself is charged too. An empty write leaves no hole.
         let behind = offset > self.end.load(Ordering::Relaxed) && !bytes.is_empty();
         let hole = if behind { offset.saturating_sub(self.size()?) } else { 0 };
         let written = self.charged(bytes.len(), hole, || rustix::io::pwrite(&self.file, bytes, offset))?;
@@ -54,7 +54,7 @@ impl OpenFile {
         Ok(written)
     }
 
-    /// Writes what the kernel takes at once, at the end.
+    /// Writes at the end of the file, with one system call; returns the number of bytes written.
     pub(super) fn append(&self, bytes: &[u8]) -> io::Result<usize> {
         let iov = [io::IoSlice::new(bytes)];
         self.charged(bytes.len(), 0, || match rustix::io::pwritev2(&self.file, &iov, 0, ReadWriteFlags::APPEND) {
@@ -80,7 +80,7 @@ impl OpenFile {
         Ok(written?)
     }
 
-    /// Sets the size; what is added counts as written.
+    /// Sets the size. Added bytes are charged as written.
     pub(super) fn set_size(&self, size: u64) -> io::Result<()> {
         let grows = size.saturating_sub(self.size()?);
         self.permit.ledger().take_bytes(self.share, grows)?;

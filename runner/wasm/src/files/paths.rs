@@ -14,14 +14,14 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::ledger::{Permit, Share};
 use crate::files::names::{HostName, OPEN, code};
-use crate::files::open::{Asked, Opened, Refused, stat_beneath};
+use crate::files::open::{FileAndStat, OpenRequest, Refusal, stat_beneath};
 use crate::files::open_file::OpenFile;
 use crate::files::records::{Record, stand_in};
-use crate::files::resolve::{Act, Real, Target};
+use crate::files::resolve::{Act, MountPath, Target};
 use crate::files::tree::join;
-use crate::files::{GuardView, now, stat, times};
+use crate::files::{GuardView, finish_now, stat, times};
 
-/// What tells nodes and memory apart in a hash of identity.
+/// Distinguishes nodes from files in memory in an identity hash.
 pub(super) const NODE: u64 = 0;
 pub(super) const MEMORY: u64 = 1;
 
@@ -36,51 +36,63 @@ impl GuardView<'_> {
         open: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
-        let asked = Asked::read(follow, open, flags)?;
-        let act = if asked.writes() { Act::write(OPEN) } else { Act::read(OPEN) };
+        let request = OpenRequest::read(follow, open, flags)?;
+        let act = if request.writes() { Act::write(OPEN) } else { Act::read(OPEN) };
         match self.target(fd, path, act)? {
-            Target::Real(real) => match self.open_real(&real, &asked)? {
-                Ok((opened, permit)) => self.insert_real(real, opened, &asked, permit),
-                Err(Refused::Unavailable) => self.open_stock(real, follow, open, flags),
+            Target::Real(real) => match self.open_real(&real, &request)? {
+                Ok((opened, permit)) => self.insert_real(real, opened, &request, permit),
+                Err(Refusal::Unavailable) => self.open_stock(real, follow, open, flags),
                 Err(refused) => Err(self.kept_in(&real, act, refused)),
             },
-            Target::Virtual(_) if asked.exclusive => Err(ErrorCode::Exist.into()),
-            Target::Virtual(_) if asked.writes() => Err(ErrorCode::IsDirectory.into()),
+            Target::Virtual(_) if request.exclusive => Err(ErrorCode::Exist.into()),
+            Target::Virtual(_) if request.writes() => Err(ErrorCode::IsDirectory.into()),
             Target::Virtual(node) => self.insert_own(Record::Virtual(node)),
-            Target::Memory(_) if asked.writes() => Err(ErrorCode::NotPermitted.into()),
-            Target::Memory(_) if asked.directory => Err(ErrorCode::NotDirectory.into()),
+            Target::Memory(_) if request.writes() => Err(ErrorCode::NotPermitted.into()),
+            Target::Memory(_) if request.directory => Err(ErrorCode::NotDirectory.into()),
             Target::Memory(index) => self.insert_own(Record::Memory(index)),
-            Target::Name { index, dir } => self.open_name(index, dir, &asked),
-            Target::Temporary(file) => self.open_temporary(&file, &asked),
-            Target::Beside(beside) => self.open_beside(&beside, &asked),
+            Target::Name { index, dir } => self.open_name(index, dir, &request),
+            Target::Temporary(file) => self.open_temporary(&file, &request),
+            Target::Beside(beside) => self.open_beside(&beside, &request),
         }
     }
 
-    /// The common case: one call to open, one to see what it is.
-    fn open_real(&self, real: &Real, asked: &Asked) -> FsResult<Result<(Opened, Permit), Refused>> {
-        if asked.writes() {
+    /// Opens a file in a mount with `openat2`, then `fstat`.
+    fn open_real(&self, real: &MountPath, request: &OpenRequest) -> FsResult<Result<(FileAndStat, Permit), Refusal>> {
+        if request.writes() {
             self.may_change(real, Act::write(OPEN))?;
         }
         let permit = self.permit()?;
-        let opened = asked.beneath(self.host_dir(real.dir)?, &real.path, &self.guard.ledger);
+        let opened = request.beneath(self.host_dir(real.dir)?, &real.path, &self.guard.ledger);
         Ok(opened.map(|opened| (opened, permit)))
     }
 
-    fn insert_real(&mut self, real: Real, opened: Opened, asked: &Asked, permit: Permit) -> FsResult<Fd> {
+    fn insert_real(
+        &mut self,
+        real: MountPath,
+        opened: FileAndStat,
+        request: &OpenRequest,
+        permit: Permit,
+    ) -> FsResult<Fd> {
         let mount = &self.guard.grants.mounts[real.mount];
         let (writable, share) = (mount.writable, mount.share);
         if FileType::from_raw_mode(opened.stat.st_mode) != FileType::Directory {
-            return self.insert_file(opened, asked, writable, share, (real.base, real.path), permit);
+            return self.insert_file(opened, request, writable, share, (real.base, real.path), permit);
         }
-        let dir = Dir::new(opened.fd.into(), Asked::perms(writable), asked.mode, true);
+        let dir = Dir::new(opened.fd.into(), OpenRequest::perms(writable), request.mode, true);
         let path = join(&real.base, &real.path).into();
         self.insert(Descriptor::Dir(dir), Record::Dir { mount: real.mount, path }, permit)
     }
 
-    /// Without `openat2`: look first, then open as wasmtime-wasi does, component by component.
-    fn open_stock(&mut self, real: Real, follow: PathFlags, open: OpenFlags, flags: DescriptorFlags) -> FsResult<Fd> {
+    /// Opens a file without `openat2`: checks its type, then lets wasmtime-wasi open it component by component.
+    fn open_stock(
+        &mut self,
+        real: MountPath,
+        follow: PathFlags,
+        open: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FsResult<Fd> {
         let act = if open == OpenFlags::empty() { Act::read(OPEN) } else { Act::write(OPEN) };
-        let seen = now(self.stock().stat_at(Resource::new_borrow(real.dir), follow, real.path.clone()));
+        let seen = finish_now(self.stock().stat_at(Resource::new_borrow(real.dir), follow, real.path.clone()));
         let new = match seen {
             Ok(seen) if matches!(seen.type_, DescriptorType::RegularFile | DescriptorType::Directory) => false,
             Ok(DescriptorStat { type_: DescriptorType::SymbolicLink, .. }) => false,
@@ -98,7 +110,7 @@ impl GuardView<'_> {
             self.guard.ledger.take_file()?;
         }
         let dir = Resource::new_borrow(real.dir);
-        let opened = now(self.stock().open_at(dir, follow, real.path.clone(), open, flags));
+        let opened = finish_now(self.stock().open_at(dir, follow, real.path.clone(), open, flags));
         let opened = opened.inspect_err(|_| {
             if new {
                 self.guard.ledger.give_file()
@@ -133,14 +145,14 @@ impl GuardView<'_> {
 
     pub(super) fn insert_file(
         &mut self,
-        opened: Opened,
-        asked: &Asked,
+        opened: FileAndStat,
+        request: &OpenRequest,
         writable: bool,
         share: Share,
         (base, path): (Arc<str>, String),
         permit: Permit,
     ) -> FsResult<Fd> {
-        let file = File::new(opened.fd.into(), Asked::perms(writable), asked.mode, true);
+        let file = File::new(opened.fd.into(), OpenRequest::perms(writable), request.mode, true);
         let size = u64::try_from(opened.stat.st_size).unwrap_or(0);
         let open = OpenFile::new(Arc::clone(&file.file), size, share, permit);
         self.insert(Descriptor::File(file), Record::File { open: Arc::new(open), writable, base, path }, None)
@@ -159,10 +171,10 @@ impl GuardView<'_> {
                 if let Some(stat) = self.stat_real(&real, follow, act)? {
                     return Ok(stat::of_host(&stat));
                 }
-                let seen = now(self.stock().stat_at(Resource::new_borrow(real.dir), follow, real.path.clone()));
+                let seen = finish_now(self.stock().stat_at(Resource::new_borrow(real.dir), follow, real.path.clone()));
                 seen.map_err(|error| self.refused(&real, act, error))
             }
-            Target::Virtual(_) => Ok(stat::of_own(DescriptorType::Directory, 0, self.guard.made)),
+            Target::Virtual(_) => Ok(stat::of_virtual(DescriptorType::Directory, 0, self.guard.made)),
             Target::Memory(index) => Ok(self.stat_memory(index)),
             Target::Name { index, dir } => Ok(stat::of_host(&self.stat_of_name(index, dir, follow, act)?)),
             Target::Temporary(file) => Ok(stat::of_host(&HostName::from(&file).stat()?)),
@@ -170,23 +182,23 @@ impl GuardView<'_> {
         }
     }
 
-    /// Looks at a path beneath a mount. Returns `None` without `openat2`.
-    fn stat_real(&self, real: &Real, follow: PathFlags, act: Act) -> FsResult<Option<Stat>> {
+    /// Returns the status of a path in a mount, or `None` if this system lacks `openat2`.
+    fn stat_real(&self, real: &MountPath, follow: PathFlags, act: Act) -> FsResult<Option<Stat>> {
         let follow = follow.contains(PathFlags::SYMLINK_FOLLOW);
         match stat_beneath(self.host_dir(real.dir)?, &real.path, follow) {
             Ok(stat) => Ok(Some(stat)),
-            Err(Refused::Unavailable) => Ok(None),
+            Err(Refusal::Unavailable) => Ok(None),
             Err(refused) => Err(self.kept_in(real, act, refused)),
         }
     }
 
     pub(super) fn stat_memory(&self, index: usize) -> DescriptorStat {
         let size = self.guard.grants.memory[index].len() as u64;
-        stat::of_own(DescriptorType::RegularFile, size, self.guard.made)
+        stat::of_virtual(DescriptorType::RegularFile, size, self.guard.made)
     }
 
     pub(super) fn identity(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<MetadataHashValue> {
-        // A guest's `stat` may ask for the identity first; it means the same.
+        // A guest's `stat` may ask for the identity first, so the denial names `stat-at`.
         let act = Act::read(Operation::StatAt);
         match self.target(fd, path, act)? {
             Target::Real(real) => {
@@ -194,11 +206,11 @@ impl GuardView<'_> {
                     return Ok(stat::hash_of_host(&stat));
                 }
                 let dir = Resource::new_borrow(real.dir);
-                let seen = now(self.stock().metadata_hash_at(dir, follow, real.path.clone()));
+                let seen = finish_now(self.stock().metadata_hash_at(dir, follow, real.path.clone()));
                 seen.map_err(|error| self.refused(&real, act, error))
             }
-            Target::Virtual(node) => Ok(stat::hash_of_own(NODE, node)),
-            Target::Memory(index) => Ok(stat::hash_of_own(MEMORY, index)),
+            Target::Virtual(node) => Ok(stat::hash_of_virtual(NODE, node)),
+            Target::Memory(index) => Ok(stat::hash_of_virtual(MEMORY, index)),
             Target::Name { index, dir } => Ok(stat::hash_of_host(&self.stat_of_name(index, dir, follow, act)?)),
             Target::Temporary(file) => Ok(stat::hash_of_host(&HostName::from(&file).stat()?)),
             Target::Beside(beside) => Err(self.guard.absent_beside(&beside, act)),
@@ -211,7 +223,8 @@ impl GuardView<'_> {
             Target::Real(real) => {
                 self.may_change(&real, act)?;
                 self.guard.ledger.take_file()?;
-                let made = now(self.stock().create_directory_at(Resource::new_borrow(real.dir), real.path.clone()));
+                let made =
+                    finish_now(self.stock().create_directory_at(Resource::new_borrow(real.dir), real.path.clone()));
                 made.map_err(|error| {
                     self.guard.ledger.give_file();
                     self.refused(&real, act, error)
@@ -229,7 +242,8 @@ impl GuardView<'_> {
             Target::Real(real) if self.is_made(&real) => self.remove_name_dir(real.mount),
             Target::Real(real) => {
                 self.may_change(&real, act)?;
-                let removed = now(self.stock().remove_directory_at(Resource::new_borrow(real.dir), real.path.clone()));
+                let removed =
+                    finish_now(self.stock().remove_directory_at(Resource::new_borrow(real.dir), real.path.clone()));
                 removed.map_err(|error| self.refused(&real, act, error))
             }
             Target::Name { index, .. } => {
@@ -243,8 +257,8 @@ impl GuardView<'_> {
         }
     }
 
-    /// Whether a target is the directory that the guest made of a granted name.
-    fn is_made(&self, real: &Real) -> bool {
+    /// Returns whether a target is a directory that the guest created at a granted name.
+    fn is_made(&self, real: &MountPath) -> bool {
         let mount = &self.guard.grants.mounts[real.mount];
         mount.name.is_some() && real.path == "." && *real.base == *self.guard.path_of(mount.node)
     }
@@ -254,7 +268,8 @@ impl GuardView<'_> {
         match self.target(fd, path, act)? {
             Target::Real(real) => {
                 self.may_change(&real, act)?;
-                let removed = now(self.stock().unlink_file_at(Resource::new_borrow(real.dir), real.path.clone()));
+                let removed =
+                    finish_now(self.stock().unlink_file_at(Resource::new_borrow(real.dir), real.path.clone()));
                 removed.map_err(|error| self.refused(&real, act, error))
             }
             Target::Name { index, dir } => {
@@ -278,7 +293,7 @@ impl GuardView<'_> {
         let act = Act::read(Operation::ReadlinkAt);
         match self.target(fd, path, act)? {
             Target::Real(real) => {
-                let seen = now(self.stock().readlink_at(Resource::new_borrow(real.dir), real.path.clone()));
+                let seen = finish_now(self.stock().readlink_at(Resource::new_borrow(real.dir), real.path.clone()));
                 seen.map_err(|error| self.refused(&real, act, error))
             }
             Target::Name { index, dir } => {
@@ -299,13 +314,13 @@ impl GuardView<'_> {
                     return self.make_absolute_link(&real, &to, act);
                 }
                 self.guard.ledger.take_file()?;
-                let made = now(self.stock().symlink_at(Resource::new_borrow(real.dir), to, real.path.clone()));
+                let made = finish_now(self.stock().symlink_at(Resource::new_borrow(real.dir), to, real.path.clone()));
                 made.inspect_err(|_| self.guard.ledger.give_file())
             }
             Target::Name { index, .. } => {
                 self.writable(index, act)?;
                 let there = self.host_name(index).stat().is_ok();
-                // The grant is for a file; what a link in its place leads to is not granted.
+                // The grant is for a file; it does not cover the target of a link that replaced it.
                 Err(if there { ErrorCode::Exist.into() } else { ErrorCode::NotPermitted.into() })
             }
             Target::Virtual(_) | Target::Memory(_) | Target::Temporary(_) => Err(ErrorCode::Exist.into()),
@@ -327,7 +342,7 @@ impl GuardView<'_> {
                 let follow = follow.contains(PathFlags::SYMLINK_FOLLOW);
                 let dir = self.host_dir(real.dir)?;
                 times::set_beneath(dir, &real.path, follow, times).map_err(|refused| {
-                    if matches!(refused, Refused::Escape) {
+                    if matches!(refused, Refusal::Escape) {
                         self.guard.deny_real(&real, act);
                     }
                     code(refused)
@@ -350,8 +365,8 @@ impl GuardView<'_> {
         Ok(times::set_name(host.parent.as_fd(), &host.name, times).map_err(std::io::Error::from)?)
     }
 
-    /// Refuses a change in a mount that is read-only.
-    pub(super) fn may_change(&self, real: &Real, act: Act) -> FsResult<()> {
+    /// Refuses a change in a read-only mount.
+    pub(super) fn may_change(&self, real: &MountPath, act: Act) -> FsResult<()> {
         if self.guard.grants.mounts[real.mount].writable {
             return Ok(());
         }
@@ -359,7 +374,7 @@ impl GuardView<'_> {
         Err(ErrorCode::NotPermitted.into())
     }
 
-    /// Refuses a change of a directory that only the guest has.
+    /// Refuses a change of a directory that exists only for the guest.
     pub(super) fn deny_node(&self, node: usize, act: Act) -> FsError {
         let path = self.guard.path_of(node);
         self.guard.absent(node, &path, act)

@@ -1,8 +1,8 @@
-//! What stands behind each descriptor of the guest's.
+//! The guard's record for each of the guest's descriptors.
 //!
-//! The table of the run's resources holds wasmtime-wasi's descriptors; here is what the guard knows beside it. A
-//! descriptor of what the host does not have, or not under this handle, is a stand-in on which every file operation
-//! fails, should one ever reach it.
+//! The run's resource table holds wasmtime-wasi's descriptors; the guard keeps its own data here, under the same
+//! numbers. A descriptor without a host file of its own is a stand-in on which every file operation fails, in case one
+//! reaches it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,15 +18,15 @@ use crate::files::tree::NodeId;
 
 #[derive(Debug)]
 pub(super) enum Record {
-    /// A directory that only the guest has.
+    /// A directory that exists only for the guest.
     Virtual(NodeId),
     /// A file in memory.
     Memory(usize),
-    /// A mount's own directory.
+    /// The directory of a mount itself.
     Root(usize),
-    /// A directory in a mount, and its path for the guest.
+    /// A directory below a mount; `path` is the guest's path.
     Dir { mount: usize, path: Arc<str> },
-    /// A file, known by a path below a directory.
+    /// A file, named by a path below a directory.
     File { open: Arc<OpenFile>, writable: bool, base: Arc<str>, path: String },
 }
 
@@ -45,7 +45,7 @@ impl Records {
         self.entries[index] = Some((record, permit));
     }
 
-    /// Returns a descriptor's record. The engine passes on only what the guest owns, so there is one.
+    /// Returns a descriptor's record. It exists, because the engine passes on only handles that the guest owns.
     pub(super) fn get(&self, descriptor: &Resource<Descriptor>) -> FsResult<&Record> {
         let entry = self.entries.get(descriptor.rep() as usize).and_then(Option::as_ref);
         entry.map(|(record, _)| record).ok_or_else(|| FsError::trap(wasmtime::Error::msg("no such descriptor")))
@@ -60,12 +60,12 @@ impl Records {
 
 static STAND_IN: OnceLock<Dir> = OnceLock::new();
 
-/// Returns a descriptor for what the host does not have: a "directory" that is none, and read-only.
+/// Returns a stand-in: a read-only "directory" descriptor without a directory behind it.
 pub(super) fn stand_in() -> std::io::Result<Descriptor> {
     if let Some(dir) = STAND_IN.get() {
         return Ok(Descriptor::Dir(dir.clone()));
     }
-    // Of all that there is without a name, the quickest made.
+    // An eventfd is the cheapest descriptor to create.
     let nothing = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
         .or_else(|_| rustix::fs::open("/dev/null", rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty()))?;
     let dir = Dir::new(nothing.into(), FsPerms::ReadOnly, OpenMode::READ, true);

@@ -1,4 +1,4 @@
-//! From a descriptor and a path to what an operation works on, and from a refusal to its record.
+//! Maps a descriptor and a path to the target of an operation, and records the denials on the way.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::grants::ARGS;
-use crate::files::ledger::{Exhausted, Share, switch};
-use crate::files::open::{Refused, open_beneath, stat_name};
+use crate::files::ledger::{QuotaExceeded, Share, flag};
+use crate::files::open::{Refusal, open_beneath, stat_name};
 use crate::files::records::Record;
 use crate::files::temporaries::Temporary;
-use crate::files::tree::{Kind, Near, NodeId, Place, join};
+use crate::files::tree::{EntryName, Kind, NodeId, Place, join};
 use crate::files::{FileGuard, GuardView};
 
-/// Longer than any path that a kernel takes.
+/// Longest path taken; no kernel takes a longer one.
 const MAX_PATH: usize = 4096;
 
-/// An operation, for records of denials.
+/// An operation with its access, for records of denials.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Act {
     pub(super) name: Operation,
@@ -40,12 +40,12 @@ impl Act {
     }
 }
 
-/// What an operation works on.
+/// Target of an operation.
 #[derive(Debug)]
 pub(super) enum Target {
     /// A path in a mount.
-    Real(Real),
-    /// A directory that only the guest has.
+    Real(MountPath),
+    /// A directory that exists only for the guest.
     Virtual(NodeId),
     /// A file in memory.
     Memory(usize),
@@ -53,36 +53,37 @@ pub(super) enum Target {
     Name { index: usize, dir: bool },
     /// A temporary beside a granted name.
     Temporary(Temporary),
-    /// A name that is not there, in a directory that only the guest has, or beside a writable granted name.
-    Beside(Beside),
+    /// A missing name, in a directory that exists only for the guest or beside a writable granted name.
+    Beside(MissingName),
 }
 
 /// A path below a directory of a mount.
 #[derive(Debug)]
-pub(super) struct Real {
-    /// The directory's number in the table.
+pub(super) struct MountPath {
+    /// The directory's number in the resource table.
     pub(super) dir: u32,
     pub(super) mount: usize,
-    /// The directory's path for the guest.
+    /// The directory's path as the guest sees it.
     pub(super) base: Arc<str>,
     pub(super) path: String,
 }
 
-/// A name in a directory of the tree.
+/// A missing name in a directory of the tree.
 #[derive(Debug)]
-pub(super) struct Beside {
+pub(super) struct MissingName {
     pub(super) dir: NodeId,
     pub(super) name: String,
 }
 
-impl From<Exhausted> for FsError {
-    fn from(_: Exhausted) -> Self {
+impl From<QuotaExceeded> for FsError {
+    fn from(_: QuotaExceeded) -> Self {
         ErrorCode::InsufficientSpace.into()
     }
 }
 
 impl GuardView<'_> {
-    /// Finds what a path leads to. What leads nowhere is an error, and recorded where a grant would help.
+    /// Resolves a path to its target. A path without a target is an error; it is recorded as a denial if a grant would
+    /// help.
     pub(super) fn target(&mut self, fd: &Resource<Descriptor>, path: String, act: Act) -> FsResult<Target> {
         if path.is_empty() {
             return Err(ErrorCode::NoEntry.into());
@@ -118,7 +119,7 @@ impl GuardView<'_> {
                     Some(dir) => dir,
                     None => self.mount_dir(mount)?,
                 };
-                self.near_or_real(near, Real { dir, mount, base, path }, act)
+                self.near_or_real(near, MountPath { dir, mount, base, path }, act)
             }
             Place::Inside { mount: node, rest, near } => {
                 let Kind::Mount(mount) = self.guard.grants.tree.node(node).kind else {
@@ -126,7 +127,7 @@ impl GuardView<'_> {
                 };
                 let near = near.map(|near| self.beside(near));
                 let (dir, base) = (self.mount_dir(mount)?, self.guard.path_of(node));
-                self.near_or_real(near, Real { dir, mount, base, path: rest.to_owned() }, act)
+                self.near_or_real(near, MountPath { dir, mount, base, path: rest.to_owned() }, act)
             }
         }
     }
@@ -139,21 +140,22 @@ impl GuardView<'_> {
             Kind::Name(index) => Target::Name { index, dir },
             Kind::Mount(mount) => {
                 let (dir, base) = (self.mount_dir(mount)?, self.guard.path_of(id));
-                Target::Real(Real { dir, mount, base, path: ".".to_owned() })
+                Target::Real(MountPath { dir, mount, base, path: ".".to_owned() })
             }
         })
     }
 
-    fn beside(&self, near: Near<'_>) -> Target {
+    fn beside(&self, near: EntryName<'_>) -> Target {
         match self.guard.temporaries.find(near.dir, near.name) {
             Some(file) => Target::Temporary(file),
-            None => Target::Beside(Beside { dir: near.dir, name: near.name.to_owned() }),
+            None => Target::Beside(MissingName { dir: near.dir, name: near.name.to_owned() }),
         }
     }
 
-    /// A name beside a granted one in a mount: a temporary, or to be one when the mount is read-only and has nothing by
-    /// that name.
-    fn near_or_real(&self, near: Option<Target>, real: Real, act: Act) -> FsResult<Target> {
+    /// Resolves a name in a mount that lies beside a granted name. The result is a temporary if one has the name. It
+    /// is a place for a new temporary when the mount is read-only and has no file of that name. Else it is the path in
+    /// the mount.
+    fn near_or_real(&self, near: Option<Target>, real: MountPath, act: Act) -> FsResult<Target> {
         match near {
             Some(Target::Temporary(file)) => Ok(Target::Temporary(file)),
             Some(Target::Beside(beside))
@@ -164,14 +166,14 @@ impl GuardView<'_> {
                 let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let dir = self.host_dir(real.dir)?;
                 let there = open_beneath(dir, &real.path, flags, Mode::empty());
-                let absent = matches!(there, Err(Refused::Code(ErrorCode::NoEntry)));
+                let absent = matches!(there, Err(Refusal::Code(ErrorCode::NoEntry)));
                 Ok(if absent { Target::Beside(beside) } else { Target::Real(real) })
             }
             _ => Ok(Target::Real(real)),
         }
     }
 
-    /// Returns the number of a mount's directory; puts it in the table when it is used for the first time.
+    /// Returns the number of a mount's directory. The first use puts it into the resource table.
     pub(super) fn mount_dir(&mut self, index: usize) -> FsResult<u32> {
         let mount = &mut self.guard.grants.mounts[index];
         if let Some(rep) = mount.listed {
@@ -182,7 +184,7 @@ impl GuardView<'_> {
         Ok(rep)
     }
 
-    /// Returns a directory of the host by its number.
+    /// Returns a host directory by its number in the resource table.
     pub(super) fn host_dir(&self, rep: u32) -> FsResult<BorrowedFd<'_>> {
         match self.table.get(&Resource::<Descriptor>::new_borrow(rep))? {
             Descriptor::Dir(dir) => Ok(dir.dir.as_fd()),
@@ -190,7 +192,7 @@ impl GuardView<'_> {
         }
     }
 
-    /// Looks at what stands on the host behind a descriptor in the table.
+    /// Calls `fstat` on the host file behind a descriptor in the table.
     pub(super) fn host_stat(&self, fd: &Resource<Descriptor>) -> FsResult<Stat> {
         let file = match self.table.get(fd)? {
             Descriptor::Dir(dir) => &dir.dir,
@@ -211,7 +213,7 @@ impl GuardView<'_> {
         }
     }
 
-    /// A path that leads above where it starts.
+    /// Records a path that leads above the directory where it starts, and returns the error.
     fn outside(&self, guest: &str, act: Act) -> FsError {
         let guest = join(guest, "");
         if !self.guard.covers(&guest, act.access) {
@@ -220,8 +222,8 @@ impl GuardView<'_> {
         ErrorCode::NotPermitted.into()
     }
 
-    /// Passes an error of an operation in a mount on, and records it if it is a denial.
-    pub(super) fn refused(&self, real: &Real, act: Act, error: FsError) -> FsError {
+    /// Passes on the error of an operation in a mount, and records it if it is a denial.
+    pub(super) fn refused(&self, real: &MountPath, act: Act, error: FsError) -> FsError {
         if matches!(error.downcast_ref(), Some(ErrorCode::NotPermitted)) {
             self.guard.deny_real(real, act);
         }
@@ -243,7 +245,7 @@ impl FileGuard {
         self.grants.tree.walk_inside(mount.node, base.strip_prefix(&**at).unwrap_or(base), path)
     }
 
-    /// Returns a writable granted name in a directory, the one that a temporary of this name is most likely for.
+    /// Returns the writable granted name in a directory that a temporary of this name most likely replaces.
     pub(super) fn writable_name(&self, dir: NodeId, temporary: &str) -> Option<usize> {
         let tree = &self.grants.tree;
         let names = tree.node(dir).children.iter().filter_map(|child| match tree.node(*child).kind {
@@ -256,13 +258,13 @@ impl FileGuard {
         })
     }
 
-    /// Records a denial by the path that the guest named.
+    /// Records a denial of a path; the record names it as the guest did.
     pub(super) fn deny(&self, act: Act, guest: &str) {
-        self.ledger.deny(act.access, guest, act.name, || switch(act.access, &self.host_of(guest), guest));
+        self.ledger.deny(act.access, guest, act.name, || flag(act.access, &self.host_of(guest), guest));
     }
 
-    /// Records a denial in a mount: changes where only reading is granted, or a way out.
-    pub(super) fn deny_real(&self, real: &Real, act: Act) {
+    /// Records a denial in a mount: a change to a read-only mount, or a path that leads out of the mount.
+    pub(super) fn deny_real(&self, real: &MountPath, act: Act) {
         let mount = &self.grants.mounts[real.mount];
         let guest = join(&real.base, &real.path);
         if act.access == Access::Write && !mount.writable {
@@ -276,7 +278,7 @@ impl FileGuard {
             }
             return;
         };
-        // The mount's grant does not cover what the links on the path lead to.
+        // The mount's grant does not cover the target of a link on the path.
         let access = if mount.writable { Access::Write } else { act.access };
         let leads_to = |host: &Path| host.canonicalize().ok().or_else(|| by_link(host));
         let target = if mount.share == Share::Tmp { None } else { leads_to(&mount.host.join(below)) };
@@ -284,15 +286,16 @@ impl FileGuard {
             return;
         }
         let host = target.unwrap_or_else(|| guest.clone().into());
-        self.ledger.deny(act.access, &guest, act.name, || switch(access, &host, &guest));
+        self.ledger.deny(act.access, &guest, act.name, || flag(access, &host, &guest));
     }
 
-    /// Records that what is no file and no directory was refused, which no switch allows.
+    /// Records that a FIFO, socket or device was refused. No flag allows one.
     pub(super) fn deny_special(&self, guest: &str, act: Act) {
         self.ledger.deny(act.access, guest, act.name, String::new);
     }
 
-    /// The answer to who looks for, or would change, what no grant covers.
+    /// Returns the error for a path that no grant covers: "no entry" for reading, "not permitted" for a change.
+    /// Records it.
     pub(super) fn absent(&self, dir: NodeId, guest: &str, act: Act) -> FsError {
         if &*self.grants.tree.node(dir).path != ARGS {
             self.deny(act, guest);
@@ -303,20 +306,21 @@ impl FileGuard {
         }
     }
 
-    /// See [`FileGuard::absent`].
-    pub(super) fn absent_beside(&self, beside: &Beside, act: Act) -> FsError {
+    /// Like [`FileGuard::absent`], for a name in a directory of the tree.
+    pub(super) fn absent_beside(&self, beside: &MissingName, act: Act) -> FsError {
         self.absent(beside.dir, &join(&self.path_of(beside.dir), &beside.name), act)
     }
 
-    /// The answer to who would change a name that is not there: where it could be a temporary, it is just not there.
-    pub(super) fn gone_beside(&self, beside: &Beside, act: Act) -> FsError {
+    /// Returns the error for changing a missing name. Where a temporary may be created, the name is only missing and
+    /// no denial is recorded.
+    pub(super) fn gone_beside(&self, beside: &MissingName, act: Act) -> FsError {
         match self.writable_name(beside.dir, &beside.name) {
             Some(_) => ErrorCode::NoEntry.into(),
             None => self.absent_beside(beside, act),
         }
     }
 
-    /// Returns whether a grant covers a path of the guest's.
+    /// Returns whether a grant covers a path of the guest.
     fn covers(&self, guest: &str, access: Access) -> bool {
         let (node, rest) = self.grants.tree.innermost(guest);
         match self.grants.tree.node(node).kind {
@@ -326,7 +330,8 @@ impl FileGuard {
         }
     }
 
-    /// Returns whether an operator's grant covers a path of the guest's: a directory or a name, not what is the guest's own.
+    /// Returns whether an operator's grant, of a directory or a name, covers a path of the guest. The guest's own
+    /// directories do not count.
     pub(super) fn is_granted(&self, guest: &str) -> bool {
         let (node, rest) = self.grants.tree.innermost(guest);
         match self.grants.tree.node(node).kind {
@@ -336,7 +341,7 @@ impl FileGuard {
         }
     }
 
-    /// Returns the host path behind a path of the guest's.
+    /// Returns the host path for a path of the guest.
     pub(super) fn host_of(&self, guest: &str) -> PathBuf {
         let (node, rest) = self.grants.tree.innermost(guest);
         match self.grants.tree.node(node).kind {
@@ -350,7 +355,7 @@ impl FileGuard {
     }
 }
 
-/// Where a link leads that leads to nothing.
+/// Returns the target of a dangling link, made absolute.
 fn by_link(path: &Path) -> Option<PathBuf> {
     let target = path.read_link().ok()?;
     Some(normalize(&path.parent()?.join(target)))

@@ -1,4 +1,4 @@
-//! What `stat` says of what is not wasmtime-wasi's.
+//! `stat` results that wasmtime-wasi does not compute.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,13 +9,14 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorStat, DescriptorT
 
 use crate::files::listing::descriptor_type;
 
-/// Makes the upper half of a hash from the lower one, as wasmtime-wasi does; the two are compared by guests.
+/// Constant that makes the upper half of an identity hash from the lower half, as in wasmtime-wasi; guests compare
+/// both.
 const UPPER: u64 = 4_614_256_656_552_045_848;
 
-/// A number of no device.
+/// A device number that no device has.
 const NO_DEVICE: u64 = u64::MAX;
 
-/// Describes a file of the host.
+/// Returns the status of a host file.
 #[allow(clippy::useless_conversion, reason = "the number of links is a `u32` on some architectures")]
 pub(super) fn of_host(stat: &Stat) -> DescriptorStat {
     let time = |seconds: i64, nanoseconds: u64| {
@@ -32,8 +33,8 @@ pub(super) fn of_host(stat: &Stat) -> DescriptorStat {
     }
 }
 
-/// Describes what only the guest has.
-pub(super) fn of_own(type_: DescriptorType, size: u64, made: SystemTime) -> DescriptorStat {
+/// Returns the status of a file that exists only for the guest.
+pub(super) fn of_virtual(type_: DescriptorType, size: u64, made: SystemTime) -> DescriptorStat {
     let since = made.duration_since(UNIX_EPOCH).unwrap_or_default();
     let time = Some(Datetime { seconds: since.as_secs(), nanoseconds: since.subsec_nanos() });
     DescriptorStat {
@@ -46,18 +47,18 @@ pub(super) fn of_own(type_: DescriptorType, size: u64, made: SystemTime) -> Desc
     }
 }
 
-/// The identity of a file of the host, the same that wasmtime-wasi gives it.
+/// Returns the identity hash of a host file; equal to wasmtime-wasi's.
 pub(super) fn hash_of_host(stat: &Stat) -> MetadataHashValue {
     hash(identity(stat))
 }
 
-/// What tells a file of the host from all others.
+/// Returns the pair that identifies a host file.
 pub(super) fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
-/// The identity of what only the guest has.
-pub(super) fn hash_of_own(kind: u64, index: usize) -> MetadataHashValue {
+/// Returns the identity hash of a file that exists only for the guest.
+pub(super) fn hash_of_virtual(kind: u64, index: usize) -> MetadataHashValue {
     hash((NO_DEVICE, kind, index))
 }
 
@@ -75,12 +76,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_guest_sees_of_a_file_is_what_the_host_sees() {
+    fn stat_matches_the_host() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(&file, "12345").unwrap();
         let handle = std::fs::File::options().write(true).open(&file).unwrap();
         handle.set_modified(UNIX_EPOCH + std::time::Duration::new(1000, 7)).unwrap();
-        // Its status changes again, after it was made.
+        // Changes ctime after the file was created.
         handle.set_permissions(std::fs::Permissions::from_mode(0o600)).unwrap();
         let (seen, host) = (of_host(&rustix::fs::fstat(&handle).unwrap()), handle.metadata().unwrap());
         let time = |time: Option<Datetime>| time.map(|time| (time.seconds, u64::from(time.nanoseconds)));

@@ -1,6 +1,6 @@
-//! Streams over files. They read and write on the guest's own thread, when they are asked to, and are always ready.
+//! Streams over files. They read and write on the guest's own thread at once, and are always ready.
 //!
-//! wasmtime-wasi's own hand every call that may not block to a thread pool, and know no quota.
+//! wasmtime-wasi's own streams hand every non-blocking call to a thread pool, and have no quota.
 
 use std::io;
 use std::sync::Arc;
@@ -11,26 +11,26 @@ use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, Stream
 
 use crate::files::open_file::OpenFile;
 
-/// Bytes that one read or write may carry. The host allocates as many.
+/// The most bytes of one read or write. The host allocates as many.
 pub(super) const CHUNK: usize = 64 << 10;
 
-/// Reads a file from a position on.
+/// A stream that reads a file from a position on.
 pub(super) struct FileReader {
     file: Arc<OpenFile>,
     position: u64,
 }
 
-/// Reads bytes in memory.
+/// A stream that reads bytes in memory.
 pub(super) struct MemoryReader {
     bytes: Arc<[u8]>,
     position: usize,
 }
 
-/// Writes a file from a position on, or at its end.
+/// A stream that writes a file from a position on, or at its end.
 pub(super) struct FileWriter {
     file: Arc<OpenFile>,
     position: Option<u64>,
-    /// After an error, as WASI asks for.
+    /// Set after an error, as WASI requires.
     closed: bool,
 }
 
@@ -55,7 +55,7 @@ impl FileWriter {
         Self { file, position: None, closed: false }
     }
 
-    /// Nothing is written, too, since a descriptor that is not open for writing fails even so.
+    /// Writes all bytes. Even no bytes are written once, so that a descriptor that is not open for writing fails.
     fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         loop {
             let written = match &mut self.position {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_written_to_a_file_that_is_open_for_reading() {
+    fn an_empty_write_fails_on_a_file_open_for_reading() {
         let dir = tempfile::tempdir().unwrap();
         new_file(dir.path());
         let file = open_file(File::open(dir.path().join("file")).unwrap());
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_written_far_behind_the_end_makes_no_hole_and_takes_no_quota() {
+    fn an_empty_write_beyond_the_end_makes_no_hole_and_takes_no_quota() {
         let dir = tempfile::tempdir().unwrap();
         let file = open_file(new_file(dir.path()));
         let mut writer = FileWriter::at(Arc::clone(&file), 1 << 40);

@@ -1,7 +1,7 @@
-//! Files that a guest makes beside a granted name, on the way to replacing it.
+//! Temporaries: files that a guest creates beside a granted name in order to replace it.
 //!
-//! On the host they have names that nobody can guess and that the sweep knows. Each is noted in the run's directory before
-//! it is made, so that the next run removes it when this process is killed.
+//! On the host they have unguessable names with a form that the sweep recognises. Each is noted in the run's directory
+//! before it is created, so that the next run removes it if this process is killed.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -27,22 +27,22 @@ struct State {
     files: Vec<Temporary>,
 }
 
-/// One of them.
+/// One temporary.
 #[derive(Debug, Clone)]
 pub(super) struct Temporary {
-    /// Where the guest sees it.
+    /// The directory in which the guest sees it.
     pub(super) dir: NodeId,
     pub(super) name: String,
-    /// Where it is.
+    /// The host directory that contains it.
     pub(super) parent: Arc<OwnedFd>,
     pub(super) host_name: String,
-    /// The mode of a new file, as this process makes them.
+    /// The default mode of a new file in this process.
     new_mode: Mode,
-    /// The mode that the guest gave it.
+    /// The mode that the guest set.
     mode: Option<Mode>,
-    /// Whether the guest gave it an owner.
+    /// Whether the guest set an owner.
     owned: bool,
-    /// Removes it, and the note of it.
+    /// Removes the file and its note.
     _undo: Arc<UndoGuard>,
 }
 
@@ -59,13 +59,13 @@ impl Temporaries {
         self.lock().files.iter().find(|file| file.dir == dir && file.name == name).cloned()
     }
 
-    /// Returns the names of those in a directory, for the guest and on the host.
+    /// Returns the temporaries in a directory: the name that the guest sees, and the name on the host.
     pub(super) fn names(&self, dir: NodeId) -> Vec<(String, String)> {
         let names = |file: &Temporary| (file.name.clone(), file.host_name.clone());
         self.lock().files.iter().filter(|file| file.dir == dir).map(names).collect()
     }
 
-    /// Makes one, empty and for nobody else to read.
+    /// Creates an empty temporary that only this user can read.
     pub(super) fn make(
         &self,
         (dir, name): (NodeId, &str),
@@ -108,12 +108,12 @@ impl Temporaries {
         })
     }
 
-    /// Forgets one, and removes it if it is still there.
+    /// Drops a temporary from the list, and removes the file if it still exists.
     pub(super) fn remove(&self, file: &Temporary) {
         self.lock().files.retain(|other| other.host_name != file.host_name);
     }
 
-    /// Gives one another name for the guest, in the place of what had it.
+    /// Renames a temporary as the guest sees it. It replaces one that has the new name.
     pub(super) fn rename(&self, file: &Temporary, dir: NodeId, name: &str) {
         let mut state = self.lock();
         state.files.retain(|other| other.host_name == file.host_name || other.dir != dir || other.name != name);
@@ -122,12 +122,12 @@ impl Temporaries {
         }
     }
 
-    /// Notes the mode that one is to have when it has its name.
+    /// Records the mode that a temporary gets when it is renamed to a granted name.
     pub(super) fn set_mode(&self, file: &Temporary, mode: Mode) {
         self.change(file, |file| file.mode = Some(mode));
     }
 
-    /// Notes that one has the owner that it is to have.
+    /// Records that the guest has set the owner.
     pub(super) fn set_owned(&self, file: &Temporary) {
         self.change(file, |file| file.owned = true);
     }
@@ -136,7 +136,7 @@ impl Temporaries {
         self.lock().files.iter_mut().find(|other| other.host_name == file.host_name).map(change);
     }
 
-    /// Removes them all; from now on none is made.
+    /// Removes all temporaries; no new ones can be created.
     pub(crate) fn close(&self) {
         let files = {
             let mut state = self.lock();
@@ -148,24 +148,25 @@ impl Temporaries {
 }
 
 impl Temporary {
-    /// The mode that it will have.
+    /// Returns the mode that the file gets when it is renamed to a granted name.
     pub(super) fn mode(&self) -> Mode {
         self.mode.unwrap_or(self.new_mode)
     }
 
-    /// Moves it to a granted name, with the owner and mode of what was there, unless the guest gave it others.
+    /// Renames the temporary to a granted name. It gets the owner and mode of the file that it replaces, unless the
+    /// guest set others.
     pub(super) fn replace(&self, parent: &OwnedFd, name: &OsStr, replaced: Option<&Stat>) -> rustix::io::Result<()> {
-        // Opened for writing and changed as an open file: by their paths the kernel lets no owner or mode be changed.
+        // Owner and mode are changed through an open file: the kernel's confinement forbids changing them by path.
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&*self.parent, self.host_name.as_str(), flags, Mode::empty())?;
         let mut mode = self.mode();
         if let Some(stat) = replaced {
-            // Only root can give a file away; who cannot replaces it by one of their own, as any editor does.
+            // Only root can change an owner. Any other user replaces the file by one of their own, as editors do.
             let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
             if !self.owned {
                 let _ = rustix::fs::fchown(&fd, Some(owner), Some(group));
             }
-            // No set-id bits: the bytes are the guest's.
+            // No set-id bits: the guest wrote the bytes.
             mode = self.mode.unwrap_or_else(|| Mode::from_raw_mode(stat.st_mode & 0o777));
         }
         let _ = rustix::fs::fchmod(&fd, mode);

@@ -1,4 +1,4 @@
-//! Setting times by a path. wasmtime-wasi opens the file for writing to do so, which waits for ever on a FIFO.
+//! Sets times by path. wasmtime-wasi opens the file for writing to set them, which waits for ever on a FIFO.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -6,9 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, NewTimestamp};
 
-use crate::files::open::{Refused, open_beneath};
+use crate::files::open::{Refusal, open_beneath};
 
-/// Reads WASI's timestamps.
+/// Converts WASI's timestamps.
 pub(super) fn read(access: NewTimestamp, modification: NewTimestamp) -> Result<Timestamps, ErrorCode> {
     Ok(Timestamps { last_access: one(access)?, last_modification: one(modification)? })
 }
@@ -25,8 +25,8 @@ fn one(time: NewTimestamp) -> Result<Timespec, ErrorCode> {
     })
 }
 
-/// Sets the times of what a path beneath a directory leads to, without opening it.
-pub(super) fn set_beneath(dir: BorrowedFd<'_>, path: &str, follow: bool, times: &Timestamps) -> Result<(), Refused> {
+/// Sets the times of the file that a path beneath a directory leads to, without opening it.
+pub(super) fn set_beneath(dir: BorrowedFd<'_>, path: &str, follow: bool, times: &Timestamps) -> Result<(), Refusal> {
     let mut flags = OFlags::PATH | OFlags::CLOEXEC;
     flags.set(OFlags::NOFOLLOW, !follow);
     let fd = open_beneath(dir, path, flags, Mode::empty())?;
@@ -43,13 +43,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn setting_the_times_of_a_fifo_waits_for_nobody() {
+    fn setting_the_times_of_a_fifo_does_not_wait() {
         let dir = tempfile::tempdir().unwrap();
         let fifo = dir.path().join("fifo");
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, Mode::from_raw_mode(0o600)).unwrap();
         let open = std::fs::File::open(dir.path()).unwrap();
         let times = read(NewTimestamp::NoChange, NewTimestamp::Now).unwrap();
         set_beneath(open.as_fd(), "fifo", true, &times).unwrap();
-        assert!(matches!(set_beneath(open.as_fd(), "../x", true, &times), Err(Refused::Escape)));
+        assert!(matches!(set_beneath(open.as_fd(), "../x", true, &times), Err(Refusal::Escape)));
     }
 }

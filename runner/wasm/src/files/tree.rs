@@ -1,24 +1,25 @@
-//! The tree of what a guest sees: which path belongs to which grant. Pure; nothing is opened here.
+//! The tree of paths that a guest sees. It maps each path to its grant. Pure: nothing is opened here.
 //!
-//! A node is a directory that exists only for the guest, a granted directory (a mount), a granted name, or a file
-//! that is served from memory. A path is walked by its letters: where it enters a node, that node's grant decides, so the
-//! innermost grant does. Below a mount, what is no node is the mount's, and the kernel resolves it beneath the
-//! mounted directory. `..` leads back over what the same path went through and never above where the path starts.
+//! A node is one of: a directory that exists only for the guest; a granted directory (a mount); a granted name, which
+//! is one name in a directory; a file that is served from memory. A path is walked lexically. Each node on the way
+//! replaces the grant of the node before it, so the innermost grant decides. Below a mount, a path that meets no node
+//! belongs to the mount, and the kernel resolves it beneath the mounted directory. `..` leads back over the components
+//! of the same path, and never above the directory where the path starts.
 
 use std::sync::Arc;
 
-/// A node's index.
+/// Index of a node.
 pub(super) type NodeId = usize;
 
 /// The node of `/`.
 pub(super) const ROOT: NodeId = 0;
 
-/// What a node is; the numbers are indices of the guard's lists.
+/// Kind of a node. The numbers are indices into the guard's lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A directory on the way to something granted.
+    /// A directory that exists only for the guest, on the way to a grant.
     Virtual,
-    /// A directory of a mount on the way to something nested in it.
+    /// A directory of a mount, on the way to a grant nested in it.
     Inside,
     /// A granted directory.
     Mount(usize),
@@ -36,32 +37,32 @@ pub(super) struct Node {
     pub(super) kind: Kind,
 }
 
-/// Where a path leads.
+/// Destination of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place<'p> {
-    /// To a node; `dir` says that the path asks for a directory, by a `/` or a dot at its end.
+    /// A node. `dir`: the path asks for a directory, by a `/` or a dot at its end.
     Node { id: NodeId, dir: bool },
-    /// Into the directory that the path starts at, without meeting a node.
-    Same { near: Option<Near<'p>> },
-    /// Into a mount, by the rest of the path.
-    Inside { mount: NodeId, rest: &'p str, near: Option<Near<'p>> },
-    /// To a name that is not there, in a directory that only the guest has.
-    Beside { near: Near<'p>, dir: bool },
-    /// Below a name that is not there, or below a file.
+    /// A path in the directory where the walk starts; no node was met.
+    Same { near: Option<EntryName<'p>> },
+    /// A path in a mount; `rest` is the part below the mount.
+    Inside { mount: NodeId, rest: &'p str, near: Option<EntryName<'p>> },
+    /// A missing name in a directory that exists only for the guest.
+    Beside { near: EntryName<'p>, dir: bool },
+    /// A path below a missing name, or below a file.
     Below { parent: NodeId },
-    /// Out of the directory that it starts at.
+    /// A path that leads out of the directory where it starts.
     Outside,
 }
 
-/// A last name, in a directory that is a node.
+/// The last name of a path, in a directory that is a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Near<'p> {
+pub(super) struct EntryName<'p> {
     pub(super) dir: NodeId,
     pub(super) name: &'p str,
 }
 
 impl Node {
-    /// Returns its name in its directory; the root has none.
+    /// Returns the node's name in its directory; empty for the root.
     pub(super) fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
@@ -72,7 +73,7 @@ pub(super) struct Tree {
     nodes: Vec<Node>,
 }
 
-/// A step of a walk: the node that it stands on, if any, and where the rest of the path begins.
+/// State of a walk: the current node, if any, and the offset of the rest of the path.
 #[derive(Clone, Copy)]
 struct Step {
     node: Option<NodeId>,
@@ -80,14 +81,14 @@ struct Step {
 }
 
 impl Tree {
-    /// Makes a tree with nothing but `/`.
+    /// Creates a tree that has only `/`.
     pub(super) fn new() -> Self {
         let root = Node { path: "/".into(), parent: ROOT, children: Vec::new(), kind: Kind::Virtual };
         Self { nodes: vec![root] }
     }
 
-    /// Puts something in its place; outer places come before inner ones. Returns `None` when the place is taken, or
-    /// lies in a file.
+    /// Inserts a node. Insert outer paths before inner ones. Returns `None` when the path is taken or lies below a
+    /// file.
     pub(super) fn insert(&mut self, path: &str, kind: Kind) -> Option<NodeId> {
         let mut at = ROOT;
         for name in names(path) {
@@ -118,22 +119,23 @@ impl Tree {
         &self.nodes[id]
     }
 
-    /// Makes a node something else: a granted name that has become a directory, or is none any more.
+    /// Changes the kind of a node, such as when a granted name becomes a directory, or is removed and becomes a name
+    /// again.
     pub(super) fn change(&mut self, id: NodeId, kind: Kind) {
         self.nodes[id].kind = kind;
     }
 
-    /// Returns the entry of a directory.
+    /// Returns the node of an entry in a directory.
     pub(super) fn child(&self, dir: NodeId, name: &str) -> Option<NodeId> {
         self.nodes[dir].children.iter().copied().find(|id| self.nodes[*id].name() == name)
     }
 
-    /// Returns the node in a place, if there is one.
+    /// Returns the node at a path, if there is one.
     pub(super) fn find(&self, path: &str) -> Option<NodeId> {
         names(path).try_fold(ROOT, |at, name| self.child(at, name))
     }
 
-    /// Returns the innermost node on the way to a place, and what of the path lies below it.
+    /// Returns the innermost node on the way to a path, and the part of the path below it.
     pub(super) fn innermost<'p>(&self, path: &'p str) -> (NodeId, &'p str) {
         let (mut at, mut found, mut rest) = (ROOT, ROOT, path.trim_start_matches('/'));
         let mut offset = path.len() - rest.len();
@@ -153,7 +155,7 @@ impl Tree {
         self.go(vec![Step { node: Some(start), rest: 0 }], path)
     }
 
-    /// Walks a path from a directory of a mount, which the guest knows by `below` in it.
+    /// Walks a path from a directory of a mount. `below` is that directory's path relative to the mount.
     pub(super) fn walk_inside<'p>(&self, mount: NodeId, below: &str, path: &'p str) -> Place<'p> {
         let mut steps = vec![Step { node: Some(mount), rest: 0 }];
         for name in names(below) {
@@ -188,9 +190,10 @@ impl Tree {
                         let rest = path.get(offset..).unwrap_or("");
                         return match names(rest).next() {
                             Some(_) => Place::Below { parent: at },
-                            None => {
-                                Place::Beside { near: Near { dir: at, name: component }, dir: offset <= path.len() }
-                            }
+                            None => Place::Beside {
+                                near: EntryName { dir: at, name: component },
+                                dir: offset <= path.len(),
+                            },
                         };
                     };
                     steps.push(Step { node: Some(child), rest: offset.min(path.len()) });
@@ -219,7 +222,7 @@ impl Tree {
         let is_mount = |step: &Step| step.node.is_some_and(|id| matches!(self.nodes[id].kind, Kind::Mount(_)));
         let at = steps.iter().rposition(is_mount).unwrap_or(0);
         let parent = moved.then(|| steps.get(steps.len().wrapping_sub(2))?.node).flatten();
-        let near = parent.filter(|_| !dir).map(|dir| Near { dir, name });
+        let near = parent.filter(|_| !dir).map(|dir| EntryName { dir, name });
         if at < floor {
             return Place::Same { near };
         }
@@ -228,12 +231,12 @@ impl Tree {
     }
 }
 
-/// The names of an absolute path.
+/// Returns the components of an absolute path.
 pub(super) fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|name| !name.is_empty())
 }
 
-/// A path below a directory, by its letters.
+/// Joins a path to a directory lexically.
 pub(super) fn join(dir: &str, path: &str) -> String {
     let mut all = String::with_capacity(dir.len() + path.len() + 2);
     for name in names(dir) {

@@ -1,10 +1,10 @@
-//! What a walk may yield, by examples and for all paths.
+//! Results of walks, by examples and as a property of all paths.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// `/srv` is granted, `/srv/app` and the file `/srv/conf/main` in it again; `/etc/motd` is a file by itself.
+/// Grants `/srv`, and in it `/srv/app` and the file `/srv/conf/main` again; and the single file `/etc/motd`.
 fn tree() -> Tree {
     let mut tree = Tree::new();
     for (path, kind) in [
@@ -47,8 +47,8 @@ fn a_walk_from_the_root() {
         ("etc/motd/x", Place::Below { parent: at(&tree, "/etc/motd") }),
         ("etc/motd/..", Place::Below { parent: at(&tree, "/etc/motd") }),
         ("etc/x/y", Place::Below { parent: at(&tree, "/etc") }),
-        ("etc/x", Place::Beside { near: Near { dir: at(&tree, "/etc"), name: "x" }, dir: false }),
-        ("etc/x/", Place::Beside { near: Near { dir: at(&tree, "/etc"), name: "x" }, dir: true }),
+        ("etc/x", Place::Beside { near: EntryName { dir: at(&tree, "/etc"), name: "x" }, dir: false }),
+        ("etc/x/", Place::Beside { near: EntryName { dir: at(&tree, "/etc"), name: "x" }, dir: true }),
     ] {
         assert_eq!(tree.walk(ROOT, path), expect, "{path}");
     }
@@ -76,14 +76,14 @@ fn a_walk_from_a_directory_of_a_mount() {
     assert_eq!(tree.walk_inside(srv, "", "x/y"), Place::Same { near: None });
     assert_eq!(tree.walk_inside(srv, "", "app"), Place::Node { id: at(&tree, "/srv/app"), dir: false });
     assert_eq!(tree.walk_inside(srv, "/conf", "main"), Place::Node { id: at(&tree, "/srv/conf/main"), dir: false });
-    let near = Some(Near { dir: at(&tree, "/srv/conf"), name: "tmp" });
+    let near = Some(EntryName { dir: at(&tree, "/srv/conf"), name: "tmp" });
     assert_eq!(tree.walk_inside(srv, "/conf", "tmp"), Place::Same { near });
     assert_eq!(tree.walk_inside(srv, "/conf", "../app"), Place::Outside);
     assert_eq!(tree.walk_inside(srv, "", "."), Place::Same { near: None });
 }
 
 #[test]
-fn two_things_have_no_place_in_one() {
+fn a_path_can_hold_only_one_node() {
     let mut tree = tree();
     assert_eq!(tree.insert("/srv/app", Kind::Name(9)), None);
     assert_eq!(tree.insert("/etc/motd/x", Kind::Mount(9)), None);
@@ -106,7 +106,7 @@ fn the_innermost_node_is_found() {
 }
 
 #[test]
-fn paths_are_joined_by_their_letters() {
+fn paths_are_joined_lexically() {
     for (dir, path, expect) in [
         ("/", "", "/"),
         ("/a", "b", "/a/b"),
@@ -119,7 +119,7 @@ fn paths_are_joined_by_their_letters() {
 }
 
 proptest! {
-    /// Whatever the path: a walk ends, stays below where it starts, and in a mount passes on the end of the path.
+    /// For every path: a walk ends, stays below its start, and passes on the end of the path to a mount.
     #[test]
     fn no_walk_leaves_where_it_starts(words in prop::collection::vec("(\\.\\.|\\.||srv|app|conf|main|etc|motd|x|args|args\\.json)", 0..9)) {
         let tree = tree();

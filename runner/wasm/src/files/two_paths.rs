@@ -1,5 +1,5 @@
-//! Operations on two paths: renaming and hard links. What crosses the border of a granted name is refused, so that no
-//! neighbour of it is reached; a guest copies instead, as it does between filesystems.
+//! Operations on two paths: rename and hard link. An operation across the border of a granted name is refused, so that
+//! its neighbours stay out of reach. The guest then copies, as it does between filesystems.
 
 use modbox_vocabulary::Operation;
 use rustix::fs::{FileType, Stat};
@@ -9,9 +9,9 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, HostDescriptor, 
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::names::HostName;
-use crate::files::resolve::{Act, Beside, Target};
+use crate::files::resolve::{Act, MissingName, Target};
 use crate::files::temporaries::Temporary;
-use crate::files::{GuardView, now};
+use crate::files::{GuardView, finish_now};
 
 type Fd = Resource<Descriptor>;
 
@@ -22,11 +22,11 @@ impl GuardView<'_> {
         let new = self.target(&new.0, new.1, act)?;
         match (old, new) {
             (Target::Real(old), Target::Real(new)) => {
-                // Both are looked at, so that both are recorded.
+                // Check both, so that both denials are recorded.
                 let (from, to) = (self.may_change(&old, act), self.may_change(&new, act));
                 from.and(to)?;
                 let (from, to) = (Resource::new_borrow(old.dir), Resource::new_borrow(new.dir));
-                let renamed = now(self.stock().rename_at(from, old.path.clone(), to, new.path.clone()));
+                let renamed = finish_now(self.stock().rename_at(from, old.path.clone(), to, new.path.clone()));
                 renamed.map_err(|error| self.refused(&new, act, self.refused(&old, act, error)))
             }
             (Target::Temporary(file), Target::Name { index, dir }) => self.publish(&file, index, dir, act),
@@ -38,7 +38,7 @@ impl GuardView<'_> {
             (Target::Name { index: old, dir: false }, Target::Name { index: new, dir: false }) => {
                 self.rename_name(old, new, act)
             }
-            // Its bytes would be gone when the run is over.
+            // Temporaries are removed at the end of the run, so the file's bytes would be lost.
             (Target::Name { index, .. }, Target::Beside(_) | Target::Temporary(_)) => {
                 self.writable(index, act)?;
                 self.host_name(index).stat()?;
@@ -49,7 +49,7 @@ impl GuardView<'_> {
         }
     }
 
-    /// Moves a temporary to the granted name that it was made for.
+    /// Moves a temporary to the granted name that it was created for.
     fn publish(&mut self, file: &Temporary, index: usize, dir: bool, act: Act) -> FsResult<()> {
         self.writable(index, act)?;
         if dir {
@@ -63,7 +63,7 @@ impl GuardView<'_> {
         Ok(())
     }
 
-    /// Looks at what a file is to replace: a file, a link, or nothing.
+    /// Returns the status of the file or link that a temporary replaces; `None` if there is none.
     #[expect(clippy::unused_self, reason = "read as the others are")]
     fn replaceable(&self, host: &HostName) -> FsResult<Option<Stat>> {
         let Ok(stat) = host.stat() else { return Ok(None) };
@@ -75,7 +75,7 @@ impl GuardView<'_> {
         }
     }
 
-    fn rename_temporary(&mut self, file: &Temporary, beside: &Beside, act: Act) -> FsResult<()> {
+    fn rename_temporary(&mut self, file: &Temporary, beside: &MissingName, act: Act) -> FsResult<()> {
         if self.guard.writable_name(beside.dir, &beside.name).is_none() {
             return Err(self.guard.absent_beside(beside, act));
         }
@@ -109,14 +109,14 @@ impl GuardView<'_> {
         from.and(to)?;
         self.guard.ledger.take_file()?;
         let (from, to) = (Resource::new_borrow(old.dir), Resource::new_borrow(new.dir));
-        let linked = now(self.stock().link_at(from, follow, old.path.clone(), to, new.path.clone()));
+        let linked = finish_now(self.stock().link_at(from, follow, old.path.clone(), to, new.path.clone()));
         linked.map_err(|error| {
             self.guard.ledger.give_file();
             self.refused(new, act, self.refused(old, act, error))
         })
     }
 
-    /// The answer where two paths have nothing to do with each other: what is read-only first, as everywhere.
+    /// Returns the error for two paths that cannot be combined. A read-only path is reported first, as everywhere.
     fn not_across(&self, old: &Target, new: &Target, act: Act) -> FsError {
         for (is_new, target) in [(false, old), (true, new)] {
             let refused = match target {
@@ -124,7 +124,7 @@ impl GuardView<'_> {
                 Target::Name { index, .. } => self.writable(*index, act).err(),
                 Target::Virtual(node) => Some(self.deny_node(*node, act)),
                 Target::Memory(_) => Some(ErrorCode::NotPermitted.into()),
-                // To there, where a temporary could be, it is a border like any other.
+                // A temporary could be created at the new path, so the error is that of any border.
                 Target::Beside(beside) if is_new && self.guard.writable_name(beside.dir, &beside.name).is_some() => {
                     None
                 }
