@@ -1,10 +1,10 @@
-//! One run of one guest, on its caller's thread or on one of its own.
+//! One run of one guest, on its caller's thread or on its own thread.
 //!
-//! File calls of a guest block the thread they are made on: handing each to a pool and back costs more than
-//! most of them take. Nothing can take a thread out of a call that does not come back, such as reading from a file
-//! server that is gone. So where no other process watches this one, the guest has its own thread, and its caller stops
-//! waiting at the wall-clock limit. The thread is left behind then; the guest gets no further, because the epoch
-//! deadline has passed when the call returns.
+//! File calls of a guest block the thread that makes them: handing each call to a thread pool and back costs more than
+//! most calls take. A thread cannot be taken out of a call that does not return, such as a read from a dead file
+//! server. So unless another process watches this one, the guest gets its own thread, and the caller stops waiting at
+//! the wall-clock limit. The thread is then left behind. The guest does not continue in it, because the epoch deadline
+//! has passed when the call returns.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -26,55 +26,56 @@ use crate::net::Network;
 use crate::process::Commands;
 use crate::store::{self, Meter, State};
 
-/// How long a guest's thread may take to notice its limit by itself: a few ticks of the epoch.
+/// How long a guest's thread may take to notice its limit: a few ticks of the epoch.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Everything that a guest's thread takes with it.
+/// All data that a guest's thread owns.
 pub(super) struct Guest {
     pub(super) code: Arc<Code>,
     pub(super) wasi: WasiCtx,
     pub(super) files: FileGuard,
-    /// What runs the commands that the guest asks for.
+    /// Runs the guest's commands.
     pub(super) commands: Commands,
     pub(super) limits: Limits,
-    /// The network, as far as it is granted.
+    /// The network, restricted to the grants.
     pub(super) network: Arc<Network>,
 }
 
-/// How a guest ended.
+/// The end of a guest: exit, limit, usage.
 pub(super) struct GuestEnd {
     pub(super) exit: Exit,
     pub(super) hit: Option<LimitKind>,
-    /// The quota of files or of host memory that the guest used up, if it failed for that.
+    /// The quota of files or of host memory that the guest used up, if it failed because of it.
     pub(super) quota: Option<LimitHit>,
     pub(super) usage: Usage,
     pub(super) instantiate_us: u64,
 }
 
-/// Runs a guest to its end, or to its wall-clock limit. With `on_own_thread`, returns at that limit even when a host call
-/// of the guest does not return.
+/// Runs a guest to its end or to its wall-clock limit. With `on_own_thread`, returns at that limit even if a host call
+/// of the guest does not.
 ///
 /// # Errors
 ///
-/// A thread or runtime that cannot be made, a pool without a free place, or a thread that ended without a result.
+/// Fails if the thread or the runtime cannot be created, if the pool has no free place, or if the thread ends without a
+/// result.
 pub(super) fn run(guest: Guest, on_own_thread: bool) -> Result<GuestEnd, WasmError> {
     debug!(on_own_thread, "the guest starts");
-    // A runtime cannot be entered from within another one.
+    // A runtime cannot be entered from within another runtime.
     if on_own_thread || tokio::runtime::Handle::try_current().is_ok() { run_apart(guest) } else { run_here(guest) }
 }
 
-/// Runs a guest on a thread of its own.
+/// Runs a guest on its own thread.
 fn run_apart(guest: Guest) -> Result<GuestEnd, WasmError> {
     let patience = guest.limits.timeout.saturating_add(GRACE);
     let (sender, receiver) = mpsc::sync_channel(1);
     let started = Instant::now();
     let spawned = thread::Builder::new().name("guest".to_owned()).spawn(move || {
-        // The receiver is gone when the wait is over.
+        // Fails if the caller has stopped waiting.
         let _ = sender.send(run_here(guest));
     });
     spawned.map_err(WasmError::Runtime)?;
     match receiver.recv_timeout(patience) {
-        Ok(ended) => ended,
+        Ok(end) => end,
         Err(RecvTimeoutError::Timeout) => {
             warn!("the guest is blocked in a host call; its thread is left behind");
             let usage = Usage { wall_us: micros(started.elapsed()), ..Usage::default() };
@@ -85,17 +86,17 @@ fn run_apart(guest: Guest) -> Result<GuestEnd, WasmError> {
 }
 
 thread_local! {
-    /// A runtime for guests without a network, kept for the next guest on this thread: making one costs as much as a
-    /// short run.
+    /// The runtime for guests without a network, kept for the next guest on this thread: creating one costs as much as
+    /// a short run.
     static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
 }
 
 fn run_here(guest: Guest) -> Result<GuestEnd, WasmError> {
     if guest.network.is_granted() {
         let runtime = new_runtime(true)?;
-        let ended = run_on(&runtime, guest);
+        let end = run_on(&runtime, guest);
         runtime.shutdown_background();
-        return ended;
+        return end;
     }
     RUNTIME.with_borrow_mut(|runtime| {
         let runtime = match runtime {
@@ -127,40 +128,40 @@ fn run_on(runtime: &Runtime, guest: Guest) -> Result<GuestEnd, WasmError> {
         command.wasi_cli_run().call_run(&mut store).await
     };
     let timeout = guest.limits.timeout;
-    // The timers must be made inside the runtime.
-    let ended = runtime.block_on(async { tokio::time::timeout(timeout, call).await }).ok();
+    // Timers must be created inside the runtime.
+    let result = runtime.block_on(async { tokio::time::timeout(timeout, call).await }).ok();
     let wall_us = micros(started.elapsed());
     drop(ticking);
-    match ended {
+    match result {
         Some(Err(error)) if error.is::<PoolConcurrencyLimitError>() => Err(WasmError::PoolFull),
-        ended => {
-            let mut ended = conclude(ended, &mut store, wall_us, instantiate_us);
-            blame_quota(&mut ended, &ledger);
-            Ok(ended)
+        result => {
+            let mut end = conclude(result, &mut store, wall_us, instantiate_us);
+            blame_quota(&mut end, &ledger);
+            Ok(end)
         }
     }
 }
 
-/// What [`CommandPre`]'s `run` returns; `None` stands for a timeout.
+/// Result of [`CommandPre`]'s `run`; `None` is a timeout.
 type CallResult = Option<wasmtime::Result<Result<(), ()>>>;
 
-fn conclude(ended: CallResult, store: &mut Store<State>, wall_us: u64, instantiate_us: u64) -> GuestEnd {
+fn conclude(result: CallResult, store: &mut Store<State>, wall_us: u64, instantiate_us: u64) -> GuestEnd {
     let meter = &mut store.data_mut().meter;
-    let exit = exit_of(ended, meter);
+    let exit = exit_of(result, meter);
     let usage =
         Usage { wall_us, cpu_us: micros(meter.cpu_used()), memory_bytes: meter.peak_memory as u64, ..Usage::default() };
     GuestEnd { exit, hit: meter.hit, quota: meter.overfull, usage, instantiate_us }
 }
 
-/// Blames the quota of files that a guest used up for its failure, whatever exit the guest chose.
-fn blame_quota(ended: &mut GuestEnd, ledger: &Ledger) {
-    if ended.hit.is_none() && ended.quota.is_none() && ended.exit != Exit::Code(0) {
-        ended.quota = ledger.hit();
+/// Blames a quota of files that the guest used up for its failure, whatever exit code the guest chose.
+fn blame_quota(end: &mut GuestEnd, ledger: &Ledger) {
+    if end.hit.is_none() && end.quota.is_none() && end.exit != Exit::Code(0) {
+        end.quota = ledger.hit();
     }
 }
 
-fn exit_of(ended: CallResult, meter: &mut Meter) -> Exit {
-    let error = match ended {
+fn exit_of(result: CallResult, meter: &mut Meter) -> Exit {
+    let error = match result {
         Some(Ok(Ok(()))) => return Exit::Code(0),
         Some(Ok(Err(()))) => return exit_code(1, meter),
         Some(Err(error)) => error,
@@ -183,13 +184,13 @@ fn exit_of(ended: CallResult, meter: &mut Meter) -> Exit {
                 meter.overfull = Some(hit);
                 Exit::Killed
             }
-            // The innermost cause is the trap, the outermost text the backtrace.
+            // The innermost cause is the trap; the outermost text has the backtrace.
             None => Exit::Trap { reason: error.root_cause().to_string(), backtrace: error.to_string() },
         },
     }
 }
 
-/// Returns an exit status, and blames the memory limit for a failure after memory was denied.
+/// Returns an exit code. Blames the memory limit if the guest failed after memory was denied.
 fn exit_code(code: i32, meter: &mut Meter) -> Exit {
     if code != 0 && meter.memory_denied {
         meter.hit = Some(LimitKind::Memory);

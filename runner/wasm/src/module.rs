@@ -1,4 +1,4 @@
-//! A compiled module, ready to be run many times and from many threads, each time in a fresh store.
+//! A compiled module. It can run many times and from many threads, each time in a fresh store.
 
 use std::sync::Arc;
 
@@ -25,20 +25,20 @@ pub struct LoadedModule {
     runs_commands: bool,
 }
 
-/// Compiled code, its engine and the engine's ticker. All runs share it, and so do threads that were left behind.
+/// Compiled code, its engine and the engine's ticker. All runs share it, also threads that were left behind.
 pub(super) struct Code {
     pub(super) engine: Engine,
     pub(super) command: CommandPre<State>,
     pub(super) ticker: Arc<Ticker>,
 }
 
-/// What a run has on its host's side.
+/// The host's side of one run.
 pub struct Host<'a> {
-    /// The directory of the run.
+    /// The run's directory.
     pub run_dir: &'a Arc<RunDir>,
-    /// What runs its commands; without it, every command is denied.
+    /// Runs the guest's commands; without it, every command is denied.
     pub commands: Option<Arc<dyn RunsCommands>>,
-    /// Whether the guest runs on a thread of its own.
+    /// Whether the guest gets its own thread.
     pub on_own_thread: bool,
 }
 
@@ -66,32 +66,32 @@ impl LoadedModule {
         Self { code: Arc::new(Code { engine, command, ticker }), timing, notes, runs_commands }
     }
 
-    /// Returns what an operator should know of loading it: a cache that cannot be used, a compiler that could not be
-    /// wholly confined.
+    /// Returns notes for the operator about the load, such as an unusable cache or a compiler that could not be fully
+    /// confined.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Returns whether it imports what runs commands.
+    /// Returns whether the module imports the interface for commands.
     #[must_use]
     pub fn runs_commands(&self) -> bool {
         self.runs_commands
     }
 
-    /// Returns where the time for loading went.
+    /// Returns how long the steps of the load took.
     #[must_use]
     pub fn timing(&self) -> Timing {
         self.timing
     }
 
-    /// Runs the module once, in a fresh store. [On a thread of its own](Host::on_own_thread), this returns at the
-    /// wall-clock limit even when a host call of the guest does not.
+    /// Runs the module once, in a fresh store. With [`Host::on_own_thread`], this returns at the wall-clock limit even
+    /// if a host call of the guest does not.
     ///
     /// # Errors
     ///
-    /// A granted path that cannot be opened, or a runtime that cannot be made. Whatever the guest does is
-    /// an outcome.
+    /// Fails if a granted path cannot be opened, or if the runtime cannot be created. Every result of the guest itself
+    /// is an outcome.
     pub fn run(
         &self,
         invocation: &Invocation,
@@ -117,29 +117,29 @@ impl LoadedModule {
             limits: *limits,
             network: Arc::clone(&network),
         };
-        let ended = guest::run(guest, on_own_thread);
-        // Also when the guest's thread does not come back.
+        let end = guest::run(guest, on_own_thread);
+        // Needed also when the guest's thread does not return.
         temporaries.close();
-        let mut ended = ended?;
-        ledger.fill(&mut ended.usage);
-        ended.usage.descriptors = ended.usage.descriptors.max(network.most_open());
+        let mut end = end?;
+        ledger.fill(&mut end.usage);
+        end.usage.descriptors = end.usage.descriptors.max(network.peak_open());
         let timing = Timing {
-            instantiate_us: ended.instantiate_us,
-            run_us: ended.usage.wall_us.saturating_sub(ended.instantiate_us),
+            instantiate_us: end.instantiate_us,
+            run_us: end.usage.wall_us.saturating_sub(end.instantiate_us),
             ..Timing::default()
         };
         let (stdout, stderr) = (stdout.take(), stderr.take());
-        let hit = ended
+        let hit = end
             .hit
-            // As with the quotas of files: a guest that went on to its end was not stopped by it.
-            .or_else(|| network.hit().filter(|_| ended.exit != Exit::Code(0)))
+            // Like the quotas of files: blame this limit only if the guest failed.
+            .or_else(|| network.hit().filter(|_| end.exit != Exit::Code(0)))
             .or_else(|| stdout.is_truncated().then_some(LimitKind::Stdout))
             .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
-        let limit = ended.quota.or_else(|| hit.map(|kind| limits.hit(kind)));
+        let limit = end.quota.or_else(|| hit.map(|kind| limits.hit(kind)));
         let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
         let mut denials = ledger.denials();
         denials.extend(network.denials());
-        let (exit, usage) = (ended.exit, ended.usage);
+        let (exit, usage) = (end.exit, end.usage);
         Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement, notes: ledger.notes() })
     }
 }

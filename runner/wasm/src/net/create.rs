@@ -1,4 +1,4 @@
-//! Making sockets: recorded when it is refused, and counted when it is not.
+//! Creation of sockets: refusals are recorded, and created sockets are counted.
 
 use modbox_policy::net::Transport;
 use modbox_vocabulary::{Capability, Operation};
@@ -10,14 +10,14 @@ use wasmtime_wasi::p2::{IoError, SocketError, SocketResult, TcpSocket, UdpSocket
 use crate::net::view::NetView;
 
 impl NetView<'_> {
-    /// Refuses a socket that nothing could be done with, and one too many.
+    /// Refuses a socket if no grant makes it useful, or if too many are open.
     fn admit_socket(&mut self, transport: Transport, operation: Operation) -> SocketResult<()> {
         if !self.network.grants(transport) {
             let (subject, prefix) = match transport {
                 Transport::Tcp => ("tcp", ""),
                 Transport::Udp => ("udp", "udp:"),
             };
-            // Where it was to lead is not known yet.
+            // The destination is not known yet.
             self.network.deny(Capability::Net, subject.to_owned(), operation, format!("--allow-net {prefix}HOST:PORT"));
             return Err(ErrorCode::AccessDenied.into());
         }
@@ -39,7 +39,7 @@ impl udp_create_socket::Host for NetView<'_> {
     }
 }
 
-// What the others need: errors in the host's form and in the guest's.
+// Conversion of errors, for the other interfaces: from the host's type to the guest's.
 impl network::Host for NetView<'_> {
     fn convert_error_code(&mut self, error: SocketError) -> wasmtime::Result<ErrorCode> {
         self.sockets.convert_error_code(error)

@@ -1,4 +1,4 @@
-//! Whether an address may be used, and what would allow it when not.
+//! Decides whether an address may be used, and names the flag that would allow it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::PoisonError;
@@ -9,11 +9,11 @@ use wasmtime_wasi::sockets::SocketAddrUse;
 
 use crate::net::network::Network;
 
-/// Senders that a listening UDP socket remembers. A guest that serves more at a time answers the latest.
+/// The most senders that a listening UDP socket remembers. Beyond them, a guest can answer only the latest ones.
 const MAX_PEERS: usize = 1024;
 
 impl Network {
-    /// Decides about an address that a socket is about to use.
+    /// Returns whether a socket may use an address in this way; records a denial if not.
     pub(super) fn check(&self, address: SocketAddr, reason: SocketAddrUse) -> bool {
         use Transport::{Tcp, Udp};
         self.everything
@@ -21,7 +21,7 @@ impl Network {
                 SocketAddrUse::TcpConnect => self.may_reach(Tcp, address, Operation::StartConnect),
                 SocketAddrUse::TcpBind => self.may_bind(Tcp, address),
                 SocketAddrUse::TcpListen => self.may_listen(Tcp, address),
-                // Whoever may listen may hear everybody who comes.
+                // A guest that may listen may accept every connection.
                 SocketAddrUse::TcpAccept => true,
                 SocketAddrUse::UdpBind => self.may_bind(Udp, address),
                 SocketAddrUse::UdpSend => self.is_peer(address) || self.may_reach(Udp, address, Operation::Send),
@@ -29,14 +29,14 @@ impl Network {
             }
     }
 
-    /// Returns whether a rule allows an address: a rule that holds it, or one for a name that led to it.
+    /// Returns whether a rule allows an address: a rule for the address, or one for a name that resolved to it.
     pub(super) fn allows(&self, transport: Transport, address: SocketAddr) -> bool {
         let ip = address.ip().to_canonical();
         if self.everything || self.rules.iter().any(|rule| rule.allows(transport, address)) {
             return true;
         }
-        let seen = self.seen();
-        let names = seen.addresses.get(&ip);
+        let state = self.state();
+        let names = state.addresses.get(&ip);
         names.is_some_and(|names| names.iter().any(|name| self.allows_by_name(transport, name, address)))
     }
 
@@ -53,11 +53,11 @@ impl Network {
         allowed
     }
 
-    /// Returns whether a socket may be bound. Without a choice of address or port binding says nothing yet: listening,
-    /// sending and receiving are asked about by themselves.
+    /// Returns whether a socket may be bound. Without a chosen address or port, binding is always allowed: listening,
+    /// sending and receiving have their own checks.
     fn may_bind(&self, transport: Transport, address: SocketAddr) -> bool {
         if self.listen.iter().any(|rule| rule.allows_bind(transport, address)) {
-            self.seen().udp_listens |= transport == Transport::Udp;
+            self.state().udp_listens |= transport == Transport::Udp;
             return true;
         }
         let unchosen = address.ip().is_unspecified() && address.port() == 0;
@@ -70,36 +70,37 @@ impl Network {
     fn may_listen(&self, transport: Transport, address: SocketAddr) -> bool {
         let allowed = self.listen.iter().any(|rule| rule.allows_listen(transport, address));
         if !allowed {
-            // A port that the guest had chosen was refused before.
+            // A port that the guest chose was already refused when it was bound.
             self.deny_listening(transport, SocketAddr::new(address.ip(), 0), Operation::StartListen);
         }
         allowed
     }
 
-    /// Returns whether a datagram may reach the guest: from where it may send to, or from anyone when it may listen.
+    /// Returns whether a datagram may reach the guest: from any address that it may send to, or from all addresses if
+    /// it may listen.
     fn may_hear(&self, from: SocketAddr) -> bool {
         if self.allows(Transport::Udp, from) {
             return true;
         }
-        let mut seen = self.seen();
-        if seen.udp_listens {
-            if seen.peers.len() >= MAX_PEERS {
-                seen.peers.clear();
+        let mut state = self.state();
+        if state.udp_listens {
+            if state.peers.len() >= MAX_PEERS {
+                state.peers.clear();
             }
-            seen.peers.insert(from);
+            state.peers.insert(from);
         }
-        seen.udp_listens
+        state.udp_listens
     }
 
     fn is_peer(&self, address: SocketAddr) -> bool {
-        self.seen().peers.contains(&address)
+        self.state().peers.contains(&address)
     }
 
     pub(super) fn deny_address(&self, transport: Transport, address: SocketAddr, operation: Operation) {
         let subject = shown(transport, address);
         let ip = address.ip().to_canonical();
-        // The guest knows the name, and the rule for it outlives the address.
-        let name = self.seen().addresses.get(&ip).and_then(|names| names.first().cloned());
+        // Name the host name: the guest knows it, and a rule for it stays valid when the address changes.
+        let name = self.state().addresses.get(&ip).and_then(|names| names.first().cloned());
         let allow = match name {
             Some(name) => {
                 format!("{}{name}:{}{}", transport.prefix(), address.port(), words_for(ip, false))
@@ -120,22 +121,22 @@ impl Network {
         denials.record(capability, &subject, operation, || allow);
     }
 
-    /// Returns whether any rule is about a name.
+    /// Returns whether any rule covers a name.
     pub(super) fn names(&self, name: &Name) -> bool {
         self.everything || self.rules.iter().any(|rule| rule.names(name))
     }
 
-    /// Keeps the addresses of a name that some rule admits, remembers them, and records the others.
+    /// Returns those addresses of a name that a rule admits, and remembers them. Records the others as denials.
     pub(super) fn admit(&self, name: &Name, addresses: Vec<IpAddr>, operation: Operation) -> Vec<IpAddr> {
         let (kept, dropped): (Vec<_>, Vec<_>) = addresses.into_iter().partition(|ip| self.admits(name, *ip));
         for ip in dropped {
             self.deny_answer(name, ip, operation);
         }
-        let mut seen = self.seen();
+        let mut state = self.state();
         for ip in &kept {
-            seen.addresses.entry(ip.to_canonical()).or_default().insert(name.clone());
+            state.addresses.entry(ip.to_canonical()).or_default().insert(name.clone());
         }
-        seen.names.insert(name.clone(), kept.clone());
+        state.names.insert(name.clone(), kept.clone());
         kept
     }
 
@@ -144,14 +145,14 @@ impl Network {
         self.everything || self.rules.iter().any(by_rule)
     }
 
-    /// Records an address that a name led to and that its rules do not admit.
+    /// Records that a name resolved to an address that its rules do not admit.
     fn deny_answer(&self, name: &Name, ip: IpAddr, operation: Operation) {
         let rule = self.rules.iter().find(|rule| rule.names(name));
         let allow = match (rule, Special::of(ip.to_canonical())) {
             (Some(rule), Some(special)) if special != Special::Reserved => {
                 format!("--allow-net {}", rule.with(special))
             }
-            // No rule allows an address that is no host's.
+            // No rule can allow an address that is not a host's.
             _ => String::new(),
         };
         self.deny(Capability::Net, format!("{name} ({ip})"), operation, allow);
@@ -211,7 +212,7 @@ mod tests {
             ips(&["10.0.0.1"])
         );
         assert!(network.check(at("10.0.0.1:5432"), TcpConnect));
-        // The word of one name's rule does not help another name that leads to the same place.
+        // The option of one name's rule does not apply to another name with the same address.
         assert!(network.admit(&name("api.example.org"), ips(&["10.0.0.1"]), Operation::ResolveAddresses).is_empty());
         assert!(!network.check(at("10.0.0.1:443"), TcpConnect));
     }
@@ -240,7 +241,7 @@ mod tests {
                 ("udp:[2001:db8::1]:53", "--allow-net udp:[2001:db8::1]:53"),
             ]
         );
-        // Each is a rule, and it does allow what was denied.
+        // Each one parses as a rule, and allows the address that was denied.
         for (subject, allow) in shown.iter().skip(2) {
             let rule: NetRule = allow.strip_prefix("--allow-net ").unwrap().parse().unwrap();
             let address = subject.trim_start_matches("udp:").parse::<SocketAddr>().unwrap();
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_be_heard_and_answered() {
+    fn udp_receives_from_peers_when_listening_and_may_answer_them() {
         let peer = at("203.0.113.7:4000");
         let client = network(&["udp:192.0.2.53:53"], &[]);
         assert!(client.check(at("0.0.0.0:0"), UdpBind));
@@ -265,11 +266,11 @@ mod tests {
         for port in 1..5000 {
             server.check(SocketAddr::new(peer.ip(), port), UdpReceive);
         }
-        assert!(server.seen().peers.len() <= MAX_PEERS);
+        assert!(server.state().peers.len() <= MAX_PEERS);
     }
 
     #[test]
-    fn a_port_of_the_systems_choice_is_for_clients_unless_listening_is_granted() {
+    fn without_a_listen_grant_a_socket_binds_only_to_a_port_of_the_systems_choice() {
         let client = network(&["192.0.2.1"], &[]);
         assert!(client.check(at("0.0.0.0:0"), TcpBind));
         assert!(!client.check(at("0.0.0.0:43211"), TcpListen));
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_everything() {
+    fn allow_everything_allows_every_address_and_name() {
         let mut policy = Policy::default();
         policy.allow_everything("test");
         let network = Network::new(&policy, &Limits::default());

@@ -1,4 +1,4 @@
-//! `wasi:sockets/ip-name-lookup`: only names that a rule names, and only their addresses that a rule admits.
+//! `wasi:sockets/ip-name-lookup`, restricted to names that a rule covers and to addresses that these rules admit.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -17,27 +17,27 @@ use crate::net::network::Network;
 use crate::net::resolver::LookupError;
 use crate::net::view::NetView;
 
-/// The operation that denials name.
+/// The operation in denials.
 const OPERATION: Operation = Operation::ResolveAddresses;
 
-/// A lookup under way, or its answer.
+/// A lookup in progress, or its answer.
 enum Lookup {
-    Asking(Pin<Box<dyn Future<Output = Result<Vec<IpAddr>, ErrorCode>> + Send>>),
-    Answered(Result<vec::IntoIter<IpAddr>, ErrorCode>),
+    Pending(Pin<Box<dyn Future<Output = Result<Vec<IpAddr>, ErrorCode>> + Send>>),
+    Finished(Result<vec::IntoIter<IpAddr>, ErrorCode>),
 }
 
 #[wasmtime_wasi::async_trait]
 impl Pollable for Lookup {
     async fn ready(&mut self) {
-        if let Self::Asking(asking) = self {
-            *self = Self::Answered(asking.await.map(Vec::into_iter));
+        if let Self::Pending(pending) = self {
+            *self = Self::Finished(pending.await.map(Vec::into_iter));
         }
     }
 }
 
-/// The table knows entries by number and type. The linker knows wasmtime-wasi's type for a lookup, which cannot be made
-/// here, so that its handles carry the numbers of ours.
-fn ours(stream: &Resource<ResolveAddressStream>) -> Resource<Lookup> {
+/// Converts a handle to our own lookup type. The table identifies entries by number and type. The linker requires
+/// wasmtime-wasi's type for lookups, which cannot be constructed here, so its handles carry the numbers of our entries.
+fn lookup_handle(stream: &Resource<ResolveAddressStream>) -> Resource<Lookup> {
     Resource::new_borrow(stream.rep())
 }
 
@@ -49,7 +49,7 @@ impl Host for NetView<'_> {
     ) -> SocketResult<Resource<ResolveAddressStream>> {
         self.sockets.table.get(&network)?;
         let lookup = match literal(&name) {
-            Some(address) => Lookup::Answered(Ok(vec![address].into_iter())),
+            Some(address) => Lookup::Finished(Ok(vec![address].into_iter())),
             None => {
                 let name = Name::parse(&name).ok_or(ErrorCode::InvalidArgument)?;
                 if !self.network.names(&name) {
@@ -57,7 +57,7 @@ impl Host for NetView<'_> {
                     return Err(ErrorCode::AccessDenied.into());
                 }
                 let network = Arc::clone(self.network);
-                Lookup::Asking(Box::pin(async move { network.resolve(&name, OPERATION).await.map_err(error_code) }))
+                Lookup::Pending(Box::pin(async move { network.resolve(&name, OPERATION).await.map_err(error_code) }))
             }
         };
         Ok(Resource::new_own(self.sockets.table.push(lookup)?.rep()))
@@ -66,20 +66,20 @@ impl Host for NetView<'_> {
 
 impl HostResolveAddressStream for NetView<'_> {
     fn resolve_next_address(&mut self, stream: Resource<ResolveAddressStream>) -> SocketResult<Option<IpAddress>> {
-        let lookup = self.sockets.table.get_mut(&ours(&stream))?;
-        if let Lookup::Asking(asking) = lookup {
-            let answer = poll_noop(Pin::new(asking)).ok_or(ErrorCode::WouldBlock)?;
-            *lookup = Lookup::Answered(answer.map(Vec::into_iter));
+        let lookup = self.sockets.table.get_mut(&lookup_handle(&stream))?;
+        if let Lookup::Pending(pending) = lookup {
+            let answer = poll_noop(Pin::new(pending)).ok_or(ErrorCode::WouldBlock)?;
+            *lookup = Lookup::Finished(answer.map(Vec::into_iter));
         }
         match lookup {
-            Lookup::Answered(Ok(addresses)) => Ok(addresses.next().map(IpAddress::from)),
-            Lookup::Answered(Err(error)) => Err((*error).into()),
-            Lookup::Asking(_) => Err(ErrorCode::WouldBlock.into()),
+            Lookup::Finished(Ok(addresses)) => Ok(addresses.next().map(IpAddress::from)),
+            Lookup::Finished(Err(error)) => Err((*error).into()),
+            Lookup::Pending(_) => Err(ErrorCode::WouldBlock.into()),
         }
     }
 
     fn subscribe(&mut self, stream: Resource<ResolveAddressStream>) -> wasmtime::Result<Resource<DynPollable>> {
-        subscribe(self.sockets.table, ours(&stream))
+        subscribe(self.sockets.table, lookup_handle(&stream))
     }
 
     fn drop(&mut self, stream: Resource<ResolveAddressStream>) -> wasmtime::Result<()> {
@@ -88,7 +88,7 @@ impl HostResolveAddressStream for NetView<'_> {
     }
 }
 
-/// An address instead of a name; it needs no lookup, and says nothing about whether it may be reached.
+/// Parses an address given in place of a name. It needs no lookup, and does not decide whether it may be reached.
 fn literal(text: &str) -> Option<IpAddr> {
     let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     inner.unwrap_or(text).parse().ok()
@@ -103,24 +103,24 @@ fn error_code(error: ResolveError) -> ErrorCode {
     }
 }
 
-/// Why a name has no address for a guest.
+/// Why a guest gets no address for a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResolveError {
-    /// It has some, and no rule admits one of them.
+    /// The name has addresses, but no rule admits one.
     Refused,
-    /// It has none.
+    /// The lookup failed.
     Lookup(LookupError),
 }
 
 impl Network {
-    /// Looks up a name that a rule names. The answer holds for the whole run.
+    /// Looks up a name that a rule covers. The answer is valid for the whole run.
     pub(super) async fn resolve(&self, name: &Name, operation: Operation) -> Result<Vec<IpAddr>, ResolveError> {
-        let known = || self.seen().names.get(name).cloned();
-        let addresses = match known() {
+        let cached = || self.state().names.get(name).cloned();
+        let addresses = match cached() {
             Some(addresses) => addresses,
             None => {
-                // What another lookup has found in the meantime has been through the check, and passes it again.
-                let found = self.resolver.look_up(name, known).await.map_err(ResolveError::Lookup)?;
+                // An address found by a concurrent lookup has already passed this check, and passes it again.
+                let found = self.resolver.look_up(name, cached).await.map_err(ResolveError::Lookup)?;
                 self.admit(name, found, operation)
             }
         };

@@ -1,4 +1,4 @@
-//! The network as one run may reach it: the rules, what was looked up so far, and what was refused.
+//! A run's view of the network: the rules, the addresses looked up so far, and the denials.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -14,10 +14,10 @@ use wasmtime_wasi::WasiCtxBuilder;
 
 use crate::net::resolver::Resolver;
 
-/// Connections that `wasi:http` may have open at a time.
+/// Most connections that `wasi:http` may have open at a time.
 const MAX_CONNECTIONS: usize = 32;
 
-/// What one run may reach, and what it has looked up so far. Shared by all that ask on the guest's behalf.
+/// The rules of one run, and the addresses that it has looked up. All host calls that use the network share it.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(super) everything: bool,
@@ -25,30 +25,30 @@ pub(crate) struct Network {
     pub(super) listen: Vec<ListenRule>,
     pub(super) timeout: Duration,
     pub(super) max_descriptors: usize,
-    /// Sockets, files and directories open at a time, at the most, when a socket was opened.
-    pub(super) most_open: AtomicU64,
+    /// Peak number of open sockets, files and directories, counted when a socket is opened.
+    pub(super) peak_open: AtomicU64,
     pub(super) denials: Mutex<DenialLog>,
     pub(super) resolver: Resolver,
     pub(super) connections: Arc<Semaphore>,
-    pub(super) seen: Mutex<Seen>,
+    pub(super) state: Mutex<NetworkState>,
     pub(super) hit: OnceLock<LimitKind>,
 }
 
-/// What happened so far. Everything in it is bounded.
+/// The state collected during a run. All parts are bounded.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    /// The addresses of each name, as far as a rule admits them.
+pub(super) struct NetworkState {
+    /// The addresses of each name that a rule admits.
     pub(super) names: BTreeMap<Name, Vec<IpAddr>>,
-    /// The names behind each of them.
+    /// The names that resolved to each address.
     pub(super) addresses: BTreeMap<IpAddr, BTreeSet<Name>>,
     /// Whether a UDP socket was bound where the guest may listen.
     pub(super) udp_listens: bool,
-    /// Who has sent to it, and may be answered.
+    /// Addresses that have sent to this socket, and that it may answer.
     pub(super) peers: HashSet<SocketAddr>,
 }
 
 impl Network {
-    /// Takes the rules of a policy.
+    /// Creates the network of a run from the rules of its policy.
     pub(crate) fn new(policy: &Policy, limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
             everything: policy.allows_everything(),
@@ -56,11 +56,11 @@ impl Network {
             listen: policy.listen().iter().map(|grant| grant.rule.clone()).collect(),
             timeout: limits.timeout,
             max_descriptors: usize::try_from(limits.max_descriptors).unwrap_or(usize::MAX),
-            most_open: AtomicU64::new(0),
+            peak_open: AtomicU64::new(0),
             denials: Mutex::default(),
             resolver: Resolver::default(),
             connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
-            seen: Mutex::default(),
+            state: Mutex::default(),
             hit: OnceLock::new(),
         })
     }
@@ -76,7 +76,7 @@ impl Network {
             || self.listen.iter().any(|rule| rule.transport() == transport)
     }
 
-    /// Opens a context's sockets as far as they are granted.
+    /// Allows sockets in a WASI context, as far as they are granted.
     pub(crate) fn open(self: &Arc<Self>, builder: &mut WasiCtxBuilder) {
         builder.allow_tcp(self.grants(Transport::Tcp)).allow_udp(self.grants(Transport::Udp));
         let network = Arc::clone(self);
@@ -86,17 +86,17 @@ impl Network {
         });
     }
 
-    /// Returns what the guest tried and was refused.
+    /// Returns the denials so far.
     pub(crate) fn denials(&self) -> DenialLog {
         self.denials.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns how many sockets, files and directories were open at a time, at the most, counted when a socket was.
-    pub(crate) fn most_open(&self) -> u64 {
-        self.most_open.load(Ordering::Relaxed)
+    /// Returns the peak number of open sockets, files and directories, counted when a socket was opened.
+    pub(crate) fn peak_open(&self) -> u64 {
+        self.peak_open.load(Ordering::Relaxed)
     }
 
-    /// Returns the limit that was hit here, if one was.
+    /// Returns the limit that a host call of the network hit, if any.
     pub(crate) fn hit(&self) -> Option<LimitKind> {
         self.hit.get().copied()
     }
@@ -105,7 +105,7 @@ impl Network {
         let _ = self.hit.set(LimitKind::Descriptors);
     }
 
-    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn state(&self) -> MutexGuard<'_, NetworkState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,5 +1,5 @@
-//! The system's resolver, off the guest's thread. A lookup cannot be taken back once it has begun, so there is one at a
-//! time, each has a time limit, and a run has only so many.
+//! Runs the system's resolver on a separate thread. A started lookup cannot be cancelled. So only one runs at a time,
+//! each has a time limit, and their number per run is limited.
 
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -10,28 +10,28 @@ use std::{io, thread};
 use modbox_policy::net::Name;
 use tokio::sync::{Semaphore, oneshot};
 
-/// Longer than resolvers try by default.
+/// Longest wait for an answer: longer than resolvers try by default.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Lookups of one run that reach the system. Names that were found are not looked up again.
+/// Most lookups per run that use the system's resolver. A name that was found is not looked up again.
 const MAX_LOOKUPS: usize = 256;
 
-/// Addresses that are kept of one answer.
+/// Most addresses kept of one answer.
 const MAX_ADDRESSES: usize = 32;
 
-/// Looks names up for one run.
+/// Resolves names for one run.
 #[derive(Debug)]
 pub(super) struct Resolver {
     gate: Arc<Semaphore>,
-    begun: AtomicUsize,
+    lookups: AtomicUsize,
 }
 
-/// Why there is no answer.
+/// Why a lookup failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LookupError {
-    /// There is no such name, or it has no address.
+    /// The name does not exist, or has no address.
     Unknown,
-    /// The resolver does not answer, or another lookup keeps it busy.
+    /// The resolver does not answer, or is busy with another lookup.
     Slow,
     /// The run has looked up too many names.
     TooMany,
@@ -39,32 +39,32 @@ pub(super) enum LookupError {
 
 impl Default for Resolver {
     fn default() -> Self {
-        Self { gate: Arc::new(Semaphore::new(1)), begun: AtomicUsize::new(0) }
+        Self { gate: Arc::new(Semaphore::new(1)), lookups: AtomicUsize::new(0) }
     }
 }
 
 impl Resolver {
-    /// Asks the system. `known` is asked once more when it is this lookup's turn.
+    /// Asks the system's resolver. Checks `cached` again when this lookup's turn comes.
     pub(super) async fn look_up(
         &self,
         name: &Name,
-        known: impl Fn() -> Option<Vec<IpAddr>>,
+        cached: impl Fn() -> Option<Vec<IpAddr>>,
     ) -> Result<Vec<IpAddr>, LookupError> {
         let ask = async {
             let gate = Arc::clone(&self.gate);
-            // Nobody closes the gate.
+            // The semaphore is never closed.
             let permit = gate.acquire_owned().await.map_err(|_| LookupError::Slow)?;
-            if let Some(addresses) = known() {
+            if let Some(addresses) = cached() {
                 return Ok(addresses);
             }
-            if self.begun.fetch_add(1, Ordering::Relaxed) >= MAX_LOOKUPS {
+            if self.lookups.fetch_add(1, Ordering::Relaxed) >= MAX_LOOKUPS {
                 return Err(LookupError::TooMany);
             }
             let (sender, receiver) = oneshot::channel();
             let name = name.clone();
             let spawned = thread::Builder::new().name("resolver".to_owned()).spawn(move || {
                 let answer = system(&name);
-                // Only now may the next one begin: there is never a second thread.
+                // The next lookup may start now, so there is never a second thread.
                 drop(permit);
                 let _ = sender.send(answer);
             });

@@ -1,4 +1,4 @@
-//! `wasi:sockets/tcp`: wasmtime-wasi's own, but for `accept`, which makes sockets, too.
+//! `wasi:sockets/tcp`: wasmtime-wasi's own host, except for `accept`, which creates a socket that must be counted.
 
 use wasmtime::component::Resource;
 use wasmtime_wasi::p2::bindings::sockets::network::{ErrorCode, IpAddressFamily, IpSocketAddress, Network};
@@ -7,7 +7,7 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, DynPollable, SocketResu
 
 use crate::net::view::NetView;
 
-/// Hands calls on as they are.
+/// Delegates calls unchanged.
 macro_rules! hand_on {
     ($(fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
         $(fn $name(&mut self, socket: Resource<TcpSocket>, $($arg: $type),*) -> $result {

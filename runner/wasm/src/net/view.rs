@@ -1,4 +1,4 @@
-//! A guest's sockets, and the network that decides about them, as host calls see both.
+//! The state that host calls of sockets use: a guest's sockets, and the network that decides about them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,11 +9,11 @@ use wasmtime_wasi::sockets::WasiSocketsCtxView;
 
 use crate::net::network::Network;
 
-/// What the host calls of sockets and name lookup work on.
+/// The data for host calls of sockets and name lookup.
 pub(crate) struct NetView<'a> {
     /// wasmtime-wasi's own host.
     pub(crate) sockets: WasiSocketsCtxView<'a>,
-    /// What asks before it.
+    /// The rules, which are checked before a call is passed on.
     pub(crate) network: &'a Arc<Network>,
 }
 
@@ -28,7 +28,7 @@ impl NetView<'_> {
         let open = open.count();
         let room = open < self.network.max_descriptors;
         if room {
-            self.network.most_open.fetch_max(open as u64 + 1, Ordering::Relaxed);
+            self.network.peak_open.fetch_max(open as u64 + 1, Ordering::Relaxed);
         } else {
             self.network.hit_descriptors();
         }
@@ -36,9 +36,9 @@ impl NetView<'_> {
     }
 }
 
-/// Stands for [`NetView`] in the linker.
-pub(super) struct Guarded;
+/// Type that names [`NetView`] to the linker.
+pub(super) struct SocketData;
 
-impl HasData for Guarded {
+impl HasData for SocketData {
     type Data<'a> = NetView<'a>;
 }

@@ -1,5 +1,5 @@
-//! `wasi:http/types`: wasmtime-wasi-http's own, but for what makes the host hold more: new messages and fields are
-//! counted, and words of unlimited length are not taken.
+//! `wasi:http/types`: wasmtime-wasi-http's own host, except for calls that make the host hold more: new messages and
+//! fields are counted, and strings without a length limit are refused.
 
 use wasmtime::component::Resource;
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, DynPollable};
@@ -14,10 +14,10 @@ use wasmtime_wasi_http::p2::{HeaderError, HeaderResult, HttpError, HttpResult};
 
 use crate::net::http::view::HttpView;
 
-/// Bytes of a method, and of a host with its port. The path has a limit in the type that holds it.
-const MAX_WORD: usize = 1024;
+/// Most bytes of a method, and of a host with its port. The type of a path has its own limit.
+const MAX_STRING: usize = 1024;
 
-/// Hands calls on as they are.
+/// Delegates calls unchanged.
 macro_rules! hand_on {
     ($interface:path: $(fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
         $(fn $name(&mut self, $($arg: $type),*) -> $result {
@@ -27,7 +27,7 @@ macro_rules! hand_on {
 }
 
 impl HttpView<'_> {
-    /// Ends the run when it holds more messages, fields and bodies than it may have files open.
+    /// Ends the run if it holds more messages, fields and bodies than it may have files open.
     fn admit_one(&mut self) -> wasmtime::Result<()> {
         let held = self.inner.table.iter_mut().filter(|entry| {
             entry.is::<FieldMap>()
@@ -96,7 +96,7 @@ impl types::HostOutgoingRequest for HttpView<'_> {
     }
 
     fn set_method(&mut self, request: Resource<OutgoingRequest>, method: Method) -> wasmtime::Result<Result<(), ()>> {
-        if matches!(&method, Method::Other(word) if word.len() > MAX_WORD) {
+        if matches!(&method, Method::Other(word) if word.len() > MAX_STRING) {
             return Ok(Err(()));
         }
         self.inner.set_method(request, method)
@@ -107,7 +107,7 @@ impl types::HostOutgoingRequest for HttpView<'_> {
         request: Resource<OutgoingRequest>,
         authority: Option<String>,
     ) -> wasmtime::Result<Result<(), ()>> {
-        if authority.as_ref().is_some_and(|authority| authority.len() > MAX_WORD) {
+        if authority.as_ref().is_some_and(|authority| authority.len() > MAX_STRING) {
             return Ok(Err(()));
         }
         self.inner.set_authority(request, authority)

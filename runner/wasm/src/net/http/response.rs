@@ -1,4 +1,4 @@
-//! A response's body, which must keep coming.
+//! The body of a response, with a limit on the time between two parts.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -9,7 +9,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep};
 use wasmtime_wasi_http::Error;
 
-/// A body with a limit for the time between two parts of it.
+/// A body that fails if the next part takes too long.
 pub(super) struct TimedBody {
     body: Incoming,
     between: Duration,

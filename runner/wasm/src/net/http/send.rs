@@ -1,4 +1,4 @@
-//! Sends one request: address checked, connected to, TLS agreed on, request written, response awaited.
+//! Sends one request: checks the address, connects, negotiates TLS, writes the request, awaits the response.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -21,16 +21,16 @@ use crate::net::lookup::ResolveError;
 use crate::net::network::Network;
 use crate::net::resolver::LookupError;
 
-/// The operation that denials name.
+/// The operation in denials.
 const OPERATION: Operation = Operation::Handle;
 
-/// Bytes of a response's head, and of what is read ahead of its body.
+/// Most bytes of a response's head, and of the data read ahead of its body.
 const MAX_HEAD: usize = 64 << 10;
 
-/// Fields of a response's head.
+/// Most fields in a response's head.
 const MAX_FIELDS: usize = 128;
 
-/// How long one address may take to answer before the next one is tried.
+/// How long to wait for a connection to one address before the next one is tried.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection, with or without TLS.
@@ -38,7 +38,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Whom a request is for.
+/// The destination of a request.
 struct Target {
     host: Host,
     port: u16,
@@ -72,7 +72,7 @@ impl Target {
     }
 }
 
-/// Reads the port strictly: no user name before the host, no sign before the number.
+/// Parses the port strictly: no user name before the host, no sign before the number.
 fn port(authority: &Authority) -> Result<Option<u16>, Error> {
     let rest = authority.as_str().strip_prefix(authority.host()).ok_or(Error::HttpRequestUriInvalid)?;
     let Some(port) = rest.strip_prefix(':') else {
@@ -82,7 +82,7 @@ fn port(authority: &Authority) -> Result<Option<u16>, Error> {
     port.parse().ok().filter(|port| digits && *port > 0).map(Some).ok_or(Error::HttpRequestUriInvalid)
 }
 
-/// Sends a request. What is returned beside the response is the connection's work; it ends when dropped.
+/// Sends a request. Returns the response, and a future that runs the connection; dropping it closes the connection.
 pub(super) async fn send(
     network: &Network,
     mut request: Request<WasiBody>,
@@ -100,7 +100,7 @@ pub(super) async fn send(
         let _permit = permit;
         connection.await.map_err(Error::from)
     });
-    // Only the path goes over the wire; whom the request is for stands in the field `host`.
+    // The request line carries only the path; the field `host` names the destination.
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
     *request.uri_mut() = Uri::builder().path_and_query(path).build().map_err(|_| Error::HttpRequestUriInvalid)?;
     let patience = options.first_byte_timeout.unwrap_or(network.timeout);
@@ -131,7 +131,7 @@ fn server_name(target: &Target) -> Result<tls::ServerName, Error> {
     }
 }
 
-/// The addresses that this request may go to.
+/// Returns the addresses that a request may be sent to.
 async fn addresses(network: &Network, target: &Target) -> Result<Vec<SocketAddr>, Error> {
     let port = target.port;
     match &target.host {
@@ -173,7 +173,7 @@ fn resolve_error(error: ResolveError) -> Error {
 }
 
 impl Network {
-    /// Returns whether a rule is about a name and a TCP port.
+    /// Returns whether a rule covers a name and a TCP port.
     fn covers(&self, name: &Name, port: u16) -> bool {
         self.everything || self.rules.iter().any(|rule| rule.covers(Transport::Tcp, port) && rule.names(name))
     }

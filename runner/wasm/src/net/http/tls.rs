@@ -1,5 +1,5 @@
-//! TLS to servers that can prove their name, by the certificate authorities that Mozilla trusts. There is no way for a
-//! guest to turn that off.
+//! TLS with verified servers: a server must have a certificate for its name from an authority that Mozilla trusts. A
+//! guest cannot turn this off.
 
 use std::io;
 use std::sync::{Arc, LazyLock};
@@ -12,10 +12,10 @@ use tokio_rustls::client::TlsStream;
 use wasmtime_wasi_http::Error;
 use wasmtime_wasi_http::p2::bindings::http::types::{ErrorCode, TlsAlertReceivedPayload};
 
-/// A name or an address that a certificate is for.
+/// The name or address in a certificate.
 pub(super) type ServerName = rustls::pki_types::ServerName<'static>;
 
-/// Agrees on TLS with a server that has a trusted certificate for its name.
+/// Negotiates TLS with a server that has a trusted certificate for its name.
 pub(super) async fn secure(name: &ServerName, stream: TcpStream) -> Result<TlsStream<TcpStream>, Error> {
     static TRUSTED: LazyLock<Arc<ClientConfig>> =
         LazyLock::new(|| Arc::new(config(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.into() })));
@@ -38,7 +38,7 @@ async fn secure_by(
     TlsConnector::from(config).connect(name.clone(), stream).await.map_err(Error::Tls)
 }
 
-/// What a guest is told about a failure.
+/// Converts a failure to the guest's error.
 pub(super) fn error_code(error: &io::Error) -> ErrorCode {
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidCertificate(_)) => ErrorCode::TlsCertificateError,
@@ -66,7 +66,7 @@ mod tests {
     const SERVER: &[u8] = include_bytes!("../../../../../tests/tls/server.pem");
     const KEY: &[u8] = include_bytes!("../../../../../tests/tls/server.key");
 
-    /// Serves one handshake with a certificate for `localhost` and `test.example`.
+    /// Starts a server for one handshake, with a certificate for `localhost` and `test.example`.
     async fn server() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! What a store holds for `wasi:http`, as host calls see it, and the answers to what wasmtime-wasi-http asks.
+//! The store's state for `wasi:http`, the view of it for host calls, and the hooks that wasmtime-wasi-http calls.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use wasmtime_wasi_http::{
 use crate::net::http::{send, tls};
 use crate::net::network::Network;
 
-/// Bytes that the fields of one message may take.
+/// Most bytes of the fields of one message.
 pub(crate) const MAX_FIELDS: usize = 32 << 10;
 
-/// Bytes of one write to a body; the host holds one of them for each body.
+/// Most bytes of one write to a body; the host holds one such chunk per body.
 const MAX_CHUNK: usize = 64 << 10;
 
-/// Returns whether a guest was ended because the fields of a message would be more than [`MAX_FIELDS`], or too many.
+/// Returns whether a guest was ended because the fields of a message were too many or larger than [`MAX_FIELDS`].
 pub(crate) fn is_too_large(cause: &(dyn std::error::Error + 'static)) -> bool {
     matches!(cause.downcast_ref(), Some(FieldMapError::TotalSizeTooBig | FieldMapError::TooManyFields))
 }
 
-/// What a store holds for `wasi:http`.
+/// The store's state for `wasi:http`.
 pub(crate) struct HttpState {
     context: WasiHttpCtx,
     hooks: Hooks,
@@ -44,25 +44,25 @@ impl HttpState {
     }
 }
 
-/// What the host calls of `wasi:http` work on.
+/// The data for host calls of `wasi:http`.
 pub(crate) struct HttpView<'a> {
     pub(super) inner: WasiHttpCtxView<'a>,
     pub(super) network: Arc<Network>,
 }
 
-/// Stands for [`HttpView`] in the linker.
-pub(super) struct Guarded;
+/// Type that names [`HttpView`] to the linker.
+pub(super) struct HttpData;
 
-impl HasData for Guarded {
+impl HasData for HttpData {
     type Data<'a> = HttpView<'a>;
 }
 
-/// What wasmtime-wasi-http asks and has done.
+/// Our implementation of wasmtime-wasi-http's hooks.
 struct Hooks {
     network: Arc<Network>,
 }
 
-/// A response, and the work that goes on behind it.
+/// A response, and the future that runs its connection.
 type Exchange = (hyper::Response<WasiBody>, Box<dyn Future<Output = Result<(), Error>> + Send>);
 
 impl WasiHttpHooks for Hooks {
