@@ -1,28 +1,28 @@
-//! What a file of the cache looks like: its contents first, so that the engine can map machine code as it is; then a
-//! keyed hash over the entry's name and the contents; then a word that says which layout this is.
+//! The layout of a cache file: first the contents, so that the engine can map machine code directly; then a keyed hash
+//! over the entry's name and the contents; then a magic number for the layout.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 
 use super::key::Key;
 
-/// Last bytes of an entry. The number grows when the layout changes.
+/// The last bytes of an entry. The number grows when the layout changes.
 const MAGIC: &[u8; 16] = b"modbox compiled2";
 
 const HASH: usize = blake3::OUT_LEN;
 
 const TRAILER: usize = HASH + MAGIC.len();
 
-/// Larger than any code that the compiler hands over.
+/// Length of the longest entry: the largest code, and the trailer.
 const MAX_LENGTH: u64 = crate::compile::MAX_CODE + TRAILER as u64;
 
-/// Written at once: what comes in large pieces lies in large pages of the kernel's, which are faster to map.
+/// Size of one write: the kernel stores large writes in large pages, which are faster to map.
 const CHUNK: u64 = 2 << 20;
 
-/// Enough for most of what is read whole: without room, a file is read in many small pieces.
+/// Initial capacity for a file that is read whole: enough for most, so that one read suffices.
 const SMALL: usize = 2 << 10;
 
-/// Writes an entry, and returns how long it is.
+/// Writes an entry, and returns its length.
 pub(super) fn write(
     key: &Key,
     name: &str,
@@ -47,8 +47,9 @@ pub(super) fn write(
     Ok(length + TRAILER as u64)
 }
 
-/// Whether this user's modbox wrote the file under this name.
-// Not in line: what reads the file has 64 KiB on the stack, which every start would touch and one in an hour needs.
+/// Returns whether this user's modbox wrote the file under this name.
+// Not inlined: the reader has a buffer of 64 KiB on the stack. Every start would touch it, but only one an hour needs
+// it.
 #[inline(never)]
 pub(super) fn is_authentic(key: &Key, name: &str, file: &File) -> io::Result<bool> {
     let length = file.metadata()?.len();
@@ -68,8 +69,8 @@ pub(super) fn is_authentic(key: &Key, name: &str, file: &File) -> io::Result<boo
     Ok(magic == MAGIC && blake3::Hash::from_slice(hash).is_ok_and(|hash| hasher.finalize() == hash))
 }
 
-/// Reads a whole entry of at most `max` bytes; nothing, when it is longer or is not what this user's modbox wrote under
-/// this name.
+/// Reads the payload of an entry. Returns `None` if it is longer than `max` bytes, or if this user's modbox did not
+/// write it under this name.
 pub(super) fn read(key: &Key, name: &str, file: &File, max: usize) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::with_capacity(SMALL);
     file.take((max + TRAILER + 1) as u64).read_to_end(&mut bytes)?;
@@ -81,7 +82,7 @@ pub(super) fn read(key: &Key, name: &str, file: &File, max: usize) -> io::Result
     Ok(authentic.then_some(bytes))
 }
 
-/// Begins the hash of an entry: over its name, its length and then its bytes.
+/// Starts the hash of an entry with its name and its length; its bytes follow.
 fn hasher(key: &Key, name: &str, length: u64) -> blake3::Hasher {
     let mut hasher = blake3::Hasher::new_keyed(key);
     hasher.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes()).update(&length.to_le_bytes());

@@ -1,4 +1,4 @@
-//! The key that authenticates entries: 32 random bytes in a file of the cache that only its user can read.
+//! The key that authenticates cache entries: 32 random bytes in a file that only its user can read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -14,13 +14,13 @@ const LENGTH: usize = blake3::KEY_LEN;
 
 pub(super) type Key = [u8; LENGTH];
 
-/// Reads the key, and makes it when it is missing, or when a full disk or a crash left one of another length: that
-/// authenticates nothing.
-pub(super) fn read_or_make(dir: &Path) -> Result<Key, CacheError> {
+/// Reads the key. Creates one if the file is missing, or if a full disk or a crash left a file of another length, which
+/// cannot authenticate anything.
+pub(super) fn read_or_create(dir: &Path) -> Result<Key, CacheError> {
     let path = dir.join(NAME);
     let put: fn(&Path, &Path) -> io::Result<()> = match read(&path) {
         Ok(Some(key)) => return Ok(key),
-        Ok(None) => put_first,
+        Ok(None) => link_new,
         Err(CacheError::DamagedKey(_)) => |unfinished, path| fs::rename(unfinished, path),
         Err(error) => return Err(error),
     };
@@ -28,7 +28,7 @@ pub(super) fn read_or_make(dir: &Path) -> Result<Key, CacheError> {
     let fill = rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty());
     fill.map_err(|errno| CacheError::Io { verb: "make", path: path.clone(), source: errno.into() })?;
     write(dir, &path, &key, put)?;
-    // Another process may have been quicker: the key that is there is the one that counts.
+    // Another process may have created a key first: the one in the file is valid.
     read(&path)?.ok_or(CacheError::DamagedKey(path))
 }
 
@@ -48,7 +48,7 @@ fn read(path: &Path) -> Result<Option<Key>, CacheError> {
     bytes.try_into().map(Some).map_err(|_| CacheError::DamagedKey(path.to_owned()))
 }
 
-/// Writes the key whole or not at all: what is put in place by its name is never seen half-written.
+/// Writes the key atomically: to a temporary file, which `put` then moves to its path.
 fn write(
     dir: &Path,
     path: &Path,
@@ -57,7 +57,7 @@ fn write(
 ) -> Result<(), CacheError> {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let io = |source| CacheError::Io { verb: "write", path: path.to_owned(), source };
-    // Not what another thread writes: that may be the key by now, under its second name.
+    // Use a name that no other thread uses: its file may already be linked as the key.
     let (process, number) = (std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed));
     let unfinished = dir.join(format!("{}key-{process}-{number}", super::UNFINISHED));
     let write = || -> io::Result<()> {
@@ -70,8 +70,8 @@ fn write(
     written.map_err(io)
 }
 
-/// Leaves what is there, if another process was first.
-fn put_first(unfinished: &Path, path: &Path) -> io::Result<()> {
+/// Links the key to its path, and keeps the key of another process that was faster.
+fn link_new(unfinished: &Path, path: &Path) -> io::Result<()> {
     match fs::hard_link(unfinished, path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),

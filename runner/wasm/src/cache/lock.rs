@@ -1,7 +1,8 @@
-//! One compilation of a module at a time: two hundred runs of a new module should compile it once.
+//! Locks that let only one process compile a module at a time, so that two hundred runs of a new module compile it
+//! once.
 //!
-//! All locks are in one file, each on a byte of its own whose place follows from the entry's name. They belong to the
-//! open file, so the kernel takes them back from a process that is killed, and nothing is left to sweep.
+//! All locks are in one file. Each is a lock on one byte, at an offset derived from the entry's name. A lock belongs to
+//! the open file, so the kernel releases it when its process is killed, and no stale lock is left behind.
 
 use std::fs::{File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,32 +14,32 @@ use std::{io, thread};
 
 pub(super) const NAME: &str = "lock";
 
-/// How long a run waits for another one that compiles the same module. A language runtime takes ten seconds.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a run waits for another one that compiles the same module. A language runtime takes ten seconds to compile.
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Held while a module is compiled.
+/// A lock that is held while a module is compiled.
 #[derive(Debug)]
 pub(crate) struct CompileLock {
     _file: File,
 }
 
-/// Waits for the lock of a name, for a while.
+/// Waits for the lock of a name, at most [`MAX_WAIT`]. Returns `None` without the lock.
 pub(super) fn wait(dir: &Path, name: &str) -> Option<CompileLock> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(dir.join(NAME)).ok()?;
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
-    // The place is a signed number, and the byte must end before its end.
+    // The offset is signed, and the end of the byte must still fit.
     let place = libc::off_t::try_from(hasher.finish() >> 2).ok()?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + MAX_WAIT;
     loop {
         match try_lock(&file, place) {
             Ok(()) => return Some(CompileLock { _file: file }),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline => {
                 thread::sleep(PAUSE);
             }
-            // Taken for too long, or a filesystem without locks.
+            // Locked for too long, or the filesystem has no locks.
             Err(_) => return None,
         }
     }

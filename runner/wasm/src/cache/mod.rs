@@ -1,21 +1,21 @@
 //! The cache of compiled code.
 //!
-//! Compiling takes tens of milliseconds for a small guest and seconds for a language runtime; loading
-//! compiled code takes a fraction of one. But compiled code is machine code that the engine trusts, so an
-//! entry is used only if a keyed hash over its name and bytes says that this user's modbox wrote it: a
-//! damaged, truncated or planted entry is discarded and compiled again. While its file stays as it is, the hash is
-//! taken once an hour; see `seal`. Entries are written without a name or beside their place, and renamed, so that a
-//! reader never sees half of one. Beside them lie notes on the modules' files, by which a module that did not change
-//! is known again without reading it; see `known`.
+//! Compiling takes tens of milliseconds for a small guest and seconds for a language runtime; loading compiled code
+//! takes a fraction of a millisecond. But compiled code is machine code that the engine trusts. So an entry is used
+//! only if a keyed hash over its name and bytes shows that this user's modbox wrote it. A damaged, truncated or planted
+//! entry is ignored, and the module is compiled again. While an entry's file does not change, it is hashed only once an
+//! hour; see `seal`. An entry is written as an unnamed file or under a temporary name, and then renamed, so that a
+//! reader never sees half of it. The folder also holds notes on the modules' files, so that an unchanged module need
+//! not be read again; see `notes`.
 //!
-//! It has a largest size; see `room`. A cache that cannot be used (a read-only or full disk, a folder of somebody
-//! else's) costs time, never a run: it is reported as a note.
+//! The cache has a maximum size; see `eviction`. A cache that cannot be used (a read-only or full disk, a folder of
+//! another user) costs time but fails no run: a note reports it.
 
 mod entry;
+mod eviction;
 mod key;
-mod known;
 mod lock;
-mod room;
+mod notes;
 mod seal;
 
 use std::fs::{self, File};
@@ -33,12 +33,12 @@ use tracing::debug;
 use self::key::Key;
 use self::lock::CompileLock;
 
-/// How large the cache may become, if nobody says otherwise: some thousand small modules, or fifty language runtimes.
+/// Default size of the cache: some thousand small modules, or fifty language runtimes.
 pub const DEFAULT_MAX_CACHE: u64 = 1 << 30;
 
 const EXTENSION: &str = "cwasm";
 
-/// Begins the names of files that nobody may read yet.
+/// Prefix of unfinished files, which no reader opens.
 const UNFINISHED: &str = ".writing-";
 
 /// A folder of compiled code that belongs to one user.
@@ -48,7 +48,7 @@ pub struct CompileCache {
     max_size: u64,
 }
 
-/// One entry, as a listing shows it.
+/// One entry, as listed for the user.
 #[derive(Debug, Clone)]
 pub struct CacheEntry {
     /// SHA-256 of the module, in hex.
@@ -76,10 +76,10 @@ pub enum CacheError {
     /// The folder, or the key in it, is open to other users.
     #[error("`{}` belongs to another user or is writable by others; remove it or run `chmod go-rwx` on it", .0.display())]
     NotPrivate(PathBuf),
-    /// The key file has the wrong length, and goes on having it.
+    /// The key file has the wrong length even after it was replaced.
     #[error("the key `{}` is damaged, and a new one did not last; remove it", .0.display())]
     DamagedKey(PathBuf),
-    /// An entry that would not fit.
+    /// The code is larger than the whole cache.
     #[error("the compiled code has {bytes} bytes, more than the whole cache may have ({max})")]
     TooLarge {
         /// How large it is.
@@ -90,21 +90,21 @@ pub enum CacheError {
 }
 
 impl CacheError {
-    /// The compiled code that is to be stored cannot be read.
+    /// Returns the error for compiled code that cannot be read in order to store it.
     pub(super) fn unreadable_code(source: io::Error) -> Self {
         Self::Io { verb: "read", path: PathBuf::from("the compiled code"), source }
     }
 }
 
 impl CompileCache {
-    /// Names the folder. It is made, with mode 0700, when the first entry is written. It holds at most
-    /// [`DEFAULT_MAX_CACHE`] bytes.
+    /// Creates a cache in a folder, with the size [`DEFAULT_MAX_CACHE`]. The folder is created with mode 0700 when the
+    /// first entry is written.
     #[must_use]
     pub fn new(dir: PathBuf) -> Self {
         Self { dir, max_size: DEFAULT_MAX_CACHE }
     }
 
-    /// Sets how many bytes of compiled code it may hold.
+    /// Sets how many bytes of compiled code the cache may hold.
     #[must_use]
     pub fn max_size(self, max_size: u64) -> Self {
         Self { max_size, ..self }
@@ -116,15 +116,15 @@ impl CompileCache {
         &self.dir
     }
 
-    /// Returns the file stored under `name`, or `None` when there is none or it is damaged. What was checked
-    /// is the open file: whatever is renamed to its place afterwards is another one.
+    /// Opens the entry `name`. Returns `None` if it is missing or damaged. The returned file is the one that was
+    /// checked, even if another file is renamed to its place afterwards.
     ///
     /// # Errors
     ///
-    /// A folder or key that is not private, or cannot be read.
+    /// Fails if the folder or the key is not private, or cannot be read.
     pub(super) fn load(&self, name: &str, cleanup: &Cleanup) -> Result<Option<File>, CacheError> {
         let path = self.entry_path(name);
-        // Without NONBLOCK, a named pipe in its place would be waited for.
+        // Without NONBLOCK, opening a FIFO in the entry's place would block.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = match rustix::fs::open(&path, flags, Mode::empty()) {
             Ok(file) => File::from(file),
@@ -144,17 +144,17 @@ impl CompileCache {
             debug!(entry = name, "hashed");
             self.seal(name, &fingerprint, cleanup);
         }
-        // This is another state of the file, once an hour, so that it is hashed then.
-        room::touch(&file);
+        // Changes the file's fingerprint once an hour, so that the file is then hashed again.
+        eviction::touch(&file);
         Ok(Some(file))
     }
 
-    /// Stores code under `name`, in one step, and makes room for it. Another writer of the same name may win; both
-    /// wrote the same.
+    /// Stores code under `name` atomically, and makes room for it. If two writers store the same name, either may win:
+    /// both wrote the same code.
     ///
     /// # Errors
     ///
-    /// A folder that is not private or cannot be written, or code that is larger than the cache.
+    /// Fails if the folder is not private or cannot be written, or if the code is larger than the cache.
     pub(super) fn store(
         &self,
         name: &str,
@@ -175,32 +175,36 @@ impl CompileCache {
         let bytes = entry::write(&key, name, code, length, &mut unfinished.file).map_err(io("write", &path))?;
         unfinished.publish(&path)?;
         // The new one counts, and is the one that was used last.
-        if bytes <= self.max_size { room::make(self, self.max_size).map(drop) } else { room::remove(&path).map(drop) }
+        if bytes <= self.max_size {
+            eviction::evict(self, self.max_size).map(drop)
+        } else {
+            eviction::remove(&path).map(drop)
+        }
     }
 
-    /// Removes what was not used for the longest time until at most `max_size` bytes of compiled code are left, and
-    /// what killed processes left behind. Returns how many files went.
+    /// Removes the least recently used entries until at most `max_size` bytes of compiled code are left. Also removes
+    /// the files of killed processes. Returns the number of removed files.
     ///
     /// # Errors
     ///
-    /// A folder that cannot be read, or a file that cannot be removed.
+    /// Fails if the folder cannot be read or a file cannot be removed.
     pub fn prune(&self, max_size: u64) -> Result<u64, CacheError> {
-        room::make(self, max_size)
+        eviction::evict(self, max_size)
     }
 
-    /// Waits until no other process compiles what belongs under `name`, for a while. The caller looks into the cache
-    /// again once it holds the lock. Without one (the other process takes too long, the folder cannot be used) it
-    /// compiles all the same.
+    /// Waits for some time until no other process compiles the entry `name`. With the lock, the caller looks into the
+    /// cache again. Without it, because the other process takes too long or the folder cannot be used, the caller
+    /// compiles anyway.
     pub(super) fn lock(&self, name: &str) -> Option<CompileLock> {
         self.make_private_dir().ok()?;
         lock::wait(&self.dir, name)
     }
 
-    /// Lists the entries, the newest first.
+    /// Lists the entries, the newest first. The list is empty if the folder does not exist.
     ///
     /// # Errors
     ///
-    /// A folder that cannot be read; one that does not exist is an empty list.
+    /// Fails if the folder cannot be read.
     pub fn list(&self) -> Result<Vec<CacheEntry>, CacheError> {
         let entries = self.files()?.into_iter().filter(|path| is_entry(path));
         let mut entries: Vec<CacheEntry> = entries.filter_map(|path| describe(&path)).collect();
@@ -208,37 +212,38 @@ impl CompileCache {
         Ok(entries)
     }
 
-    /// Removes every entry and note, what an interrupted writer left, and the key. Returns how many files went.
+    /// Removes all entries, notes and unfinished files, and the key. Returns the number of removed files.
     ///
     /// # Errors
     ///
-    /// A folder that cannot be read, or a file that cannot be removed.
+    /// Fails if the folder cannot be read or a file cannot be removed.
     pub fn clear(&self) -> Result<u64, CacheError> {
-        self.files()?.iter().map(|path| room::remove(path)).sum()
+        self.files()?.iter().map(|path| eviction::remove(path)).sum()
     }
 
-    /// The files that are ours: entries, notes, unfinished ones, the key and the locks. Nothing else is ever touched.
+    /// Returns the files of the cache: entries, notes, unfinished files, the key and the locks. Other files are never
+    /// touched.
     fn files(&self) -> Result<Vec<PathBuf>, CacheError> {
         let read = match fs::read_dir(&self.dir) {
             Ok(read) => read,
             Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(CacheError::Io { verb: "read", path: self.dir.clone(), source }),
         };
-        let ours = |path: &PathBuf| {
+        let is_cache_file = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             name == key::NAME || name == lock::NAME || name.starts_with(UNFINISHED) || is_entry(path) || is_note(path)
         };
-        Ok(read.flatten().map(|entry| entry.path()).filter(ours).collect())
+        Ok(read.flatten().map(|entry| entry.path()).filter(is_cache_file).collect())
     }
 
     fn entry_path(&self, name: &str) -> PathBuf {
         self.dir.join(name).with_extension(EXTENSION)
     }
 
-    /// Reads the key that authenticates entries, and makes it, and the folder, when they are missing.
+    /// Reads the key that authenticates entries. Creates it, and the folder, if missing.
     fn key(&self) -> Result<Key, CacheError> {
         self.make_private_dir()?;
-        key::read_or_make(&self.dir)
+        key::read_or_create(&self.dir)
     }
 
     fn make_private_dir(&self) -> Result<(), CacheError> {
@@ -254,11 +259,11 @@ impl CompileCache {
     }
 }
 
-/// A file that is being written. Until it is published it has no name, where the filesystem can do that, so that even
-/// a process that is killed leaves nothing.
+/// A file that is being written. Where the filesystem supports it, the file has no name until it is published, so that
+/// a killed process leaves no file behind.
 struct Unfinished {
     file: File,
-    /// Where it will be, or is, until it has its own name.
+    /// The temporary path: of the file itself, or of the link that is then renamed.
     beside: PathBuf,
     named: bool,
     undo: UndoGuard,
@@ -267,7 +272,7 @@ struct Unfinished {
 impl Unfinished {
     fn create(dir: &Path, cleanup: &Cleanup) -> Result<Self, CacheError> {
         let mut random = [0; 8];
-        // Without random bytes the name is still that of one process, and an existing file is not opened.
+        // If random bytes fail, the name still has the process id, and an existing file is not opened.
         let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
         let random = u64::from_le_bytes(random);
         let beside = dir.join(format!("{UNFINISHED}{}-{random:016x}", std::process::id()));
@@ -290,11 +295,11 @@ impl Unfinished {
         Ok(Self { file: opened.map_err(in_dir)?.into(), beside, named, undo })
     }
 
-    /// Gives it its name, in the place of whatever has it.
+    /// Renames the file to its final path, and replaces any file there.
     fn publish(self, path: &Path) -> Result<(), CacheError> {
         let failed = |source| CacheError::Io { verb: "rename a file to", path: path.to_owned(), source };
         if !self.named {
-            // A link cannot replace what is there; renaming can.
+            // A link cannot replace an existing file, but a rename can.
             let nameless = format!("/proc/self/fd/{}", self.file.as_raw_fd());
             rustix::fs::linkat(CWD, nameless, CWD, &self.beside, AtFlags::SYMLINK_FOLLOW)
                 .map_err(|errno| failed(errno.into()))?;
@@ -305,7 +310,7 @@ impl Unfinished {
     }
 }
 
-/// Whether a file or folder is this user's and nobody else can write it.
+/// Returns whether this user owns a file or folder and no other user can write to it.
 fn is_private(metadata: &fs::Metadata) -> bool {
     metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o022 == 0
 }
@@ -315,7 +320,7 @@ fn is_entry(path: &Path) -> bool {
 }
 
 fn is_note(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == known::EXTENSION)
+    path.extension().is_some_and(|extension| extension == notes::EXTENSION)
 }
 
 fn describe(path: &Path) -> Option<CacheEntry> {
@@ -367,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_counts_only_under_its_own_name() {
+    fn an_entry_is_valid_only_under_its_own_name() {
         let (_dir, cache) = cache();
         store(&cache, "a-1", b"code").unwrap();
         fs::copy(cache.entry_path("a-1"), cache.entry_path("b-1")).unwrap();
@@ -385,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn clearing_removes_what_is_ours_and_nothing_else() {
+    fn clearing_removes_only_files_of_the_cache() {
         let (_dir, cache) = cache();
         store(&cache, "a-1", b"code").unwrap();
         fs::write(cache.dir.join("notes.txt"), b"mine").unwrap();
@@ -393,7 +398,7 @@ mod tests {
         assert_eq!(fs::read_dir(&cache.dir).unwrap().count(), 1);
     }
 
-    /// Sets when an entry was used, and how long ago it was written.
+    /// Sets the times of last use and last write of an entry.
     fn set_times(cache: &CompileCache, name: &str, age: u64) {
         let file = File::options().write(true).open(cache.entry_path(name)).unwrap();
         let time = SystemTime::now() - std::time::Duration::from_secs(age);
@@ -405,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_for_longest_makes_room() {
+    fn evicts_the_least_recently_used_entry() {
         let (_dir, cache) = cache();
         let cache = cache.max_size(3500);
         for (name, age) in [("a-1", 300_000), ("b-1", 200_000), ("c-1", 100_000)] {
@@ -413,7 +418,7 @@ mod tests {
             set_times(&cache, name, age);
         }
         let open = cache.load("b-1", &Cleanup::default()).unwrap().unwrap();
-        // The oldest is in use again.
+        // Uses the oldest entry again.
         assert!(cache.load("a-1", &Cleanup::default()).unwrap().is_some());
         set_times(&cache, "b-1", 200_000);
         store(&cache, "d-1", &[7; 1000]).unwrap();
@@ -432,15 +437,15 @@ mod tests {
         for (age, touched) in [(7200, true), (60, false)] {
             set_times(&cache, "a-1", age);
             let before = used();
-            // Read without the file: reading itself may set the time.
-            room::touch(&File::open(cache.entry_path("a-1")).unwrap());
+            // Opened, not loaded: reading the file could itself set the time of access.
+            eviction::touch(&File::open(cache.entry_path("a-1")).unwrap());
             assert_eq!(used().accessed().unwrap() > before.accessed().unwrap(), touched, "{age} seconds old");
             assert_eq!(used().modified().unwrap(), before.modified().unwrap());
         }
     }
 
     #[test]
-    fn what_is_larger_than_the_cache_is_not_stored() {
+    fn refuses_code_larger_than_the_cache() {
         let (_dir, cache) = cache();
         let cache = cache.max_size(1000);
         assert!(matches!(store(&cache, "a-1", &[0; 1001]), Err(CacheError::TooLarge { .. })));
@@ -449,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn writers_and_evictors_at_once_leave_whole_entries_within_the_limit() {
+    fn concurrent_writes_and_evictions_leave_whole_entries_within_the_limit() {
         let (_dir, cache) = cache();
         let cache = cache.max_size(20_000);
         std::thread::scope(|scope| {
@@ -459,7 +464,7 @@ mod tests {
                     for round in 0..40_u8 {
                         let name = format!("{}-1", (thread % 3) * 40 + round);
                         store(cache, &name, &[round; 1000]).unwrap();
-                        // Whole, or evicted by another.
+                        // Finds the whole entry, or none if another thread evicted it.
                         cache.load(&name, &Cleanup::default()).unwrap();
                     }
                 });
@@ -474,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_writer_left_is_removed_once_it_is_old() {
+    fn removes_old_unfinished_files_of_killed_writers() {
         let (_dir, cache) = cache();
         store(&cache, "a-1", b"code").unwrap();
         let (old, new) = (cache.dir.join(".writing-old"), cache.dir.join(".writing-new"));

@@ -1,8 +1,9 @@
-//! What was found authentic: to hash compiled code takes longer than to run a short module with it.
+//! Seals: records that a cache entry passed its hash check, so that the runs of the next hour skip it. Hashing compiled
+//! code takes longer than running a short module.
 //!
-//! After an entry was hashed, a note on its file says so, as `known` has them: it counts for the file with this very
-//! fingerprint and for an hour, so that what a failing disk does to a file that nobody wrote is
-//! found, too. Whoever could make a note without the key could as well make an entry.
+//! A seal is a note on the entry's file (see `notes`). It is valid for an hour, and only for the file with this
+//! fingerprint. The time limit is there to detect a failing disk, which damages a file without a write. Seals weaken
+//! nothing: writing one needs the key, and with the key one can write an entry.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,37 +12,36 @@ use modbox_vocabulary::FileFingerprint;
 
 use super::CompileCache;
 
-/// How long a seal counts.
-const LASTS: Duration = Duration::from_hours(1);
+/// How long a seal is valid.
+const LIFETIME: Duration = Duration::from_hours(1);
 
-/// Begins a seal; the name of the entry and the time follow.
-const WORD: &str = "authentic";
+/// First word of a seal; the name of the entry and the time follow.
+const PREFIX: &str = "authentic";
 
 impl CompileCache {
-    /// Whether the entry `name`, a file in this state, was found authentic lately.
+    /// Returns whether the entry `name`, a file in this state, has a valid seal.
     pub(super) fn is_sealed(&self, name: &str, entry: &FileFingerprint) -> bool {
-        self.recall(entry).is_some_and(|seal| counts(&seal, name, SystemTime::now()))
+        self.recall(entry).is_some_and(|seal| is_valid(&seal, name, SystemTime::now()))
     }
 
-    /// Notes that the entry `name`, a file in this state, is authentic. Where that cannot be done, it is hashed again
-    /// next time.
+    /// Seals the entry `name`, a file in this state. If that fails, the next run hashes the entry again.
     pub(super) fn seal(&self, name: &str, entry: &FileFingerprint, cleanup: &Cleanup) {
         drop(self.remember(entry, seal(name, SystemTime::now()).as_bytes(), cleanup));
     }
 }
 
 fn seal(name: &str, now: SystemTime) -> String {
-    format!("{WORD} {name} {}", seconds(now))
+    format!("{PREFIX} {name} {}", seconds(now))
 }
 
-/// Seals of the future are those of a clock that was set back since.
-fn counts(seal: &[u8], name: &str, now: SystemTime) -> bool {
+/// Returns whether a seal is valid. A seal from the future is not: the clock was set back since.
+fn is_valid(seal: &[u8], name: &str, now: SystemTime) -> bool {
     let since = || {
         let mut words = std::str::from_utf8(seal).ok()?.split(' ');
-        let sealed = [words.next()?, words.next()?] == [WORD, name];
+        let sealed = [words.next()?, words.next()?] == [PREFIX, name];
         words.next()?.parse::<u64>().ok().filter(|_| sealed && words.next().is_none())
     };
-    since().and_then(|since| seconds(now).checked_sub(since)).is_some_and(|age| age < LASTS.as_secs())
+    since().and_then(|since| seconds(now).checked_sub(since)).is_some_and(|age| age < LIFETIME.as_secs())
 }
 
 fn seconds(time: SystemTime) -> u64 {
@@ -53,17 +53,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seal_lasts_an_hour_and_is_of_one_entry() {
+    fn a_seal_is_valid_for_an_hour_and_for_one_entry() {
         let now = UNIX_EPOCH + Duration::from_hours(24);
         let sealed = seal("a-1", now);
-        let counts = |seal: &str, name, now| counts(seal.as_bytes(), name, now);
-        assert!(counts(&sealed, "a-1", now) && counts(&sealed, "a-1", now + LASTS / 2));
-        assert!(!counts(&sealed, "b-1", now), "of another entry");
-        assert!(!counts(&sealed, "a-1", now + LASTS), "too old");
-        assert!(!counts(&sealed, "a-1", now - Duration::from_secs(1)), "from the future");
+        let is_valid = |seal: &str, name, now| is_valid(seal.as_bytes(), name, now);
+        assert!(is_valid(&sealed, "a-1", now) && is_valid(&sealed, "a-1", now + LIFETIME / 2));
+        assert!(!is_valid(&sealed, "b-1", now), "of another entry");
+        assert!(!is_valid(&sealed, "a-1", now + LIFETIME), "too old");
+        assert!(!is_valid(&sealed, "a-1", now - Duration::from_secs(1)), "from the future");
         for other in ["", "authentic", "authentic a-1", "authentic a-1 x", "authentic a-1 86400 86400", "{\"size\": 1}"]
         {
-            assert!(!counts(other, "a-1", now), "{other}");
+            assert!(!is_valid(other, "a-1", now), "{other}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Keeps the cache within its size: what was not used for the longest time goes first.
+//! Keeps the cache within its size by removing the least recently used files.
 //!
-//! A file that is open stays readable when its name is gone, so nothing is in the way of a run that loads an entry just
-//! now. Several processes may do this at once: each removes the same ones, and one that is gone is gone.
+//! An open file stays readable after it is removed, so a run that is loading an entry is not disturbed. Several
+//! processes may do this at once: they choose the same files, and a file that is already gone is not an error.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,13 +12,13 @@ use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 
 use super::{CacheError, CompileCache, UNFINISHED};
 
-/// How exact the time of the last use is. More often would be a write to the disk on every run.
+/// How often the time of the last use is updated. A smaller value would mean a disk write in more runs.
 const TOUCH_EVERY: Duration = Duration::from_hours(1);
 
-/// Notes on files are small, and are not counted in bytes.
+/// The most notes on files. They are small, so their bytes are not counted.
 const MAX_NOTES: usize = 4096;
 
-/// An unfinished file this old is of a process that was killed.
+/// The age at which an unfinished file belongs to a killed process.
 const UNFINISHED_FOR: Duration = Duration::from_hours(1);
 
 struct Entry {
@@ -27,27 +27,27 @@ struct Entry {
     used: SystemTime,
 }
 
-/// Notes that an entry was used. Where that cannot be written, the cache is not emptied in the best order.
+/// Records the use of an entry. If that fails, only the order of eviction suffers.
 pub(super) fn touch(file: &File) {
     let now = SystemTime::now();
-    let lately = |used: SystemTime| now.duration_since(used).is_ok_and(|age| age < TOUCH_EVERY);
-    if file.metadata().is_ok_and(|metadata| !lately(last_use(&metadata))) {
-        // The time of the last write stays: the list shows it.
+    let is_recent = |used: SystemTime| now.duration_since(used).is_ok_and(|age| age < TOUCH_EVERY);
+    if file.metadata().is_ok_and(|metadata| !is_recent(last_use(&metadata))) {
+        // Keep the time of the last write: the list shows it.
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         let as_it_was = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
         let _ = rustix::fs::futimens(file, &Timestamps { last_access: now, last_modification: as_it_was });
     }
 }
 
-/// When an entry was used, as far as the filesystem knows.
+/// Returns when an entry was last used, as far as the filesystem knows.
 fn last_use(metadata: &fs::Metadata) -> SystemTime {
     let written = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
     metadata.accessed().map_or(written, |read| read.max(written))
 }
 
-/// Removes what was not used for the longest time until the entries together have at most `max` bytes, notes beyond
-/// [`MAX_NOTES`], and what processes left that were killed. Returns how many files went.
-pub(super) fn make(cache: &CompileCache, max: u64) -> Result<u64, CacheError> {
+/// Removes the least recently used entries until they have at most `max` bytes together. Also removes notes beyond
+/// [`MAX_NOTES`], and the files of killed processes. Returns the number of removed files.
+pub(super) fn evict(cache: &CompileCache, max: u64) -> Result<u64, CacheError> {
     let mut removed = 0;
     let (mut entries, mut notes) = (Vec::new(), Vec::new());
     for path in cache.files()? {
@@ -56,7 +56,7 @@ pub(super) fn make(cache: &CompileCache, max: u64) -> Result<u64, CacheError> {
         if entry || note {
             let list = if entry { &mut entries } else { &mut notes };
             list.push(Entry { path, bytes: metadata.len(), used: last_use(&metadata) });
-        } else if is_left(&path, &metadata) {
+        } else if is_abandoned(&path, &metadata) {
             removed += remove(&path)?;
         }
     }
@@ -76,12 +76,12 @@ pub(super) fn make(cache: &CompileCache, max: u64) -> Result<u64, CacheError> {
     Ok(removed)
 }
 
-fn is_left(path: &Path, metadata: &fs::Metadata) -> bool {
+fn is_abandoned(path: &Path, metadata: &fs::Metadata) -> bool {
     let old = metadata.modified().is_ok_and(|written| written.elapsed().is_ok_and(|age| age > UNFINISHED_FOR));
     old && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(UNFINISHED))
 }
 
-/// Removes a file, and returns 1 if it was there.
+/// Removes a file. Returns 1 if it existed, else 0.
 pub(super) fn remove(path: &Path) -> Result<u64, CacheError> {
     match fs::remove_file(path) {
         Ok(()) => Ok(1),

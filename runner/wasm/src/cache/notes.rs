@@ -1,9 +1,9 @@
-//! What was found out about a file, under the state that the file was in: to read and hash a module takes longer than to
-//! run a short one, and most modules do not change from run to run.
+//! Notes on files, so that unchanged modules are not read and hashed in each run: that takes longer than a short module
+//! runs, and most modules do not change.
 //!
-//! A note counts for as long as the file has the same [`FileFingerprint`]. It can still be out of date, where a file is
-//! written through a mapping or a clock is set back. It is never wrong about what it names: a run that follows it runs the
-//! code of the digest in it, and a run that reads the file after all compares that digest.
+//! A note is valid while its file has the same [`FileFingerprint`]. It can be out of date if the file was written
+//! through a mapping, or if a clock was set back. But it is never wrong about the digest that it names: a run that uses
+//! the note runs the code of that digest, and a run that then reads the file compares its digest.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -13,26 +13,26 @@ use modbox_cleanup::Cleanup;
 use modbox_vocabulary::FileFingerprint;
 use rustix::fs::{Mode, OFlags};
 
-use super::{CacheError, CompileCache, Unfinished, entry, room};
+use super::{CacheError, CompileCache, Unfinished, entry, eviction};
 
 pub(super) const EXTENSION: &str = "known";
 
-/// Longer notes are not worth it.
+/// The longest note. Longer ones are not stored.
 const MAX_NOTE: usize = 64 << 10;
 
 impl CompileCache {
-    /// Returns the note on a file in this state. A cache that cannot be used has none.
+    /// Returns the note on a file in this state; `None` also if the cache cannot be used.
     pub fn recall(&self, file: &FileFingerprint) -> Option<Vec<u8>> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
         let note = File::from(rustix::fs::open(self.note_path(file), flags, Mode::empty()).ok()?);
         entry::read(&self.key().ok()?, &state(file), &note, MAX_NOTE).ok()?
     }
 
-    /// Notes something on a file in this state, unless it is too young or the note is too long.
+    /// Stores a note on a file in this state, unless the file changed too recently or the note is too long.
     ///
     /// # Errors
     ///
-    /// A folder that is not private or cannot be written.
+    /// Fails if the folder is not private or cannot be written.
     pub fn remember(&self, file: &FileFingerprint, note: &[u8], cleanup: &Cleanup) -> Result<(), CacheError> {
         if note.len() > MAX_NOTE || !file.is_settled(SystemTime::now()) {
             return Ok(());
@@ -47,16 +47,16 @@ impl CompileCache {
         let written = entry::write(&key, &state(file), &mut &*note, note.len() as u64, &mut unfinished.file);
         written.map_err(|source| CacheError::Io { verb: "write", path: path.clone(), source })?;
         unfinished.publish(&path)?;
-        room::make(self, self.max_size).map(drop)
+        eviction::evict(self, self.max_size).map(drop)
     }
 
-    /// One note a file: a new state takes the place of the old one.
+    /// Returns the path of the note on a file. There is one note per file; a newer one replaces it.
     fn note_path(&self, file: &FileFingerprint) -> PathBuf {
         self.dir.join(format!("{:x}-{:x}.{EXTENSION}", file.device, file.inode))
     }
 }
 
-/// The name that authenticates a note: the state of the file, and the version of modbox that wrote it.
+/// Returns the name that authenticates a note: the file's state, and the version of modbox that wrote the note.
 fn state(file: &FileFingerprint) -> String {
     let FileFingerprint { device, inode, size, modified, changed } = file;
     format!("note {} {device} {inode} {size} {modified} {changed}", env!("CARGO_PKG_VERSION"))
@@ -74,7 +74,7 @@ mod tests {
         FileFingerprint::from(&fs::metadata(path).unwrap())
     }
 
-    /// A cache, and the path of a file.
+    /// Creates a cache, and a file to write notes on.
     fn set_up() -> (tempfile::TempDir, CompileCache, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_counts_until_the_file_changes() {
+    fn a_note_is_valid_until_the_file_changes() {
         let (_dir, cache, path) = set_up();
         let modified = fs::metadata(&path).unwrap().modified().unwrap();
         let before = look(&path);
@@ -102,13 +102,13 @@ mod tests {
         note(&cache, &after, b"another");
         assert_eq!(cache.recall(&after).unwrap(), b"another");
         assert_eq!(cache.recall(&before), None);
-        // Whoever sets the time of the last write back cannot set back when that was done.
+        // Setting mtime back does not set ctime back.
         File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
         assert_eq!(cache.recall(&look(&path)), None);
     }
 
     #[test]
-    fn another_file_in_its_place_is_not_known() {
+    fn a_note_is_not_valid_for_a_replaced_file() {
         let (dir, cache, path) = set_up();
         note(&cache, &look(&path), b"a note");
         let other = dir.path().join("other");
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_young_file_is_not_noted() {
+    fn no_note_is_stored_on_a_recently_changed_file() {
         let (_dir, cache, path) = set_up();
         let file = look(&path);
         cache.remember(&file, b"a note", &Cleanup::default()).unwrap();
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test wrote the file itself")]
-    fn damaged_notes_and_those_of_others_are_none() {
+    fn damaged_and_foreign_notes_are_ignored() {
         let (_dir, cache, path) = set_up();
         let file = look(&path);
         note(&cache, &file, b"a note");
@@ -143,13 +143,13 @@ mod tests {
         }
         fs::write(&of_file, &good).unwrap();
         assert!(cache.recall(&file).is_some());
-        // A key of somebody else.
+        // The key of another user.
         fs::write(cache.dir().join("key"), [7; 32]).unwrap();
         assert_eq!(cache.recall(&file), None);
     }
 
     #[test]
-    fn notes_are_bounded_and_go_with_the_cache() {
+    fn notes_are_bounded_and_cleared_with_the_cache() {
         let (_dir, cache, path) = set_up();
         let file = look(&path);
         note(&cache, &file, &[b'x'; MAX_NOTE]);
