@@ -1,8 +1,8 @@
-//! Runs one guest: engine, compiled code, store, instance, outcome. Wasmtime is named only in here.
+//! Runs WebAssembly guests. This is the only crate that uses Wasmtime: engine, compiled code, store, instance, outcome.
 //!
-//! Three clocks watch a guest: the epoch ticker interrupts wasm code, the runtime's timer ends a host call that
-//! waits, and the thread that started the guest's stops waiting for one that blocks. So a guest asleep or
-//! blocked ends at its limit like one that spins.
+//! Three clocks limit a guest's time. The epoch ticker interrupts wasm code. A timer of the runtime cancels a host call
+//! that waits. And the thread that started the guest stops waiting when a host call blocks. So a guest that sleeps or
+//! blocks ends at its limit, like one that spins.
 
 #![deny(missing_docs)]
 
@@ -39,31 +39,31 @@ use wasmtime::component::Component;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
 pub use self::cache::{CacheEntry, CacheError, CompileCache, DEFAULT_MAX_CACHE};
-pub use self::compile::{CompileLimit, Compiler, WORD as COMPILE_WORKER, check_size, worker_main};
+pub use self::compile::{COMPILE_WORKER, CompileLimit, Compiler, check_size, worker_main};
 use self::compile::{Compiled, Source};
 pub use self::engine::Instances;
 pub use self::module::{Host, LoadedModule};
 use self::ticker::Ticker;
 
-/// A cause in the engine's own words.
+/// A cause, as the engine describes it.
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a guest could not be started. Whatever it does once started is an [`Outcome`](modbox_vocabulary::Outcome).
+/// Why a guest could not be started. After the start, every result is an [`Outcome`](modbox_vocabulary::Outcome).
 #[derive(Debug, thiserror::Error)]
 pub enum WasmError {
-    /// The engine refused its configuration: this machine lacks something that it needs.
+    /// The engine refused its configuration: this machine lacks something that the engine needs.
     #[error("failed to start the wasm engine")]
     Engine(#[source] Cause),
     /// The bytes are no valid component or core module.
     #[error("failed to compile the module")]
     Compile(#[source] Cause),
-    /// Compiling it passed a limit.
+    /// The module passed a limit on compiling.
     #[error(transparent)]
     Limit(CompileLimit),
-    /// The compiler ended in the middle: a fault of the engine that the module brings about, or somebody killed it.
+    /// The compiler process crashed: the module triggered a fault of the engine, or the process was killed.
     #[error("failed to compile the module: the compiler crashed: {0}")]
     Crashed(String),
-    /// The module's memories and tables are too many or too large for the engine's pool.
+    /// The module has too many or too large memories and tables for the engine's pool.
     #[error("failed to fit the module into the pool of instances")]
     Unfit(#[source] Cause),
     /// The process that compiles could not do its work.
@@ -75,10 +75,10 @@ pub enum WasmError {
         #[source]
         source: std::io::Error,
     },
-    /// The component needs an interface that modbox does not have.
+    /// The component imports an interface that modbox does not offer, or exports no command.
     #[error("failed to link the module: it needs an interface that modbox does not offer, or is no command")]
     Link(#[source] Cause),
-    /// A grant cannot be opened.
+    /// A granted path cannot be opened.
     #[error("failed to open the granted path `{}`", path.display())]
     Open {
         /// The path.
@@ -87,32 +87,32 @@ pub enum WasmError {
         #[source]
         source: Cause,
     },
-    /// The thread or the runtime that a guest runs on could not be made.
+    /// The guest's thread or its runtime could not be created.
     #[error("failed to start the guest's thread")]
     Runtime(#[source] std::io::Error),
-    /// A pool of instances that is too small for so many runs at a time.
+    /// The pool of instances has no free place.
     #[error("every place in the pool of instances is taken")]
     PoolFull,
-    /// The thread ended without saying how: a fault of the engine.
+    /// The guest's thread ended without a result: a fault of the engine.
     #[error("the guest's thread ended without a result")]
     Vanished,
 }
 
 impl WasmError {
-    /// Returns whether the fault is modbox's or this machine's, and not the module's.
+    /// Returns whether the fault lies in modbox or in this machine, and not in the module.
     #[must_use]
     pub fn is_internal(&self) -> bool {
         !matches!(self, Self::Compile(_) | Self::Limit(_) | Self::Crashed(_) | Self::Link(_))
     }
 
-    /// Returns the limit that was passed, if that is what it is.
+    /// Returns the limit that was passed, if this error is one.
     #[must_use]
     pub fn limit(&self) -> Option<CompileLimit> {
         if let Self::Limit(limit) = self { Some(*limit) } else { None }
     }
 }
 
-/// The engine with what all of its runs share.
+/// The engine, and everything that its runs share.
 pub struct WasmSandbox {
     engine: Engine,
     ticker: Arc<Ticker>,
@@ -130,11 +130,11 @@ impl std::fmt::Debug for WasmSandbox {
 }
 
 impl WasmSandbox {
-    /// Makes the engine. Without a cache, every load compiles.
+    /// Creates the engine. Without a cache, every load compiles.
     ///
     /// # Errors
     ///
-    /// An engine that cannot be made on this machine.
+    /// Fails if the engine cannot be created on this machine.
     pub fn new(
         compiler: Compiler,
         cache: Option<CompileCache>,
@@ -147,18 +147,18 @@ impl WasmSandbox {
         Ok(Self { engine, ticker, instances, compiler, cache, cleanup, on_compile: None })
     }
 
-    /// Calls `callback` whenever a module must be compiled, since that may take seconds.
+    /// Sets a callback for the start of each compilation, which may take seconds.
     pub fn on_compile(&mut self, callback: impl Fn() + Send + Sync + 'static) {
         self.on_compile = Some(Box::new(callback));
     }
 
-    /// Compiles a module, or takes its compiled code from the cache. `digest` is the module's SHA-256 in hex; `bytes` is
-    /// asked for only when they are compiled.
+    /// Takes a module's compiled code from the cache, or compiles it. `digest` is the module's SHA-256 in hex. `bytes`
+    /// is called only when the module must be compiled.
     ///
     /// # Errors
     ///
-    /// Bytes that are no valid module, a module that passes a limit on compiling or needs what modbox does not offer,
-    /// a compiler that cannot be started.
+    /// Fails if the bytes are not a valid module, if the module passes a limit on compiling or imports what modbox
+    /// does not offer, or if the compiler cannot be started.
     pub fn load<'m, E: From<WasmError>>(
         &self,
         bytes: impl FnOnce() -> Result<&'m [u8], E>,
@@ -186,7 +186,7 @@ impl WasmSandbox {
         Ok(LoadedModule::new(self.engine.clone(), pre, Arc::clone(&self.ticker), timing, notes, runs_commands))
     }
 
-    /// Looks into the cache.
+    /// Loads a module's code from the cache; returns `None` if it must be compiled.
     fn look_up(&self, name: &str, loading: &mut Loading<'_>) -> Result<Option<Component>, WasmError> {
         let started = Instant::now();
         let cached = loading.cache.map_or(Ok(None), |cache| cache.load(name, &self.cleanup));
@@ -204,12 +204,12 @@ impl WasmSandbox {
         );
         match component {
             Some(Err(error)) if self.instances == Instances::Pooled => Err(WasmError::Unfit(error.into())),
-            // An entry of other settings whose name collides: compile again.
+            // The entry has other settings under a colliding name: compile again.
             component => Ok(component.and_then(Result::ok)),
         }
     }
 
-    /// Compiles a module and stores it, unless another process does so first.
+    /// Compiles a module and stores the code, unless another process stores it first.
     fn compile_once(
         &self,
         source: &Source<'_>,
@@ -231,8 +231,8 @@ impl WasmSandbox {
         let mapped = self.map_code(&code);
         loading.timing.compile_us = micros(started.elapsed());
         info!(bytes = source.bytes.len(), compile_us = loading.timing.compile_us, "compiled");
-        // What came from the compiler runs from memory, whatever becomes of the cache. Code that no engine takes is not
-        // worth keeping; code that does not fit a pool fits elsewhere.
+        // Use the compiler's code from memory, even if it cannot be cached. Do not cache code that the engine refuses.
+        // Do cache code that only does not fit a pool: other runs can use it.
         let component = match mapped {
             Err(error) if self.instances == Instances::Pooled => Err(WasmError::Unfit(error.into())),
             Err(error) => return Err(WasmError::Crashed(format!("its code is not usable: {error:#}"))),
@@ -250,29 +250,29 @@ impl WasmSandbox {
         component
     }
 
-    /// Maps machine code into the engine.
+    /// Maps a file of machine code into the engine.
     fn map_code(&self, file: &File) -> wasmtime::Result<Component> {
-        // By this path the engine maps the file that was checked, whatever its name leads to by now.
+        // With this path the engine maps the file that was checked, even if its name now leads to another file.
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         #[expect(unsafe_code, reason = "the engine has no safe way to load compiled code")]
-        // SAFETY: `deserialize_file` asks for a file that this engine's compiler wrote and that does not change while it is
-        // mapped. `file` is one of two. Either modbox's own compiler has just returned it, as a memory file that is sealed
-        // against every change. Or it is an entry of the cache. The cache returns a file only when its keyed hash shows
-        // that this user's modbox stored it under this name, and modbox stores nothing but compiler output. Nothing
-        // writes to a named entry; it is replaced or removed, and only this user can do that, in a folder of mode 0700.
-        // The engine itself refuses code of other settings. The top of `compile` says what a compiler that was taken
-        // over can do.
+        // SAFETY: `deserialize_file` requires a file that this engine's compiler wrote and that does not change while
+        // it is mapped. `file` comes from one of two sources. Either modbox's own compiler has just returned it, as a
+        // memory file that is sealed against every change. Or it is an entry of the cache. The cache returns a file
+        // only when its keyed hash shows that this user's modbox stored it under this name, and modbox stores nothing
+        // but compiler output. Nothing writes to a named entry; an entry is replaced or removed, and only this user
+        // can do that, in a folder of mode 0700. The engine itself refuses code of other settings. The documentation
+        // of `compile` says what a compromised compiler can do.
         unsafe {
             Component::deserialize_file(&self.engine, path)
         }
     }
 }
 
-/// What is learned while a module is loaded.
+/// State of one [`WasmSandbox::load`].
 struct Loading<'a> {
     timing: Timing,
     notes: Vec<String>,
-    /// The cache, until it turns out that it cannot be used.
+    /// The cache, or `None` once it has turned out to be unusable.
     cache: Option<&'a CompileCache>,
 }
 
@@ -284,8 +284,9 @@ impl Loading<'_> {
     }
 }
 
-/// An entry is bound to the module, to modbox (whose adapter is compiled in) and to the processor. An entry of another
-/// release of the engine, or of other settings, is refused by the engine and compiled again.
+/// Returns the name of a module's cache entry. It depends on the module, on modbox (because the adapter is compiled in)
+/// and on the processor. The engine itself refuses code of another release or of other settings; it is then compiled
+/// again.
 fn cache_name(digest: &str) -> String {
     let mut hasher = std::hash::DefaultHasher::new();
     (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, target::features()).hash(&mut hasher);

@@ -1,17 +1,17 @@
-//! Compiling, which the engine promises nothing about: a module of 100 kB can take minutes and gigabytes, and a
-//! compiler is a large program that reads what a stranger wrote.
+//! Compilation of modules, in a confined process. The engine makes no promises about compiling: a module of 100 kB can
+//! take minutes and gigabytes, and the compiler is a large program that reads untrusted input.
 //!
-//! So it happens in a process of its own: modbox, started again, that gives up all authority before it reads the
-//! first byte (`confine`), under limits of time and memory, and that hands back machine code or a few words
-//! (`worker`). Wrapping a core module in its adapter happens there as well. This side (`process`) starts it, feeds
-//! it, waits for no longer than it may take, and kills it when a signal ends modbox.
+//! So modbox starts itself again as a compile worker. The worker gives up all authority before it reads the first byte
+//! (`confine`), has limits of time and memory, and returns machine code or a short error text (`worker`). It also wraps
+//! core modules in their adapter. The parent (`process`) starts the worker, sends it the module, waits at most until
+//! the time limit, and kills the worker when a signal ends modbox.
 //!
-//! The code is as trustworthy as the process that made it. A module that takes the compiler over can decide what its
-//! own code is, and so what runs when that module is run; the entry of no other module is in its reach, and what
-//! modbox confines itself to before it runs a guest holds for that code, too.
+//! The code is as trustworthy as the process that made it. A module that takes over the compiler can choose its own
+//! machine code, and so what runs when that module is run. It cannot reach the cache entry of any other module, and the
+//! confinement that modbox enters before it runs a guest holds for that code too.
 //!
-//! Who uses modbox as a library and names no program for the worker compiles in their own process: then only the
-//! size of a module is limited, and neither time nor memory.
+//! A program that uses modbox as a library and names no worker program compiles in its own process. Then only the size
+//! of a module is limited, and neither time nor memory.
 
 mod confine;
 mod process;
@@ -28,10 +28,10 @@ use modbox_vocabulary::{LimitHit, LimitKind, Limits, Unit, WasmFormat};
 use rustix::fs::{MemfdFlags, SealFlags};
 
 use self::worker::Refusal;
-pub use self::worker::{WORD, main as worker_main};
+pub use self::worker::{COMPILE_WORKER, main as worker_main};
 use super::{WasmError, adapter, engine};
 
-/// The largest machine code that is taken from the compiler, and so the largest entry of the cache.
+/// The largest machine code that is accepted from the compiler, and so the limit on a cache entry.
 pub(super) const MAX_CODE: u64 = 2 << 30;
 
 /// A limit on compiling that a module passed.
@@ -43,15 +43,15 @@ pub enum CompileLimit {
         size(*bytes), size(*allowed)
     )]
     Module {
-        /// How large it is.
+        /// The module's size.
         bytes: u64,
-        /// How large it may be.
+        /// The largest size allowed.
         allowed: u64,
     },
-    /// It takes too long.
+    /// Compiling takes too long.
     #[error("the module takes longer to compile than the limit of {}; `--compile-time` sets another", time(*.0))]
     Time(Duration),
-    /// It takes too much memory.
+    /// Compiling takes too much memory.
     #[error("the module takes more memory to compile than the limit of {}; `--compile-memory` sets another", size(*.0))]
     Memory(u64),
 }
@@ -65,7 +65,7 @@ fn time(duration: Duration) -> String {
 }
 
 impl CompileLimit {
-    /// Returns it as a report names it.
+    /// Returns the limit in the form of a report.
     #[must_use]
     pub fn hit(self) -> LimitHit {
         let (allowed, unit) = match self {
@@ -76,26 +76,26 @@ impl CompileLimit {
     }
 }
 
-/// Refuses a module that is too large, before anything of it is read.
+/// Refuses a module that is too large; call it before the module is read.
 ///
 /// # Errors
 ///
-/// [`CompileLimit::Module`].
+/// Returns [`CompileLimit::Module`].
 pub fn check_size(bytes: u64, limits: &Limits) -> Result<(), WasmError> {
     let allowed = limits.max_module;
     if bytes > allowed { Err(WasmError::Limit(CompileLimit::Module { bytes, allowed })) } else { Ok(()) }
 }
 
-/// What compiles.
+/// The place where modules are compiled.
 #[derive(Debug, Clone)]
 pub enum Compiler {
-    /// A process of its own: the modbox program at this path.
+    /// A separate process: the modbox program at this path.
     Worker(PathBuf),
     /// This process. Neither time nor memory is limited.
     InProcess,
 }
 
-/// What is to be compiled.
+/// A module to compile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) bytes: &'a [u8],
@@ -105,9 +105,9 @@ pub(super) struct Source<'a> {
 /// The engine's machine code for one module.
 #[derive(Debug)]
 pub(super) struct Compiled {
-    /// It and nothing else, in memory; nobody can change it any more.
+    /// A memory file with the code only, sealed against every change.
     pub(super) code: File,
-    /// What the kernel would not take from the worker, if anything.
+    /// The parts of the worker's confinement that the kernel refused, if any.
     pub(super) note: Option<String>,
 }
 
@@ -131,13 +131,13 @@ impl Compiler {
                 let hand_over = |source| WasmError::Compiler { verb: "hand over the code of", source };
                 let mut file = memory_file().map_err(hand_over)?;
                 file.write_all(&code).map_err(hand_over)?;
-                Ok(Compiled { code: sealed(file).map_err(hand_over)?, note: None })
+                Ok(Compiled { code: seal(file).map_err(hand_over)?, note: None })
             }
         }
     }
 }
 
-/// Compiles: the only place where a module meets the adapter and the engine's compiler.
+/// Compiles a module. Only this function passes a module to the adapter and to the engine's compiler.
 fn machine_code(bytes: &[u8], format: WasmFormat, parallel: bool) -> Result<Vec<u8>, Refusal> {
     let engine = engine::new_engine(engine::Role::Compile { parallel }).map_err(Refusal::of)?;
     match format {
@@ -149,18 +149,18 @@ fn machine_code(bytes: &[u8], format: WasmFormat, parallel: bool) -> Result<Vec<
     }
 }
 
-/// Makes a file that exists in memory only.
+/// Creates a file that exists only in memory.
 fn memory_file() -> io::Result<File> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    // Some systems ask for a word on whether the file itself may be executed; older ones do not know the word.
+    // Some kernels require a flag for whether the file may be executed; older ones do not know the flag.
     match rustix::fs::memfd_create("modbox", flags | MemfdFlags::NOEXEC_SEAL) {
         Err(rustix::io::Errno::INVAL) => Ok(rustix::fs::memfd_create("modbox", flags)?.into()),
         file => Ok(file?.into()),
     }
 }
 
-/// Makes sure that nobody changes the file any more, whoever has it open, and goes to its beginning.
-fn sealed(mut file: File) -> io::Result<File> {
+/// Seals the file, so that no process can change it through any descriptor, and rewinds it.
+fn seal(mut file: File) -> io::Result<File> {
     let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
     rustix::fs::fcntl_add_seals(&file, seals)?;
     file.rewind()?;

@@ -1,4 +1,4 @@
-//! The side that needs something compiled: starts the worker, feeds it, waits, and understands how it ended.
+//! The parent's side of compiling: starts the worker, sends it the module, waits, and interprets its end.
 
 use std::fs::File;
 use std::io::{self, PipeReader, Read, Write};
@@ -19,28 +19,28 @@ use super::worker::{self, Bounds};
 use super::{CompileLimit, Compiled, MAX_CODE, Source};
 use crate::WasmError;
 
-/// Kept of what the worker says. The engine's complaints have a few hundred bytes.
+/// The longest text kept from the worker. The engine's errors have a few hundred bytes.
 const MAX_TEXT: usize = 4 << 10;
 
-/// What Rust's allocator says before the process aborts, and what the engine says where it panics instead.
+/// Text of Rust's allocator before the process aborts, and of the engine when it panics for lack of memory.
 const NO_MEMORY: [&str; 2] = ["memory allocation of", "unhandled out-of-memory error"];
 
-/// The exit status of a program that has panicked.
+/// The exit status of a Rust program that panicked.
 const PANICKED: i32 = 101;
 
-/// Memory for each thread of the compiler. With less, threads would only take it from each other.
+/// Memory per thread of the compiler. With less, the threads would compete for memory.
 const MEMORY_PER_THREAD: u64 = 64 << 20;
 
-/// More threads make no module compile faster, but cost memory.
+/// The most threads. More do not make compiling faster, but cost memory.
 const MAX_THREADS: u64 = 16;
 
-/// Names the number of threads to the engine's thread pool.
+/// The variable that sets the number of threads of the engine's thread pool.
 const THREADS_VARIABLE: &str = "RAYON_NUM_THREADS";
 
-/// The pause between two looks at a worker that has closed its pipe, which it does by ending.
+/// The interval for checking whether a worker that closed its pipe has ended.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// Has a module compiled.
+/// Compiles a module in a worker process.
 pub(super) fn compile(
     program: &Path,
     source: &Source<'_>,
@@ -50,7 +50,7 @@ pub(super) fn compile(
     let failed = |verb| move |source| WasmError::Compiler { verb, source };
     let mut input = super::memory_file().map_err(failed("make room for"))?;
     input.write_all(source.bytes).map_err(failed("feed"))?;
-    let input = super::sealed(input).map_err(failed("feed"))?;
+    let input = super::seal(input).map_err(failed("feed"))?;
     let code = super::memory_file().map_err(failed("make room for"))?;
     let output = code.try_clone().map_err(failed("make room for"))?;
     let bounds = bounds(source, limits);
@@ -61,18 +61,18 @@ pub(super) fn compile(
         let worker = Arc::clone(&worker);
         move || worker.kill()
     });
-    let said = listen(pipe, deadline).map_err(failed("wait for"))?;
-    let status = match said.in_time {
+    let message = listen(pipe, deadline).map_err(failed("wait for"))?;
+    let status = match message.in_time {
         true => worker.wait(deadline).map_err(failed("wait for"))?,
         false => None,
     };
     let Some(status) = status else {
-        // The guard kills it.
+        // Dropping the guard kills the worker.
         drop(undo);
         return Err(WasmError::Limit(CompileLimit::Time(limits.compile_time)));
     };
     undo.disarm();
-    judge(status, &said.text, code, limits)
+    judge(status, &message.text, code, limits)
 }
 
 fn bounds(source: &Source<'_>, limits: &Limits) -> Bounds {
@@ -87,15 +87,15 @@ fn bounds(source: &Source<'_>, limits: &Limits) -> Bounds {
     }
 }
 
-/// What a worker's end means.
+/// Converts a worker's exit status and text to a result.
 fn judge(status: ExitStatus, text: &str, code: File, limits: &Limits) -> Result<Compiled, WasmError> {
     let time = || WasmError::Limit(CompileLimit::Time(limits.compile_time));
     let memory = || WasmError::Limit(CompileLimit::Memory(limits.compile_memory));
     let crashed = || WasmError::Crashed(if text.is_empty() { status.to_string() } else { format!("{status}: {text}") });
     match (status.code(), status.signal()) {
         (Some(worker::DONE), _) => {
-            // Fails when somebody could still write to it.
-            let code = super::sealed(code).map_err(|_| crashed())?;
+            // Fails if the file could still be written to.
+            let code = super::seal(code).map_err(|_| crashed())?;
             let note = (!text.is_empty()).then(|| format!("the compiler was not wholly confined: {text}"));
             Ok(Compiled { code, note })
         }
@@ -106,9 +106,9 @@ fn judge(status: ExitStatus, text: &str, code: File, limits: &Limits) -> Result<
         }
         (_, Some(libc::SIGPROF | libc::SIGXCPU)) => Err(time()),
         (_, Some(libc::SIGXFSZ)) => Err(memory()),
-        // musl aborts by a call that the compiler may not make, and then by a fault.
+        // With musl, an abort first makes a call that the compiler's filter forbids, and then faults.
         (Some(PANICKED), _) | (_, Some(libc::SIGABRT | libc::SIGSEGV))
-            if NO_MEMORY.iter().any(|says| text.contains(says)) =>
+            if NO_MEMORY.iter().any(|message| text.contains(message)) =>
         {
             Err(memory())
         }
@@ -116,7 +116,7 @@ fn judge(status: ExitStatus, text: &str, code: File, limits: &Limits) -> Result<
     }
 }
 
-/// A started worker. Shared with whoever kills it when a signal ends modbox.
+/// A started worker. The cleanup shares it, and kills it when a signal ends modbox.
 #[derive(Debug)]
 struct Worker(Mutex<Child>);
 
@@ -125,26 +125,26 @@ impl Worker {
         let (pipe, writer) = io::pipe()?;
         #[expect(clippy::disallowed_methods, reason = "the one place that starts the compiler")]
         let mut command = Command::new(program);
-        command.arg0("modbox").arg(worker::WORD).args(bounds.to_args()).env_clear();
+        command.arg0("modbox").arg(worker::COMPILE_WORKER).args(bounds.to_args()).env_clear();
         command.env(THREADS_VARIABLE, bounds.threads.to_string());
         command.stdin(OwnedFd::from(input)).stdout(OwnedFd::from(output)).stderr(writer);
         let child = command.spawn()?;
-        // The command goes out of scope here, and with it this process's copies of the worker's ends.
+        // Dropping the command closes this process's copies of the worker's ends.
         Ok((Self(Mutex::new(child)), pipe))
     }
 
-    /// Kills it and waits until it is gone. It is one process, and can start no other.
+    /// Kills the worker and waits for its end. It is a single process and cannot start others.
     fn kill(&self) {
         let mut child = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Fails only for one that has ended.
+        // Fails only if the worker has ended.
         let _ = child.kill();
         let _ = child.wait();
     }
 
-    /// Waits until it is gone, or the time is over.
+    /// Waits until the worker has ended, or until the deadline; returns `None` at the deadline.
     fn wait(&self, deadline: Option<Instant>) -> io::Result<Option<ExitStatus>> {
         loop {
-            // Not locked while it waits: a signal may have it killed.
+            // Unlocked while sleeping, so that a signal can kill the worker.
             let status = self.0.lock().unwrap_or_else(PoisonError::into_inner).try_wait()?;
             if status.is_some() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Ok(status);
@@ -154,14 +154,14 @@ impl Worker {
     }
 }
 
-/// What the worker said until it closed its pipe.
-struct Said {
+/// The worker's text until it closed its pipe.
+struct WorkerMessage {
     text: String,
     in_time: bool,
 }
 
-/// Reads until the worker ends or the time is over. What is too much is read and thrown away.
-fn listen(mut pipe: PipeReader, deadline: Option<Instant>) -> io::Result<Said> {
+/// Reads until the worker ends or the deadline passes. Text beyond [`MAX_TEXT`] is discarded.
+fn listen(mut pipe: PipeReader, deadline: Option<Instant>) -> io::Result<WorkerMessage> {
     let (mut head, mut chunk) = (Vec::new(), [0; 1024]);
     let in_time = loop {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -180,10 +180,10 @@ fn listen(mut pipe: PipeReader, deadline: Option<Instant>) -> io::Result<Said> {
         let room = MAX_TEXT - head.len();
         head.extend_from_slice(&chunk[..length.min(room)]);
     };
-    Ok(Said { text: clean(&head), in_time })
+    Ok(WorkerMessage { text: clean(&head), in_time })
 }
 
-/// One line without control characters: it may be in the words of a compiler that was taken over.
+/// Returns the text as one line without control characters: a compromised compiler may have written it.
 fn clean(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes).replace(char::is_control, " ");
     text.trim().to_owned()
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn every_end_of_a_worker_has_a_meaning() {
+    fn every_exit_of_a_worker_maps_to_a_result() {
         let exited = |code: i32| code << 8;
         check(exited(worker::DONE), "", "None");
         check(exited(worker::DONE), "no Landlock", "not wholly confined: no Landlock");
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn code_that_somebody_can_still_change_is_not_taken() {
+    fn code_that_is_still_mapped_writable_is_refused() {
         let code = super::super::memory_file().unwrap();
         code.set_len(4096).unwrap();
         let (writable, fd) = (libc::PROT_READ | libc::PROT_WRITE, code.as_raw_fd());
@@ -240,18 +240,18 @@ mod tests {
     }
 
     #[test]
-    fn what_a_worker_says_is_cleaned_and_bounded() {
+    fn text_of_a_worker_is_cleaned_and_bounded() {
         let (pipe, mut writer) = io::pipe().unwrap();
         let text = b"\x1b[31mred\nline\xff".repeat(2000);
         let writing = thread::spawn(move || writer.write_all(&text));
-        let said = listen(pipe, None).unwrap();
+        let message = listen(pipe, None).unwrap();
         writing.join().unwrap().unwrap();
-        assert!(said.in_time && said.text.starts_with("[31mred line"), "{}", said.text);
-        assert!(said.text.len() < 3 * MAX_TEXT && !said.text.contains(char::is_control));
+        assert!(message.in_time && message.text.starts_with("[31mred line"), "{}", message.text);
+        assert!(message.text.len() < 3 * MAX_TEXT && !message.text.contains(char::is_control));
     }
 
     #[test]
-    fn a_worker_that_says_nothing_is_waited_for_no_longer_than_allowed() {
+    fn a_silent_worker_is_waited_for_until_the_deadline() {
         let (pipe, _writer) = io::pipe().unwrap();
         assert!(!listen(pipe, Some(Instant::now() + Duration::from_millis(20))).unwrap().in_time);
     }

@@ -1,8 +1,8 @@
-//! The side that compiles: a process that reads a module from its standard input, writes machine code to its standard
+//! The worker's side of compiling: a process that reads a module from standard input, writes machine code to standard
 //! output, and can do nothing else.
 //!
-//! What it cannot do comes first; the module is read after that. It says what is wrong in a few words on its standard
-//! error, and by its exit status which kind of words they are.
+//! It confines itself first and reads the module after that. An error text goes to standard error; the exit status says
+//! what the text is about.
 
 use std::ffi::OsString;
 use std::io;
@@ -13,37 +13,37 @@ use rustix::fd::BorrowedFd;
 
 use super::confine;
 
-/// The word on the command line that makes modbox this process.
-pub const WORD: &str = "__compile-worker";
+/// The argument that makes modbox the compile worker.
+pub const COMPILE_WORKER: &str = "__compile-worker";
 
-/// The code is on standard output; standard error says what of the confinement the kernel refused.
+/// Exit status: the code is on standard output; standard error lists the confinement that the kernel refused.
 pub(super) const DONE: i32 = 0;
 
-/// The module is not valid; standard error says why.
+/// Exit status: the module is not valid; standard error says why.
 pub(super) const INVALID: i32 = 1;
 
-/// The memory did not suffice.
+/// Exit status: the memory limit was too low.
 pub(super) const NO_MEMORY: i32 = 2;
 
-/// The worker could not do its work at all; standard error says why.
+/// Exit status: the worker could not do its work; standard error says why.
 pub(super) const NOT_STARTED: i32 = 3;
 
-/// Read at once from standard input.
+/// Size of one read from standard input.
 const CHUNK: usize = 64 << 10;
 
-/// What a worker is told on its command line.
+/// The worker's settings, passed as arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
     pub(super) format: WasmFormat,
-    /// The process that started it, and that it does not outlive.
+    /// The process that started the worker. The worker ends with it.
     pub(super) parent: u32,
-    /// Processor time in microseconds.
+    /// Limit on processor time, in microseconds.
     pub(super) cpu_us: u64,
-    /// Bytes of memory.
+    /// Limit on memory, in bytes.
     pub(super) memory: u64,
-    /// Bytes of machine code.
+    /// Limit on machine code, in bytes.
     pub(super) max_code: u64,
-    /// Threads to compile with.
+    /// Number of threads to compile with.
     pub(super) threads: u64,
 }
 
@@ -71,17 +71,17 @@ impl Bounds {
     }
 }
 
-/// Why a module has no machine code.
+/// Why a module cannot be compiled.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// It is not valid.
+    /// The module is not valid.
     Invalid(String),
-    /// The memory did not suffice.
+    /// The memory limit was too low.
     Memory,
 }
 
 impl Refusal {
-    /// Understands the engine's error.
+    /// Classifies an error of the engine.
     pub(super) fn of(error: wasmtime::Error) -> Self {
         let is_memory = |cause: &(dyn std::error::Error + 'static)| {
             let no_memory = |error: &io::Error| error.raw_os_error() == Some(libc::ENOMEM);
@@ -91,15 +91,15 @@ impl Refusal {
     }
 }
 
-/// Is the worker, for the `modbox` program started with [`WORD`] and these arguments.
+/// Runs the compile worker: the `modbox` program, started with [`COMPILE_WORKER`] and these arguments.
 #[must_use]
 pub fn main(args: &[OsString]) -> ExitCode {
-    // Which file of whose sources panicked is not for the report of a run. The panic itself ends this process.
+    // A report does not need the source location of a panic. The panic itself ends this process.
     std::panic::set_hook(Box::new(|panic| {
         let _ = write_all(rustix::stdio::stderr(), panic.payload_as_str().unwrap_or("panic").as_bytes());
     }));
     let (status, text) = work(args);
-    // Whoever does not listen any more does not need to know.
+    // Fails only if the parent no longer reads.
     let _ = write_all(rustix::stdio::stderr(), text.as_bytes());
     ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX))
 }
