@@ -9,9 +9,9 @@ use wit_component::ComponentEncoder;
 ///
 /// # Errors
 ///
-/// Bytes that are not a WASI 0.1 command: invalid modules, modules with other imports, libraries.
+/// Fails if the bytes are not a WASI 0.1 command: for invalid modules, modules with other imports, and libraries.
 pub(super) fn componentize(core: &[u8]) -> anyhow::Result<Vec<u8>> {
-    // The encoder panics when a section ends behind the end of the file. All sections are walked first; this costs
+    // The encoder panics when a section ends beyond the end of the file. So all sections are parsed first, which costs
     // next to nothing.
     wasmparser::Parser::new(0).parse_all(core).try_for_each(|section| section.map(drop))?;
     ComponentEncoder::default()

@@ -1,5 +1,5 @@
-//! The host's end of `modbox:host`, what modbox offers to guests beyond WASI, generated from the interfaces' text. `files` and
-//! `process` say what the functions do.
+//! The host's side of `modbox:host`, the interfaces that modbox offers beyond WASI; generated from their WIT files.
+//! `files` and `process` document the functions.
 
 #![allow(missing_docs, clippy::error_impl_error, reason = "generated")]
 

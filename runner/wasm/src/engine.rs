@@ -1,45 +1,45 @@
-//! The one engine configuration.
+//! The engine's configuration. There is only this one.
 //!
-//! Everything that widens what a guest can reach inside the engine and that no WASI 0.2 module needs is
-//! off: garbage collection, exceptions, threads, 64-bit memories, stack switching, component-model async.
-//! About half of a year's Wasmtime advisories need one of these. The cargo features `gc` and `threads`
-//! stay compiled in all the same: builds without them abort on some inputs (GHSA-rc4p, GHSA-2674).
+//! Every feature that lets a guest reach more of the engine and that no WASI 0.2 module needs is off: garbage
+//! collection, exceptions, threads, 64-bit memories, stack switching, component-model async. About half of a year's
+//! Wasmtime advisories need one of these. The cargo features `gc` and `threads` stay compiled in: builds without them
+//! abort on some inputs (GHSA-rc4p, GHSA-2674).
 
 use std::num::NonZeroUsize;
 
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
-/// Stack for wasm frames: deep recursion traps here, in milliseconds, instead of eating memory.
+/// Stack for wasm frames. Deep recursion traps at this size within milliseconds instead of using up memory.
 const WASM_STACK: usize = 512 << 10;
 
-/// Stack of the fiber that a guest runs on: [`WASM_STACK`] and what host calls need above it.
+/// Stack of the fiber that runs a guest: [`WASM_STACK`] and the stack that host calls need above it.
 const FIBER_STACK: usize = 2 << 20;
 
-/// Frames in the backtrace of a trap. More would only make a report longer.
+/// Most frames in the backtrace of a trap. More would only make a report longer.
 const BACKTRACE_FRAMES: NonZeroUsize = NonZeroUsize::new(8).expect("eight is not zero");
 
-/// Where an engine takes the memory of instances from.
+/// Source of the memory of instances.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Instances {
     /// From the system, for each instance. For a module that runs once.
     #[default]
     OnDemand,
-    /// From a pool that keeps what it mapped for the next instance. For one module that runs many times, and for one
-    /// only: what a pool failed to clear could then only show a module its own past.
+    /// From a pool that keeps mappings for the next instance. For one module that runs many times, and for no other:
+    /// if the pool failed to clear memory, the module would see only data of its own earlier runs.
     Pooled,
 }
 
-/// Instances that a pool has room for at a time. More run on demand. Each place costs address space alone, until it
-/// is used.
+/// Number of instances that a pool has room for. Further runs get their memory on demand. An unused place costs only
+/// address space.
 const POOL_PLACES: u32 = 8;
 
-/// Memories, tables and core instances of one component: a guest has one or two of its own, and the adapter's.
+/// Most memories, tables and core instances of one component: a guest has one or two, and the adapter's are added.
 const POOL_PER_COMPONENT: u32 = 4;
 
-/// Bytes of an instance that stay resident for the next one; clearing them costs less than mapping them again.
+/// Bytes of an instance that stay resident for the next one: clearing them costs less than mapping them again.
 const POOL_RESIDENT: usize = 4 << 20;
 
-/// Returns the pool of a module that runs many times, when this machine has what makes a pool pay: without the
+/// Returns the pool for a module that runs many times, or `None` if a pool would not pay on this machine: without the
 /// kernel's `PAGEMAP_SCAN`, resetting an instance costs more than mapping a new one.
 fn pool() -> Option<PoolingAllocationConfig> {
     if !PoolingAllocationConfig::is_pagemap_scan_available() {
@@ -59,23 +59,24 @@ fn pool() -> Option<PoolingAllocationConfig> {
     Some(pool)
 }
 
-/// What an engine is for.
+/// Role of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Running compiled code. Without a compiler an engine is made in a tenth of the time.
+    /// Runs compiled code. Without a compiler, an engine is created in a tenth of the time.
     Run(Instances),
-    /// Compiling, on several processors if wanted.
+    /// Compiles.
     Compile {
-        /// With threads.
+        /// Whether to compile with several threads.
         parallel: bool,
     },
 }
 
-/// Makes an engine. What one compiles the other runs: all settings that the code depends on are the same.
+/// Creates an engine. A `Run` engine accepts the code of a `Compile` engine, because all settings that the code depends
+/// on are the same.
 ///
 /// # Errors
 ///
-/// A machine without what the engine needs; for a pool, too little address space.
+/// Fails if this machine lacks something that the engine needs; for a pool, if there is too little address space.
 pub(super) fn new_engine(role: Role) -> wasmtime::Result<Engine> {
     let mut config = Config::new();
     config
@@ -84,7 +85,7 @@ pub(super) fn new_engine(role: Role) -> wasmtime::Result<Engine> {
         .async_stack_size(FIBER_STACK)
         .wasm_backtrace_max_frames(Some(BACKTRACE_FRAMES))
         .generate_address_map(false)
-        // For debuggers. Code with it would be registered with the unwinder function by function, at every start.
+        // Only debuggers need it. It would be registered with the unwinder function by function, at every start.
         .native_unwind_info(false)
         .shared_memory(false)
         .concurrency_support(false)

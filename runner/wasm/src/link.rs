@@ -1,8 +1,8 @@
 //! The interfaces that guests may import, one line each.
 //!
-//! A module is linked to those that it imports and to no other: naming all of them takes longer than a short guest
-//! runs. What a policy does not grant is linked all the same, to functions that deny it, since many guests import
-//! sockets without ever using them.
+//! A module is linked only to the interfaces that it imports: adding all of them takes longer than a short guest runs.
+//! Interfaces that the policy does not grant are linked too, to functions that deny every call, because many guests
+//! import sockets without using them.
 
 use wasmtime::Engine;
 use wasmtime::component::{Component, HasData, Linker, ResourceTable};
@@ -16,7 +16,7 @@ use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView};
 use crate::store::State;
 use crate::{files, net, process};
 
-/// The guest's resources, all that streams and polling need of the host.
+/// The guest's resource table: all that streams and polling need.
 struct Table;
 
 impl HasData for Table {
@@ -33,10 +33,10 @@ impl State {
     }
 }
 
-/// Adds one interface to a linker.
+/// A function that adds one interface to a linker.
 type Link = fn(&mut Linker<State>) -> wasmtime::Result<()>;
 
-/// Every interface, by its name without a version, in the order of the names.
+/// All interfaces by name, without version, sorted.
 const INTERFACES: &[(&str, Link)] = &[
     ("modbox:host/files", files::add_attributes),
     (process::INTERFACE, process::add_process),
@@ -80,17 +80,17 @@ const INTERFACES: &[(&str, Link)] = &[
     ("wasi:sockets/udp-create-socket", |linker| net::add_udp_create(linker, State::net)),
 ];
 
-/// Makes a linker with what a component imports. Returns whether that runs commands, too.
+/// Creates a linker with the imports of a component. Returns also whether these can run commands.
 ///
 /// # Errors
 ///
-/// An engine that refuses an interface.
+/// Fails if the engine refuses an interface.
 pub(super) fn linker(engine: &Engine, component: &Component) -> wasmtime::Result<(Linker<State>, bool)> {
     let (mut linker, mut runs_commands) = (Linker::new(engine), false);
     for (import, _) in component.component_type().imports(engine) {
         let name = import.split_once('@').map_or(import, |(name, _)| name);
-        if let Ok(known) = INTERFACES.binary_search_by_key(&name, |(known, _)| known) {
-            INTERFACES[known].1(&mut linker)?;
+        if let Ok(index) = INTERFACES.binary_search_by_key(&name, |(name, _)| name) {
+            INTERFACES[index].1(&mut linker)?;
             runs_commands |= name == process::INTERFACE;
         }
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn interfaces_are_found_by_their_order() {
+    fn interfaces_are_sorted_for_the_binary_search() {
         assert!(INTERFACES.is_sorted_by_key(|(name, _)| *name));
     }
 }

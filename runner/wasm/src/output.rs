@@ -1,9 +1,9 @@
-//! Output streams that keep the head of what a guest writes and count the rest.
+//! Output streams that keep the first bytes of a guest's output and count the rest.
 //!
-//! wasmtime-wasi's `MemoryOutputPipe` closes at its capacity: the guest sees a broken pipe and, in most
-//! languages, dies of it. A module that chatters should end by its own result, so these streams take
-//! everything, keep the first bytes and say how many there were. They also answer `p2_stream` themselves,
-//! because the default adapter buffers without bound on empty writes (GHSA-5m8g-xhq4-4h93).
+//! wasmtime-wasi's `MemoryOutputPipe` closes at its capacity: the guest gets a broken pipe, which ends it in most
+//! languages. A module with much output should still end with its own result. So these streams accept everything, keep
+//! the first bytes and count all. They also implement `p2_stream` themselves, because the default adapter buffers
+//! without bound on empty writes (GHSA-5m8g-xhq4-4h93).
 
 use std::io;
 use std::pin::Pin;
@@ -15,10 +15,10 @@ use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
-/// Bytes that one write may carry. The host allocates as much for `write-zeroes`, so it stays small.
+/// Most bytes of one write. The host allocates as many for `write-zeroes`, so the number is small.
 const PERMIT: usize = 64 << 10;
 
-/// An output stream of a guest. Clones share what was captured.
+/// An output stream of a guest. Clones share the captured output.
 #[derive(Debug, Clone)]
 pub(super) struct HeadStream {
     captured: Arc<Mutex<Captured>>,
@@ -26,12 +26,12 @@ pub(super) struct HeadStream {
 }
 
 impl HeadStream {
-    /// Makes a stream that keeps `capacity` bytes.
+    /// Creates a stream that keeps `capacity` bytes.
     pub(super) fn new(capacity: u64) -> Self {
         Self { captured: Arc::default(), capacity: usize::try_from(capacity).unwrap_or(usize::MAX) }
     }
 
-    /// Returns what was captured, and leaves the stream empty.
+    /// Returns the captured output, and leaves the stream empty.
     pub(super) fn take(&self) -> Captured {
         std::mem::take(&mut *self.captured.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,6 +1,7 @@
-//! Names the processor, as far as compiled code depends on it: a home folder may be shared by different machines.
+//! Features of the processor that compiled code depends on. A home folder, and with it the cache, may be shared by
+//! different machines.
 
-/// Returns the extensions that the engine's compiler makes use of and that this processor has.
+/// Returns which of the instruction set extensions that the engine's compiler uses this processor has.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn features() -> Vec<bool> {
     use std::arch::is_x86_feature_detected as has;
@@ -25,7 +26,8 @@ pub(super) fn features() -> Vec<bool> {
     ]
 }
 
-/// Elsewhere machines differ less, and code for another one is refused by the engine and compiled again.
+/// Returns nothing: other architectures differ less, and the engine refuses code for another processor, which is then
+/// compiled again.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn features() -> Vec<bool> {
     Vec::new()

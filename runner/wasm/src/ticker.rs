@@ -1,8 +1,9 @@
 //! Increments an engine's epoch while guests run, so that the engine looks at their limits.
 //!
 //! Compiled code compares the epoch with the deadline of its store, and calls the store's meter when the deadline has
-//! passed. One thread per engine increments the epoch. The first run starts it; it waits while no guest runs, and ends
-//! with the engine. It knows no limit, and it cannot end a host call that waits: see [`guest`](super::guest).
+//! passed. Each engine has one thread that increments the epoch. The first run starts the thread; it waits while no
+//! guest runs, and ends with the engine. The ticker knows no limits, and it cannot end a host call that waits: see
+//! [`guest`](super::guest).
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,11 +11,10 @@ use std::{io, thread};
 
 use wasmtime::Engine;
 
-/// The time between two increments. A guest may pass a limit by this much; ticking this often costs nothing that can be
-/// measured.
+/// The time between two increments. A guest may pass a limit by this much. Ticking this often has no measurable cost.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The ticking thread of one engine. Runs share it; it ends when the last run and the last loaded module are gone.
+/// The ticker thread of one engine. Runs share it; it ends when the last run and the last loaded module are gone.
 pub(super) struct Ticker {
     engine: Engine,
     shared: Arc<Shared>,
@@ -23,25 +23,25 @@ pub(super) struct Ticker {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Notified when a run starts and when the thread is to end.
+    /// Notified when a run starts and when the thread should end.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     has_thread: bool,
-    /// Runs in progress.
+    /// Number of runs in progress.
     runs: usize,
     is_over: bool,
 }
 
-/// A run in progress. The epoch is incremented until this is dropped.
+/// A guard for a run in progress. The epoch is incremented until the guard is dropped.
 pub(super) struct Ticking {
     ticker: Arc<Ticker>,
 }
 
 impl Ticker {
-    /// Makes the ticker of an engine. No thread is started yet.
+    /// Creates the ticker of an engine; starts no thread yet.
     pub(super) fn new(engine: Engine) -> Self {
         Self { engine, shared: Arc::default() }
     }
@@ -50,7 +50,7 @@ impl Ticker {
     ///
     /// # Errors
     ///
-    /// A thread that cannot be started.
+    /// Fails if the thread cannot be started.
     pub(super) fn start(self: &Arc<Self>) -> io::Result<Ticking> {
         let mut state = self.shared.lock();
         if !state.has_thread {
@@ -84,8 +84,8 @@ impl Shared {
     }
 }
 
-/// Increments the epoch until the ticker is dropped. Whether guests run is asked once per tick, so that short runs that
-/// follow each other do not wake the thread each time.
+/// Increments the epoch until the ticker is dropped. Checks once per tick whether guests run, so that a series of short
+/// runs does not wake the thread each time.
 fn tick(engine: &Engine, shared: &Shared) {
     loop {
         let is_idle = |state: &mut State| state.runs == 0 && !state.is_over;
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_for_every_run_also_after_it_has_waited() {
+    fn ticks_for_every_run_even_after_an_idle_time() {
         let ticker = ticker();
         for _ in 0..3 {
             let ticking = ticker.start().unwrap();
@@ -135,7 +135,7 @@ mod tests {
             wait_for_ticks(&ticker, 3);
             assert!(started.elapsed() > TICK, "{:?}", started.elapsed());
             drop(ticking);
-            // The thread waits after at most one more tick.
+            // The thread starts to wait after at most one more tick.
             thread::sleep(TICK * 3);
         }
     }

@@ -1,4 +1,4 @@
-//! Turns a policy into a WASI context: environment, network, streams. Files are the guard's, see `files`.
+//! Builds the WASI context of a policy: environment, network, streams. `files` implements the file calls.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 use crate::net::Network;
 use crate::output::HeadStream;
 
-/// Random bytes that one call may ask for; the host allocates as many, and who asks for more ends there. Nobody needs a
+/// Most random bytes per call. The host allocates as many, and a larger request ends the guest. No guest needs a
 /// megabyte at once, but a program may fill a buffer.
 pub(super) const MAX_RANDOM: u64 = 4 << 20;
 
-/// Makes the context of one run. What is not named here does not exist for the guest.
+/// Creates the context of one run. A guest has only what is set here.
 pub(super) fn context(
     program: &WasmProgram,
     stdin: Vec<u8>,
@@ -24,7 +24,7 @@ pub(super) fn context(
     stderr: HeadStream,
 ) -> WasiCtx {
     let mut builder = WasiCtxBuilder::new();
-    // The guest has a thread of its own to block.
+    // Blocking is safe: file calls may block the guest's thread, see `guest`.
     builder.allow_blocking_current_thread(true);
     builder.args(&program.argv).initial_cwd("/tmp").max_random_size(MAX_RANDOM);
     builder.stdin(MemoryInputPipe::new(stdin)).stdout(stdout).stderr(stderr);
