@@ -1,9 +1,10 @@
-//! The runtime base: what of this machine every confined native module sees, for reading. One list, also for people:
-//! `modbox policy show` prints it.
+//! The runtime base: the paths of this machine that every confined native module may read. `modbox policy show` prints
+//! the same list.
 //!
-//! The system's programs and libraries, and the files of `/etc` that programs need to start, to look up names and to
-//! check certificates. No home folders, no passwords, no sockets of daemons, nothing of `/var` and `/run`, and of `/sys`
-//! the number of processors. A link is a link in the base, too; what is not there is left out.
+//! It contains the system's programs and libraries, and the files of `/etc` that programs need to start, to look up
+//! names and to check certificates. It contains no home folders, no passwords, no sockets of daemons, nothing of `/var`
+//! and `/run`, and from `/sys` only the number of processors. A link is a link in the base, too; missing paths are left
+//! out.
 
 /// Folders with programs and libraries. On many systems most of them are links into the first.
 pub const PROGRAMS: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
@@ -18,7 +19,7 @@ pub const CONFIGURATION: [&str; 35] = [
     "/etc/ld-musl-aarch64.path",
     "/etc/alternatives",
     "/etc/shells",
-    // Who and where.
+    // Users, names and places.
     "/etc/passwd",
     "/etc/group",
     "/etc/nsswitch.conf",
@@ -27,13 +28,13 @@ pub const CONFIGURATION: [&str; 35] = [
     "/etc/locale.alias",
     "/etc/locale.conf",
     "/etc/hostname",
-    // Which system.
+    // The system's release.
     "/etc/os-release",
     "/etc/lsb-release",
     "/etc/debian_version",
     "/etc/redhat-release",
     "/etc/alpine-release",
-    // Names and services, for those who are granted a network.
+    // Names and services, for modules with a network grant.
     "/etc/hosts",
     "/etc/host.conf",
     "/etc/resolv.conf",
@@ -49,15 +50,15 @@ pub const CONFIGURATION: [&str; 35] = [
     // Interpreters.
     "/etc/python3",
     "/etc/mime.types",
-    // How many processors.
+    // Number of processors.
     "/sys/devices/system/cpu/online",
     "/sys/devices/system/cpu/possible",
 ];
 
-/// Devices that are no hardware.
+/// Devices without hardware.
 pub const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// Lists the paths of this machine that are in it.
+/// Returns the paths of the base.
 pub fn paths() -> impl Iterator<Item = &'static str> {
     PROGRAMS.into_iter().chain(CONFIGURATION)
 }

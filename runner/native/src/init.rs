@@ -1,8 +1,8 @@
-//! The first process of a room: makes the room from within, shuts itself in, starts the module, and ends when that does.
+//! The first process of a room: makes the room from within, confines itself, starts the module, and ends with it.
 //!
-//! In namespaces it is process 1: nothing in the room can signal it, and with it the kernel ends all that is left there.
-//! It is a copy of the launcher, which stays outside and watches. What it does is the second list of steps of
-//! [`native`](crate).
+//! In namespaces it is process 1: nothing in the room can signal it, and when it ends, the kernel ends all that is left
+//! there. It is a fork of the launcher, which stays outside and watches. It takes the third list of steps in the
+//! documentation of [`native`](crate).
 
 use std::ffi::OsString;
 use std::io;
@@ -28,16 +28,16 @@ use crate::room::Room;
 use crate::tree::Proc;
 use crate::{base, group, launcher, observe, root, stdin, system};
 
-/// RLIMIT_DATA is not set lower, as it binds this process too while it starts the shell.
+/// Minimum of RLIMIT_DATA, because the limit also binds this process while it starts the shell.
 const MIN_MEMORY: u64 = 32 << 20;
 
-/// Descriptors for whoever starts programs: pipes of a shell, the script that it reads.
+/// Minimum of descriptors, for modules that start programs: a shell's pipes, and the script that it reads.
 const MIN_DESCRIPTORS: u64 = 16;
 
-/// How this process ends when the module has not started.
+/// Exit status of this process when the module has not started.
 const NOT_STARTED: i32 = 127;
 
-/// Is the first process, to its end.
+/// Runs the first process; never returns.
 pub(super) fn main(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream, input: Option<&OwnedFd>) -> ! {
     let run = |null| run(spec, room, namespaces, input, link, null);
     let code = match prepare(spec, room, namespaces, link).and_then(run) {
@@ -50,24 +50,24 @@ pub(super) fn main(spec: &Spec, room: &Room, namespaces: Namespaces, link: &Unix
     system::exit(code)
 }
 
-/// Makes the room, and waits until the module may begin. Returns an opened `/dev/null`.
+/// Makes the room, and waits until the module may begin. Returns an open `/dev/null`.
 fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) -> Result<Option<OwnedFd>, Failure> {
     let at = |step| move |error: io::Error| Failure::new(step, &error);
     system::default_child_signal();
-    // 1. With the launcher this process ends, and with it the room. What takes the kernel longest is begun.
+    // 1. Arrange to end with the launcher, so that the room ends too. Begin the work that takes the kernel longest.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| at(Step::Parent)(e.into()))?;
     let copies = Arc::new(Copies::default());
     let helper = namespaces.net.then(|| Helper::begin(&copies)).transpose().map_err(at(Step::Namespaces))?;
-    // 2. Who it is in here is written by the launcher; one that is gone by now says nothing.
+    // 2. Wait until the launcher has written the user map. The wait fails if the launcher is gone.
     turn::wait(link).map_err(at(Step::Parent))?;
     let mut ready = Ready::default();
     let mut stages = Vec::new();
     let mut own = None;
     let rules = if namespaces.any {
-        // 3. Nobody else's session, so that nobody else's share of the processor either.
+        // 3. A session of its own also has its own share of the processor.
         rustix::process::setsid().map_err(|errno| at(Step::Session)(errno.into()))?;
-        // 4. The file system, and the network.
-        // What is made in it has the modes that are written there, also by the helper until that is waited for.
+        // 4. Make the file system and the network. Without a umask, files get the modes that the code gives, also those
+        //    that the helper thread makes until it is joined.
         let umask = rustix::process::umask(Mode::empty());
         let root = root::enter(room, &copies)?;
         helper.map_or(Ok(()), Helper::enter_network).map_err(at(Step::Namespaces))?;
@@ -79,30 +79,31 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         ready.notes = not_kept(room);
         rules_on_host(room)
     };
-    // 5. The control group, in which memory of all is counted and bounded.
+    // 5. Join the control group, which counts and bounds the memory of all processes together.
     ready.joined = group::join(link).map_err(at(Step::Parent))?;
-    // 6. Where the module starts: where the caller stands, if the module can see that.
+    // 6. Enter the working directory: the caller's, if the module can see it.
     let start = if spec.only_there || room.grant_at(Path::new(&spec.directory)).is_some() {
         Path::new(&spec.directory)
     } else {
         home(room, namespaces)
     };
     std::env::set_current_dir(start).map_err(Failure::with(Step::Directory, start))?;
-    // While opening it is nothing to report.
+    // Opened before the filter of step 8, so that it is not reported.
     let null = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()).ok();
     if !namespaces.any {
-        // Its memory is nobody's. In namespaces capabilities see to that, and the launcher can go on counting what it writes.
+        // Its memory is readable by no other process. In namespaces capabilities ensure that, and the launcher can go
+        // on counting what this process writes.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|errno| at(Step::Confine)(errno.into()))?;
     }
-    // 7. The walls of the kernel, for good.
+    // 7. Apply the confinement by the kernel; it cannot be undone.
     let plan = plan(room, namespaces, rules);
     let reached = modbox_kernel::confine_thread(&plan).map_err(|error| {
         let subject = modbox_vocabulary::error_chain(&error);
         Failure { step: Step::Confine, errno: 0, subject }
     })?;
     (ready.level, ready.layers, ready.missing) = (reached.level, reached.layers, reached.missing);
-    // 8. Calls that name something are reported to the launcher, who looks whether they name what is not granted.
+    // 8. Report calls that name a path or an address to the launcher, which checks whether they are granted.
     let listener = observe::listen();
     if let Err(error) = &listener {
         ready.notes.push(format!("what the module is refused is not seen: {error}"));
@@ -110,7 +111,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     ready.listens = listener.is_ok();
     ready.own = own.is_some();
     ready.stages = stages.iter().map(|(names, _)| names.clone()).collect();
-    // 9. The launcher is told what is in force, and decides.
+    // 9. Report the confinement in force to the launcher, which decides whether the module may begin.
     let tell = || -> io::Result<()> {
         MESSAGES.send(link, &Word::Ready(ready))?;
         let directories = stages.iter().map(|(_, directory)| directory);
@@ -123,7 +124,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     Ok(null)
 }
 
-/// Starts the module and waits for its end, and for that of every orphan meanwhile.
+/// Starts the module, waits for its end, and reaps every orphan that ends meanwhile.
 fn run(
     spec: &Spec,
     room: &Room,
@@ -132,15 +133,16 @@ fn run(
     link: &UnixStream,
     null: Option<OwnedFd>,
 ) -> Result<i32, Failure> {
-    // 10. The module.
+    // 10. Start the module.
     if let Some(umask) = spec.umask {
         rustix::process::umask(Mode::from_raw_mode(umask & 0o777));
     }
     let shell =
         start_shell(spec, home(room, namespaces), input).map_err(|error| Failure::new(spec.start.step(), &error))?;
-    // Who reads the module's output to its end would wait for this process as well: no harm.
+    // The host reads the module's output until all copies of the pipes are closed, so this process closes its own. If
+    // that fails, the host only waits longer.
     drop(null.map(launcher::say_nothing));
-    // 11. The rest ends with this process.
+    // 11. Wait. When this process exits, the kernel ends all others.
     let status = wait_for(shell).map_err(|errno| Failure::new(Step::Shell, &errno.into()))?;
     let killed = status.terminating_signal();
     let code = status.exit_status().or_else(|| killed.map(|signal| 128 + signal)).unwrap_or(NOT_STARTED);
@@ -158,7 +160,7 @@ fn run(
     Ok(code)
 }
 
-/// Waits for a child's end, and buries every orphan that ends meanwhile.
+/// Waits for a child's end, and reaps every orphan that ends meanwhile.
 fn wait_for(child: Pid) -> rustix::io::Result<WaitStatus> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
@@ -169,7 +171,7 @@ fn wait_for(child: Pid) -> rustix::io::Result<WaitStatus> {
     }
 }
 
-/// Whether nobody else is in the namespace: all that are there descend from its first process.
+/// Returns whether this process is the only one in its namespace. All others there descend from it.
 fn is_alone() -> bool {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
@@ -181,7 +183,7 @@ fn is_alone() -> bool {
 }
 
 fn start_shell(spec: &Spec, home: &Path, input: Option<&OwnedFd>) -> io::Result<Pid> {
-    // What a room gives without a grant names its `/tmp`, which is elsewhere when there is no room.
+    // The default variables of a room name its `/tmp`; without namespaces the module's temporary directory replaces it.
     let moved = |name: &OsString, value: &OsString| (name == "HOME" || name == "TMPDIR") && value == "/tmp";
     let variables = spec.environment.iter().map(|(name, value)| match moved(name, value) {
         true => (name.as_os_str(), home.as_os_str()),
@@ -201,7 +203,7 @@ fn plan(room: &Room, namespaces: Namespaces, paths: Vec<PathRule>) -> Plan {
     let net = if namespaces.any {
         room.net.clone()
     } else {
-        // There is no network of its own, and no rule of the kernel for sockets with a path.
+        // There is no network namespace, and Landlock has no rule for sockets with a path.
         NetPlan { isolated: false, unix: false, ..room.net.clone() }
     };
     Plan {
@@ -210,7 +212,7 @@ fn plan(room: &Room, namespaces: Namespaces, paths: Vec<PathRule>) -> Plan {
         net,
         limits: Some(ProcessLimits {
             memory: limits.max_memory.max(MIN_MEMORY),
-            // Of each process; of all together the launcher keeps count.
+            // Limit of each process; the launcher counts all of them together.
             cpu_time: Some(limits.cpu_time.saturating_add(Duration::from_secs(1))),
             descriptors: limits.max_descriptors.max(MIN_DESCRIPTORS),
             file_size: None,
@@ -218,7 +220,7 @@ fn plan(room: &Room, namespaces: Namespaces, paths: Vec<PathRule>) -> Plan {
     }
 }
 
-/// What may be reached where the machine's own file system is all there is.
+/// Returns the path rules for a module in the machine's own file system.
 fn rules_on_host(room: &Room) -> Vec<PathRule> {
     let rule = |path: &Path, rights, links, absent| PathRule { path: path.to_owned(), rights, links, absent };
     let mut rules = vec![rule(&room.tmpdir, Rights::OwnDirectory, Links::Follow, Absent::Error)];
@@ -243,7 +245,7 @@ fn rules_on_host(room: &Room) -> Vec<PathRule> {
     rules
 }
 
-/// What such a room does not keep to, or does not have.
+/// Returns notes on the restrictions that a room without namespaces does not keep, and on the features it lacks.
 fn not_kept(room: &Room) -> Vec<String> {
     let mut notes = vec![
         "without namespaces the module can ask which files and processes there are, and its `/tmp` is not there: its own \

@@ -1,4 +1,4 @@
-//! Text that the kernel makes when it is read: files of `/proc`, and of control groups.
+//! Reads text that the kernel generates on reading: files of `/proc` and of control groups.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,14 +7,15 @@ use std::os::fd::AsFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::path::Arg;
 
-/// What one call returns at most of most of them. A small buffer would have the kernel begin anew for each piece.
+/// What one read returns at most for most such files. With a smaller buffer the kernel would generate the text anew for
+/// each piece.
 const PAGE: usize = 4 << 10;
 
-/// Reads one, `most` bytes of it. What is not UTF-8 is replaced: a process may call itself anything.
+/// Reads up to `most` bytes of a file. Invalid UTF-8 is replaced, because a process may have any name.
 ///
 /// # Errors
 ///
-/// When it is not there, or not for this user.
+/// Fails when the file does not exist or this user may not read it.
 pub(super) fn read(directory: impl AsFd, path: impl Arg, most: u64) -> io::Result<String> {
     let file = rustix::fs::openat(directory, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let mut bytes = Vec::with_capacity(PAGE);

@@ -1,10 +1,10 @@
-//! The process between modbox and a native module: prepares the room, has the module started in it, watches it, and
-//! leaves nothing of it behind.
+//! The process between modbox and a native module: prepares the room, starts the module in it, watches it, and removes
+//! everything that is left of it.
 //!
-//! It is modbox itself, started again with [`WORD`], or a copy of it. A process of its own is needed because a subreaper
-//! adopts every orphan below it, which must not be the host with its other runs; because the module has
-//! to be killed even when the host is killed first; and because work between fork and exec is not safe
-//! in a host with threads. It has one thread and trusts the host alone.
+//! It is modbox itself, started again with [`WORD`], or a fork of it. It is a separate process for three reasons. A
+//! subreaper adopts every orphan below it, so it must not be the host with its other runs. The module has to be killed
+//! even when the host is killed first. Work between fork and exec is not safe in a host with threads. The launcher has
+//! one thread and trusts only the host.
 
 use std::fs::File;
 use std::io;
@@ -29,24 +29,24 @@ use crate::tree::Proc;
 use crate::watch::{Tree, Watched};
 use crate::{init, stdin, system};
 
-/// The first argument that makes modbox a launcher. Not for people: without the host's socket as its
-/// standard input it fails at once.
+/// First argument that makes modbox a launcher. It is not for users: without the host's socket as its standard input
+/// the launcher fails at once.
 pub const WORD: &str = "__native-launcher";
 
-/// The command line of one that was not started so.
+/// Command line of a forked launcher.
 pub(super) const TITLE: &[u8] = b"modbox\0__native-launcher\0";
 
-/// RLIMIT_DATA is not set lower, as it binds the launcher too while it starts the shell.
+/// Minimum of RLIMIT_DATA, because the limit also binds the launcher while it starts the shell.
 const MIN_DATA_LIMIT: u64 = 32 << 20;
 
-/// Landlock and seccomp.
+/// Level of Landlock and seccomp.
 const RULES: u8 = 2;
 
-/// And namespaces.
+/// Level of Landlock, seccomp and namespaces.
 const NAMESPACES: u8 = 3;
 
-/// Is the launcher, by what comes over its standard input. Returns when the module and everything that it started are
-/// gone.
+/// Runs the launcher: reads the spec from its standard input, and returns when the module and every process that it
+/// started are gone.
 #[must_use]
 pub fn main() -> ExitCode {
     let Ok(control) = control() else { return ExitCode::FAILURE };
@@ -54,22 +54,22 @@ pub fn main() -> ExitCode {
     serve(&control, &spec, || descriptor::receive(&control))
 }
 
-/// The socket to the host, of which the module knows nothing.
+/// Returns the socket to the host. The module has no access to it.
 pub(super) fn control() -> io::Result<File> {
     io::stdin().as_fd().try_clone_to_owned().map(File::from)
 }
 
-/// Is the launcher, by a spec; `input` is what the module reads, if that says that it reads something.
+/// Runs the launcher for a spec. `input` returns the module's standard input; it is called if the spec announces one.
 pub(super) fn serve(control: &File, spec: &Spec, input: impl FnOnce() -> io::Result<OwnedFd>) -> ExitCode {
     let (reply, room) = launch(control, spec, input).unwrap_or_else(|failure| (Reply::Failed(failure), None));
     let sent = MESSAGES.send(control, &reply);
-    // 11. While the host reads: the room's first process, its file system and its control group.
+    // 11. Remove the room's first process, its file system and its control group while the host reads.
     if let Some(mut room) = room.filter(Tree::is_over) {
         room.kill();
     }
     match sent {
         Ok(()) => ExitCode::SUCCESS,
-        // The host is gone; there is nobody left to tell.
+        // The host is gone, so a failed reply can be reported nowhere.
         Err(_) => ExitCode::FAILURE,
     }
 }
@@ -78,8 +78,8 @@ fn at<E: Into<io::Error>>(step: Step) -> impl FnOnce(E) -> Failure {
     move |error| Failure::new(step, &error.into())
 }
 
-/// Takes the steps that the documentation of [`crate`] lists.
-/// Returns what there is to say, and what is left of the room.
+/// Takes the launcher's steps that the documentation of [`crate`] lists. Returns the reply, and what is left of the
+/// room.
 fn launch(
     control: &File,
     spec: &Spec,
@@ -88,17 +88,17 @@ fn launch(
     let own = rustix::process::getpid();
     // 1. Without /proc the tree could be neither watched nor killed, so nothing is started.
     let proc = Proc::open().map_err(at(Step::Proc))?;
-    // 2. No terminal, so that a module neither reads what the user types nor gets the user's Ctrl-C.
+    // 2. There is no terminal, so that a module neither reads what the user types nor gets the user's Ctrl-C.
     rustix::process::setsid().map_err(at(Step::Session))?;
-    // 3. Orphans come to this process, so no double fork leads out of the tree.
+    // 3. This process adopts orphans, so that a double fork does not leave the tree.
     rustix::process::set_child_subreaper(Some(own)).map_err(at(Step::Subreaper))?;
-    // 4. The three standard streams are all that a module inherits.
+    // 4. A module inherits only the three standard streams.
     system::close_on_exec_from(3).map_err(at(Step::Descriptors))?;
     let input = if spec.has_stdin { Some(input().map_err(at(Step::Stdin))?) } else { None };
     let input = input.as_ref();
-    // 5. Before the first child, so that none is missed.
+    // 5. The handler is registered before the first child starts, so that no SIGCHLD is missed.
     let ended = ended_children().map_err(at(Step::ChildSignal))?;
-    // 6. The module, in its room or, when it is trusted with everything, where everybody is.
+    // 6. The module starts in its room, or in the host's namespaces when it is trusted with everything.
     let (first, watched, in_force) = match &spec.room {
         Some(room) => match confined(spec, room, input)? {
             Started::Room(started) => *started,
@@ -106,19 +106,20 @@ fn launch(
         },
         None => (unconfined(spec, input)?, Watched::default(), InForce::default()),
     };
-    // The module has its own. The host, who reads them to their end, would wait for this process's as well: no harm.
+    // The module has its own copies of the output pipes. This process closes its copies, because the host reads until
+    // all are closed. If that fails, the host only waits longer.
     let null = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
     let _ = null.map(say_nothing);
-    // 7. A bomb takes the processor from everybody, so also from whoever is to end it. Only root may go
-    // first; for others ending one takes longer.
+    // 7. A fork bomb takes processor time from all processes, so also from the one that has to end it. Only root may
+    //    take a real-time priority; for other users ending a bomb takes longer.
     let _ = system::run_before_others();
 
     let mut tree = Tree::new(own, first, proc, ended, watched);
-    // 8. Until it ends, is ended by a limit, or the host says so or is gone.
+    // 8. Watch until the module ends, a limit is exceeded, the host asks for the end, or the host is gone.
     let end = tree.watch(control, spec);
-    // 9. Nothing stays: unless there is nothing but the first process of the room, which is about to end.
+    // 9. Kill the tree, unless only the room's first process is left, which is about to end.
     let survivors = if tree.is_over() { 0 } else { tree.kill() };
-    // 10. What it has made of single names goes where it belongs, when it has come to its own end.
+    // 10. If the module ended by itself, move the files of single-name grants to their places.
     let whole = survivors == 0 && matches!(end, End::Exited(_) | End::Signalled(_));
     let uncommitted = if whole { tree.commit(spec) } else { Vec::new() };
     let usage = tree.usage();
@@ -135,7 +136,7 @@ fn launch(
     Ok((reply, Some(tree)))
 }
 
-/// Lets go of the module's output streams.
+/// Replaces the module's output streams with `null` in this process.
 pub(super) fn say_nothing(null: OwnedFd) -> io::Result<()> {
     rustix::stdio::dup2_stdout(&null)?;
     Ok(rustix::stdio::dup2_stderr(&null)?)
@@ -149,28 +150,29 @@ fn ended_children() -> io::Result<UnixStream> {
     Ok(reader)
 }
 
-/// Starts the shell where this process is.
+/// Starts the shell in the host's namespaces.
 fn unconfined(spec: &Spec, input: Option<&OwnedFd>) -> Result<Pid, Failure> {
-    // Entered here and not by the spawn, whose error could not be told from a missing shell.
+    // The directory is entered here and not by `spawn`, because the error of `spawn` would look like that of a missing
+    // shell.
     let directory = Path::new(&spec.directory);
     std::env::set_current_dir(directory).map_err(Failure::with(Step::Directory, directory))?;
     let raised = lower_limits(spec).map_err(at(Step::Limits))?;
     if let Some(umask) = spec.umask {
-        // Nothing else is made by this process.
+        // This process creates no other files.
         rustix::process::umask(Mode::from_raw_mode(umask & 0o777));
     }
     let shell = start_shell(spec, input).map_err(at(spec.start.step()))?;
-    // The launcher itself may run longer than the module computes. Failing is harmless: it would be
-    // killed by the same limit, seconds of processor time later, and the host notices.
+    // The launcher itself may use more processor time than the module. A failure is harmless: the same limit would kill
+    // the launcher seconds of processor time later, and the host notices.
     let _ = rustix::process::setrlimit(Resource::Cpu, raised);
     Ok(shell)
 }
 
-/// Sets the limits that children inherit. Returns the processor limit to go back to.
+/// Sets the limits that children inherit. Returns the processor limit to restore.
 ///
-/// RLIMIT_NPROC is not among them: it counts all processes of the user and not those of this tree, and
-/// is not enforced for root. RLIMIT_AS would refuse what only reserves addresses, as Go, Node and every
-/// wasm engine do. RLIMIT_FSIZE would bound each file on its own.
+/// Three limits are left out. RLIMIT_NPROC counts all processes of the user instead of those of this tree, and is not
+/// enforced for root. RLIMIT_AS would refuse reservations of addresses, which Go, Node and every wasm engine make.
+/// RLIMIT_FSIZE would bound each file separately.
 fn lower_limits(spec: &Spec) -> rustix::io::Result<Rlimit> {
     let lower = |resource: Resource, wanted: u64| {
         let old = rustix::process::getrlimit(resource);
@@ -179,8 +181,8 @@ fn lower_limits(spec: &Spec) -> rustix::io::Result<Rlimit> {
     };
     lower(Resource::Core, 0)?;
     lower(Resource::Data, spec.max_memory.max(MIN_DATA_LIMIT))?;
-    // Only a backstop for when the watch fails, so a little more than the limit itself; and only the
-    // soft half, since a lowered hard one could not be raised again for the launcher.
+    // RLIMIT_CPU is only a backstop for when the watch fails, so it is a little more than the limit itself. Only the
+    // soft limit is set, because the launcher could not raise a lowered hard limit again.
     let seconds = spec.cpu_time_us.div_ceil(1_000_000).saturating_add(1);
     let old = rustix::process::getrlimit(Resource::Cpu);
     let current = old.current.map_or(seconds, |old| old.min(seconds));
@@ -193,13 +195,13 @@ fn start_shell(spec: &Spec, input: Option<&OwnedFd>) -> io::Result<Pid> {
         .env_clear()
         .envs(spec.environment.iter().map(|(name, value)| (name, value)))
         .stdin(stdin::of(input)?)
-        // A group apart from the launcher's, to be killed in one step.
+        // A process group of its own, so that one step kills it without the launcher.
         .process_group(0)
         .spawn()?;
     Ok(Pid::from_child(&child))
 }
 
-/// The command that a start is.
+/// Returns the process to start for `start`.
 pub(super) fn command(start: &Start) -> Command {
     #[expect(clippy::disallowed_methods, reason = "the one place that names what a native module's process is")]
     match start {
@@ -218,15 +220,15 @@ pub(super) fn command(start: &Start) -> Command {
     }
 }
 
-/// What came of confining.
+/// Result of confining a module.
 enum Started {
     /// The module runs.
     Room(Box<(Pid, Watched, InForce)>),
-    /// It would be confined less than is accepted, and did not start.
+    /// The confinement would be below the accepted level, so the module did not start.
     Short(InForce),
 }
 
-/// Has the module started in the best room that the kernel gives.
+/// Starts the module in the best room that the kernel gives.
 fn confined(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result<Started, Failure> {
     let mut missing = Vec::new();
     for way in Namespaces::ways(room.net.isolated) {
@@ -248,7 +250,7 @@ fn confined(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result<Started
     begin(room, entered, missing)
 }
 
-/// A room in which the module waits to begin.
+/// Room in which the module waits for permission to begin.
 struct Entered {
     first: Pid,
     link: UnixStream,
@@ -256,10 +258,11 @@ struct Entered {
     descriptors: Vec<OwnedFd>,
     namespaces: Namespaces,
     group: Option<Group>,
-    /// What this process had written before.
+    /// Bytes that this process had written before.
     written: u64,
 }
 
+/// Makes a room and its first process, and waits until that process is ready.
 fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedFd>) -> Result<Entered, Failure> {
     let (link, theirs) = UnixStream::pair().map_err(at(Step::Namespaces))?;
     let mut group = Group::begin(room, namespaces.any);
@@ -272,7 +275,7 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
     let mut hear = || -> Result<(Ready, Vec<OwnedFd>), Failure> {
         namespaces.map_identities(first).map_err(at(Step::Identities))?;
         turn::give(&link).map_err(at(Step::Parent))?;
-        // While the room is made, which takes longer.
+        // While the first process makes the room, which takes longer.
         group.invite(&link, room, namespaces.any).map_err(at(Step::Parent))?;
         match MESSAGES.receive_required(&link).map_err(at(Step::Parent))? {
             Word::Failed(failure) => Err(failure),
@@ -296,7 +299,7 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
     }
 }
 
-/// Lets the module begin, if what confines it is accepted.
+/// Lets the module begin if its confinement is accepted.
 fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Started, Failure> {
     let Entered { first, link, mut ready, descriptors, namespaces, group, written } = entered;
     let mut layers = namespaces.layers();
@@ -306,7 +309,7 @@ fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Star
     let level = if namespaces.any && ready.level == RULES { NAMESPACES } else { ready.level };
     let notes = std::mem::take(&mut ready.notes);
     let in_force = InForce { level, layers, missing, notes };
-    // In everybody's file system rules are all there is.
+    // In the host's file system Landlock and seccomp are the only confinement.
     let open = !namespaces.any && ready.level < RULES;
     if level < room.least || open {
         end(first);
@@ -344,7 +347,7 @@ fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Star
     }
 }
 
-/// Ends the first process of a room in which nothing runs yet.
+/// Kills the first process of a room in which nothing runs yet.
 fn end(first: Pid) {
     let _ = rustix::process::kill_process(first, Signal::KILL);
     let _ = rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(first), WaitOptions::empty()));

@@ -1,44 +1,60 @@
-//! Runs native modules: a command for the shell, in a tree of processes that is watched and wholly
-//! killed; and single programs, which guests ask for, in the same way.
+//! Runs native modules: a shell command in a tree of processes, which is watched and killed as a whole. Runs the single
+//! programs that guests request in the same way.
 //!
-//! A module is confined to a room: namespaces, in which there is nothing but what was granted and a runtime
-//! [`base`], and the walls of the [`kernel`](modbox_kernel) around it. Only a module that is trusted with
-//! everything has none. The steps, numbered where the code takes them:
+//! A module is confined to a room: namespaces that contain only the granted files and a runtime [`base`], inside the
+//! confinement by [`kernel`](modbox_kernel). Only a module that is trusted with everything has no room. The steps, with
+//! the numbers that the code uses:
 //!
 //! host ([`run`])
 //! 1. write the module's files into its temporary directory;
 //! 2. start the launcher, with a socket as its input and two pipes as its output: this program again, or a `copy` of
 //!    this process;
-//! 3. register how to undo that, should a signal end modbox;
-//! 4. send the launcher what to start, and what it may reach, unless it is a copy, which knows;
-//! 5. empty the pipes until it replies or the time is over;
-//! 6. count what was used.
+//! 3. register how to undo that if a signal ends modbox;
+//! 4. send the launcher the command and its grants; a copy already knows them;
+//! 5. empty the pipes until the launcher replies or the time is over;
+//! 6. add up the use of resources.
 //!
 //! launcher ([`launcher`])
-//! 1. open `/proc`; 2. start a session; 3. become a subreaper; 4. hide inherited descriptors; 5. listen for ended
-//!    children; 6. make a process in new namespaces (user, mount, pid, net, ipc, uts), map its users, wait until it has
-//!    made its room and joined its control group, if there can be one, and let it begin if what is in force is accepted; 7. go before all others, if root; 8. watch the
-//!    tree, and take reports of calls; 9. kill what is left of it; 10. take single names back to where they belong;
-//!    11. say how it ended, which the host need not wait any longer for, and remove the room's file system and the control
-//!    group.
+//! 1. open `/proc`;
+//! 2. start a session;
+//! 3. become a subreaper;
+//! 4. hide inherited descriptors;
+//! 5. listen for ended children;
+//! 6. make a process in new namespaces (user, mount, pid, net, ipc, uts), map its users, wait until it has made its
+//!    room and joined its control group (where control groups are available), and let it begin if the confinement in
+//!    force is accepted;
+//! 7. take a real-time priority, if root;
+//! 8. watch the tree, and receive the kernel's reports of system calls;
+//! 9. kill what is left of the tree;
+//! 10. move the files of single-name grants back to their places;
+//! 11. report how the module ended, so that the host stops waiting; then remove the room's file system and the control
+//!     group.
 //!
-//! the first process of the room (`init`)
-//! 1. die with the launcher; have a thread make its network, and copy small files; 2. wait for its users; 3. start a session; 4. make the file system (mounts private, what is
-//!    granted and the base copied, read-only where it is, a `/proc` with its own limit of processes, a file system in
-//!    memory for `/tmp`, `/dev` and the module's files, all of it mounted in a new root, the old one gone), and enter the network; 5. join the
-//!    `group`; 6. enter the working directory; 7. `no_new_privs`, capabilities, limits, Landlock, seccomp; 8. have calls
-//!    reported; 9. say what is in force; 10. start the shell, or the program; 11. wait for it, say so if it was the last that
-//!    ran in here, since ending takes the kernel long, and end, with all that is in the namespace.
+//! first process of the room (`init`)
+//! 1. arrange to die with the launcher; start a thread that makes the network and copies small files;
+//! 2. wait until its users are mapped;
+//! 3. start a session;
+//! 4. make the file system, and enter the network. All mounts are private: granted paths and the base, read-only where
+//!    the grant is; a `/proc` with its own limit of processes; a file system in memory for `/tmp`, `/dev` and the
+//!    module's files. All of it is mounted in a new root, and the old root is removed;
+//! 5. join the `group`;
+//! 6. enter the working directory;
+//! 7. set `no_new_privs`, capabilities, limits, Landlock and seccomp;
+//! 8. install the filter that reports calls;
+//! 9. report the confinement in force;
+//! 10. start the shell or the program;
+//! 11. wait for it, and exit, which ends everything in the namespace. If it was the last process in the room, report
+//!     that first, because the kernel takes long to end a namespace.
 //!
-//! Where the kernel gives no namespaces, the first process does 1, 2 and 5 to 11: level 2. That is for ordinary users
-//! alone, since rules of the kernel know neither modes nor owners, which are then refused by seccomp; sockets with a path
-//! are, too.
+//! Where the kernel gives no namespaces, the first process takes steps 1, 2 and 5 to 11: level 2. Only ordinary users
+//! can use level 2, because the kernel's rules (Landlock) cover neither modes nor owners; seccomp refuses changes of
+//! these, and sockets with a path too.
 //!
-//! Each process watches the other. The launcher kills the tree when the host is gone, even by SIGKILL;
-//! the host does so when the launcher is gone or does not answer. A module in a room can signal neither. Two things are
-//! left to one that is not: a module that kills the launcher *and* left a process in another session
-//! leaves that process; and under a user who is not root, who has no right to go first, a bomb of more busy
-//! processes than the launcher gets to stop ends late and may leave some behind.
+//! Launcher and host watch each other. The launcher kills the tree when the host is gone, even by SIGKILL; the host
+//! kills it when the launcher is gone or does not answer. A module in a room can signal neither. Two gaps remain
+//! without a room: a module that kills the launcher *and* left a process in another session leaves that process behind;
+//! and under a user other than root, who cannot set a real-time priority, a fork bomb with more busy processes than the
+//! launcher can stop ends late and may leave some behind.
 
 #![deny(missing_docs)]
 
@@ -87,46 +103,45 @@ pub use crate::protocol::Step;
 pub use crate::room::Confine;
 pub use crate::started::{Leaving, Started, run, start};
 
-/// This very binary, also when its file has been replaced meanwhile.
+/// Path of the running binary; it stays valid when the file has been replaced.
 pub const THIS_BINARY: &str = "/proc/self/exe";
 
-/// Hides the descriptors that this process was started with, but for the three standard streams, from whatever it
-/// starts.
+/// Marks all descriptors except the three standard streams close-on-exec, so that child processes do not inherit them.
 ///
 /// # Errors
 ///
-/// A kernel before Linux 5.11.
+/// Fails before Linux 5.11.
 pub fn hide_descriptors() -> io::Result<()> {
     system::close_on_exec_from(3)
 }
 
-/// What is to be a launcher.
+/// Process that becomes the launcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Launcher {
-    /// A modbox program, which is started.
+    /// Path of a modbox program to start.
     Program(PathBuf),
-    /// This process, which is modbox: a copy of it when it is small and has one thread, [`THIS_BINARY`] otherwise. To
-    /// start that takes as long as half of the room, where the dynamic linker has to relocate it.
+    /// This process, which is modbox. It forks when it is small and has one thread, and starts [`THIS_BINARY`]
+    /// otherwise. Where the dynamic linker has to relocate the binary, a start takes half as long as making the room.
     Own,
 }
 
-/// What every run of a native module needs from its surroundings.
+/// Surroundings of a run of a native module.
 #[derive(Debug, Clone)]
 pub struct NativeContext {
-    /// What is to be the launcher.
+    /// Launcher to use.
     pub launcher: Launcher,
-    /// Where the module starts.
+    /// Working directory of the module.
     pub directory: PathBuf,
-    /// The module's whole environment; nothing is inherited beside it. One that is confined has a few more variables,
-    /// unless they are among these.
+    /// Whole environment of the module; nothing else is inherited. A confined module gets a few more variables, unless
+    /// they are set here.
     pub environment: Vec<(OsString, OsString)>,
-    /// What the module is confined to; without it, it can do everything that this user can.
+    /// Confinement of the module. Without it, the module can do everything that this user can.
     pub confine: Option<Confine>,
-    /// Where to register what must not outlive modbox.
+    /// Registry of resources to remove when modbox ends early.
     pub cleanup: Cleanup,
 }
 
-/// What can go wrong before a native module runs, or with the launcher while it does.
+/// Failure before a native module runs, or of the launcher while it runs.
 #[derive(Debug, thiserror::Error)]
 pub enum NativeError {
     /// The invocation is for the engine.
@@ -135,12 +150,12 @@ pub enum NativeError {
     /// The temporary directory cannot be opened.
     #[error("failed to open the temporary directory `{path}`")]
     OpenDirectory {
-        /// Which one.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// A kind named a file outside the temporary directory.
+    /// A module kind named a file outside the temporary directory.
     #[error("failed to use `{name}` as the name of a module's file")]
     FileName {
         /// The name.
@@ -149,33 +164,33 @@ pub enum NativeError {
     /// A file of the module cannot be written.
     #[error("failed to write the module's file `{name}`")]
     WriteFile {
-        /// Which one.
+        /// Its name.
         name: String,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// The socket or the pipes cannot be made.
+    /// The socket or the pipes cannot be created.
     #[error("failed to make a channel to the launcher")]
     Channel(#[source] io::Error),
     /// The launcher does not start.
     #[error("failed to start the launcher `{path}`")]
     StartLauncher {
-        /// Which binary.
+        /// Path of the binary.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// The launcher does not take its instructions.
+    /// Sending the instructions to the launcher failed.
     #[error("failed to instruct the launcher")]
     Instruct(#[source] io::Error),
     /// A step of the launcher failed, so the module did not start.
     #[error("failed to {step} for the module{}", named(subject))]
     Launch {
-        /// Which one.
+        /// The step that failed.
         step: Step,
-        /// On what.
+        /// Path or name that the step used.
         subject: String,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// Waiting for output or for the launcher failed.
@@ -184,13 +199,13 @@ pub enum NativeError {
     /// A pipe cannot be read.
     #[error("failed to read the module's output")]
     ReadOutput(#[source] io::Error),
-    /// The launcher said something that is no reply.
+    /// The launcher sent an invalid reply.
     #[error("failed to read the launcher's reply")]
     Reply(#[source] io::Error),
-    /// The launcher ended by itself without a reply.
+    /// The launcher ended without a reply.
     #[error("failed to get a reply from the launcher: {}", ended(*.status))]
     Vanished {
-        /// How it ended, if that is known.
+        /// Exit status of the launcher, if it is known.
         status: Option<ExitStatus>,
     },
     /// Processes of the module sleep in the kernel and do not die.
@@ -199,10 +214,10 @@ pub enum NativeError {
         /// How many.
         count: u64,
     },
-    /// The kernel gives less than is accepted, so the module did not start.
+    /// The confinement that the kernel gives is below the accepted level, so the module did not start.
     #[error("failed to confine the module enough: it would be level {}", .0.level)]
     Unconfined(Reached),
-    /// Someone undid the run, because modbox is about to end.
+    /// The run was undone because modbox is about to end.
     #[error("failed to finish the run: modbox was told to end")]
     Undone,
 }

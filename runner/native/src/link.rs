@@ -1,5 +1,5 @@
-//! What the launcher and the first process of a room say to each other: where the room stands, with the descriptors that
-//! the launcher needs of it, and that the module may begin.
+//! Messages between the launcher and the first process of a room: the state of the room, with the descriptors that the
+//! launcher needs, and the permission to begin.
 
 use std::{fmt, io};
 
@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 use crate::protocol::Step;
 use crate::system::TreeUsage;
 
-/// What the first process says when it has made the room, or could not.
+/// Message of the first process when it has made the room, could not make it, or is about to end.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Word {
-    /// It waits to begin. The descriptors follow.
+    /// It waits for permission to begin. The descriptors follow.
     Ready(Ready),
     /// It is about to end.
     Failed(Failure),
-    /// It is about to end, since a signal ended the program.
+    /// It is about to end, because a signal ended the program.
     Signalled(i32),
-    /// It is about to end, and is the last in its room: whoever waits for the module need not wait for that.
+    /// It is about to end and is the last process in its room, so the host need not wait for its exit.
     Over(Over),
 }
 
-/// How a module came to its end, and what it used together with the first process of its room.
+/// End of a module, and the resources that it and the first process of its room used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Over {
     pub(super) code: i32,
@@ -32,12 +32,12 @@ pub(super) struct Over {
     pub(super) written: u64,
 }
 
-/// A step that failed.
+/// Failed step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Failure {
     pub(super) step: Step,
     pub(super) errno: i32,
-    /// On what, if on something in particular.
+    /// Path or name that the step used, or empty.
     pub(super) subject: String,
 }
 
@@ -59,39 +59,40 @@ impl Failure {
         Self { step, errno: error.raw_os_error().unwrap_or(0), subject: String::new() }
     }
 
-    /// A failure with something in particular.
+    /// Returns a function that makes a failure with a subject.
     pub(super) fn with(step: Step, subject: &std::path::Path) -> impl FnOnce(io::Error) -> Self {
         let subject = subject.display().to_string();
         move |error| Self { subject, ..Self::new(step, &error) }
     }
 }
 
-/// A room that is ready.
+/// State of a room that is ready.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ready {
-    /// The level that confining the process came to, without namespaces.
+    /// Level of confinement that the process reached, not counting namespaces.
     pub(super) level: u8,
     pub(super) layers: Vec<String>,
     pub(super) missing: Vec<String>,
-    /// What the room does not have although it was asked for.
+    /// Notes on requested features that the room lacks.
     pub(super) notes: Vec<String>,
-    /// The directories that single names are written in, and are taken from at the end; each is a descriptor.
+    /// Directories of single-name write grants, from which files are copied back at the end. A descriptor of each is
+    /// sent.
     pub(super) stages: Vec<StageNames>,
-    /// A descriptor on which calls are reported comes last.
+    /// Whether the listener for reports is sent, as the last descriptor.
     pub(super) listens: bool,
-    /// How many of the control groups that it was handed it has joined.
+    /// How many of the control groups it has joined.
     pub(super) joined: usize,
-    /// Those of the room's own file system and of its `/proc` come before all others.
+    /// Whether descriptors of the room's own file system and its `/proc` are sent, before all others.
     pub(super) own: bool,
 }
 
-/// What is granted in one directory by its name alone.
+/// Single-name write grants in one directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StageNames {
-    /// Where the module sees it.
+    /// Path of the directory in the room.
     pub(super) directory: String,
-    /// Whether other names in it are nobody's business.
+    /// Whether other names in it are the module's own.
     pub(super) private: bool,
-    /// Each name, and where it belongs.
+    /// Each name, and its path on the machine.
     pub(super) names: Vec<(String, std::path::PathBuf)>,
 }

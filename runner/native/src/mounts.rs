@@ -1,7 +1,8 @@
-//! The system calls that make a file system's view, each as one small function.
+//! System calls of mounting, each as one small function.
 //!
-//! Kept apart from what decides with them, so that all unsafe code of mounting is read in one sitting. `rustix` has some
-//! of these behind a feature that would have the engine built anew, and not `mount_setattr`.
+//! They are separate from the code that makes decisions with them, so that the unsafe code of mounting is read in one
+//! sitting. `rustix` has some of them, behind a feature that would make the engine be built anew; it lacks
+//! `mount_setattr`.
 
 #![expect(unsafe_code, reason = "every call here is a system call that no library of ours wraps")]
 
@@ -9,7 +10,7 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
-/// Flags of `open_tree`: a copy of what is mounted there, with all that is mounted below.
+/// Flags of `open_tree`: copy the mount and all mounts below it.
 const CLONE: libc::c_uint = 1;
 const CLOEXEC: libc::c_uint = libc::O_CLOEXEC.cast_unsigned();
 
@@ -22,16 +23,16 @@ const FS_CLOEXEC: libc::c_uint = 1;
 const SET_STRING: libc::c_uint = 1;
 const CREATE: libc::c_uint = 6;
 
-/// What holds for a mount, whatever the file system says.
+/// Attributes of a mount, which apply in addition to the file system's own.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attributes(u64);
 
 impl Attributes {
     /// No set-id programs and no devices.
     pub(super) const PLAIN: Self = Self(0x2 | 0x4);
-    /// And nothing is written.
+    /// The same, and read-only.
     pub(super) const READ_ONLY: Self = Self(0x1 | 0x2 | 0x4);
-    /// Devices, which work, and no set-id programs.
+    /// Devices work; no set-id programs.
     pub(super) const DEVICE: Self = Self(0x2);
 }
 
@@ -44,7 +45,7 @@ struct MountAttr {
     user_namespace: u64,
 }
 
-/// Cuts this mount namespace off from others: what is mounted here is seen nowhere else.
+/// Makes all mounts of this mount namespace private, so that new mounts are not visible elsewhere.
 pub(super) fn make_private() -> io::Result<()> {
     let none = std::ptr::null();
     let flags = libc::MS_REC | libc::MS_PRIVATE;
@@ -52,7 +53,7 @@ pub(super) fn make_private() -> io::Result<()> {
     done(unsafe { libc::mount(none, c"/".as_ptr(), none, flags, std::ptr::null()) }.into()).map(drop)
 }
 
-/// Copies what is mounted at an opened path, and below it, as a tree that is mounted nowhere.
+/// Copies the mount at an open path, with all mounts below it, as a detached tree.
 pub(super) fn copy_of(path: impl AsFd) -> io::Result<OwnedFd> {
     let flags = CLONE | CLOEXEC | libc::AT_RECURSIVE.cast_unsigned() | libc::AT_EMPTY_PATH.cast_unsigned();
     // SAFETY: open_tree reads an open descriptor and an empty C string, and returns a new descriptor.
@@ -60,7 +61,7 @@ pub(super) fn copy_of(path: impl AsFd) -> io::Result<OwnedFd> {
     descriptor(fd)
 }
 
-/// Makes a file system that is mounted nowhere.
+/// Makes a detached file system.
 pub(super) fn new(kind: &CStr, options: &[(&CStr, CString)], attributes: Attributes) -> io::Result<OwnedFd> {
     // SAFETY: fsopen reads a C string and returns a new descriptor.
     let context = descriptor(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FS_CLOEXEC) })?;
@@ -76,12 +77,12 @@ pub(super) fn new(kind: &CStr, options: &[(&CStr, CString)], attributes: Attribu
     descriptor(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), FS_CLOEXEC, attributes.0) })
 }
 
-/// Sets attributes of a tree, and of all that is mounted in it.
+/// Sets attributes of a tree and of all mounts in it.
 pub(super) fn restrict(tree: impl AsFd, attributes: Attributes) -> io::Result<()> {
     set(tree, attributes, libc::AT_RECURSIVE)
 }
 
-/// Sets attributes of a tree, and not of what is mounted in it.
+/// Sets attributes of a tree, and not of the mounts in it.
 pub(super) fn restrict_only(tree: impl AsFd, attributes: Attributes) -> io::Result<()> {
     set(tree, attributes, 0)
 }
@@ -96,7 +97,7 @@ fn set(tree: impl AsFd, attributes: Attributes, flags: libc::c_int) -> io::Resul
     done(result).map(drop)
 }
 
-/// Mounts a tree on an opened file or directory.
+/// Mounts a tree on an open file or directory.
 pub(super) fn attach(tree: impl AsFd, place: impl AsFd) -> io::Result<()> {
     let (from, to) = (tree.as_fd().as_raw_fd(), place.as_fd().as_raw_fd());
     let empty = c"".as_ptr();
@@ -105,7 +106,7 @@ pub(super) fn attach(tree: impl AsFd, place: impl AsFd) -> io::Result<()> {
     done(result).map(drop)
 }
 
-/// Makes an opened directory, on which a tree is mounted, the root of this process, and takes the old one away.
+/// Changes this process's root to an open directory, on which a tree is mounted, and unmounts the old root.
 pub(super) fn change_root(root: impl AsFd) -> io::Result<()> {
     rustix::process::fchdir(root)?;
     let here = c".".as_ptr();
@@ -123,6 +124,6 @@ fn done(result: libc::c_long) -> io::Result<libc::c_long> {
 
 fn descriptor(result: libc::c_long) -> io::Result<OwnedFd> {
     let fd = i32::try_from(done(result)?).map_err(io::Error::other)?;
-    // SAFETY: the kernel has just made this descriptor for the caller, and nobody else knows of it.
+    // SAFETY: the kernel has just made this descriptor for the caller, and no other value owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

@@ -1,11 +1,13 @@
-//! Sees what a module names that is not granted, so that the report can say which switch grants it.
+//! Observes the paths and addresses that a module uses without a grant, so that the report can name the switch that
+//! grants them.
 //!
-//! A second filter has the kernel report calls that name a path or an address to the launcher, which reads the name from
-//! the memory of the caller, compares it with what the room has, and lets the call go on. Whatever it concludes refuses
-//! and allows nothing: a name that changes between the look and the call deceives the report alone. Looking at files
-//! without opening them is not reported, since programs do so by the thousand; nor is opening them for reading alone with
-//! `O_CLOEXEC`, which is how programs load themselves, by the hundred, and each report costs them their turn on a busy
-//! machine. What is missed so is found in what a failing module was given and says.
+//! A second seccomp filter makes the kernel report calls that name a path or an address. The launcher reads the name
+//! from the caller's memory, compares it with the room's grants, and lets the call go on. The result neither refuses
+//! nor allows anything: a name that changes between the look and the call falsifies only the report. Calls that look at
+//! files without opening them are not reported, because programs make thousands of them. Opening a file for reading
+//! only with `O_CLOEXEC` is not reported either: programs load themselves so, by hundreds of calls, and each report
+//! costs them their turn on a busy machine. The hints for a failed module, from its arguments and output, find what is
+//! missed here.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -22,31 +24,31 @@ use crate::reports::{self, Report};
 use crate::room::Room;
 use crate::{base, denials};
 
-/// More than anybody reads.
+/// Maximum number of denials; more are not useful in a report.
 const MAX_REFUSED: usize = 64;
 
-/// The longest path that the kernel takes.
+/// Longest path that the kernel accepts.
 const MAX_PATH: usize = 4096;
 
 const PAGE: u64 = 4096;
 
-/// Flags of opening a file that is to be changed.
+/// Flags of opening a file for changes.
 const WRITES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
 
-/// What a call does, with the numbers of its arguments.
+/// Effect of a call, with the indexes of its arguments.
 #[derive(Debug, Clone, Copy)]
 enum Does {
     /// Opens a path, with these flags.
     Open { directory: Option<usize>, path: usize, flags: usize },
     /// Runs a program.
     Execute { path: usize },
-    /// Changes what is there, or removes it.
+    /// Changes or removes an existing path.
     Change { directory: Option<usize>, path: usize },
-    /// Makes something new.
+    /// Creates a new path.
     Make { directory: Option<usize>, path: usize },
-    /// Reaches an address.
+    /// Connects or sends to an address.
     Connect { address: usize, length: usize },
-    /// Takes an address of this machine.
+    /// Binds an address of this machine.
     Bind,
 }
 
@@ -72,7 +74,7 @@ const CALLS: &[(i64, Does)] = &[
     (libc::SYS_utimensat, Does::Change { directory: at(0), path: 1 }),
 ];
 
-/// The calls that only x86-64 has.
+/// Calls that only x86-64 has.
 #[cfg(target_arch = "x86_64")]
 const OLD: &[(i64, Does)] = &[
     (libc::SYS_open, Does::Open { directory: None, path: 0, flags: 1 }),
@@ -99,18 +101,19 @@ fn calls() -> impl Iterator<Item = &'static (i64, Does)> {
     CALLS.iter().chain(OLD)
 }
 
-/// Has the calls of this process, and of all that it starts, reported.
+/// Installs the filter for this process and all its children. Returns the listener for the reports.
 pub(super) fn listen() -> std::io::Result<OwnedFd> {
     reports::install(&filter())
 }
 
-/// The filter: these numbers are reported. Calls of another numbering are refused by the first filter.
+/// Returns the filter that reports the calls in [`calls`]. The first filter refuses calls of other ABIs, which number
+/// calls differently.
 fn filter() -> Vec<libc::sock_filter> {
     const LOAD: u16 = 0x20;
     const JUMP_EQUAL: u16 = 0x15;
     const JUMP_SET: u16 = 0x45;
     const RETURN: u16 = 0x06;
-    // Where the data of a call has the lower and the upper half of its fifth argument.
+    // Offsets of the lower and the upper half of a call's fifth argument.
     const FIFTH: [u32; 2] = [16 + 4 * 8, 16 + 4 * 8 + 4];
     let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let mut program = vec![step(LOAD, 0, 0, 0)];
@@ -125,7 +128,7 @@ fn filter() -> Vec<libc::sock_filter> {
             program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF));
             program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW));
         } else if i64::from(number) == libc::SYS_sendto {
-            // Without an address it goes where the socket is connected to.
+            // Without an address it sends to the address that the socket is connected to.
             program.push(step(JUMP_EQUAL, 0, 6, number));
             program.push(step(LOAD, 0, 0, FIFTH[0]));
             program.push(step(JUMP_EQUAL, 0, 3, 0));
@@ -142,16 +145,16 @@ fn filter() -> Vec<libc::sock_filter> {
     program
 }
 
-/// Takes reports and remembers what they name.
+/// Receiver of reports; collects the denials.
 #[derive(Debug)]
 pub(super) struct Observer {
     listener: OwnedFd,
     room: Room,
-    /// Directories that are the module's own.
+    /// The module's own directories.
     own: Vec<PathBuf>,
-    /// Whether it has a `/tmp` of its own, too.
+    /// Whether the module also has its own `/tmp`.
     namespaces: bool,
-    /// Directories in which single names are written: what else is made there is found at the end.
+    /// Directories with single-name write grants. Other files created there are found at the end.
     stages: BTreeSet<PathBuf>,
     refused: BTreeSet<Denial>,
 }
@@ -171,9 +174,9 @@ impl Observer {
         self.listener.as_fd()
     }
 
-    /// Takes one report and lets the call go on.
+    /// Receives one report and lets the call go on.
     pub(super) fn answer(&mut self) {
-        // A caller that is gone meanwhile has nothing to report.
+        // The caller may have ended meanwhile.
         let Ok(report) = reports::take(self.listener.as_fd()) else { return };
         if self.refused.len() < MAX_REFUSED {
             let found = self.look(&report);
@@ -182,7 +185,7 @@ impl Observer {
         reports::go_on(self.listener.as_fd(), &report);
     }
 
-    /// Remembers what the module made and what is not kept.
+    /// Records a file that the module created and that is not kept.
     pub(super) fn stray(&mut self, path: &Path) {
         self.refused.extend(denials::write(path, Operation::CreateUnkept));
     }
@@ -191,6 +194,7 @@ impl Observer {
         self.refused.into_iter().collect()
     }
 
+    /// Returns the denial for a report, if the path or address is not granted.
     fn look(&self, report: &Report) -> Option<Denial> {
         let (_, does) = calls().find(|(number, _)| *number == report.number)?;
         let argument = |index: usize| report.arguments.get(index).copied().unwrap_or_default();
@@ -220,15 +224,15 @@ impl Observer {
         }
     }
 
-    /// Whether a path only leads to what is shown below it.
+    /// Returns whether a path is only a parent of granted paths.
     fn is_way(&self, path: &Path) -> bool {
         let below = |shown: &Path| shown != path && shown.starts_with(path);
         let shown = self.room.grants.iter().map(|grant| Path::new(&grant.guest)).chain([&*self.room.tmpdir]);
         path != Path::new("/tmp") && shown.into_iter().any(below)
     }
 
-    /// Whether a path is in a directory of the module's own. Its `/tmp` hides the machine's, where the path may mean
-    /// something else: it is the module's own as far as it is there.
+    /// Returns whether a path is in one of the module's own directories. The module's `/tmp` hides the machine's, where
+    /// the path may mean another file: below `/tmp`, the path is the module's own if it exists in the room.
     fn is_own(&self, report: &Report, path: &Path) -> bool {
         if self.room.grant_at(path).is_some() || self.is_way(path) {
             return false;
@@ -245,7 +249,7 @@ impl Observer {
     fn read(&self, report: &Report, path: PathBuf, operation: Operation) -> Option<Denial> {
         let path = self.room.behind_links(path);
         let shown = self.is_own(report, &path) || self.room.grant_at(&path).is_some() || in_base(&path);
-        // What is not there cannot be read, whoever allows it.
+        // A missing file cannot be read under any grant.
         if shown || self.is_way(&path) || path.symlink_metadata().is_err() {
             return None;
         }
@@ -255,7 +259,7 @@ impl Observer {
     fn write(&self, report: &Report, path: PathBuf, operation: Operation, makes: bool) -> Option<Denial> {
         let path = self.room.behind_links(path);
         let parent = path.parent()?;
-        // What is made in one of its own directories is its own.
+        // A file created in one of its own directories belongs to the module.
         if self.is_own(report, if makes { parent } else { &path })
             || self.room.grant_at(&path).is_some_and(|grant| grant.access == Access::Write)
         {
@@ -290,7 +294,7 @@ impl Observer {
         let transport = transport_of(report);
         let open = match transport {
             Transport::Tcp => holds(bind, address.port()),
-            // Whoever only sends takes any port.
+            // A socket that only sends binds port 0, which means any free port.
             Transport::Udp => *udp || address.port() == 0,
         };
         (!open).then_some(denials::bind(transport, address))
@@ -309,7 +313,7 @@ fn in_base(path: &Path) -> bool {
     base::paths().any(|base| path.starts_with(base))
 }
 
-/// The path that a call names, absolute and plain.
+/// Returns the path that a call names, absolute and normalized.
 fn path_of(report: &Report, directory: Option<usize>, path: usize) -> Option<PathBuf> {
     let path = text(report.thread, *report.arguments.get(path)?)?;
     if path.is_empty() {
@@ -327,12 +331,12 @@ fn path_of(report: &Report, directory: Option<usize>, path: usize) -> Option<Pat
     around.is_absolute().then(|| normalize(&around.join(path)))
 }
 
-/// An argument that the kernel takes as an `int`.
+/// Returns an argument that the kernel reads as an `int`.
 fn low(argument: u64) -> i32 {
     u32::try_from(argument & 0xffff_ffff).unwrap_or_default().cast_signed()
 }
 
-/// Reads a C string of UTF-8 from the memory of a caller, page by page, since the next one may not be there.
+/// Reads a C string of UTF-8 from a caller's memory, page by page, because the next page may be unmapped.
 fn text(thread: u32, address: u64) -> Option<String> {
     let mut bytes = Vec::new();
     while bytes.len() < MAX_PATH {
@@ -352,7 +356,7 @@ fn text(thread: u32, address: u64) -> Option<String> {
     None
 }
 
-/// Where a socket is to lead.
+/// Address argument of a socket call.
 enum Address {
     Internet(SocketAddr),
     Path(PathBuf),
@@ -383,11 +387,11 @@ fn address_of(report: &Report, address: u64, length: u64) -> Option<Address> {
     }
 }
 
-/// Whether a socket of a caller is for connections or for datagrams.
+/// Returns whether a caller's socket is for connections or for datagrams.
 fn transport_of(report: &Report) -> Transport {
     let kind = || {
         let fd = low(*report.arguments.first()?);
-        // Of a thread that is not the first of its process nothing can be taken; then it is taken for the usual.
+        // No pidfd can be opened for a thread that does not lead its process; the transport then defaults to TCP.
         let process = Pid::from_raw(i32::try_from(report.thread).ok()?)?;
         let pidfd = rustix::process::pidfd_open(process, PidfdFlags::empty()).ok()?;
         let socket = rustix::process::pidfd_getfd(pidfd, fd, PidfdGetfdFlags::empty()).ok()?;

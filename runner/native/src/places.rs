@@ -1,4 +1,4 @@
-//! The places in a new root at which something is to stand: found, or made.
+//! Finds or makes the mount points in a new root.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,11 +8,11 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-/// A root in the making.
+/// Root under construction.
 #[derive(Debug)]
 pub(super) struct Places {
     root: OwnedFd,
-    /// The directory that was looked for last: mostly the next place is in it, too.
+    /// The directory that was used last: the next mount point is usually in it, too.
     last: Option<(PathBuf, Arc<OwnedFd>)>,
 }
 
@@ -25,8 +25,7 @@ impl Places {
         self.root
     }
 
-    /// Opens the place at which something is to be mounted, and makes it if it is not there. Links on the way lead where
-    /// they lead in the room.
+    /// Opens the mount point at `at`, and makes it if it does not exist. Links on the way are resolved within the room.
     pub(super) fn place(&mut self, at: &Path, directory: bool) -> io::Result<OwnedFd> {
         if let Some(found) = self.find(at)? {
             return Ok(found);
@@ -46,8 +45,8 @@ impl Places {
         Ok(rustix::fs::openat(around, name, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())?)
     }
 
-    /// Opens a directory in which something is to be made, and makes it if it is not there. Nothing may be mounted on it
-    /// afterwards: it is remembered.
+    /// Opens a directory in which a file, link or directory will be made, and makes it if it does not exist. The
+    /// descriptor is cached, so nothing may be mounted on the directory afterwards.
     pub(super) fn directory(&mut self, at: &Path) -> io::Result<&Arc<OwnedFd>> {
         if self.last.as_ref().is_none_or(|(last, _)| last != at) {
             let opened = self.place(at, true)?;

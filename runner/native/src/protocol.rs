@@ -1,8 +1,8 @@
-//! What the host and its launcher say to each other, over the launcher's standard input.
+//! Messages between the host and its launcher, over the launcher's standard input.
 //!
-//! The host sends one [`Spec`], and the descriptor that it announces; after them, one more byte or the end of the stream
-//! means "kill". The launcher sends one [`Reply`] and exits. There is no version in a message, as both ends are the same
-//! binary.
+//! The host sends one [`Spec`], and the descriptor that it announces; after them, one more byte or the end of the
+//! stream means "kill". The launcher sends one [`Reply`] and exits. Messages have no version, because both ends are the
+//! same binary.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -15,38 +15,39 @@ use serde::{Deserialize, Serialize};
 use crate::link::Failure;
 use crate::room::Room;
 
-/// Messages of native runs. Linux gives a program at most 6 MB of arguments and environment; as JSON numbers they grow to
-/// four times that.
+/// Framing of the messages of native runs. Linux accepts at most 6 MB of arguments and environment; encoded as JSON
+/// numbers they grow to four times that.
 pub(super) const MESSAGES: Framing = Framing::new(32 << 20);
 
-/// What the launcher is to start.
+/// Instructions for the launcher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Spec {
     pub(super) start: Start,
-    /// Where it starts. Like the environment it need not be UTF-8.
+    /// Working directory. Like the environment, it need not be UTF-8.
     pub(super) directory: OsString,
-    /// It starts there or not at all; otherwise where there is nothing else to be seen, in the room's own directory.
+    /// Start in `directory` or fail. Otherwise a module that cannot see `directory` starts in the room's `/tmp`, or in its
+    /// temporary directory if it has no namespaces.
     pub(super) only_there: bool,
-    /// The permissions that its files are not given, when they are others than this process's.
+    /// Umask of the module, if it differs from this process's.
     pub(super) umask: Option<u32>,
-    /// Its whole environment.
+    /// Whole environment.
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// Processor time of the whole tree.
+    /// Limit of the whole tree's processor time.
     pub(super) cpu_time_us: u64,
-    /// Bytes of memory of each process, and of the whole tree.
+    /// Limit of memory in bytes, of each process and of the whole tree.
     pub(super) max_memory: u64,
-    /// Processes and threads of the whole tree.
+    /// Limit of processes and threads of the whole tree.
     pub(super) max_processes: u64,
-    /// A descriptor follows, to be the command's standard input; otherwise that is empty.
+    /// A descriptor follows that becomes the command's standard input. Otherwise the standard input is empty.
     pub(super) has_stdin: bool,
-    /// What it is confined to; without it, to nothing.
+    /// Confinement; `None` for a module that is trusted with everything.
     pub(super) room: Option<Room>,
 }
 
 #[cfg(test)]
 impl Spec {
-    /// One with a bit of everything.
+    /// Returns a spec with at least one value of each sort.
     pub(super) fn for_tests() -> Self {
         use std::os::unix::ffi::OsStringExt as _;
         Self {
@@ -64,22 +65,22 @@ impl Spec {
     }
 }
 
-/// A command in either of its forms.
+/// Command to start, in one of two forms.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Start {
-    /// For `/bin/sh -c`.
+    /// Text for `/bin/sh -c`.
     Shell(String),
-    /// One program, and its arguments as they are, its own name first.
+    /// One program, and its arguments verbatim, its own name first.
     Program { path: PathBuf, argv: Vec<OsString> },
 }
 
 impl Start {
-    /// Whether it is told by itself that a signal ended it.
+    /// Returns whether the end by a signal is reported as a signal, and not as an exit status.
     pub(super) fn tells_signals(&self) -> bool {
         matches!(self, Self::Program { .. })
     }
 
-    /// The step that starts it.
+    /// Returns the step that starts this command.
     pub(super) fn step(&self) -> Step {
         match self {
             Self::Shell(_) => Step::Shell,
@@ -88,35 +89,36 @@ impl Start {
     }
 }
 
-/// What the launcher has to say.
+/// Reply of the launcher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Reply {
     /// The shell ran, and the whole tree is gone.
     Ended {
-        /// Why it ended.
+        /// Reason of the end.
         end: End,
         /// Processor time of the tree.
         cpu_us: u64,
         /// Peak resident set of its largest process.
         memory_bytes: u64,
-        /// What it left in files of its own, and wrote to others; unknown when it was not confined.
+        /// Bytes and files left in the room's file system, and bytes written to disks; unknown for an unconfined
+        /// module.
         disk: Option<DiskUse>,
-        /// Processes that were still there after all attempts to kill them: in uninterruptible sleep.
+        /// Number of processes that survived all attempts to kill them, because they are in uninterruptible sleep.
         survivors: u64,
-        /// What confined it.
+        /// Confinement that was in force.
         in_force: InForce,
-        /// Single names that could not be taken back to where they belong, and why.
+        /// Single names that could not be moved back to their places, and the cause.
         uncommitted: Vec<(PathBuf, String)>,
-        /// What it tried and was refused.
+        /// Denials that were observed.
         refused: Vec<Denial>,
     },
     /// The shell was not started.
     Failed(Failure),
-    /// It was not started, since the kernel gives less than is accepted.
+    /// The shell was not started, because the kernel gives less confinement than is accepted.
     Short(InForce),
 }
 
-/// What confines a module.
+/// Confinement in force.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct InForce {
     pub(super) level: u8,
@@ -125,36 +127,36 @@ pub(super) struct InForce {
     pub(super) notes: Vec<String>,
 }
 
-/// What lies on disks.
+/// Use of disk space.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DiskUse {
     pub(super) bytes: u64,
-    /// Those of them in the room's own file system.
+    /// The part of `bytes` in the room's own file system.
     pub(super) private: u64,
     pub(super) files: u64,
 }
 
-/// Why a run ended.
+/// Reason why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum End {
-    /// The shell exited, with this status, or 128 plus the signal that killed it.
+    /// The shell exited, with this status or with 128 plus the signal that killed it.
     Exited(i32),
     /// A signal ended the program.
     Signalled(i32),
-    /// A limit that the launcher watches was passed.
+    /// A limit that the launcher watches was exceeded.
     Limit(LimitKind),
-    /// The host asked, or is gone.
+    /// The host asked for it, or is gone.
     Requested,
     /// The room's first process could not start the shell.
     NotStarted(Failure),
 }
 
-/// A step of the launcher, in the order in which they are taken.
+/// Step of the launcher. The variants are in the order in which the steps are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
     /// Opening `/proc`, without which a tree can be neither watched nor killed.
     Proc,
-    /// A session of its own, without a terminal.
+    /// Starting a session without a terminal.
     Session,
     /// Becoming the parent of orphaned descendants.
     Subreaper,
@@ -164,29 +166,29 @@ pub enum Step {
     Directory,
     /// Taking over the standard input.
     Stdin,
-    /// Asking to be told of ended children.
+    /// Registering for SIGCHLD.
     ChildSignal,
     /// Resource limits.
     Limits,
-    /// A process in namespaces of its own.
+    /// Making a process in new namespaces.
     Namespaces,
-    /// Its users and groups.
+    /// Mapping its users and groups.
     Identities,
-    /// Ending with the launcher, and speaking with it.
+    /// Arranging to end with the launcher, and the messages between the two.
     Parent,
-    /// Mounting at all.
+    /// Making mounts private and mounting.
     Mounts,
-    /// The room's own `/proc`.
+    /// Mounting the room's own `/proc`.
     ProcMount,
-    /// The room's own file system.
+    /// Making the room's own file system.
     Private,
-    /// The module's files in it.
+    /// Writing the module's files to it.
     Files,
-    /// Showing what was granted.
+    /// Mounting granted paths.
     Grant,
-    /// Making it the root.
+    /// Changing the root to it.
     Root,
-    /// Landlock, seccomp and limits.
+    /// Applying Landlock, seccomp and limits.
     Confine,
     /// Starting `/bin/sh`.
     Shell,
@@ -195,7 +197,8 @@ pub enum Step {
 }
 
 impl Step {
-    /// Whether a kernel without namespaces, or one that does not give them to this user, fails here.
+    /// Returns whether a failure of this step means that the kernel has no namespaces, or does not give them to this
+    /// user.
     pub(super) fn is_of_namespaces(self) -> bool {
         matches!(
             self,

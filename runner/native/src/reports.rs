@@ -1,38 +1,38 @@
-//! Reports of the kernel on system calls, as they are made: the calls of the library that none has.
+//! seccomp user notifications ("reports"); libc has no wrapper.
 //!
-//! A filter has the kernel hold a call until somebody who has its other end says to go on. It is used to watch and never
-//! to decide: every answer is "go on", so that what the kernel refuses it refuses all the same.
+//! A filter makes the kernel hold a call until the process with the filter's listener answers. Reports are only used to
+//! watch: every answer is "go on", so the kernel still refuses what it would refuse without the filter.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Waits in a way that only death ends, once a report was taken: else programs with many signals never get on. Since
-/// Linux 5.19.
+/// Lets only a fatal signal interrupt a caller whose report was received. Otherwise programs with many signals make no
+/// progress. Since Linux 5.19.
 const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
 
-/// Has the kernel switch to whoever waits, at once. Since Linux 6.6.
+/// Makes the kernel switch to the waiting process at once. Since Linux 6.6.
 const SYNC_WAKE_UP: u64 = 1;
 const SET_FLAGS: libc::Ioctl = 0x4008_2104;
 
-/// One call that waits for an answer.
+/// Call that waits for an answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Report {
     pub(super) id: u64,
-    /// The thread that makes it.
+    /// The calling thread.
     pub(super) thread: u32,
     pub(super) number: i64,
     pub(super) arguments: [u64; 6],
 }
 
-/// Installs a filter that reports, and returns its other end.
+/// Installs a filter that reports, and returns its listener.
 #[expect(unsafe_code, reason = "no library installs a filter that reports")]
 pub(super) fn install(program: &[libc::sock_filter]) -> io::Result<OwnedFd> {
     let length = u16::try_from(program.len()).map_err(io::Error::other)?;
     let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
     let install = |flags: libc::c_ulong| {
         let flags = flags | libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-        // SAFETY: seccomp reads one `sock_fprog`, which points to as many instructions as it says; both live as long as
-        // the call, and nothing is written to them.
+        // SAFETY: seccomp reads one `sock_fprog`, which points to as many instructions as its length field says; both
+        // live as long as the call, and nothing is written to them.
         unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, std::ptr::from_ref(&program)) }
     };
     let mut fd = install(WAIT_KILLABLE);
@@ -40,15 +40,15 @@ pub(super) fn install(program: &[libc::sock_filter]) -> io::Result<OwnedFd> {
         fd = install(0);
     }
     let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: the kernel has just made this descriptor for the caller, and nobody else knows of it.
+    // SAFETY: the kernel has just made this descriptor for the caller, and no other value owns it.
     let listener = unsafe { OwnedFd::from_raw_fd(fd) };
-    // Kernels that cannot do without it.
+    // Kernels without this request work without it.
     // SAFETY: this request takes an integer.
     let _ = unsafe { libc::ioctl(fd, SET_FLAGS, SYNC_WAKE_UP) };
     Ok(listener)
 }
 
-/// Takes a report that is waiting.
+/// Receives a report that is waiting.
 #[expect(unsafe_code, reason = "no library reads reports")]
 pub(super) fn take(listener: BorrowedFd<'_>) -> io::Result<Report> {
     let mut report = std::mem::MaybeUninit::<libc::seccomp_notif>::zeroed();
@@ -63,7 +63,7 @@ pub(super) fn take(listener: BorrowedFd<'_>) -> io::Result<Report> {
     Ok(Report { id: report.id, thread: report.pid, number: i64::from(data.nr), arguments: data.args })
 }
 
-/// Has the call go on.
+/// Lets the call go on.
 #[expect(unsafe_code, reason = "no library answers reports")]
 pub(super) fn go_on(listener: BorrowedFd<'_>, report: &Report) {
     let flags = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap_or_default();
@@ -72,7 +72,7 @@ pub(super) fn go_on(listener: BorrowedFd<'_>, report: &Report) {
     unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, std::ptr::from_mut(&mut answer)) };
 }
 
-/// Reads memory of another process, as far as it goes. Returns how much was read.
+/// Reads memory of another process, up to the first unmapped page. Returns the number of bytes read.
 #[expect(unsafe_code, reason = "no library reads the memory of another process")]
 pub(super) fn read_memory(thread: u32, address: u64, into: &mut [u8]) -> usize {
     let Ok(pid) = i32::try_from(thread) else { return 0 };

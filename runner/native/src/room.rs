@@ -1,5 +1,5 @@
-//! The room of a native module, as data: what it is to see, reach and use. Made of a policy by the host, carried out by
-//! the launcher.
+//! The room of a native module, as data: what the module can see, reach and use. The host makes it from a policy, and
+//! the launcher builds it.
 
 use std::path::PathBuf;
 
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::group::find::Own;
 use crate::runtime::{self, Link};
 
-/// Variables that a module has without a grant. None says anything of this machine or its user.
+/// Variables that a module has without a grant. None reveals anything about this machine or its user.
 ///
-/// `RES_OPTIONS` has names looked up by way of TCP, where the kernel knows ports, so that no grant of datagrams is
-/// needed for it. `ANSIBLE_UNSAFE_WRITES` has Ansible's modules write a file in place where it can be written and not be
-/// replaced, as when it is granted alone in a directory for reading (ansible-core 2.19, `FILE_COMMON_ARGUMENTS`).
+/// `RES_OPTIONS` makes the resolver use TCP, for which Landlock has ports, so that name look-ups need no grant of
+/// datagrams. `ANSIBLE_UNSAFE_WRITES` makes Ansible's modules write a file in place if it can be written and not
+/// replaced, as when only the file is granted in a read-only directory (ansible-core 2.19, `FILE_COMMON_ARGUMENTS`).
 pub(super) const ENVIRONMENT: [(&str, &str); 6] = [
     ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
     ("HOME", "/tmp"),
@@ -25,33 +25,33 @@ pub(super) const ENVIRONMENT: [(&str, &str); 6] = [
     ("ANSIBLE_UNSAFE_WRITES", "1"),
 ];
 
-/// What a module is to be confined to.
+/// Confinement of a module.
 #[derive(Debug, Clone)]
 pub struct Confine {
-    /// What it may reach.
+    /// Grants of the module.
     pub policy: Policy,
-    /// The least level that is accepted.
+    /// Lowest level that is accepted.
     pub least: u8,
-    /// Its temporary directory stays, so that it lies on the disk.
+    /// Whether the temporary directory is kept, so that it lies on the disk.
     pub kept: bool,
-    /// Files and directories that the module reads whatever it is granted, such as its interpreter. Absolute; links are
-    /// shown with what they lead to.
+    /// Files and directories that the module may read without a grant, such as its interpreter. Paths are absolute; a
+    /// link is shown together with its target.
     pub readable: Vec<PathBuf>,
 }
 
-/// The room.
+/// Room of a module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Room {
     pub(super) grants: Vec<PathGrant>,
-    /// Links that lead to some of that.
+    /// Links that lead to granted paths.
     pub(super) links: Vec<Link>,
-    /// The directory with the module's own files.
+    /// Directory of the module's own files.
     pub(super) tmpdir: PathBuf,
     pub(super) kept: bool,
     pub(super) net: NetPlan,
     pub(super) limits: Limits,
     pub(super) least: u8,
-    /// The control groups around the launcher, as the host has found them. A group of the run's own is made below them.
+    /// Control groups of the launcher, as the host has found them. The run's own group is made below them.
     pub(super) groups: Vec<Own>,
 }
 
@@ -62,8 +62,9 @@ impl Room {
         let grants: Vec<PathGrant> = policy.paths().iter().cloned().chain(own).collect();
         let mut net = NetPlan::for_native(policy);
         net.isolated = !net.any();
-        // A socket is connected to without being written to, so that no mount and no rule for reading keeps it: where a
-        // whole directory may be read, whoever listens in it is out of reach only when there are no such sockets at all.
+        // Connecting to a socket does not write to it, so neither a mount nor a rule for reading prevents it. Where a
+        // whole directory is readable, sockets in it are out of reach only if the module can make no such sockets at
+        // all.
         let readable = |grant: &PathGrant| grant.shape == Shape::Directory && grant.access == Access::Read;
         net.unix = net.isolated && !policy.paths().iter().any(readable);
         Self {
@@ -78,7 +79,7 @@ impl Room {
         }
     }
 
-    /// Returns where the room's links lead on the way to a path.
+    /// Resolves the room's links on the way to a path.
     pub(super) fn behind_links(&self, path: PathBuf) -> PathBuf {
         let one = |path: &PathBuf| {
             self.links.iter().find_map(|(at, to)| {
@@ -86,11 +87,11 @@ impl Room {
                 Some(normalize(&at.parent()?.join(to).join(rest)))
             })
         };
-        // In a circle there would be nothing to be shown.
+        // A circle of links leads nowhere.
         std::iter::successors(Some(path), one).take(runtime::MAX_LINKS).last().unwrap_or_default()
     }
 
-    /// Returns whether a process of this room sees anything at this path that is not its own.
+    /// Returns the grant that shows `path` in this room, if there is one.
     pub(super) fn grant_at(&self, path: &std::path::Path) -> Option<&PathGrant> {
         let around = |grant: &&PathGrant| match grant.shape {
             Shape::Directory => path.starts_with(&grant.guest),

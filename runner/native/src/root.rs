@@ -1,9 +1,10 @@
-//! The file system of a room: a root that holds what was granted, the runtime base, and what is the module's own.
+//! The file system of a room: a root that contains the granted paths, the runtime base and the module's own
+//! directories.
 //!
-//! Built in two parts. First every path is opened and what is mounted there copied, while the machine's own root is still
-//! the root; then the copies are mounted in a new one, the outer before the inner. All that is the module's own lies in
-//! one file system in memory, whose size is the limit: its root, `/tmp`, `/dev`, the directory of its files, and the
-//! directories in which single names are written (see [`stage`](super::stage)).
+//! It is built in two parts. First every path is opened and its mounts are copied, while the machine's own root is
+//! still the root. Then the copies are mounted in a new root, outer ones before inner ones. All of the module's own
+//! directories lie in one file system in memory, whose size is the limit: the root, `/tmp`, `/dev`, the directory of
+//! its files, and the directories for single names that it may write (see [`stage`](super::stage)).
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -26,10 +27,10 @@ use crate::protocol::Step;
 use crate::room::Room;
 use crate::{base, stage};
 
-/// The module's own directories, by their names in its file system, each with its mode.
+/// The module's own directories: name in its file system, path in the room, and mode.
 const OWN: [(&str, &str, u32); 3] = [("tmp", "/tmp", 0o1777), ("dev", "/dev", 0o755), ("shm", "/dev/shm", 0o1777)];
 
-/// Bytes of a small file.
+/// Maximum size of a small file in bytes.
 const SMALL: u64 = 32 << 10;
 
 /// Links in `/dev` that programs expect.
@@ -41,27 +42,27 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("/dev/stderr", "/proc/self/fd/2"),
 ];
 
-/// Where a room's own terminals are.
+/// Path of the room's own terminals.
 const TERMINALS: &str = "/dev/pts";
 
-/// A directory of single names.
+/// Directory of single-name write grants, with its open descriptor.
 pub(super) type StageDirectory = (StageNames, OwnedFd);
 
-/// A room's file system, once this process lives in it.
+/// File system of a room, once this process is in it.
 #[derive(Debug)]
 pub(super) struct Root {
-    /// What the kernel is told again, as rules.
+    /// Landlock rules for the same paths.
     pub(super) rules: Vec<PathRule>,
-    /// The file system of the module's own.
+    /// The module's own file system.
     pub(super) private: OwnedFd,
-    /// Its `/proc`.
+    /// The room's `/proc`.
     pub(super) proc: OwnedFd,
-    /// Directories of single names.
+    /// Directories of single-name write grants.
     pub(super) stages: Vec<StageDirectory>,
     pub(super) notes: Vec<String>,
 }
 
-/// Something to be mounted, or a link to be made.
+/// Mount or link to make in the room.
 #[derive(Debug)]
 struct Entry {
     at: PathBuf,
@@ -76,20 +77,20 @@ impl Entry {
 
 #[derive(Debug)]
 enum What {
-    /// A copy of what is mounted elsewhere, and whether it is a directory that can be written.
+    /// Copy of a mount. `directory` is whether it is a directory, and `writable` whether the module may write it.
     Tree {
         tree: OwnedFd,
         directory: bool,
         writable: bool,
     },
-    /// A directory of the room's own file system.
+    /// Directory of the room's own file system.
     Own(String),
     Link(PathBuf),
-    /// A file of the base that is so small that copying it is less work than mounting it.
+    /// File of the base that is so small that a copy is cheaper than a mount.
     Copy(OwnedFd, Stat),
 }
 
-/// Makes the root, and makes it this process's.
+/// Makes the root, and changes this process's root to it.
 pub(super) fn enter(room: &Room, copies: &Copies) -> Result<Root, Failure> {
     let at = |step| move |error: io::Error| Failure::new(step, &error);
     mounts::make_private().map_err(at(Step::Mounts))?;
@@ -99,14 +100,14 @@ pub(super) fn enter(room: &Room, copies: &Copies) -> Result<Root, Failure> {
     let mut rules = Rules::default();
     let mut entries = sources(room, &mut rules)?;
     entries.push(Entry { at: "/proc".into(), what: What::Tree { tree: own_proc, directory: true, writable: false } });
-    // A kernel may have none.
+    // A kernel may lack devpts.
     if let Ok(tree) = terminals() {
         entries.push(Entry { at: TERMINALS.into(), what: What::Tree { tree, directory: true, writable: false } });
         rules.add(Path::new(TERMINALS), Rights::DeviceDirectory);
     }
     let kept = room.kept.then(|| mounts::copy_of(&own_files)).transpose().map_err(at(Step::Files))?;
 
-    // From here on the directory of the run is where the new root is built.
+    // From here on the new root is built in the directory of the run.
     let private = private(room).map_err(at(Step::Private))?;
     mounts::attach(&private, &own_files).map_err(at(Step::Private))?;
     for (name, _, mode) in OWN {
@@ -129,7 +130,7 @@ pub(super) fn enter(room: &Room, copies: &Copies) -> Result<Root, Failure> {
     Ok(Root { rules: rules.0, private, proc, stages, notes })
 }
 
-/// Collects what is mounted in the room, but for single names that are written.
+/// Returns the mounts and links of the room, except single names that the module may write.
 fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
     let mut entries: Vec<Entry> =
         OWN.iter().map(|(name, at, _)| Entry { at: at.into(), what: What::Own((*name).to_owned()) }).collect();
@@ -181,8 +182,9 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
     Ok(entries)
 }
 
-/// Decides how each single name for writing is shown: in a directory of the room's own, from which it is taken at the
-/// end; or, where its directory is one of the machine's, as the file itself, which must be there and cannot be replaced.
+/// Decides how the module sees each single name that it may write. By default it is a file in one of the room's own
+/// directories, from which it is copied back at the end. Where its directory is one of the machine's, it is the file
+/// itself, which must exist and cannot be replaced.
 fn names(
     room: &Room,
     private: &OwnedFd,
@@ -204,7 +206,7 @@ fn names(
             Some((at, What::Own(own))) if at == directory && (own == "tmp" || own.starts_with("stage-")) => {
                 Some(PathBuf::from(own))
             }
-            // The root's own directory is the machine's business, and so are `/dev` and the like.
+            // The root directory, `/dev` and the like stay as they are.
             None if directory == Path::new("/") => None,
             Some((_, What::Own(own))) if own != "tmp" && !own.starts_with("stage-") => None,
             Some(_) | None => {
@@ -245,12 +247,12 @@ fn names(
     Ok((stages, notes))
 }
 
-/// Mounts everything, the outer before the inner, and returns the root.
+/// Mounts all entries, outer ones before inner ones, and returns the root.
 fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>, copies: &Copies) -> Result<OwnedFd, Failure> {
     let ways_at = ways(private, &mut entries)?;
     let mut ways = Vec::new();
     let root_place = open_below(private, Path::new("root")).map_err(|error| Failure::new(Step::Root, &error))?;
-    // Those in one directory one after the other, of which a later one covers an earlier one.
+    // Entries of one directory follow each other; a later entry for the same path covers an earlier one.
     entries.sort_by(|one, other| (one.depth(), &one.at).cmp(&(other.depth(), &other.at)));
     let tree = match entries.first() {
         Some(Entry { at, what: What::Tree { .. } }) if at == Path::new("/") => match entries.remove(0).what {
@@ -260,22 +262,22 @@ fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>, copies: &Copies) -> Res
         _ => mounts::copy_of(&root_place).map_err(|error| Failure::new(Step::Root, &error))?,
     };
     mounts::attach(&tree, &root_place).map_err(|error| Failure::new(Step::Root, &error))?;
-    // A tree is its own directory, also once it is mounted.
+    // The descriptor of a tree also refers to its root directory after the tree is mounted.
     let mut places = Places::new(tree);
     for Entry { at, what } in entries {
         let mounted = mount(&mut places, copies, private, &at, what).map_err(Failure::with(Step::Grant, &at))?;
         ways.extend(mounted.filter(|_| ways_at.contains(&at)));
     }
     copies.make();
-    // Now that the places on them are made.
+    // Restricted last, because the mount points on them have to be made first.
     for way in ways {
         mounts::restrict_only(way, Attributes::READ_ONLY).map_err(|error| Failure::new(Step::Private, &error))?;
     }
     Ok(places.into_root())
 }
 
-/// Adds the directories in the module's `/tmp` that only lead to what is shown below them. Nothing is to be made there:
-/// it would look as if it were made where the machine has a directory of that name.
+/// Adds the directories in the module's `/tmp` that only lead to granted paths below them. They are read-only: a file
+/// created there would look as if it were in the machine's directory of that name.
 fn ways(private: &OwnedFd, entries: &mut Vec<Entry>) -> Result<BTreeSet<PathBuf>, Failure> {
     let first = |entry: &Entry| {
         let below = entry.at.strip_prefix("/tmp").ok()?;
@@ -293,7 +295,7 @@ fn ways(private: &OwnedFd, entries: &mut Vec<Entry>) -> Result<BTreeSet<PathBuf>
     Ok(ways)
 }
 
-/// Mounts one entry. Returns a directory of the room's own, as mounted.
+/// Mounts one entry. Returns the mounted tree if it is one of the room's own directories.
 fn mount(
     places: &mut Places,
     copies: &Copies,
@@ -305,7 +307,7 @@ fn mount(
         What::Link(target) => {
             let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else { return Ok(None) };
             match rustix::fs::symlinkat(&target, places.directory(parent)?, name) {
-                // With the machine's own root, it is there.
+                // The link exists when the room has the machine's own root.
                 Ok(()) | Err(Errno::EXIST | Errno::ROFS) => Ok(None),
                 Err(errno) => Err(errno.into()),
             }
@@ -327,7 +329,7 @@ fn mount(
     }
 }
 
-/// Shows a path of the configuration. `None` where there is nothing.
+/// Returns the entry for a path of the configuration, or `None` if the path does not exist.
 fn configuration(path: &Path) -> Result<Option<What>, Failure> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let opened = match rustix::fs::open(path, flags, Mode::empty()) {
@@ -345,7 +347,7 @@ fn is_small(stat: &Stat) -> bool {
     file && u64::try_from(stat.st_size).is_ok_and(|size| size <= SMALL)
 }
 
-/// Copies what is mounted at a path of the machine. `None` where there is nothing.
+/// Copies the mounts at a path of the machine. Returns `None` if the path does not exist.
 fn tree(path: &Path, attributes: Attributes, writable: bool, links: Links) -> Result<Option<What>, Failure> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let opened = match links {
@@ -357,7 +359,7 @@ fn tree(path: &Path, attributes: Attributes, writable: bool, links: Links) -> Re
     };
     let opened = match opened {
         Ok(opened) => opened,
-        // What this user cannot reach of the base, the module would not reach either.
+        // A path of the base that this user cannot reach is left out: the module could not reach it either.
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
         Err(Errno::ACCESS) if links == Links::Follow => return Ok(None),
         Err(errno) => return Err(Failure::with(Step::Grant, path)(errno.into())),
@@ -369,7 +371,7 @@ fn tree(path: &Path, attributes: Attributes, writable: bool, links: Links) -> Re
         Ok(What::Tree { tree, directory: file_type == FileType::Directory, writable })
     };
     copy().map(Some).map_err(|error| {
-        // Base and grants alike can only be mounted where mounting is to be had at all.
+        // EPERM means that this user may not mount at all, for base and grants alike.
         let step = if error.raw_os_error() == Some(libc::EPERM) { Step::Mounts } else { Step::Grant };
         Failure::with(step, path)(error)
     })
@@ -379,7 +381,7 @@ fn os_string(target: CString) -> std::ffi::OsString {
     std::os::unix::ffi::OsStringExt::from_vec(target.into_bytes())
 }
 
-/// Rules of the kernel in the making.
+/// List of Landlock rules under construction.
 #[derive(Debug, Default)]
 struct Rules(Vec<PathRule>);
 

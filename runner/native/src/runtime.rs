@@ -1,7 +1,7 @@
-//! What a module needs of its own, such as its interpreter, as mounts and links.
+//! Files that a module needs besides its grants, such as its interpreter, as mounts and links.
 //!
-//! Programs find what belongs to them by the links that lead to them: the interpreter of a Python environment is a link
-//! out of it. So what is mounted is what paths lead to, in its place, and the links on the way are links in the room, too.
+//! Programs find their files by the links that lead to them: the interpreter of a Python environment is a link out of
+//! it. So the target of each path is mounted at its own place, and the links on the way are also links in the room.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -12,14 +12,14 @@ use modbox_policy::{Access, PathGrant, Shape};
 
 use crate::base;
 
-/// As many links as the kernel follows.
+/// Maximum number of links, as in the kernel.
 pub(super) const MAX_LINKS: usize = 40;
 
-/// A link, and what it says.
+/// Path of a link, and its target.
 pub(super) type Link = (PathBuf, PathBuf);
 
-/// Returns what is to be mounted for reading, without what the base and other mounts have, and the links that are in none of
-/// them. What is granted stays as it is; what is not there is left out.
+/// Returns the read-only mounts for `paths`, without those that the base or other mounts contain, and the links that
+/// are in none of them. Grants stay as they are; missing paths are left out.
 pub(super) fn shown(paths: &[PathBuf], granted: &[PathGrant]) -> (Vec<PathGrant>, Vec<Link>) {
     let mut links = BTreeSet::new();
     let real: BTreeSet<PathBuf> = paths.iter().filter_map(|path| follow(path, &mut links)).collect();
@@ -44,7 +44,7 @@ pub(super) fn shown(paths: &[PathBuf], granted: &[PathGrant]) -> (Vec<PathGrant>
     (mounts, links.into_iter().collect())
 }
 
-/// Follows a path to what is there, and notes the links on the way.
+/// Resolves a path, and records the links on the way.
 fn follow(path: &Path, links: &mut BTreeSet<Link>) -> Option<PathBuf> {
     let mut real = PathBuf::from("/");
     let mut pending = reversed(path);
@@ -65,7 +65,7 @@ fn follow(path: &Path, links: &mut BTreeSet<Link>) -> Option<PathBuf> {
                 links.insert((next, target));
                 followed += 1;
             }
-            // No link.
+            // Not a link.
             Err(rustix::io::Errno::INVAL) => real = next,
             Err(_) => return None,
         }
@@ -76,7 +76,7 @@ fn follow(path: &Path, links: &mut BTreeSet<Link>) -> Option<PathBuf> {
     Some(real)
 }
 
-/// The names of a path, the last first.
+/// Returns the names of a path, the last first.
 fn reversed(path: &Path) -> Vec<OsString> {
     let names = path.components().rev().filter_map(|component| match component {
         Component::Normal(name) => Some(name.to_owned()),
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(mounted, [at("env"), at("store")]);
         assert_eq!(links, [(at("link"), "env/../env".into())]);
 
-        // What is granted is not mounted a second time, and its links are its own.
+        // A granted path is not mounted a second time, and contains its own links.
         let grant = PathGrant { access: Access::Write, ..mounts[0].clone() };
         let (mounts, links) = shown(&[at("env/bin/python"), at("env")], &[grant]);
         assert_eq!(mounts.iter().map(|grant| grant.host.as_path()).collect::<Vec<_>>(), [at("store/bin/python3.11")]);

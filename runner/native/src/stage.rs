@@ -1,10 +1,9 @@
-//! Single names that are granted for writing, as the module sees them: copies in a directory of the room's own.
+//! Single-name write grants as the module sees them: copies in one of the room's own directories.
 //!
-//! A file can be shown by itself, but then it can neither be made, nor removed, nor replaced by another one, and replacing
-//! is how careful programs write, Ansible's `atomic_move` among them. Its directory cannot be shown for that, since no
-//! rule of the kernel knows names. So the module gets a directory of its own that holds a copy of what is granted and
-//! nothing else, may do there what it likes, and what it has made of the name is taken back when it has ended by itself:
-//! see [`commit`](super::commit).
+//! A file that is mounted by itself can neither be created, removed nor replaced. Careful programs write by replacing,
+//! Ansible's `atomic_move` among them. The file's directory cannot be mounted instead, because no rule of the kernel is
+//! about names. So the module gets a directory of its own that contains only copies of the granted files, and may do
+//! anything there. When the module has ended by itself, the result is copied back: see [`commit`](super::commit).
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,13 +13,13 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps, Uid};
 use rustix::io::Errno;
 
-/// The bits of a mode that a file is given; set-id bits are none of them.
+/// Mode bits that are copied; set-id bits are left out.
 pub(super) const MODE: u32 = 0o1777;
 
-/// Bytes that are read at once.
+/// Size of the buffer for small files.
 const SMALL: usize = 8 << 10;
 
-/// Whether what is at a path can be copied: a file within the limit, or nothing yet.
+/// Returns whether the file at a path can be copied: it is a file within the limit, or does not exist yet.
 pub(super) fn fits(host: &Path, limit: u64) -> io::Result<bool> {
     match host.symlink_metadata() {
         Ok(metadata) => Ok(metadata.is_file() && metadata.len() <= limit),
@@ -29,7 +28,7 @@ pub(super) fn fits(host: &Path, limit: u64) -> io::Result<bool> {
     }
 }
 
-/// Copies a file of the machine, if there is one, under a name into a directory of the room's own.
+/// Copies a file of the machine, if it exists, into one of the room's own directories.
 pub(super) fn copy_in(host: &Path, directory: &OwnedFd, name: &str) -> io::Result<()> {
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -41,7 +40,7 @@ pub(super) fn copy_in(host: &Path, directory: &OwnedFd, name: &str) -> io::Resul
     copy(&from, directory, name)
 }
 
-/// Copies the files of a directory, and nothing that is none, into one of the room's own.
+/// Copies the regular files of a directory into one of the room's own; other entries are left out.
 pub(super) fn copy_flat(from: &OwnedFd, private: &OwnedFd, name: &str) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let to = rustix::fs::openat(private, name, flags, Mode::empty())?;
@@ -55,15 +54,15 @@ pub(super) fn copy_flat(from: &OwnedFd, private: &OwnedFd, name: &str) -> io::Re
     Ok(())
 }
 
-/// Copies an opened file, from its beginning, under a name into a directory.
+/// Copies an open file, from its beginning, into a directory.
 fn copy(from: &OwnedFd, directory: impl AsFd, name: impl rustix::path::Arg) -> io::Result<()> {
     let stat = rustix::fs::fstat(from)?;
     let copied = copy_content(from, &stat, directory, name, Mode::RUSR | Mode::WUSR)?;
     describe(&copied, &stat)
 }
 
-/// Copies a file of the base, which is for reading alone: it has the mode of the original and its
-/// times, while there is no umask; and its owner where this user is root, to whom it mostly belongs.
+/// Copies a file of the base, which is read-only, with the original's mode and times. There must be no umask. The owner
+/// is copied if this user is root and the original's owner is not root, to which most of the base belongs.
 pub(super) fn copy_base(
     from: &OwnedFd,
     stat: &Stat,
@@ -86,8 +85,8 @@ fn copy_content(
 ) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let mut writer = File::from(rustix::fs::openat(directory, name, flags, mode)?);
-    // Most are so small that one call reads them; what is made for the long ones would take longer than that. Files of
-    // the kernel's are shorter than they say.
+    // Most files are so small that one read is enough; `io::copy` would take longer to set up. Files of the kernel are
+    // shorter than their size says.
     let mut small = [0; SMALL];
     let mut total = 0;
     loop {
@@ -120,17 +119,17 @@ fn times(stat: &Stat) -> Timestamps {
     }
 }
 
-/// Gives a file the owner and the group of another. Who may not give files away keeps them, as everywhere.
+/// Gives a file the owner and the group of another. Without the permission to do so, the file keeps its own.
 pub(super) fn own(file: &File, stat: &Stat) {
     let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-    // Each by itself, where they cannot be had together.
+    // One at a time, where both together are refused.
     if rustix::fs::fchown(file, Some(uid), Some(gid)).is_err() {
         let _ = rustix::fs::fchown(file, None, Some(gid));
         let _ = rustix::fs::fchown(file, Some(uid), None);
     }
 }
 
-/// Returns what is under a name, no link followed; `None` when that is nothing.
+/// Returns the metadata of a name without following links, or `None` if it does not exist.
 pub(super) fn look(directory: &OwnedFd, name: &str) -> io::Result<Option<Stat>> {
     match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),

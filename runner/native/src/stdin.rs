@@ -1,8 +1,8 @@
-//! The standard input of a native module: bytes in memory that nobody else can reach and nobody can change.
+//! The standard input of a native module: bytes in memory that no other process can reach and no process can change.
 //!
-//! They are the module's arguments, so they stand neither on the disk nor on a command line. A file in memory and no pipe,
-//! because nobody has to feed it: a module that does not read holds up nothing. It is handed to the launcher over
-//! the socket by which that is told everything else, behind the [`Spec`](super::protocol::Spec) that announces it.
+//! The bytes are the module's arguments, so they must be neither on the disk nor on a command line. They are in a file
+//! in memory and not in a pipe, because a pipe would need a writer, and a module that does not read would block it. The
+//! file is sent to the launcher over its socket, after the [`Spec`](super::protocol::Spec) that announces it.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -12,20 +12,20 @@ use std::process::Stdio;
 use modbox_channel::descriptor;
 use rustix::fs::{MemfdFlags, SealFlags};
 
-/// Sends the bytes.
+/// Sends the bytes as a file in memory.
 ///
 /// # Errors
 ///
-/// No memory, or a launcher that is gone.
+/// Fails without memory, or when the launcher is gone.
 pub(super) fn send(socket: impl AsFd, bytes: &[u8]) -> io::Result<()> {
     descriptor::send(socket, sealed(bytes)?)
 }
 
-/// Returns what a process is given as its standard input: what came, or an empty one.
+/// Returns the standard input for a process: a copy of `input`, or an empty one.
 ///
 /// # Errors
 ///
-/// Too many open files.
+/// Fails with too many open files.
 pub(super) fn of(input: Option<&OwnedFd>) -> io::Result<Stdio> {
     Ok(match input {
         Some(input) => input.try_clone()?.into(),
@@ -33,11 +33,11 @@ pub(super) fn of(input: Option<&OwnedFd>) -> io::Result<Stdio> {
     })
 }
 
-/// A file in memory with these bytes, to be read from its beginning.
+/// Returns a sealed file in memory with these bytes, positioned at its beginning.
 ///
 /// # Errors
 ///
-/// No memory.
+/// Fails without memory.
 pub(super) fn sealed(bytes: &[u8]) -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut file = File::from(rustix::fs::memfd_create("modbox-stdin", flags)?);

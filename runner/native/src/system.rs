@@ -1,7 +1,7 @@
-//! The system calls that no safe wrapper offers, but for those of mounting and of reports.
+//! System calls without a safe wrapper, except those of mounts and reports.
 //!
-//! Kept in one small file so that all unsafe code of native runs is read in one sitting. Nothing here
-//! decides anything.
+//! They are in one small file so that the unsafe code of native runs is read in one sitting. This file makes no
+//! decisions.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -11,23 +11,23 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
-/// `CLONE_INTO_CGROUP`, which is no `int`.
+/// `CLONE_INTO_CGROUP`, which does not fit into an `int`.
 const INTO_CGROUP: u64 = 1 << 33;
 
-/// `CLONE_CLEAR_SIGHAND`, which is none either.
+/// `CLONE_CLEAR_SIGHAND`, which does not fit either.
 const CLEAR_SIGHAND: u64 = 1 << 32;
 
-/// What processes used together.
+/// Resources used by several processes together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TreeUsage {
     /// User and system time in microseconds.
     pub(super) cpu_us: u64,
-    /// The largest resident set of any one of them, in bytes.
+    /// Largest resident set of one process, in bytes.
     pub(super) memory_bytes: u64,
 }
 
 impl TreeUsage {
-    /// Of both together.
+    /// Adds the use of `other`.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             cpu_us: self.cpu_us.saturating_add(other.cpu_us),
@@ -36,23 +36,24 @@ impl TreeUsage {
     }
 }
 
-/// Returns what the reaped descendants of this process used.
+/// Returns the use of the reaped descendants of this process.
 pub(super) fn children_usage() -> TreeUsage {
     usage(libc::RUSAGE_CHILDREN)
 }
 
-/// Returns what this process used.
+/// Returns the use of this process.
 pub(super) fn own_usage() -> TreeUsage {
     usage(libc::RUSAGE_SELF)
 }
 
-/// `/proc/self/stat` has the times too, but in hundredths of a second, and has no peak memory at all.
+/// Reads the use with getrusage. `/proc/self/stat` has the times too, but in hundredths of a second, and lacks peak
+/// memory.
 #[expect(unsafe_code, reason = "rustix wraps neither getrusage nor wait4")]
 fn usage(whose: libc::c_int) -> TreeUsage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: getrusage writes one `rusage` through its second argument, which points to a live local
-    // of that type. It fails only for an unknown first argument or a bad address; were it to fail, the
-    // zeroes stay, and every field of `rusage` is an integer, for which zero is a valid value.
+    // SAFETY: getrusage writes one `rusage` through its second argument, which points to a live local of that type. It
+    // fails only for an unknown first argument or a bad address; after a failure the zeroes stay, and every field of
+    // `rusage` is an integer, for which zero is a valid value.
     let usage = unsafe {
         libc::getrusage(whose, usage.as_mut_ptr());
         usage.assume_init()
@@ -67,14 +68,14 @@ fn usage(whose: libc::c_int) -> TreeUsage {
     }
 }
 
-/// Marks every descriptor from `first` on as not to be inherited by what this process starts.
+/// Marks every descriptor from `first` on as close-on-exec.
 ///
-/// Whoever started modbox may have left descriptors open for it (a shell's `3<file`); a module must not
-/// find them. They are marked and not closed, because this process goes on using its own.
+/// The process that started modbox may have left descriptors open (a shell's `3<file`), and a module must not find
+/// them. They are marked and not closed, because this process goes on using its own.
 ///
 /// # Errors
 ///
-/// What the kernel says; [`io::ErrorKind::Unsupported`] or `InvalidInput` before Linux 5.11.
+/// The kernel's error; [`io::ErrorKind::Unsupported`] or `InvalidInput` before Linux 5.11.
 #[expect(unsafe_code, reason = "rustix does not wrap close_range")]
 pub(super) fn close_on_exec_from(first: libc::c_uint) -> io::Result<()> {
     // SAFETY: close_range with CLOSE_RANGE_CLOEXEC takes three integers and only sets a flag on
@@ -88,49 +89,49 @@ pub(super) fn close_on_exec_from(first: libc::c_uint) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// What the kernel says; [`io::ErrorKind::Unsupported`] before Linux 5.9.
+/// The kernel's error; [`io::ErrorKind::Unsupported`] before Linux 5.9.
 #[expect(unsafe_code, reason = "rustix does not wrap close_range")]
 pub(super) fn close_from(first: libc::c_uint) -> io::Result<()> {
-    // SAFETY: close_range takes three integers. It closes descriptors without their owners' knowledge; they are those of
-    // the process that this one is a copy of, whose code never runs here again.
+    // SAFETY: close_range takes three integers. It closes descriptors that other code owns; that code belongs to the
+    // process from which this one was forked, and never runs here again.
     let status = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Has this process show another command line, as far as that fits into its own, and no environment.
+/// Replaces the visible command line of this process, as far as `title` fits, and clears its environment.
 ///
-/// Both must be where the kernel says that they are. They are gone for this process, too.
+/// Both ranges must be where the kernel reports them. This process loses both, too.
 #[expect(unsafe_code, reason = "what other processes see of a command line is this process's memory")]
 pub(super) fn overwrite_command_line(arguments: Range<usize>, environment: Range<usize>, title: &[u8]) {
     let fits = title.len().min(arguments.len().saturating_sub(1));
     for range in [&arguments, &environment] {
-        // SAFETY: the kernel has put the strings of both there, below the stack of the first thread, which is writable and
-        // stays. No reference into them is held: the standard library copies what it is asked for, and whoever asks for a
-        // variable later finds empty strings, which are none.
+        // SAFETY: the kernel has put the strings of both there, at the base of the first thread's stack; this memory is
+        // writable and stays. No reference into it is held: the standard library returns copies, and a later look-up of
+        // a variable finds empty strings, which are no variables.
         unsafe { std::ptr::with_exposed_provenance_mut::<u8>(range.start).write_bytes(0, range.len()) };
     }
-    // SAFETY: the same place, and no more than is there, with the zero at its end.
+    // SAFETY: the same memory, and `fits` leaves room for the final zero.
     unsafe {
         let start = std::ptr::with_exposed_provenance_mut::<u8>(arguments.start);
         start.copy_from_nonoverlapping(title.as_ptr(), fits);
     }
 }
 
-/// Makes this process run before all ordinary ones, but nothing that it starts.
+/// Gives this process real-time priority over all ordinary processes. Its children do not inherit it.
 ///
-/// A nice value would not do: where the kernel groups processes by session for scheduling, it counts
-/// only inside the group, and each process of a bomb can be a group of its own.
+/// A nice value is not enough: where the kernel groups processes by session for scheduling, it counts only inside the
+/// group, and each process of a fork bomb can be a group of its own.
 ///
 /// # Errors
 ///
-/// What the kernel says: not permitted, unless root asks.
+/// The kernel's error: not permitted, unless the user is root.
 #[expect(unsafe_code, reason = "rustix does not wrap sched_setscheduler")]
 pub(super) fn run_before_others() -> io::Result<()> {
-    // The kernel's `sched_param` is this number alone; musl's is longer.
+    // The kernel's `sched_param` is only this number; musl's is longer.
     let priority: libc::c_int = 1;
-    // SAFETY: sched_setscheduler reads one `int` through its third argument, which points to a live
-    // local of that type; zero means the calling thread. The raw system call is used because
-    // musl's function of that name only says that there is none.
+    // SAFETY: sched_setscheduler reads one `int` through its third argument, which points to a live local of that type;
+    // zero means the calling thread. The raw system call is used because musl's function of that name only returns
+    // ENOSYS.
     let status = unsafe {
         libc::syscall(
             libc::SYS_sched_setscheduler,
@@ -142,19 +143,19 @@ pub(super) fn run_before_others() -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Makes a child of this process, in new namespaces where `flags` say so. Returns `None` in the child.
+/// Forks this process, with new namespaces where `flags` request them. Returns `None` in the child.
 ///
-/// Only for a process with one thread: the child is then a whole copy of it, in which everything works.
+/// The process must have one thread: the child is then a whole copy of it, in which everything works.
 ///
 /// # Errors
 ///
-/// What the kernel says: not permitted, or too many.
+/// The kernel's error: not permitted, or too many processes or namespaces.
 #[expect(unsafe_code, reason = "no library makes a child in namespaces without executing a program")]
 pub(super) fn fork(flags: libc::c_int) -> io::Result<Option<Pid>> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
     let zero = std::ptr::null::<()>();
-    // SAFETY: without a stack of its own and without sharing memory, clone is fork: the child goes on here with a copy of
-    // everything. Its parent has one thread, so that no lock of the C library or of the allocator is held by another.
+    // SAFETY: without a new stack and without shared memory, clone is fork: the child continues here with a copy of
+    // everything. Its parent has one thread, so no other thread holds a lock of the C library or of the allocator.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, zero, zero, zero, zero) };
     match i32::try_from(pid) {
         Ok(0) => Ok(None),
@@ -163,29 +164,28 @@ pub(super) fn fork(flags: libc::c_int) -> io::Result<Option<Pid>> {
     }
 }
 
-/// Makes a child as [`fork`] does, in a control group of version 2 from its birth.
+/// Forks as [`fork`] does, with the child in a control group of version 2 from its start.
 ///
 /// # Errors
 ///
-/// What the kernel says: not permitted, no such call, or a group that takes no processes.
+/// The kernel's error: not permitted, unknown call, or a group that takes no processes.
 pub(super) fn fork_into(flags: libc::c_int, group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
     clone3(u64::from(flags.cast_unsigned()) | INTO_CGROUP, Some(group))
 }
 
-/// Makes a child as [`fork`] does, for which signals do what they do by themselves, unless they are ignored: a handler
-/// is its parent's, and from the child's birth on would speak for that.
+/// Forks as [`fork`] does, with default actions for signals that are not ignored. The parent's handlers would otherwise
+/// run in the child from its start, and act for the parent.
 ///
 /// # Errors
 ///
-/// What the kernel says: no such call, or too many processes.
+/// The kernel's error: unknown call, or too many processes.
 pub(super) fn fork_without_handlers() -> io::Result<Option<Pid>> {
     clone3(CLEAR_SIGHAND, None)
 }
 
 #[expect(unsafe_code, reason = "no library makes a child without executing a program")]
 fn clone3(flags: u64, group: Option<BorrowedFd<'_>>) -> io::Result<Option<Pid>> {
-    // All its fields are integers, and zero is none.
-    // SAFETY: `clone_args` is a plain structure of integers, for which zeroes are valid.
+    // SAFETY: `clone_args` is a plain structure of integers, for which zeroes are valid and mean "none".
     let mut arguments: libc::clone_args = unsafe { MaybeUninit::zeroed().assume_init() };
     arguments.flags = flags;
     arguments.exit_signal = u64::from(libc::SIGCHLD.cast_unsigned());
@@ -193,8 +193,8 @@ fn clone3(flags: u64, group: Option<BorrowedFd<'_>>) -> io::Result<Option<Pid>> 
         arguments.cgroup = u64::try_from(group.as_raw_fd()).unwrap_or(u64::MAX);
     }
     let size = size_of::<libc::clone_args>();
-    // SAFETY: clone3 reads one `clone_args` of the size that it is told; without a stack it is fork, and `fork` says why
-    // that is sound here.
+    // SAFETY: clone3 reads one `clone_args` of the given size; without a stack it is fork, and `fork` explains why that
+    // is sound here.
     let pid = unsafe { libc::syscall(libc::SYS_clone3, std::ptr::from_ref(&arguments), size) };
     match i32::try_from(pid) {
         Ok(0) => Ok(None),
@@ -203,14 +203,14 @@ fn clone3(flags: u64, group: Option<BorrowedFd<'_>>) -> io::Result<Option<Pid>> 
     }
 }
 
-/// Ends this process at once: a child that is a copy must not go back into what its parent was doing.
+/// Ends this process at once, because a forked child must not return into its parent's work.
 #[expect(unsafe_code, reason = "std's exit runs what was registered by the parent")]
 pub(super) fn exit(code: i32) -> ! {
     // SAFETY: _exit takes an integer and does not return.
     unsafe { libc::_exit(code) }
 }
 
-/// Lets signals do in this process what they do by themselves, whatever its parent had set.
+/// Restores the default action of SIGCHLD in this process.
 #[expect(unsafe_code, reason = "no safe wrapper sets a signal to its default")]
 pub(super) fn default_child_signal() {
     // SAFETY: this installs no handler, so no code of ours runs in a signal's context.

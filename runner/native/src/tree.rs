@@ -1,9 +1,9 @@
-//! The processes of this machine as `/proc` shows them, and how a tree of them is killed.
+//! Lists the processes of this machine from `/proc`, and kills a tree of them.
 //!
-//! Every process is looked at and the tree built from the parents, since the short cut, the `children`
-//! file of a thread, is missing from kernels without CONFIG_PROC_CHILDREN and its manual calls it
-//! unreliable. What is seen is old when it is used: [`kill`] is therefore only ever called in a loop
-//! whose end is decided by something that cannot be wrong, as by `wait` having no children left.
+//! The tree is built from the parents of all processes. The shortcut, the `children` file of a thread, is missing from
+//! kernels without CONFIG_PROC_CHILDREN, and its manual page calls it unreliable. A list is out of date when it is
+//! used. [`kill`] is therefore only called in a loop whose end does not depend on the list, as when `wait` reports that
+//! no children are left.
 
 use std::collections::HashMap;
 use std::io;
@@ -21,10 +21,10 @@ const MAX_PROC_FILE: u64 = 16 << 10;
 /// The unit of times in `/proc`, USER_HZ: 100 on every architecture that Linux still has.
 const MICROS_PER_TICK: u64 = 10_000;
 
-/// More processes than this are taken for a bomb when they are killed.
+/// Above this number the processes to kill are treated as a fork bomb.
 const MANY: usize = 32;
 
-/// How long to wait for killed processes to go before looking for more.
+/// How long to wait for killed processes to end before looking for more.
 pub(super) const KILL_ROUND: Duration = Duration::from_millis(5);
 
 /// An opened `/proc`.
@@ -33,7 +33,7 @@ pub(super) struct Proc {
     directory: OwnedFd,
 }
 
-/// One process, or what is left of it.
+/// Entry of a process in `/proc`; the process may have ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Process {
     pub(super) pid: Pid,
@@ -42,14 +42,14 @@ pub(super) struct Process {
     session: i32,
     /// Ended, but not yet waited for.
     pub(super) zombie: bool,
-    /// Threads, at least one.
+    /// Number of threads, at least one.
     pub(super) threads: u64,
-    /// Processor time of itself and of the children that it has waited for.
+    /// Processor time of the process and of the children that it has waited for.
     pub(super) cpu_us: u64,
 }
 
 impl From<OwnedFd> for Proc {
-    /// One that is mounted somewhere else.
+    /// Uses a `/proc` that is mounted somewhere else.
     fn from(directory: OwnedFd) -> Self {
         Self { directory }
     }
@@ -60,17 +60,17 @@ impl Proc {
     ///
     /// # Errors
     ///
-    /// When it is not there.
+    /// Fails when `/proc` does not exist.
     pub(super) fn open() -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { directory: rustix::fs::open("/proc", flags, Mode::empty())? })
     }
 
-    /// Returns every process that can be seen.
+    /// Returns every visible process.
     ///
     /// # Errors
     ///
-    /// When `/proc` cannot be listed. A process that ends meanwhile is left out.
+    /// Fails when `/proc` cannot be listed. A process that ends meanwhile is left out.
     pub(super) fn processes(&self) -> io::Result<Vec<Process>> {
         let mut processes = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.directory)? {
@@ -85,11 +85,11 @@ impl Proc {
         Ok(processes)
     }
 
-    /// Returns the descendants of a process, ended ones included.
+    /// Returns the descendants of a process, including ended ones.
     ///
     /// # Errors
     ///
-    /// When `/proc` cannot be listed.
+    /// Fails when `/proc` cannot be listed.
     pub(super) fn descendants(&self, root: Pid) -> io::Result<Vec<Process>> {
         Ok(descendants(self.processes()?, |process| process.parent == root.as_raw_pid()))
     }
@@ -98,14 +98,14 @@ impl Proc {
     ///
     /// # Errors
     ///
-    /// When `/proc` cannot be listed.
+    /// Fails when `/proc` cannot be listed.
     pub(super) fn session(&self, leader: Pid) -> io::Result<Vec<Process>> {
         let leader = leader.as_raw_pid();
         Ok(descendants(self.processes()?, |process| process.session == leader && process.pid.as_raw_pid() != leader))
     }
 
-    /// Returns the memory that only this process needs: resident pages that are not of a file. Pages of
-    /// programs and libraries are shared by all who run them, so summing those up would count them twice.
+    /// Returns the memory that only this process needs: resident pages that do not belong to a file. Processes share
+    /// the pages of programs and libraries, so a sum with those would count them several times.
     pub(super) fn memory_bytes(&self, process: &Process) -> u64 {
         let status = self.read(&format!("{}/status", process.pid)).unwrap_or_default();
         let kibibytes = |line: &str| {
@@ -115,43 +115,43 @@ impl Proc {
         status.lines().filter_map(kibibytes).sum::<u64>().saturating_mul(1024)
     }
 
-    /// Returns how much a process and those that it has waited for have written to disks, as far as this user is told: on
-    /// kernels that do not count it, nothing.
+    /// Returns the bytes that a process and the children that it has waited for have written to disks, as far as this
+    /// user may read that. Returns 0 on kernels that do not count it.
     pub(super) fn written(&self, process: &Process) -> u64 {
         written(&self.read(&format!("{}/io", process.pid)).unwrap_or_default())
     }
 
-    /// Returns how much this process has written.
+    /// Returns the bytes that this process has written.
     pub(super) fn written_by_self() -> u64 {
         Self::open().and_then(|proc| proc.read("self/io")).map_or(0, |text| written(&text))
     }
 
-    /// Returns a file of it, as much as a file of one process has.
+    /// Returns the content of a file below `/proc`, up to [`MAX_PROC_FILE`].
     ///
     /// # Errors
     ///
-    /// When it is not there or not for this user.
+    /// Fails when the file does not exist or this user may not read it.
     pub(super) fn read(&self, path: &str) -> io::Result<String> {
         kernel_file::read(&self.directory, path, MAX_PROC_FILE)
     }
 }
 
-/// The bytes that an `io` file says were written.
+/// Returns the written bytes from an `io` file.
 fn written(io: &str) -> u64 {
     io.lines().find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok()).unwrap_or(0)
 }
 
-/// Kills what `find` finds, once, and returns it. More may have been born meanwhile, so this belongs into
-/// a loop.
+/// Kills the processes that `find` returns, once, and returns them. More may have been forked meanwhile, so call this
+/// in a loop.
 ///
 /// # Errors
 ///
-/// When `/proc` cannot be listed.
+/// Fails when `/proc` cannot be listed.
 pub(super) fn kill(find: impl Fn() -> io::Result<Vec<Process>>, spared: Pid) -> io::Result<Vec<Process>> {
     let mut found = find()?;
     if found.len() > MANY {
-        // A bomb grows back as fast as it is killed. What is stopped does not fork, so after this only
-        // those are moving that were born during the look.
+        // A fork bomb grows back as fast as it is killed. A stopped process does not fork, so after this only the
+        // processes that were forked during the look are running.
         signal(&found, spared, Signal::STOP);
         found = find()?;
     }
@@ -159,7 +159,7 @@ pub(super) fn kill(find: impl Fn() -> io::Result<Vec<Process>>, spared: Pid) -> 
     Ok(found)
 }
 
-/// Kills what `find` finds, again and again, until it finds no living process or patience ends.
+/// Kills the processes that `find` returns, repeatedly, until all of them have ended or `patience` is over.
 pub(super) fn kill_all(find: impl Fn() -> io::Result<Vec<Process>>, spared: Pid, patience: Duration) {
     let end = Instant::now() + patience;
     while let Ok(found) = kill(&find, spared) {
@@ -170,17 +170,16 @@ pub(super) fn kill_all(find: impl Fn() -> io::Result<Vec<Process>>, spared: Pid,
     }
 }
 
-/// Signals processes and the process groups that they are in: a group is signalled in one step that no
-/// fork slips through.
+/// Signals processes and their process groups: no fork escapes the signal to a group.
 fn signal(processes: &[Process], spared: Pid, signal: Signal) {
     let mut groups: Vec<i32> = processes.iter().map(|process| process.group).collect();
     groups.sort_unstable();
     groups.dedup();
-    // Groups of descendants hold nobody else, as a group never spans two sessions; but a module can
-    // enter the group of the launcher, whose session it is in.
+    // Groups of descendants contain only descendants, because a group never spans two sessions. But a module without a
+    // room can enter the group of the launcher, which is in its session.
     for group in groups.into_iter().filter(|&group| group != spared.as_raw_pid()) {
         if let Some(group) = Pid::from_raw(group) {
-            // Whatever this says, the next look decides.
+            // Errors are ignored: the next look decides.
             let _ = rustix::process::kill_process_group(group, signal);
         }
     }
@@ -189,6 +188,7 @@ fn signal(processes: &[Process], spared: Pid, signal: Signal) {
     }
 }
 
+/// Returns the processes for which `is_root` holds, and their descendants.
 fn descendants(processes: Vec<Process>, is_root: impl Fn(&Process) -> bool) -> Vec<Process> {
     let mut by_parent: HashMap<i32, Vec<Process>> = HashMap::new();
     let mut found = Vec::new();
@@ -211,10 +211,10 @@ fn descendants(processes: Vec<Process>, is_root: impl Fn(&Process) -> bool) -> V
 
 /// Reads a `stat` line; see proc_pid_stat(5) for the fields.
 fn parse_stat(stat: &str) -> Option<Process> {
-    // The name in parentheses may hold spaces and parentheses itself.
+    // The name in parentheses may itself contain spaces and parentheses.
     let (head, tail) = stat.split_at(stat.rfind(')')?);
     let pid = head.split(' ').next()?.parse().ok()?;
-    // Without pid and name, so that index 0 is field 3, the state.
+    // Pid and name are cut off, so index 0 is field 3, the state.
     let fields: Vec<&str> = tail.get(2..)?.split(' ').collect();
     let number = |index: usize| fields.get(index)?.parse::<i64>().ok();
     let pid_at = |index: usize| i32::try_from(number(index)?).ok();

@@ -1,4 +1,4 @@
-//! Watches a tree of processes until it ends, a limit is passed, or the host says so; and ends what is left of it.
+//! Watches a tree of processes until it ends, exceeds a limit, or the host asks for its end; then kills what is left.
 
 use std::fs::File;
 use std::io;
@@ -19,34 +19,35 @@ use crate::protocol::{DiskUse, End, MESSAGES, Spec};
 use crate::system::{self, TreeUsage};
 use crate::tree::{self, Proc};
 
-/// How often the tree is looked at: often enough that a fork bomb stays small, seldom enough that a long
-/// run costs a few thousandths of a processor.
+/// Interval of the checks of the tree: short enough that a fork bomb stays small, long enough that a long run costs a
+/// few thousandths of a processor.
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 
-/// When the tree is looked at first; from there the intervals double. A fork bomb that the kernel refuses to grow can be
-/// over within a tenth of a second, and few are left of it before that.
+/// Time of the first check; from there the intervals double. A fork bomb that the kernel refuses to grow can be over
+/// within a tenth of a second, and few of its processes are left before that.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 
-/// On a machine with very many processes a look takes long; at most one part in this many of the time
-/// is spent looking.
+/// On a machine with very many processes a check takes long; at most one part in this many of the time is spent on
+/// checks.
 const WATCH_SHARE: u32 = 20;
 
-/// How long the launcher goes on killing. Whatever then is still there cannot be killed.
+/// How long the launcher goes on killing. Processes that still exist then cannot be killed.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a room has beside its processes.
+/// Parts of a room beside its processes.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
-    /// Its own file system, and what lay in it at the beginning.
+    /// The room's own file system, and the use of it at the beginning.
     private: Option<(OwnedFd, DiskUse)>,
-    /// Its own `/proc`, which has its processes and no others: looking at those takes no longer on a busy machine.
+    /// The room's own `/proc`, which lists only the room's processes, so that a check takes no longer on a busy
+    /// machine.
     proc: Option<Proc>,
-    /// What this process had written before.
+    /// Bytes that this process had written before.
     written: u64,
     stages: Vec<Stage>,
     observer: Option<Observer>,
     group: Option<Group>,
-    /// From its first process, which says no more but how it ends.
+    /// Connection to the room's first process, which only reports the end on it.
     link: Option<UnixStream>,
 }
 
@@ -73,7 +74,7 @@ impl Watched {
         Self { group, ..self }
     }
 
-    /// What lies in the room's own file system that was not there at the beginning.
+    /// Returns what was added to the room's own file system since the beginning.
     fn private(&self) -> DiskUse {
         let Some((private, before)) = &self.private else { return DiskUse::default() };
         let now = in_use(private).unwrap_or(*before);
@@ -81,7 +82,7 @@ impl Watched {
         DiskUse { bytes, private: bytes, files: now.files.saturating_sub(before.files) }
     }
 
-    /// What the module has used, once it is gone.
+    /// Returns the module's use of disks, once it is gone.
     fn used(&self) -> Option<DiskUse> {
         self.link.as_ref()?;
         let private = self.private();
@@ -89,20 +90,21 @@ impl Watched {
         Some(DiskUse { bytes: private.bytes.saturating_add(written), ..private })
     }
 
-    /// The limit that the kernel has enforced by itself, as far as it tells.
+    /// Returns the limit that the kernel has enforced by itself, as far as the control group counts it.
     fn enforced(&self) -> Option<LimitKind> {
         let group = self.group.as_ref()?;
         let memory = group.out_of_memory().then_some(LimitKind::Memory);
         memory.or_else(|| group.out_of_processes().then_some(LimitKind::Processes))
     }
 
-    /// The memory that the module holds, if that is counted. What lies in its own file system has a limit of its own.
+    /// Returns the memory that the module holds, if it is counted. The room's own file system is left out, because it
+    /// has its own limit.
     fn held(&self) -> Option<u64> {
         let private = self.private.as_ref().and_then(|(private, _)| in_use(private).ok()).unwrap_or_default();
         self.group.as_ref()?.held(private.bytes)
     }
 
-    /// Takes single names back to where they belong. Returns what was in the way.
+    /// Moves the files of single-name grants to their places. Returns those that failed.
     fn commit(&mut self, spec: &Spec) -> Vec<(PathBuf, String)> {
         let limit = spec.room.as_ref().map_or(0, |room| room.limits.max_disk);
         let mut failed = Vec::new();
@@ -115,7 +117,7 @@ impl Watched {
         failed
     }
 
-    /// Returns what the module tried and was refused.
+    /// Returns the observed denials.
     fn refused(&mut self) -> Vec<Denial> {
         self.observer.take().map(Observer::refused).unwrap_or_default()
     }
@@ -136,20 +138,20 @@ pub(super) struct Tree {
     proc: Proc,
     /// Readable when a child has ended.
     ended: UnixStream,
-    /// How the first process ended, once it has.
+    /// Exit status of the first process, once it has ended.
     exited: Option<i32>,
     /// The signal that ended it, if one did.
     signal: Option<i32>,
-    /// Nobody is left whom the observer could report of.
+    /// Whether a process is left that the observer could report on.
     observed: bool,
-    /// What the first process of the room had to say, once it has.
+    /// Message of the room's first process, once it has sent one.
     word: Option<Word>,
-    /// Nor will it say anything more.
+    /// Whether the first process will send nothing more.
     silent: bool,
     watched: Watched,
 }
 
-/// What woke the watch.
+/// Events that ended a wait.
 #[derive(Debug, Default)]
 struct Woken {
     asked: bool,
@@ -163,7 +165,8 @@ impl Tree {
         Self { own, first, proc, ended, exited, signal, observed: true, word, silent: false, watched }
     }
 
-    /// Whether nothing is left but the first process of the room, which is about to end and has not yet been waited for.
+    /// Returns whether only the first process of the room is left, which is about to end and has not yet been waited
+    /// for.
     pub(super) fn is_over(&self) -> bool {
         self.over().is_some()
     }
@@ -175,7 +178,7 @@ impl Tree {
         }
     }
 
-    /// What the module used, once it is gone.
+    /// Returns the processor time and memory that the module used, once it is gone.
     pub(super) fn usage(&self) -> TreeUsage {
         let last = self.over().map_or_else(TreeUsage::default, |over| over.usage);
         let usage = system::children_usage().and(last);
@@ -183,33 +186,34 @@ impl Tree {
         TreeUsage { memory_bytes: peak.unwrap_or(usage.memory_bytes), ..usage }
     }
 
-    /// What it used of disks.
+    /// Returns the module's use of disks.
     pub(super) fn used(&self) -> Option<DiskUse> {
         let used = self.watched.used()?;
         let last = self.over().map_or(0, |over| over.written);
         Some(DiskUse { bytes: used.bytes.saturating_add(last), ..used })
     }
 
-    /// Takes single names back to where they belong. Returns what was in the way.
+    /// Moves the files of single-name grants to their places. Returns those that failed.
     pub(super) fn commit(&mut self, spec: &Spec) -> Vec<(PathBuf, String)> {
         self.watched.commit(spec)
     }
 
-    /// Returns what the module tried and was refused.
+    /// Returns the observed denials.
     pub(super) fn refused(&mut self) -> Vec<Denial> {
         self.watched.refused()
     }
 
+    /// Watches the tree until it ends, exceeds a limit, or the host asks for its end or is gone.
     pub(super) fn watch(&mut self, control: &File, spec: &Spec) -> End {
         let mut interval = FIRST_LOOK;
         let mut next = Instant::now() + interval;
         loop {
             self.reap();
             if let Some(code) = self.exited.or_else(|| self.over().map(|over| over.code)) {
-                // Killed for want of memory it did not come to an end of its own, and neither did one that lost a part of
-                // itself that way, or was refused one.
+                // A module did not end by itself if the kernel killed it, or a part of it, for lack of memory, or
+                // refused it a process.
                 let passed = self.watched.enforced();
-                // Nor did one that has written too much, if that took it less time than there is between two looks.
+                // Nor did one that wrote too much between two checks.
                 return match passed.or_else(|| self.overfull(spec)).or_else(|| self.overwritten(spec)) {
                     Some(limit) => End::Limit(limit),
                     None => self.own_end(code, spec),
@@ -238,7 +242,7 @@ impl Tree {
         }
     }
 
-    /// An end that the first process came to by itself. It may have had something to say.
+    /// Returns the end of a first process that ended by itself. It may have sent a message.
     fn own_end(&mut self, code: i32, spec: &Spec) -> End {
         if self.watched.link.is_none() {
             let signal = self.signal.filter(|_| spec.start.tells_signals());
@@ -250,12 +254,12 @@ impl Tree {
         match &self.word {
             Some(Word::Failed(failure)) => End::NotStarted(failure.clone()),
             Some(Word::Signalled(signal) | Word::Over(Over { signal: Some(signal), .. })) => End::Signalled(*signal),
-            // It said nothing else.
+            // Any other message, or none.
             _ => End::Exited(code),
         }
     }
 
-    /// Hears the first process of the room, if it says something.
+    /// Receives the message of the room's first process.
     fn listen(&mut self) {
         if let Some(link) = &self.watched.link {
             let _ = link.set_nonblocking(true);
@@ -264,7 +268,8 @@ impl Tree {
         }
     }
 
-    /// Waits for an ended child, the host, a report or the time. The host says only one thing, by a byte or by its end.
+    /// Waits for an ended child, the host, a report or the timeout. The host has only one message: a byte, or the end
+    /// of the stream.
     fn wait(&mut self, control: Option<&File>, timeout: Duration) -> Woken {
         let observer = self.watched.observer.as_ref().filter(|_| self.observed).map(Observer::listener);
         let link = self.watched.link.as_ref().filter(|_| control.is_some() && !self.silent);
@@ -274,7 +279,7 @@ impl Tree {
         descriptors.extend(observer.map(|listener| PollFd::from_borrowed_fd(listener, PollFlags::IN)));
         let timeout = Timespec::try_from(timeout).ok();
         if rustix::event::poll(&mut descriptors, timeout.as_ref()).is_err() {
-            // Interrupted by the very signal that it waits for.
+            // Interrupted by the same SIGCHLD that it waits for.
             return Woken::default();
         }
         let at = |index: usize| descriptors.get(index).is_some_and(|polled| !polled.revents().is_empty());
@@ -282,18 +287,18 @@ impl Tree {
         let spoken = link.is_some() && at(2);
         let heard = descriptors.last().filter(|_| observer.is_some()).map_or(PollFlags::empty(), PollFd::revents);
         let reported = heard.contains(PollFlags::IN);
-        // A listener whose last process ended says so whenever it is asked: whoever went on asking would keep the processor
-        // from the very processes whose end is waited for.
+        // After its last process ended, a listener is ready at every poll. Polling it further would take the processor
+        // from the processes whose end is awaited.
         let deserted = !reported && !heard.is_empty();
         if at(0) {
-            // Only says "look", however many bytes it has become.
+            // The number of bytes has no meaning.
             let _ = io::Read::read(&mut &self.ended, &mut [0; 64]);
         }
         self.observed &= !deserted;
         Woken { asked, reported, spoken }
     }
 
-    /// Collects every child that has ended. Returns whether there is any other.
+    /// Reaps every child that has ended. Returns whether other children are left.
     fn reap(&mut self) -> bool {
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
@@ -309,7 +314,7 @@ impl Tree {
         }
     }
 
-    /// The limit of files of the room's own that is passed.
+    /// Returns the exceeded limit of the room's own file system.
     fn overfull(&self, spec: &Spec) -> Option<LimitKind> {
         let limits = &spec.room.as_ref()?.limits;
         let private = self.watched.private();
@@ -317,12 +322,13 @@ impl Tree {
         tmp.or_else(|| (private.files > limits.max_files).then_some(LimitKind::Files))
     }
 
-    /// The limit of what is written to disks, when that is passed at the end.
+    /// Returns the limit of bytes written to disks if it is exceeded at the end.
     fn overwritten(&self, spec: &Spec) -> Option<LimitKind> {
         let (limits, used) = (&spec.room.as_ref()?.limits, self.used()?);
         (used.bytes.saturating_sub(used.private) > limits.max_disk).then_some(LimitKind::Disk)
     }
 
+    /// Returns the first exceeded limit.
     fn passed_limit(&self, spec: &Spec) -> Option<LimitKind> {
         let overfull = self.overfull(spec);
         if overfull.is_some() {
@@ -332,13 +338,13 @@ impl Tree {
         if enforced.is_some() {
             return enforced;
         }
-        // A look that fails is made again; the kernel's own limits hold meanwhile.
+        // A check that fails is repeated at the next interval; the kernel's own limits hold meanwhile.
         let (proc, processes) = match self.watched.proc.as_ref().map(|own| (own, own.processes())) {
             Some((own, Ok(processes))) => (own, processes),
             _ => (&self.proc, self.proc.descendants(self.own).ok()?),
         };
         let threads: u64 = processes.iter().map(|process| process.threads).sum();
-        // The first process of a room is none of the module's.
+        // The first process of a room is not the module's.
         if threads > spec.max_processes.saturating_add(u64::from(spec.room.is_some())) {
             return Some(LimitKind::Processes);
         }
@@ -357,17 +363,17 @@ impl Tree {
         (memory > spec.max_memory).then_some(LimitKind::Memory)
     }
 
-    /// Kills every descendant, stopped ones too, and returns how many could not be killed.
+    /// Kills every descendant, also stopped ones, and returns how many could not be killed.
     ///
-    /// It is over when the kernel says that there is no child left: all orphans of the tree become
-    /// children of this process, so no child means no descendant. The first process of a room goes first: with it the
-    /// kernel ends all that is in its namespace, in one step.
+    /// It ends when the kernel reports that no child is left: all orphans of the tree become children of this process,
+    /// so no child means no descendant. The first process of a room is killed first: with it the kernel ends all
+    /// processes of its namespace in one step.
     pub(super) fn kill(&mut self) -> u64 {
         let end = Instant::now() + KILL_PATIENCE;
         self.watched.group.iter().for_each(Group::kill);
         if self.exited.is_none() && self.watched.link.is_some() {
             let _ = rustix::process::kill_process(self.first, Signal::KILL);
-            // It is worth a moment to let the kernel do it: looking for each process takes longer.
+            // A short wait lets the kernel do it: looking for each process takes longer.
             self.wait(None, tree::KILL_ROUND);
         }
         while self.reap() {

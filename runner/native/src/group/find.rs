@@ -1,9 +1,9 @@
-//! In which groups this process may make others: below its own, in each hierarchy.
+//! Finds the control groups in which this process may make others: below its own group, in each hierarchy.
 //!
-//! In version 1 that is a question of who may write. In version 2 controllers are only for groups in which no process is
-//! beside other groups, so it is its own group where that has controllers for others (as the topmost one can), or
-//! the one around it, where that was handed to whoever runs here (systemd's `Delegate=` with `DelegateSubgroup=`). Groups
-//! that are somebody else's to manage are left alone.
+//! In version 1 write permission decides. In version 2 only groups without processes can give controllers to groups
+//! below them. So the parent is the process's own group where that has controllers for groups below (as the topmost one
+//! can), or the group above it, where that was delegated to this user (systemd's `Delegate=` with `DelegateSubgroup=`).
+//! Groups that another manager owns are left alone.
 
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
@@ -13,24 +13,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::{kernel_file, own};
 
-/// What systemd marks a group with that is no longer its own to manage: the first is for root to see.
+/// Attributes by which systemd marks a delegated group, which it no longer manages itself. Only root can see the first
+/// one.
 const DELEGATED: [&str; 2] = ["trusted.delegate", "user.delegate"];
 
-/// Which of the kernel's two interfaces.
+/// Version of the kernel's control group interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Version {
     One,
     Two,
 }
 
-/// A group in which others may be made.
+/// Group below which others can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Parent {
     pub(super) directory: PathBuf,
     pub(super) version: Version,
-    /// Those bound memory.
+    /// Whether groups below it bound memory.
     pub(super) memory: bool,
-    /// Those bound processes.
+    /// Whether groups below it bound processes.
     pub(super) pids: bool,
 }
 
@@ -42,34 +43,34 @@ impl Parent {
     }
 }
 
-/// Controllers of version 1 that bound something of a run's.
+/// Controllers of version 1 that bound resources of a run.
 const USEFUL: [&str; 2] = ["memory", "pids"];
 
-/// More than any of the kernel's files has that is read here, on a machine with thousands of mounts.
+/// Upper bound of the size of the files that are read here, on a machine with thousands of mounts.
 const MAX_FILE: u64 = 4 << 20;
 
-/// Reads a file of the kernel's; one that cannot be read says nothing, and there is no group then.
+/// Reads a kernel file. An unreadable file counts as empty, and then there is no group.
 fn read(file: &Path) -> String {
     kernel_file::read(CWD, file, MAX_FILE).unwrap_or_default()
 }
 
-/// Where this process is in one hierarchy.
+/// Group of this process in one hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Own {
     directory: PathBuf,
     version: Version,
-    /// Of version 1.
+    /// Controllers of a hierarchy of version 1.
     controllers: Vec<String>,
 }
 
-/// Finds the groups that this process is in, and so is what it starts.
+/// Returns the groups of this process, and so of its children.
 pub(crate) fn around() -> Vec<Own> {
     owned(&read(Path::new("/proc/self/cgroup")), &read(Path::new("/proc/self/mountinfo")))
 }
 
-/// Returns the groups in which a group of a run is to be made, the fewest that do: each costs time.
+/// Returns the groups below which the groups of a run are made: as few as needed, because each costs time.
 pub(super) fn parents(own: &[Own], namespaces: bool) -> Vec<Parent> {
-    // In namespaces the first process ends all others, and the largest number of a process bounds them.
+    // In namespaces the first process ends all others, and the largest pid bounds their number.
     let (bound_processes, kill) = (!namespaces || !own::own_pid_limit(), !namespaces);
     choose(own, bound_processes, kill, &|group| enabled(group), &|group| delegated(group))
 }
@@ -105,9 +106,9 @@ fn choose(
     parents
 }
 
-/// Reads `/proc/self/cgroup` and `/proc/self/mountinfo`; see cgroups(7) and proc_pid_mountinfo(5).
+/// Parses `/proc/self/cgroup` and `/proc/self/mountinfo`; see cgroups(7) and proc_pid_mountinfo(5).
 fn owned(groups: &str, mounts: &str) -> Vec<Own> {
-    // There can be thousands of others.
+    // There can be thousands of other mounts.
     let mounts: Vec<&str> = mounts.lines().filter(|mount| mount.contains(" - cgroup")).collect();
     let line = |line: &str| {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -124,7 +125,7 @@ fn owned(groups: &str, mounts: &str) -> Vec<Own> {
     groups.lines().filter_map(line).collect()
 }
 
-/// Where a group is, if this is the mount of its hierarchy and shows it.
+/// Returns the directory of a group, if `mount` is the mount of its hierarchy and contains it.
 fn directory(mount: &str, version: Version, controllers: &[String], path: &Path) -> Option<PathBuf> {
     let (before, after) = mount.split_once(" - ")?;
     let mut after = after.split(' ');
@@ -145,7 +146,7 @@ fn directory(mount: &str, version: Version, controllers: &[String], path: &Path)
     plain.then(|| if below == Path::new("") { point } else { point.join(below) })
 }
 
-/// Undoes how mountinfo writes blanks and their like: as a backslash and three octal digits.
+/// Decodes the escapes of mountinfo: a blank and the like is a backslash and three octal digits.
 fn unescape(text: &str) -> PathBuf {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -165,7 +166,7 @@ fn unescape(text: &str) -> PathBuf {
     PathBuf::from(std::ffi::OsString::from_vec(bytes))
 }
 
-/// The controllers that groups below one have.
+/// Returns the controllers that groups below `group` have.
 fn enabled(group: &Path) -> Vec<String> {
     let text = read(&group.join("cgroup.subtree_control"));
     text.split_whitespace().map(str::to_owned).collect()
@@ -230,11 +231,11 @@ mod tests {
         let at = |with, marked| chosen(groups, mounts, true, with, marked);
         assert!(at(&[], &[]).is_empty());
         assert_eq!(at(&[("/cg/s/leaf", "cpu memory pids")], &[]), ["/cg/s/leaf cgroup-memory cgroup-pids"]);
-        // The group around is somebody else's, unless that one says so.
+        // The parent belongs to another manager, unless it is marked as delegated.
         assert!(at(&[("/cg/s", "memory")], &[]).is_empty());
         assert_eq!(at(&[("/cg/s", "memory")], &["/cg/s"]), ["/cg/s cgroup-memory"]);
         assert_eq!(chosen(groups, mounts, false, &[], &[]), ["/cg/s/leaf cgroup-kill"]);
-        // What one has the other need not.
+        // A controller that version 2 has is not needed from version 1.
         let both = format!("{groups}{HYBRID}");
         let mounts = format!("{mounts}{HYBRID_MOUNTS}");
         assert_eq!(

@@ -1,9 +1,9 @@
-//! The control group of one run, where there is one to be had: the kernel then bounds the memory of all its processes
-//! together, also what no process maps, and counts it page by page. No run needs one.
+//! The control group of one run, where control groups are available. The kernel then bounds the memory of all its
+//! processes together, including memory that no process maps, and counts it page by page. No run needs one.
 //!
-//! The launcher makes it below the group that it is in itself; the first process of the room is born into it, or joins
-//! it before the module begins; and the launcher removes it when all is over, also when modbox was killed. A group that
-//! outlives its launcher is removed by the next run: see [`place`].
+//! The launcher makes the group below its own group. The first process of the room starts in it, or joins it before the
+//! module begins. The launcher removes it at the end, also when modbox was killed. The next run removes a group that
+//! outlives its launcher: see [`place`].
 
 pub(super) mod find;
 mod place;
@@ -22,20 +22,21 @@ use crate::own;
 use crate::protocol::MESSAGES;
 use crate::room::Room;
 
-/// Memory that the kernel itself needs for processes, beyond the limit: it is none of the module's doing.
+/// Memory that the kernel itself needs for processes, in addition to the limit, because the module does not control it.
 const KERNEL: u64 = 16 << 20;
 
-/// The limit is not set lower, since a process has to get as far as its first instruction.
+/// Minimum of the limit, so that a process gets as far as its first instruction.
 const MIN_MEMORY: u64 = 32 << 20;
 
-/// Processes beyond the limit, so that it is passed and seen; the first process of the room is one of them.
+/// Processes in addition to the limit, so that the watch sees when it is exceeded. One of them is the room's first
+/// process.
 const SLACK_PROCESSES: u64 = 33;
 
-/// The group of one run, in each hierarchy that takes part. Removed when it is dropped.
+/// Control group of one run, in each hierarchy that takes part. It is removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Group {
     parts: Vec<Part>,
-    /// Where those of version 1 are to be made.
+    /// Parents in which the groups of version 1 will be made.
     later: Vec<Parent>,
 }
 
@@ -46,8 +47,8 @@ struct Part {
 }
 
 impl Group {
-    /// Begins a group with the limits of a room: makes what a process is to be born into. To move a process into a group
-    /// would take longer than many a module, since the kernel then waits for all processors.
+    /// Begins a group with the limits of a room: makes the part in which a process can start. Moving a process into a
+    /// group would take longer than many a module, because the kernel then waits for all processors.
     pub(super) fn begin(room: &Room, namespaces: bool) -> Self {
         let (born, later) =
             find::parents(&room.groups, namespaces).into_iter().partition(|parent| parent.version == Version::Two);
@@ -56,12 +57,12 @@ impl Group {
         group
     }
 
-    /// Has a child born into it, in namespaces. Returns `None` in the child.
+    /// Forks a child into the group, in namespaces. Returns `None` in the child.
     pub(super) fn child(&mut self, namespaces: Namespaces) -> io::Result<Option<Pid>> {
         if let Some(part) = self.parts.first() {
             match namespaces.child(Some(part.place.directory())) {
                 Ok(child) => return Ok(child),
-                // Whatever it is, a group is not needed.
+                // A group is optional, whatever the error.
                 Err(error) => tracing::debug!(%error, "no process is born into a control group"),
             }
             self.parts.clear();
@@ -69,7 +70,7 @@ impl Group {
         namespaces.child(None)
     }
 
-    /// Makes what a process is to join by itself, which takes no such wait, and hands it the files for that.
+    /// Makes the groups that a process joins by itself, which takes no such wait, and sends it the files for that.
     pub(super) fn invite(&mut self, link: &UnixStream, room: &Room, namespaces: bool) -> io::Result<()> {
         let later = std::mem::take(&mut self.later);
         self.add(later, room, namespaces);
@@ -82,8 +83,7 @@ impl Group {
         doors.iter().try_for_each(|door| descriptor::send(link, door))
     }
 
-    /// Returns the group, as far as the process has joined what it was invited to. `None` when there is nothing that it is
-    /// in.
+    /// Returns the group without the hierarchies that the process has not joined. Returns `None` if it is in no group.
     pub(super) fn complete(mut self, mut joined: usize) -> Option<Self> {
         self.parts.retain(|part| {
             let is_in = part.parent.version == Version::Two || joined > 0;
@@ -102,28 +102,29 @@ impl Group {
         }
     }
 
-    /// What it does, for the report.
+    /// Returns the names of the group's layers, for the report.
     pub(super) fn layers(&self) -> Vec<String> {
         self.parts.iter().flat_map(|part| part.parent.layers()).collect()
     }
 
-    /// Removes what launchers left that were killed.
+    /// Removes groups that killed launchers left.
     pub(super) fn sweep(&self) {
         self.parts.iter().for_each(|part| part.place.sweep());
     }
 
-    /// Whether the kernel had to kill for want of memory.
+    /// Returns whether the kernel killed a process for lack of memory.
     pub(super) fn out_of_memory(&self) -> bool {
         self.memory().and_then(Part::killed_for_memory).is_some_and(|count| count > 0)
     }
 
-    /// Whether the kernel had to refuse a process, since there were more than are allowed.
+    /// Returns whether the kernel refused a process because the limit was reached.
     pub(super) fn out_of_processes(&self) -> bool {
         self.parts.iter().filter_map(Part::refused_processes).any(|count| count > 0)
     }
 
-    /// The memory that its processes hold now, of which `apart` is in files of the room's own, which have a limit of
-    /// theirs. What the kernel could take back, copies of files on disks, is none of it.
+    /// Returns the memory that the processes hold now. `apart` bytes of it are left out: they are in the room's own
+    /// files, which have their own limit. Memory that the kernel can reclaim, the cache of files on disks, is not
+    /// counted.
     pub(super) fn held(&self, apart: u64) -> Option<u64> {
         let part = self.memory()?;
         let text = part.place.read("memory.stat").ok()?;
@@ -135,7 +136,7 @@ impl Group {
         Some(value(&text, anonymous)?.saturating_add(shared))
     }
 
-    /// The most memory that it ever had, files in memory and copies of files included.
+    /// Returns the peak of memory, including files in memory and the cache of files.
     pub(super) fn peak(&self) -> Option<u64> {
         let part = self.memory()?;
         let file = match part.parent.version {
@@ -145,10 +146,10 @@ impl Group {
         part.place.read(file).ok()?.trim().parse().ok()
     }
 
-    /// Kills all that is in it, in one step, where the kernel has one.
+    /// Kills all processes of the group in one step, where the kernel supports it.
     pub(super) fn kill(&self) {
         for part in self.parts.iter().filter(|part| part.parent.version == Version::Two) {
-            // Before Linux 5.14 there is no such file, and processes are looked for as without a group.
+            // Linux before 5.14 has no such file; processes are then looked for as without a group.
             let _ = part.place.write("cgroup.kill", "1");
         }
     }
@@ -167,25 +168,25 @@ impl Part {
         }
         if part.parent.pids {
             let most = room.limits.max_processes.saturating_add(SLACK_PROCESSES);
-            // The kernel takes no number above its own.
+            // The kernel accepts no number above its own limit.
             let _ = part.place.write("pids.max", &most.to_string());
         }
         Ok(part)
     }
 
-    /// Sets the limit of memory. What is on a swap is memory, too.
+    /// Sets the limit of memory, which includes swap.
     fn bound_memory(&self, most: u64) -> io::Result<()> {
         let most = most.to_string();
         match self.parent.version {
             Version::One => {
                 self.place.write("memory.limit_in_bytes", &most)?;
-                // Not there on kernels that do not account for swap.
+                // The file is missing on kernels that do not account for swap.
                 let _ = self.place.write("memory.memsw.limit_in_bytes", &most);
             }
             Version::Two => {
                 self.place.write("memory.max", &most)?;
                 let _ = self.place.write("memory.swap.max", "0");
-                // Half a module is of no use to anybody.
+                // Kill the whole group on lack of memory: half a module is of no use.
                 let _ = self.place.write("memory.oom.group", "1");
             }
         }
@@ -211,21 +212,22 @@ impl Drop for Part {
     }
 }
 
-/// Joins the groups that the launcher has made for this process, which has one thread. Returns how many of them, the
-/// first ones, it is in now.
+/// Joins the groups that the launcher has made for this process, which has one thread. Returns how many groups it has
+/// joined; they are the first ones of the list.
 pub(super) fn join(link: &UnixStream) -> io::Result<usize> {
     let count: usize = MESSAGES.receive_required(link)?;
     let doors: Vec<OwnedFd> = (0..count).map(|_| descriptor::receive(link)).collect::<io::Result<_>>()?;
-    // Zero is whoever writes it.
+    // Writing zero adds the writing process.
     Ok(doors.into_iter().take_while(|door| rustix::io::write(door, b"0").is_ok()).count())
 }
 
-/// Returns the number that stands behind a name on a line of its own.
+/// Returns the number behind `name` on a line of its own.
 fn value(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
-/// Says what the control group of a native run would do here, in a room with all namespaces, and below which directory.
+/// Returns the control groups that a native run would use here, in a room with all namespaces, each with its parent
+/// directory.
 #[must_use]
 pub fn control_groups() -> Vec<String> {
     let usable = |parent: &Parent| rustix::fs::access(&parent.directory, rustix::fs::Access::WRITE_OK).is_ok();
@@ -293,7 +295,7 @@ mod tests {
         assert_eq!(read(&one, "memory.limit_in_bytes") + &read(&one, "memory.memsw.limit_in_bytes"), "55");
         assert_eq!(read(&two, "memory.max") + &read(&two, "memory.swap.max"), "60");
         assert_eq!(read(&two, "memory.oom.group") + &read(&two, "cgroup.kill"), "11");
-        // Without such a file there is no such limit, and no group.
+        // Without the file there is no limit, so the group is not used.
         let none = group(dir.path(), Version::Two, &[]);
         assert!(none.parts[0].bound_memory(6).is_err());
         assert!(!none.out_of_memory() && !none.out_of_processes() && none.peak().is_none() && none.held(0).is_none());

@@ -1,7 +1,7 @@
-//! The directory of one control group: made, locked, written, removed; and those of dead launchers, swept.
+//! The directory of one control group: makes, locks, writes and removes it, and sweeps those of dead launchers.
 //!
-//! Whoever made one holds a lock on it for as long as it lives. So one that can be locked has nobody any more: what is
-//! still in it is killed, and it is removed.
+//! The process that made a directory holds a lock on it while it lives. A directory that can be locked therefore has no
+//! launcher any more: its processes are killed, and it is removed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,42 +16,42 @@ use rustix::rand::GetRandomFlags;
 
 use crate::kernel_file;
 
-/// What the name of each begins with; a number and random digits follow.
+/// Prefix of each name; a pid and random digits follow.
 const PREFIX: &str = "modbox-";
 
-/// Somebody who sweeps can be quicker than whoever has just made one.
+/// How often to try to make a directory: a sweep by another process can lock a new one before its maker does.
 const ATTEMPTS: usize = 3;
 
-/// How often to try to remove one whose last process is about to be gone, and what to wait between.
+/// How often to try to remove a group whose last process is about to end, and how long to wait between.
 const REMOVALS: u32 = 20;
 const REMOVAL_ROUND: Duration = Duration::from_millis(1);
 
-/// More than any file of a group has that is read here.
+/// Upper bound of the size of the files that are read here.
 const MAX_FILE: u64 = 64 << 10;
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
-/// One directory, and the one that it is in.
+/// Directory of a control group, and its parent.
 #[derive(Debug)]
 pub(super) struct Place {
     parent: OwnedFd,
     name: String,
-    /// Locked.
+    /// Open and locked.
     directory: OwnedFd,
 }
 
 impl Place {
-    /// Makes one with a name of its own.
+    /// Makes a directory with a unique name.
     ///
     /// # Errors
     ///
-    /// A parent that is not there, or in which this user may make none.
+    /// Fails when the parent does not exist, or this user may not make groups in it.
     pub(super) fn make(parent: &Path) -> io::Result<Self> {
         let parent = rustix::fs::open(parent, DIRECTORY, Mode::empty())?;
         let mut last = Errno::AGAIN;
         for _ in 0..ATTEMPTS {
             let name = name()?;
-            // Nobody else's business: who could open it could lock it.
+            // Only this user may open it, because a process that can open it can lock it.
             rustix::fs::mkdirat(&parent, &name, Mode::RWXU)?;
             match locked(&parent, &name) {
                 Ok(directory) => return Ok(Self { parent, name, directory }),
@@ -62,20 +62,20 @@ impl Place {
         Err(last.into())
     }
 
-    /// Writes a file of it.
+    /// Writes to one of its files.
     ///
     /// # Errors
     ///
-    /// A file that is not there, or a text that the kernel does not take.
+    /// Fails when the file does not exist, or the kernel does not accept the text.
     pub(super) fn write(&self, file: &str, text: &str) -> io::Result<()> {
         File::from(self.open(file)?).write_all(text.as_bytes())
     }
 
-    /// Opens a file of it for writing.
+    /// Opens one of its files for writing.
     ///
     /// # Errors
     ///
-    /// A file that is not there.
+    /// Fails when the file does not exist.
     pub(super) fn open(&self, file: &str) -> io::Result<OwnedFd> {
         Ok(rustix::fs::openat(&self.directory, file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?)
     }
@@ -84,21 +84,21 @@ impl Place {
         self.directory.as_fd()
     }
 
-    /// Reads a file of it.
+    /// Reads one of its files.
     ///
     /// # Errors
     ///
-    /// A file that is not there.
+    /// Fails when the file does not exist.
     pub(super) fn read(&self, file: &str) -> io::Result<String> {
         kernel_file::read(&self.directory, file, MAX_FILE)
     }
 
-    /// Removes it. While something is in it that cannot be killed it stays, for the sweep of a later run.
+    /// Removes the directory. It stays while it has a process that cannot be killed, for the sweep of a later run.
     pub(super) fn remove(&self) {
         remove(&self.parent, &self.name, || ());
     }
 
-    /// Removes those beside it whose launchers are gone.
+    /// Removes groups beside it whose launchers are gone.
     pub(super) fn sweep(&self) {
         let Ok(entries) = rustix::fs::Dir::read_from(&self.parent) else { return };
         for entry in entries.flatten() {
@@ -136,17 +136,17 @@ fn is_ours(name: &str) -> bool {
     })
 }
 
-/// Opens a directory that nobody has locked, and locks it.
+/// Opens and locks a directory. Fails if another process holds the lock.
 fn locked(parent: &OwnedFd, name: &str) -> rustix::io::Result<OwnedFd> {
     let directory = rustix::fs::openat(parent, name, DIRECTORY, Mode::empty())?;
     rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive)?;
     Ok(directory)
 }
 
-/// Kills what is in a group that nobody looks after.
+/// Kills the processes of a group whose launcher is gone.
 fn kill(directory: &OwnedFd) {
     let door = rustix::fs::openat(directory, "cgroup.kill", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
-    // In one step, where the kernel has one.
+    // `cgroup.kill` does it in one step, on kernels that have it.
     if door.is_ok_and(|door| rustix::io::write(door, b"1").is_ok()) {
         return;
     }
@@ -155,14 +155,16 @@ fn kill(directory: &OwnedFd) {
     }
 }
 
-/// The processes in a list that may have been cut off: the rest of a number would be somebody else's.
+/// Returns the processes in a list that may be cut off. The last number is dropped if it is incomplete, because it
+/// would be the pid of another process.
 fn processes(list: &str) -> impl Iterator<Item = Pid> {
     let whole = list.rsplit_once('\n').map_or("", |(whole, _)| whole);
-    // Those of other namespaces are shown as 0.
+    // Processes of other namespaces are shown as 0.
     whole.lines().filter_map(|line| Pid::from_raw(line.parse().ok().filter(|pid| *pid > 0)?))
 }
 
-/// Removes a group, and ends what is in the way: more may be born while some are killed.
+/// Removes a group. Calls `end` to kill its processes before each attempt, because more may be forked while some are
+/// killed.
 fn remove(parent: &OwnedFd, name: &str, end: impl Fn()) {
     for _ in 0..REMOVALS {
         end();
@@ -204,7 +206,7 @@ mod tests {
         }
         sweeper.remove();
         assert!(!dir.path().join(&sweeper.name).exists());
-        // Its maker is gone, without having removed it.
+        // The launcher is gone without having removed its group.
         let name = living.name.clone();
         drop(living);
         Place::make(dir.path()).unwrap().sweep();
