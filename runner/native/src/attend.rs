@@ -1,8 +1,8 @@
-//! Attends a run: empties both pipes, waits for the launcher's reply, and keeps the time.
+//! Attends a run: empties both pipes, waits for the launcher's reply, and enforces the timeout.
 //!
-//! One loop in the calling thread, no threads and no blocking call in it: whatever the module, its
-//! children or the launcher do, each turn has a deadline. Output beyond the limit is counted and thrown
-//! away, never left in the pipe, so a module that writes too much still runs to its end.
+//! It is one loop in the calling thread, without threads or blocking calls: whatever the module, its children or the
+//! launcher do, each turn has a deadline. Output beyond the limit is counted and discarded, never left in the pipe, so
+//! that a module that writes too much still runs to its end.
 
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
@@ -15,23 +15,23 @@ use crate::NativeError;
 use crate::launch::{Launch, Pipes};
 use crate::protocol::Reply;
 
-/// What a pipe holds by default, so mostly read in one go.
+/// Default capacity of a pipe, so that one read usually empties it.
 const CHUNK: usize = 64 << 10;
 
-/// How long to go on reading when everything that could write is dead: only for what is already in the
-/// pipes, and in case something survived and holds them.
+/// How long to go on reading when all writers are dead: for output that is already in the pipes, and in case a
+/// surviving process holds them open.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long the launcher may take to end everything once it is told to. Then its host does, so that a run ends within a
+/// How long the launcher may take to kill everything on request. After that the host kills, so that a run ends within a
 /// second of its limit on a busy machine, too.
 const STOP_PATIENCE: Duration = Duration::from_millis(700);
 
-/// What was seen of a run.
+/// Record of a run as the host saw it.
 #[derive(Debug)]
 pub(super) struct Attended {
-    /// What the launcher said, if it lived to say something.
+    /// Reply of the launcher; `None` if it died without one.
     pub(super) reply: Option<Reply>,
-    /// The time was over before it ended.
+    /// Whether the timeout ended the run.
     pub(super) timed_out: bool,
     pub(super) stdout: Captured,
     pub(super) stderr: Captured,
@@ -43,7 +43,7 @@ enum Phase {
     Running,
     /// The launcher was asked to kill.
     Stopping,
-    /// Everything is dead; only the pipes are to be emptied.
+    /// Everything is dead; only the pipes have to be emptied.
     Draining,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn attend(launch: &Launch, pipes: Pipes, limits: &Limits) -> Result<A
     let mut stderr = Stream::new(pipes.stderr, limits.max_output);
     let mut chunk = vec![0; CHUNK];
     let mut phase = Phase::Running;
-    // A timeout beyond what the clock can hold is none.
+    // A timeout beyond the range of the clock is no timeout.
     let mut deadline = Instant::now().checked_add(limits.timeout);
     let (mut reply, mut timed_out) = (None, false);
     while phase != Phase::Draining || stdout.is_open() || stderr.is_open() {
@@ -102,10 +102,10 @@ fn receive(launch: &Launch) -> Result<Option<Reply>, NativeError> {
     }
 }
 
-/// One output stream, and what was kept of it.
+/// Output stream, and its captured beginning.
 #[derive(Debug)]
 struct Stream {
-    /// Gone at the end of the stream.
+    /// `None` after the end of the stream.
     pipe: Option<PipeReader>,
     captured: Captured,
     max: u64,
@@ -138,7 +138,7 @@ impl Stream {
     }
 }
 
-/// Which descriptors have something.
+/// Descriptors that are ready to be read.
 #[derive(Debug, Default)]
 struct Ready {
     control: bool,

@@ -1,9 +1,9 @@
-//! Takes what a module has made of single names back to where they belong, once nothing of the module runs any more.
+//! Copies the files of single-name write grants back to the machine, once no process of the module runs any more.
 //!
-//! The launcher does this, outside the room. What it finds is whatever the module left: a file is taken, a name that is
-//! gone is removed, and all else is refused. A file is written beside the old one and renamed over it, so that nobody
-//! sees half of it; where this user may not write the directory, it is written in place. What somebody else changed
-//! meanwhile is not overwritten.
+//! The launcher does this, outside the room. It expects anything in the staged directory: a file is copied back, a name
+//! that is gone is removed, and all else is refused. A file is written beside the old one and renamed over it, so that
+//! readers never see half of it; where this user may not write the directory, it is written in place. Files that
+//! another process changed meanwhile are not overwritten.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -19,15 +19,15 @@ use rustix::io::Errno;
 use crate::link::StageNames;
 use crate::stage::{self, MODE};
 
-/// More names than a report has room for.
+/// Upper bound of the names in a report.
 const MAX_STRAYS: usize = 64;
 
-/// A directory of single names, while the module runs.
+/// Directory of single-name write grants, while the module runs.
 #[derive(Debug)]
 pub(super) struct Stage {
     names: StageNames,
     directory: OwnedFd,
-    /// What was in it before the module ran.
+    /// Names in the directory before the module ran.
     present: BTreeSet<String>,
     files: Vec<Name>,
 }
@@ -36,15 +36,15 @@ pub(super) struct Stage {
 struct Name {
     name: String,
     host: PathBuf,
-    /// The machine's directory that it belongs to.
+    /// The machine's directory that the file belongs to.
     parent: OwnedFd,
-    /// What the machine had, and what the module was shown, at the beginning.
+    /// The file on the machine and the module's copy, as they were at the beginning.
     was: Option<Stat>,
     shown: Option<Stat>,
 }
 
 impl Stage {
-    /// Takes note of how things are before the module runs.
+    /// Records the state before the module runs.
     pub(super) fn new(names: StageNames, directory: OwnedFd) -> io::Result<Self> {
         let mut files = Vec::new();
         for (name, host) in &names.names {
@@ -61,13 +61,13 @@ impl Stage {
         Ok(Self { names, directory, present, files })
     }
 
-    /// Takes every name back. Returns what was in the way, each with its path.
+    /// Copies every name back. Returns the failures, each with its path.
     pub(super) fn commit(&self, limit: u64) -> Vec<(PathBuf, io::Error)> {
         let one = |name: &Name| Some((name.host.clone(), name.commit(&self.directory, limit).err()?));
         self.files.iter().filter_map(one).collect()
     }
 
-    /// Returns the paths of what the module made here beside the names that it was granted; nothing of that is kept.
+    /// Returns the paths of files that the module made here beside its granted names; they are not kept.
     pub(super) fn strays(&self) -> Vec<PathBuf> {
         if self.names.private {
             return Vec::new();
@@ -104,7 +104,7 @@ impl Name {
         }
     }
 
-    /// Writes the file beside the old one, and renames it.
+    /// Writes the file beside the old one, and renames it over the old one.
     fn replace(&self, own: &str, file: &File, now: &Stat) -> io::Result<()> {
         let mut random = [0; 8];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
@@ -125,7 +125,7 @@ impl Name {
         written
     }
 
-    /// Copies what the old file has beside its content: access lists, labels.
+    /// Copies the extended attributes of the old file: access lists, labels.
     fn keep_attributes(&self, own: &str, new: &File) {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let Ok(old) = rustix::fs::openat(&self.parent, own, flags, Mode::empty()) else { return };
@@ -133,7 +133,7 @@ impl Name {
         let Ok(length) = rustix::fs::flistxattr(&old, &mut names[..]) else { return };
         let mut value = vec![0_u8; 64 << 10];
         for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-            // Capabilities of a file are for what it was.
+            // The capabilities of a file belong to its old content.
             if name == b"security.capability" {
                 continue;
             }
@@ -143,14 +143,14 @@ impl Name {
         }
     }
 
-    /// Writes into the old file, where no other can be put in its place.
+    /// Writes into the old file, where it cannot be replaced.
     fn overwrite(&self, own: &str, file: &File, now: &Stat) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let mut old = File::from(rustix::fs::openat(&self.parent, own, flags, Mode::empty())?);
         let mut file = file;
         io::Seek::rewind(&mut file)?;
         io::copy(&mut file, &mut old)?;
-        // Who does not own it could not change its mode either.
+        // Fails if this user does not own the file; its mode then stays.
         let _ = rustix::fs::fchmod(&old, Mode::from_raw_mode(now.st_mode & MODE));
         Ok(())
     }

@@ -1,13 +1,13 @@
-//! A launcher that is a copy of this process, where starting the program again takes longer than many a module.
+//! A launcher that is a fork of this process, because starting the program again takes longer than many a module runs.
 //!
-//! Only of a process with one thread, so that no lock is held by a thread that the copy does not have; and only of a
-//! small one, since memory is copied as it is written, and counts against what the module may have. Otherwise there is
-//! none, and the program is started.
+//! It needs a process with one thread, because a fork lacks the other threads that may hold locks. It also needs a
+//! small process, because memory is copied when it is written, and counts against the module's limit. Otherwise the
+//! program is started again.
 //!
-//! A copy is nothing but a launcher: it keeps no descriptor and no handler of signals, shows no command line and no
-//! environment, and goes back to nothing that its parent was doing. It does keep the memory, with what the module was
-//! not granted. So the kernel refuses the module the memory of the first process of its room, which is a copy again:
-//! see [`kernel::confine_thread`](modbox_kernel::confine_thread) and the steps of `init`.
+//! A forked launcher is only a launcher: it keeps no descriptors and no signal handlers, shows no command line and no
+//! environment, and never returns into its parent's work. It does keep the parent's memory, with data that the module
+//! was not granted. So the kernel refuses the module access to the memory of the room's first process, which is a fork
+//! again: see [`kernel::confine_thread`](modbox_kernel::confine_thread) and the steps of `init`.
 
 use std::fs::File;
 use std::io;
@@ -24,18 +24,18 @@ use crate::protocol::Spec;
 use crate::tree::Proc;
 use crate::{launcher, stdin, system};
 
-/// The most writable memory of a process that is copied, in bytes: a quarter of the least that a module may have.
+/// Maximum of writable memory of a process to fork, in bytes: a quarter of the minimum that a module may have.
 const MAX_DATA: u64 = 8 << 20;
 
-/// How long a thread that was joined is waited for, since it is still counted for a moment. It needs microseconds; to
-/// start the program again takes some three milliseconds.
+/// How long to wait for a joined thread, which the kernel still counts for a moment. It needs microseconds; starting
+/// the program again takes some three milliseconds.
 const PATIENCE: Duration = Duration::from_millis(1);
 
 /// Standard input, output and error output.
 pub(super) type Streams = [OwnedFd; 3];
 
-/// Makes a launcher out of a copy of this process, which knows what it is to do. `None` where there can be none: what keeps a copy from being made
-/// does not keep a program from being started.
+/// Forks a launcher, which has `spec` from this process. Returns `None` if this process cannot be forked; starting the
+/// program may still work then.
 pub(super) fn launcher(streams: &Streams, spec: &Spec, stdin: &[u8]) -> Option<Pid> {
     let own = Own::alone().filter(|own| own.data <= MAX_DATA)?;
     match system::fork_without_handlers() {
@@ -48,7 +48,7 @@ pub(super) fn launcher(streams: &Streams, spec: &Spec, stdin: &[u8]) -> Option<P
     }
 }
 
-/// Is a launcher, to its end.
+/// Runs the launcher; never returns.
 fn be_launcher([input, output, errors]: &Streams, own: Own, spec: &Spec, bytes: &[u8]) -> ! {
     let turn = || -> io::Result<File> {
         rustix::stdio::dup2_stdin(input)?;
@@ -58,7 +58,7 @@ fn be_launcher([input, output, errors]: &Streams, own: Own, spec: &Spec, bytes: 
         system::overwrite_command_line(own.arguments, own.environment, launcher::TITLE);
         launcher::control()
     };
-    // A log of the parent's is not the launcher's to write, nor are destructors of the parent's to be run.
+    // The launcher writes no log of the parent's and runs no destructors of the parent's.
     let launched = catch_unwind(AssertUnwindSafe(|| {
         let be = |control| launcher::serve(&control, spec, || stdin::sealed(bytes));
         turn().map(|control| tracing::subscriber::with_default(NoSubscriber::new(), || be(control)))
@@ -69,19 +69,19 @@ fn be_launcher([input, output, errors]: &Streams, own: Own, spec: &Spec, bytes: 
     })
 }
 
-/// What this process is, as `/proc` has it.
+/// Data about this process from `/proc`.
 #[derive(Debug)]
 struct Own {
     threads: u64,
-    /// Bytes of memory that can be written, reserved or used.
+    /// Bytes of writable memory, reserved or used.
     data: u64,
-    /// Where its command line is.
+    /// Address range of the command line.
     arguments: Range<usize>,
     environment: Range<usize>,
 }
 
 impl Own {
-    /// Looks until there is one thread. `None` when there are others that stay.
+    /// Waits until there is one thread. Returns `None` when other threads stay.
     fn alone() -> Option<Self> {
         let started = Instant::now();
         loop {
@@ -101,11 +101,11 @@ impl Own {
         Self::parse(&proc.read("self/stat").ok()?, &proc.read("self/statm").ok()?)
     }
 
-    /// Reads what proc_pid_stat(5) and proc_pid_statm(5) describe.
+    /// Parses the formats of proc_pid_stat(5) and proc_pid_statm(5).
     fn parse(stat: &str, statm: &str) -> Option<Self> {
-        // The name in parentheses may hold spaces and parentheses itself.
+        // The name in parentheses may itself contain spaces and parentheses.
         let fields: Vec<&str> = stat.get(stat.rfind(')')? + 2..)?.split_ascii_whitespace().collect();
-        // The third is the first behind the name.
+        // The first field behind the name is the third.
         let field = |number: usize| fields.get(number - 3)?.parse::<usize>().ok();
         let range = |start: usize, end: usize| Some(field(start)?..field(end)?).filter(|range| !range.is_empty());
         let pages: u64 = statm.split_ascii_whitespace().nth(5)?.parse().ok()?;
@@ -122,7 +122,7 @@ impl Own {
 mod tests {
     use super::*;
 
-    /// Looks at something while there is another thread, also where tests have none of their own.
+    /// Calls `look` while there is another thread, also where the test harness has none.
     fn beside_a_thread<T>(look: impl FnOnce() -> T) -> T {
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let other = std::thread::spawn(move || wait.recv().is_err());

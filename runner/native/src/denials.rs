@@ -1,4 +1,4 @@
-//! What a module was refused, with the option that allows it.
+//! Denials of native modules, with the option that allows each.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use modbox_policy::net::Transport;
 use modbox_vocabulary::quoting::quote;
 use modbox_vocabulary::{Capability, Denial, Operation};
 
-/// Returns the note on a single name that could not be taken back to where it belongs.
+/// Returns the note on a single name that could not be copied back.
 pub(super) fn uncommitted((path, why): &(PathBuf, String)) -> String {
     format!("`{}` is as it was before: {why}", path.display())
 }
 
-/// Returns the denial of reading a path; nothing for one that is not UTF-8, which no grant can name.
+/// Returns the denial of reading a path, or `None` for a path that is not UTF-8, which no grant can name.
 pub(super) fn read(path: &Path, operation: Operation) -> Option<Denial> {
     of_path(Capability::Read, path, operation)
 }
 
-/// Returns the denial of changing, making or removing a path; nothing for one that is not UTF-8.
+/// Returns the denial of changing, making or removing a path, or `None` for a path that is not UTF-8.
 pub(super) fn write(path: &Path, operation: Operation) -> Option<Denial> {
     of_path(Capability::Write, path, operation)
 }
@@ -28,8 +28,8 @@ fn of_path(capability: Capability, path: &Path, operation: Operation) -> Option<
     Some(Denial { capability, subject, operation, allow })
 }
 
-/// Returns the denial of reaching an address. The kernel keeps a native module to ports and not to hosts, and of datagrams
-/// it does not know the ports.
+/// Returns the denial of connecting to an address. For native modules the kernel restricts only ports of TCP; it
+/// restricts neither hosts nor ports of UDP.
 pub(super) fn connect(transport: Transport, address: SocketAddr) -> Denial {
     let hosts = match transport {
         Transport::Tcp => format!("*:{}+any", address.port()),

@@ -1,7 +1,7 @@
-//! The files of one native run: laid out before it, counted after it.
+//! Writes the files of one native run before it, and counts them after it.
 //!
-//! Everything goes through the opened temporary directory, so that no name and no link in it can reach
-//! outside. The directory itself belongs to the caller, who makes and removes it.
+//! All accesses go through the open temporary directory, so that neither a name nor a link can lead outside. The
+//! directory itself belongs to the caller, which makes and removes it.
 
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
@@ -12,7 +12,7 @@ use rustix::fs::Mode;
 
 use crate::{NativeError, launch};
 
-/// Counting stops here, so that a module cannot hold up its own report with a million files.
+/// Maximum number of counted files, so that a module cannot delay its own report with a million files.
 const MAX_COUNTED_FILES: u64 = 100_000;
 
 /// Opens the temporary directory.
@@ -21,7 +21,7 @@ pub(super) fn open(tmpdir: &Path) -> Result<Dir, NativeError> {
         .map_err(|source| NativeError::OpenDirectory { path: tmpdir.to_owned(), source })
 }
 
-/// Writes the files of an invocation. None may exist yet.
+/// Writes the files of an invocation. Fails if one of them exists already.
 pub(super) fn lay_out(dir: &Dir, files: &[InputFile]) -> Result<(), NativeError> {
     let _no_process_is_being_started = launch::exclude_processes();
     for file in files {
@@ -35,32 +35,32 @@ pub(super) fn lay_out(dir: &Dir, files: &[InputFile]) -> Result<(), NativeError>
 
 fn is_bare(name: &str) -> bool {
     let mut components = Path::new(name).components();
-    // Compared, because a path drops a trailing slash when it is taken apart.
+    // The text is compared too, because `components` drops a trailing slash.
     matches!((components.next(), components.next()), (Some(Component::Normal(part)), None) if part == name)
 }
 
 fn write(dir: &Dir, file: &InputFile) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    // Nobody else may open it before it has its mode.
+    // No other user may open the file before it has its mode.
     options.write(true).create_new(true).mode(0o600);
     let mut opened = dir.open_with(&file.name, &options)?;
     opened.write_all(&file.contents)?;
-    // By its own call, as the mode given at creation is cut by the umask.
+    // Set by a separate call, because the umask reduces the mode given at creation.
     rustix::fs::fchmod(&opened, Mode::from_raw_mode(file.mode))?;
     Ok(())
 }
 
-/// What a directory holds.
+/// Contents of a directory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Contents {
-    /// Bytes in regular files.
+    /// Bytes of regular files.
     pub(super) bytes: u64,
-    /// Everything that is no directory.
+    /// Number of entries that are not directories.
     pub(super) files: u64,
 }
 
-/// Counts what is below a directory, following no links. What cannot be read is not counted, so for a
-/// module that hides its files the numbers are the least there is.
+/// Counts the files below a directory without following links. Unreadable files are not counted, so for a module that
+/// hides its files the numbers are a lower bound.
 pub(super) fn count(dir: &Dir) -> Contents {
     let mut contents = Contents::default();
     let mut seen = 0;

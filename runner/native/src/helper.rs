@@ -1,8 +1,8 @@
-//! A second thread of a room's first process, for what takes long while the first one makes the file system: the room's
-//! own network, in which there is nothing. When it has made that, it helps to copy the base's small files.
+//! A second thread of a room's first process, for work that takes long while the first thread makes the file system. It
+//! makes the room's own network, which is empty; then it helps to copy the base's small files.
 //!
-//! For the kernel a network is the most work of all namespaces. That the thread is gone before anything else is done with
-//! this process, which has one thread again then, is the caller's part: [`Helper::enter_network`] waits for it.
+//! Of all namespaces a network is the most work for the kernel. The caller must wait for the thread's end, by
+//! [`Helper::enter_network`], before it does anything that needs a process with one thread.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,24 +17,24 @@ use crate::link::Failure;
 use crate::protocol::Step;
 use crate::stage;
 
-/// What the thread needs of its stack is less than a quarter of it.
+/// Stack size; the thread uses less than a quarter of it.
 const STACK: usize = 64 << 10;
 
-/// The calling thread's own namespace, by whichever `/proc` there is: in the room's own it is found as well.
+/// Path of the calling thread's network namespace. It works in every `/proc`, also in the room's own.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// The thread, and what it and its process do together.
+/// Thread that makes the network.
 #[derive(Debug)]
 pub(super) struct Helper {
     thread: JoinHandle<io::Result<OwnedFd>>,
 }
 
 impl Helper {
-    /// Begins to make a network, and then to copy files.
+    /// Starts the thread, which makes a network and then copies files.
     ///
     /// # Errors
     ///
-    /// No thread.
+    /// Fails when no thread can be started.
     pub(super) fn begin(copies: &Arc<Copies>) -> io::Result<Self> {
         let copies = Arc::clone(copies);
         let work = move || {
@@ -45,26 +45,26 @@ impl Helper {
         thread::Builder::new().stack_size(STACK).spawn(work).map(|thread| Self { thread })
     }
 
-    /// Moves this process into the network, once that and all copies are there.
+    /// Waits for the thread, and moves this process into the network.
     ///
     /// # Errors
     ///
-    /// A kernel that gives no network.
+    /// Fails when the kernel gives no network.
     pub(super) fn enter_network(self) -> io::Result<()> {
         let made = self.thread.join().map_err(|_| io::Error::other("the helping thread ended"))??;
         Ok(rustix::thread::move_into_link_name_space(made.as_fd(), Some(LinkNameSpaceType::Network))?)
     }
 }
 
-/// Makes one for the calling thread, and returns what others enter it by.
+/// Makes a network for the calling thread, and returns a descriptor by which other threads enter it.
 #[expect(unsafe_code, reason = "sharing is ended by a call that could also end that of descriptors")]
 fn make_network() -> io::Result<OwnedFd> {
-    // SAFETY: with this flag the thread leaves nothing but the network of its process; its descriptors stay shared.
+    // SAFETY: with this flag the thread only stops sharing the network of its process; its descriptors stay shared.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?;
     Ok(rustix::fs::open(OWN, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// A file of the base, and where in the room it is to be.
+/// File of the base, and its place in the room.
 #[derive(Debug)]
 pub(super) struct BaseFile {
     pub(super) at: PathBuf,
@@ -74,7 +74,7 @@ pub(super) struct BaseFile {
 }
 
 impl BaseFile {
-    /// Copies it, unless something is there: that was granted, and is what the module is to see.
+    /// Copies the file, unless its name exists: a granted file takes precedence.
     fn copy(&self) -> io::Result<()> {
         let Some(name) = self.at.file_name() else { return Ok(()) };
         match stage::copy_base(&self.file, &self.stat, &self.directory, name) {
@@ -84,7 +84,7 @@ impl BaseFile {
     }
 }
 
-/// The files of the base on their way into the room.
+/// Queue of base files to copy into the room.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     waiting: Mutex<Vec<BaseFile>>,
@@ -92,15 +92,15 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Has a file copied, sooner or later.
+    /// Adds a file to the queue.
     pub(super) fn add(&self, file: BaseFile) {
         locked(&self.waiting).push(file);
     }
 
-    /// Copies what waits, until nothing does. Another thread may still be at its last one then.
+    /// Copies files until the queue is empty. Another thread may still be copying its last file then.
     pub(super) fn make(&self) {
         loop {
-            // No longer than that, so that both threads copy.
+            // The lock is held only for the pop, so that both threads copy.
             let Some(file) = locked(&self.waiting).pop() else { return };
             if let Err(error) = file.copy() {
                 locked(&self.failed).get_or_insert(Failure::with(Step::Grant, &file.at)(error));
@@ -108,11 +108,11 @@ impl Copies {
         }
     }
 
-    /// Returns what went wrong, when no thread copies any more.
+    /// Returns the first failure. Call it when no thread copies any more.
     ///
     /// # Errors
     ///
-    /// A file that could not be copied.
+    /// Fails when a file could not be copied.
     pub(super) fn result(&self) -> Result<(), Failure> {
         locked(&self.failed).take().map_or(Ok(()), Err)
     }

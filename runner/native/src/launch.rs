@@ -1,7 +1,8 @@
-//! The host's end of a launcher: starts it, tells it to kill, and when it does not, does its work.
+//! The host's end of a launcher: starts it, asks it to kill the tree, and kills the tree itself when the launcher does
+//! not.
 //!
-//! Shared between the thread that attends a run and whoever undoes it when a signal ends modbox, so all
-//! of it works through `&self`.
+//! It is shared between the thread that attends a run and the thread that undoes it when a signal ends modbox, so all
+//! functions take `&self`.
 
 use std::io::{self, PipeReader, Write};
 use std::os::unix::net::UnixStream;
@@ -18,39 +19,38 @@ use crate::protocol::{MESSAGES, Reply, Spec};
 use crate::tree::{self, Proc};
 use crate::{Launcher, NativeContext, NativeError, THIS_BINARY, copy, launcher, stdin};
 
-/// How long the launcher may take to do what it was told. It needs milliseconds; a module that stopped
-/// or starved it must not win more than this.
+/// How long the launcher may take to do what was asked. It needs milliseconds; a module that stopped or starved it must
+/// not gain more than this.
 pub(super) const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long the host itself goes on killing.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Held while a file is written that will be executed, and while a process is started. A process that
-/// is just being started holds all descriptors of its parent until it executes; were a module's file
-/// still open for writing in it, executing that file would fail with "Text file busy".
+/// Lock that is held while a file is written that will be executed, and while a process is started. A process that is
+/// being started holds all descriptors of its parent until it executes. If a module's file were still open for writing
+/// in it, executing that file would fail with "Text file busy".
 static FILES_OR_PROCESSES: Mutex<()> = Mutex::new(());
 
 pub(super) fn exclude_processes() -> MutexGuard<'static, ()> {
     FILES_OR_PROCESSES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A started launcher.
+/// Started launcher.
 #[derive(Debug)]
 pub(super) struct Launch {
-    /// Locked while the process is signalled or waited for, so that its number cannot have become
-    /// another process's in between.
+    /// Locked while the process is signalled or waited for, so that its pid cannot be reused in between.
     child: Mutex<Child>,
     pid: Pid,
     control: UnixStream,
-    /// Whether it knows what to start.
+    /// Whether it already has its [`Spec`].
     told: bool,
 }
 
-/// A launcher's process, which is waited for once.
+/// Process of a launcher, which is waited for once.
 #[derive(Debug)]
 struct Child {
     pid: Pid,
-    /// How it ended, when that is known.
+    /// Exit status, once it is known.
     status: Option<ExitStatus>,
 }
 
@@ -64,14 +64,14 @@ impl Child {
     }
 
     fn kill(&self) {
-        // Waited for, its number may be another's.
+        // After a wait the pid may belong to another process.
         if self.status.is_none() {
             let _ = rustix::process::kill_process(self.pid, Signal::KILL);
         }
     }
 }
 
-/// The module's output streams.
+/// Output streams of the module.
 #[derive(Debug)]
 pub(super) struct Pipes {
     pub(super) stdout: PipeReader,
@@ -79,7 +79,7 @@ pub(super) struct Pipes {
 }
 
 impl Launch {
-    /// Starts a launcher, which waits to be told its [`Spec`] if it does not know it.
+    /// Starts a launcher. Unless it is a fork, it waits for its [`Spec`].
     pub(super) fn start(cx: &NativeContext, spec: &mut Spec, stdin: &[u8]) -> Result<(Self, Pipes), NativeError> {
         let (control, launchers_end) = UnixStream::pair().map_err(NativeError::Channel)?;
         for set in [UnixStream::set_read_timeout, UnixStream::set_write_timeout] {
@@ -104,22 +104,22 @@ impl Launch {
                 Launcher::Program(path) => (spawn(path, streams)?, false),
             }
         };
-        // The streams go out of scope here, and with them the host's copies of the launcher's ends.
+        // Both streams are dropped here, and with them the host's copies of the launcher's ends.
         Ok((Self { child: Mutex::new(Child { pid, status: None }), pid, control, told }, Pipes { stdout, stderr }))
     }
 
-    /// Tells the launcher what to start, and gives it the bytes that the command is to read, unless it knows.
+    /// Sends the launcher its spec and the command's standard input, unless it already has them.
     pub(super) fn tell(&self, spec: &mut Spec, stdin: &[u8]) -> io::Result<()> {
         if self.told {
             return Ok(());
         }
-        // While it gets ready.
+        // While the launcher starts.
         spec.look_around();
         MESSAGES.send(&self.control, &*spec)?;
         if spec.has_stdin { stdin::send(&self.control, stdin) } else { Ok(()) }
     }
 
-    /// Reads what the launcher has to say, once its socket is readable.
+    /// Reads the launcher's reply, once its socket is readable.
     pub(super) fn receive(&self) -> io::Result<Reply> {
         MESSAGES.receive_required(&self.control)
     }
@@ -128,15 +128,15 @@ impl Launch {
         &self.control
     }
 
-    /// Asks the launcher to kill the tree and answer.
+    /// Asks the launcher to kill the tree and reply.
     pub(super) fn ask_to_kill(&self) {
-        // When it cannot be told, it is gone or does not read; both are found out by waiting.
+        // A launcher that cannot be asked is gone or does not read; the wait finds out both.
         let _ = (&self.control).write_all(b"k");
     }
 
     /// Kills the tree without the launcher's help, then the launcher.
     ///
-    /// The launcher goes last: while it lives all orphans come to it and can be found below it.
+    /// The launcher is killed last: while it lives, it adopts all orphans, so that they are found below it.
     pub(super) fn take_over(&self) {
         let mut child = self.lock();
         if let Ok(None) = child.wait(WaitOptions::NOHANG)
@@ -147,19 +147,19 @@ impl Launch {
         child.kill();
     }
 
-    /// Kills what can be found of a tree whose launcher died: its session, and all below that. A daemon
-    /// that made a session of its own is not found any more.
+    /// Kills the rest of a tree whose launcher died: its session, and all descendants. A daemon that started its own
+    /// session is no longer found.
     pub(super) fn kill_session(&self) {
-        // Locked, and the launcher not yet waited for: the number of the session is still its own.
+        // The lock is held and the launcher is not yet waited for, so the number of the session is still its own.
         let _child = self.lock();
         if let Ok(proc) = Proc::open() {
             tree::kill_all(|| proc.session(self.pid), self.pid, KILL_PATIENCE);
         }
     }
 
-    /// Waits until the launcher is gone, or returns `None` when patience ends first.
+    /// Waits until the launcher is gone. Returns `None` if `patience` is over first.
     pub(super) fn wait(&self, patience: Duration) -> Option<ExitStatus> {
-        // Its end of the socket closes when it goes, however it goes.
+        // The kernel closes the launcher's end of the socket when the launcher exits in any way.
         let mut descriptors = [PollFd::new(&self.control, PollFlags::empty())];
         let timeout = Timespec::try_from(patience).ok();
         match rustix::io::retry_on_intr(|| rustix::event::poll(&mut descriptors, timeout.as_ref())) {
@@ -168,7 +168,7 @@ impl Launch {
         }
     }
 
-    /// Ends the run: nothing of it is left when this returns.
+    /// Ends the run: no process of it is left when this returns.
     pub(super) fn undo(&self) {
         self.ask_to_kill();
         if self.wait(ANSWER_PATIENCE).is_none() {
@@ -192,7 +192,7 @@ fn spawn(path: &Path, [input, output, errors]: copy::Streams) -> Result<Pid, Nat
     Ok(Pid::from_child(&child))
 }
 
-/// Returns a status as a shell would.
+/// Returns the exit status that a shell would report.
 pub(super) fn shell_code(status: ExitStatus) -> Option<i32> {
     status.code().or_else(|| Some(128 + status.signal()?))
 }

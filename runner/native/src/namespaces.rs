@@ -1,8 +1,8 @@
-//! A process in namespaces of its own: the kernel's part of the room.
+//! The first process of a room in new namespaces.
 //!
-//! The launcher stays where it is and makes a child in all of them at once. The child is a copy of a process with one
-//! thread, so that it may do anything, and it never executes another program in its own place: it is the first process
-//! of the room, and starts the module by way of `posix_spawn`.
+//! The launcher stays in its namespaces and makes a child in all the new ones at once. The child is a fork of a process
+//! with one thread, so all of the standard library works in it. It never executes another program in its own place: it
+//! is the first process of the room, and starts the module with `posix_spawn`.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -17,32 +17,32 @@ const MOUNT: libc::c_int = libc::CLONE_NEWNS;
 const USER: libc::c_int = libc::CLONE_NEWUSER;
 const OTHERS: libc::c_int = libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
 
-/// More lines than a map of identities has.
+/// Upper bound of the size of an identity map.
 const MAX_MAP: u64 = 64 << 10;
 
-/// Which namespaces a room has.
+/// Namespaces of a room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Namespaces {
     user: bool,
-    /// One of the network, which the child makes for itself: see [`network`](super::network).
+    /// A network namespace, which the child makes for itself: see [`helper`](super::helper).
     pub(super) net: bool,
-    /// Whether there are any.
+    /// Whether there are any namespaces.
     pub(super) any: bool,
 }
 
 impl Namespaces {
-    /// None at all.
+    /// No namespaces.
     pub(super) const NONE: Self = Self { user: false, net: false, any: false };
 
-    /// The ways to have them, the best first. Root can do without one of users, in which its rights are worth nothing
-    /// outside.
+    /// Returns the combinations to try, the best first. Root can do without a user namespace; with one, root's rights
+    /// have no effect outside.
     pub(super) fn ways(net: bool) -> impl Iterator<Item = Self> {
         let root = rustix::process::geteuid().is_root();
         let ways = [Self { user: true, net, any: true }, Self { user: false, net, any: true }];
         ways.into_iter().filter(move |way| way.user || root)
     }
 
-    /// Their names, for the report.
+    /// Returns the names of the namespaces, for the report.
     pub(super) fn layers(self) -> Vec<String> {
         let mut layers = Vec::new();
         if self.any {
@@ -54,11 +54,11 @@ impl Namespaces {
         layers.into_iter().map(|name| format!("namespace-{name}")).collect()
     }
 
-    /// Makes a child in them, and in a control group. Returns `None` in the child.
+    /// Forks a child into the namespaces and a control group. Returns `None` in the child.
     ///
     /// # Errors
     ///
-    /// A kernel that gives none, or no process.
+    /// Fails when the kernel gives no namespaces or no process.
     pub(super) fn child(self, group: Option<BorrowedFd<'_>>) -> io::Result<Option<Pid>> {
         let mut flags = 0;
         if self.any {
@@ -71,12 +71,12 @@ impl Namespaces {
         }
     }
 
-    /// Gives every user and group of the child its own number: what root may do with files of others, it may still do
-    /// where it is let. Who is not root has only itself.
+    /// Maps every user and group of the child to its own number, so that root keeps its rights to files of others where
+    /// a grant allows it. For other users only their own number is mapped.
     ///
     /// # Errors
     ///
-    /// A kernel that refuses the map.
+    /// Fails when the kernel refuses the map.
     pub(super) fn map_identities(self, child: Pid) -> io::Result<()> {
         if !self.user {
             return Ok(());
@@ -93,7 +93,7 @@ impl Namespaces {
     }
 }
 
-/// The numbers that exist where this process is, each mapped to itself.
+/// Returns a map of all numbers that exist in this process's namespace, each to itself.
 fn same(map: &str) -> io::Result<String> {
     let text = kernel_file::read(CWD, map, MAX_MAP)?;
     let line = |line: &str| {
@@ -106,6 +106,6 @@ fn same(map: &str) -> io::Result<String> {
 
 fn write(child: Pid, file: &str, text: &str) -> io::Result<()> {
     let path = format!("/proc/{}/{file}", child.as_raw_nonzero());
-    // The kernel takes a map in one write.
+    // The kernel requires that a map is written in one call.
     OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
 }

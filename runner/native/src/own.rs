@@ -1,4 +1,4 @@
-//! What is the room's own: a `/proc` with its processes, terminals, and a file system in memory.
+//! The room's own file systems: a `/proc` that shows only the room's processes, terminals, and a file system in memory.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -12,44 +12,45 @@ use rustix::io::Errno;
 use crate::mounts::{self, Attributes};
 use crate::room::Room;
 
-/// Memory for the room's own file system beyond the limit, so that the limit is passed and seen before it is full.
+/// Bytes in addition to the limit, so that the watch sees that the limit is exceeded before the file system is full.
 const SLACK: u64 = 1 << 20;
 
-/// Files and directories beyond the limit, for the same reason and for those that the room itself has.
+/// Files and directories in addition to the limit, for the same reason and for the room's own.
 const SLACK_FILES: u64 = 1024;
 
-/// The kernel takes no more.
+/// Maximum values that the kernel accepts.
 const MAX_SIZE: u64 = 1 << 60;
 const MAX_FILES: u64 = 1 << 48;
 
-/// The least that the number of processes can be limited to is 301 (`RESERVED_PIDS` of the kernel), and the watch needs
-/// to see more than are allowed.
+/// Minimum to which the number of processes can be limited: 301 (`RESERVED_PIDS` of the kernel). The slack lets the
+/// watch see that there are more than allowed.
 const LEAST_PIDS: u64 = 301;
 const SLACK_PIDS: u64 = 32;
 
-/// The room's own `/proc`, with its processes and no others, and with the most that there can be of them.
+/// Makes the room's own `/proc`, which shows only its processes and limits their number.
 pub(super) fn proc(room: &Room) -> io::Result<OwnedFd> {
     let proc = mounts::new(c"proc", &[], Attributes::PLAIN)?;
     let most = LEAST_PIDS.max(room.limits.max_processes.saturating_add(SLACK_PIDS));
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
-    // Before Linux 6.14 this is the machine's own limit, and root alone in the first user namespace could change it.
+    // Before Linux 6.14 this file is the machine's own limit, which only root in the first user namespace could change.
     if own_pid_limit()
         && let Ok(limit) = rustix::fs::openat(&proc, "sys/kernel/pid_max", flags, Mode::empty())
     {
-        // A limit above the machine's own is none, and then the watch alone counts.
+        // A limit above the machine's own has no effect, and then only the watch counts.
         let _ = File::from(limit).write_all(most.to_string().as_bytes());
     }
     mounts::restrict(&proc, Attributes::READ_ONLY)?;
     Ok(proc)
 }
 
-/// Terminals of the room's own, for programs that talk to others as a person would. Nobody else's are among them.
+/// Makes the room's own terminals, for programs that control other programs through a terminal. Other terminals are
+/// not visible in it.
 pub(super) fn terminals() -> io::Result<OwnedFd> {
     let options = [(c"mode", CString::new("600")?), (c"ptmxmode", CString::new("666")?)];
     mounts::new(c"devpts", &options, Attributes::DEVICE)
 }
 
-/// Whether the kernel keeps the largest number of a process for each namespace by itself.
+/// Returns whether the kernel has a largest pid for each pid namespace.
 pub(super) fn own_pid_limit() -> bool {
     let mut release = [0; 64];
     let read = File::open("/proc/sys/kernel/osrelease").and_then(|mut file| file.read(&mut release)).unwrap_or(0);
@@ -58,13 +59,13 @@ pub(super) fn own_pid_limit() -> bool {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 14)
 }
 
-/// The most that lies in the file system of the module's own.
+/// Returns the size of the module's own file system in bytes.
 pub(super) fn private_size(room: &Room) -> u64 {
     let limits = &room.limits;
     limits.max_tmp.saturating_add(SLACK).saturating_add(limits.max_disk.min(SLACK * 64)).min(MAX_SIZE)
 }
 
-/// The file system of the module's own.
+/// Makes the module's own file system.
 pub(super) fn private(room: &Room) -> io::Result<OwnedFd> {
     let limits = &room.limits;
     let text = |number: u64| CString::new(number.to_string()).map_err(io::Error::from);
@@ -73,24 +74,24 @@ pub(super) fn private(room: &Room) -> io::Result<OwnedFd> {
     mounts::new(c"tmpfs", &options, Attributes::PLAIN)
 }
 
-/// Makes a directory in it, with this mode: while a room is made there is no umask.
+/// Makes a directory in it with exactly this mode, because there is no umask while a room is made.
 pub(super) fn make_directory(private: &OwnedFd, name: &str, mode: u32) -> io::Result<()> {
     Ok(rustix::fs::mkdirat(private, name, Mode::from_raw_mode(mode))?)
 }
 
-/// Opens a directory of the machine's.
+/// Opens a directory of the machine.
 pub(super) fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// Opens a mounted directory for those who list it: what it was mounted by is only a path.
+/// Opens a mounted directory for listing; the mount's own descriptor is opened with `O_PATH`.
 pub(super) fn listing_of(mounted: &OwnedFd) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(mounted, ".", flags, Mode::empty())?)
 }
 
-/// Opens a directory of the room's own, and makes those on the way.
+/// Opens one of the room's own directories, and makes missing ones on the way.
 pub(super) fn open_below(private: &OwnedFd, below: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;

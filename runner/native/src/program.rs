@@ -1,5 +1,5 @@
-//! Runs one program with its arguments, instead of a command for the shell: in the same room, by the same launcher, under the
-//! same limits. There is no shell, so that words reach the program as they are.
+//! Runs one program with its arguments instead of a shell command: in the same room, by the same launcher, under the
+//! same limits. Without a shell, arguments reach the program verbatim.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,48 +10,48 @@ use crate::protocol::{Spec, Start, Step};
 use crate::started::{Started, spec};
 use crate::{NativeContext, NativeError, files};
 
-/// A program and all that it is told.
+/// Program with its arguments, working directory and input.
 #[derive(Debug, Clone)]
 pub struct ProgramCommand {
-    /// What is started. Absolute.
+    /// Absolute path of the program.
     pub program: PathBuf,
-    /// Its arguments, the name under which it is called first.
+    /// Arguments; the first is the name under which the program is called.
     pub argv: Vec<OsString>,
-    /// Where it starts, as it is seen in the room; where a module would start, without.
+    /// Working directory, as a path in the room. `None` is the directory in which a module would start.
     pub directory: Option<PathBuf>,
-    /// The permissions that its files are not given; those of this process, without.
+    /// Umask of the program. `None` is the umask of this process.
     pub umask: Option<u32>,
-    /// What it reads.
+    /// Standard input.
     pub stdin: Vec<u8>,
 }
 
-/// How a program ended.
+/// End of a program.
 #[derive(Debug, Clone)]
 pub struct ProgramOutcome {
-    /// What was seen.
+    /// Outcome of the run.
     pub outcome: Outcome,
-    /// The signal that ended it, which [`Exit`] does not tell from a status.
+    /// Signal that ended the program; [`Exit`] does not tell it from an exit status.
     pub signal: Option<i32>,
 }
 
-/// Why a program was not started, as far as whoever asked for it can do something about it.
+/// Reason why a program was not started, as far as the caller can fix it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotStarted {
-    /// It is not there.
+    /// The program does not exist.
     NoProgram,
-    /// It may not be executed.
+    /// The program may not be executed.
     NotExecutable,
-    /// The directory to start in is not there, or is none.
+    /// The working directory does not exist, or is not a directory.
     NoDirectory,
-    /// The words are too long.
+    /// The arguments are too long.
     TooLong,
 }
 
-/// Runs a program to its end, however it ends. `tmpdir` is as for [`run`](super::run).
+/// Runs a program to its end. `tmpdir` is as for [`run`](super::run).
 ///
 /// # Errors
 ///
-/// [`NativeError`], for everything that is not the program's doing. All processes are gone then, too.
+/// Returns [`NativeError`] for every failure that the program did not cause. All processes are gone then, too.
 pub fn run_program(
     cx: &NativeContext,
     command: &ProgramCommand,
@@ -72,7 +72,7 @@ pub fn run_program(
 }
 
 impl NativeError {
-    /// Returns what kept a program from starting, if it is one of these.
+    /// Returns the reason why a program was not started, if the caller can fix it.
     #[must_use]
     pub fn not_started(&self) -> Option<NotStarted> {
         let Self::Launch { step, source, .. } = self else { return None };

@@ -26,8 +26,8 @@ pub(super) struct Spec {
     pub(super) start: Start,
     /// Working directory. Like the environment, it need not be UTF-8.
     pub(super) directory: OsString,
-    /// Start in `directory` or fail. Otherwise a module that cannot see `directory` starts in the room's `/tmp`, or in its
-    /// temporary directory if it has no namespaces.
+    /// Start in `directory` or fail. Otherwise a module that cannot see `directory` starts in the room's `/tmp`, or in
+    /// its temporary directory if it has no namespaces.
     pub(super) only_there: bool,
     /// Umask of the module, if it differs from this process's.
     pub(super) umask: Option<u32>,

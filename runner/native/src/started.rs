@@ -1,4 +1,4 @@
-//! A run of a native module: what the host does, from the launcher's start to what was used.
+//! A run of a native module on the host's side, from the start of the launcher to the count of used resources.
 //!
 //! The steps are the first list in the documentation of [`native`](crate).
 
@@ -22,7 +22,7 @@ use crate::protocol::{End, InForce, Reply, Spec, Start};
 use crate::room::{self, Room};
 use crate::{NativeContext, NativeError, denials, files, group};
 
-/// A native module that runs. Dropping it ends the module.
+/// Running native module. Dropping it ends the module.
 #[derive(Debug)]
 pub struct Started {
     launch: Arc<Launch>,
@@ -30,11 +30,11 @@ pub struct Started {
     undo: UndoGuard,
     since: Instant,
     tmpdir: Dir,
-    /// The least level that the module is confined to, when it is.
+    /// Lowest accepted level of a confined module.
     least: Option<u8>,
 }
 
-/// The launcher of a module that has ended, with the last of its room. Dropping it waits until that is gone.
+/// Launcher of a module that has ended, with the rest of its room. Dropping it waits until both are gone.
 #[derive(Debug)]
 #[must_use = "dropping it waits"]
 pub struct Leaving {
@@ -44,7 +44,7 @@ pub struct Leaving {
 
 impl Leaving {
     fn wait(&mut self) -> Option<ExitStatus> {
-        // One that has replied only has to exit; one that has not was killed.
+        // A launcher that has replied only has to exit; one that has not was killed.
         let status = self.launch.wait(launch::ANSWER_PATIENCE);
         if status.is_some()
             && let Some(undo) = self.undo.take()
@@ -63,11 +63,11 @@ impl Drop for Leaving {
     }
 }
 
-/// Runs a native module to its end, however it ends: see [`start`] and [`Started::finish`].
+/// Runs a native module to its end: see [`start`] and [`Started::finish`].
 ///
 /// # Errors
 ///
-/// [`NativeError`], for everything that is not the module's doing. All processes are gone then, too.
+/// Returns [`NativeError`] for every failure that the module did not cause. All processes are gone then, too.
 pub fn run(
     cx: &NativeContext,
     invocation: &Invocation,
@@ -84,7 +84,7 @@ pub fn run(
 ///
 /// # Errors
 ///
-/// [`NativeError`], for everything that is not the module's doing. All processes are gone then, too.
+/// Returns [`NativeError`] for every failure that the module did not cause. All processes are gone then, too.
 pub fn start(
     cx: &NativeContext,
     invocation: &Invocation,
@@ -92,7 +92,7 @@ pub fn start(
     limits: &Limits,
 ) -> Result<Started, NativeError> {
     let Program::Native(program) = &invocation.program else { return Err(NativeError::NotNative) };
-    // 1. The module's files.
+    // 1. Write the module's files.
     let dir = files::open(tmpdir)?;
     files::lay_out(&dir, &invocation.files)?;
     let start = Start::Shell(program.command.clone());
@@ -101,44 +101,44 @@ pub fn start(
 }
 
 impl Started {
-    /// Starts what a launcher is told.
+    /// Starts a launcher and sends it `spec`.
     pub(super) fn new(cx: &NativeContext, tmpdir: Dir, mut spec: Spec, stdin: &[u8]) -> Result<Self, NativeError> {
         let since = Instant::now();
-        // 2. The launcher.
+        // 2. Start the launcher.
         let (launch, pipes) = Launch::start(cx, &mut spec, stdin)?;
         let launch = Arc::new(launch);
         tracing::debug!("the launcher started");
-        // 3. From here on every way out that is not the ordinary one kills the tree.
+        // 3. From here on, every early exit kills the tree.
         let undo = cx.cleanup.register({
             let launch = launch.clone();
             move || launch.undo()
         });
-        // 4. The module.
+        // 4. Start the module.
         launch.tell(&mut spec, stdin).map_err(NativeError::Instruct)?;
         let least = cx.confine.as_ref().map(|confine| confine.least);
         Ok(Self { launch, pipes, undo, since, tmpdir, least })
     }
 
-    /// Attends the module to its end, however it ends. A limit that ended the run is the one reported; a limit on output
-    /// ends no run and is reported when no other was hit. All that the module had started is gone when this returns.
+    /// Attends the module to its end. If a limit ended the run, the outcome reports it. A limit on output ends no run,
+    /// and is reported when no other was hit. All processes of the module are gone when this returns.
     ///
     /// # Errors
     ///
-    /// [`NativeError`], for everything that is not the module's doing. All processes are gone then, too.
+    /// Returns [`NativeError`] for every failure that the module did not cause. All processes are gone then, too.
     pub fn finish(self, limits: &Limits) -> Result<(Outcome, Leaving), NativeError> {
         self.finish_program(limits).map(|(outcome, _, leaving)| (outcome, leaving))
     }
 
-    /// Does so, and returns the signal that ended it, too, if it was a program.
+    /// Does the same as [`Self::finish`], and also returns the signal that ended the program, if it was one.
     pub(super) fn finish_program(self, limits: &Limits) -> Result<(Outcome, Option<i32>, Leaving), NativeError> {
         let Self { launch, pipes, undo, since, tmpdir, least } = self;
-        // 5. Its run.
+        // 5. Attend the run.
         let attended = attend::attend(&launch, pipes, limits)?;
         let run_us = micros(since.elapsed());
         let mut leaving = Leaving { launch, undo: Some(undo) };
-        // 6. What it used.
+        // 6. Add up the use of resources.
         let unheard = attended.reply.is_none();
-        // How the launcher ended matters when it has said nothing else.
+        // The launcher's exit status matters only when it has sent no reply.
         let status = if unheard { leaving.wait() } else { None };
         let signal = match &attended.reply {
             Some(Reply::Ended { end: End::Signalled(signal), .. }) => Some(*signal),
@@ -147,7 +147,7 @@ impl Started {
         let mut outcome = outcome(attended, status, limits)?;
         match least {
             Some(least) if unheard => {
-                // No module begins with less.
+                // A module never begins with a lower level.
                 outcome.confinement.level = least;
                 outcome.notes.push(
                     "the launcher did not answer, so it is only known what the module was confined by at least"
@@ -191,7 +191,7 @@ pub(super) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Lim
 }
 
 impl Spec {
-    /// Finds the control groups that this process is in, which the launcher will be in as well.
+    /// Records the control groups of this process, which the launcher will be in as well.
     pub(super) fn look_around(&mut self) {
         if let Some(room) = self.room.as_mut().filter(|room| room.groups.is_empty()) {
             room.groups = group::find::around();
@@ -229,7 +229,7 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
         Some(Reply::Ended { survivors: count @ 1.., .. }) => return Err(NativeError::Survivors { count }),
         Some(Reply::Ended { end, cpu_us, memory_bytes, disk, in_force, uncommitted, refused, .. }) => {
             match end {
-                // The module may end at the very moment in which its time does; then it did end.
+                // A module that ends at the moment of its timeout has ended by itself.
                 End::Exited(code) => outcome.exit = Exit::Code(code),
                 End::Signalled(signal) => outcome.exit = Exit::Code(128 + signal),
                 End::Limit(limit) => outcome.limit = Some(limits.hit(limit)),
@@ -237,8 +237,8 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
                 End::Requested => outcome.limit = Some(wall),
                 End::NotStarted(failure) => return Err(launch_error(failure)),
             }
-            // The kernel's own limit, which is in whole seconds, may be there before the watch on a busy machine. Then
-            // it ended one process, and others in their own ways.
+            // On a busy machine the kernel's own limit, which is in whole seconds, may act before the watch. It then
+            // ended one process, and the others ended in other ways.
             let ended_by_itself = outcome.limit.is_none() && outcome.exit != Exit::Code(0);
             if ended_by_itself && cpu_us > micros(limits.cpu_time) {
                 (outcome.exit, outcome.limit) = (Exit::Killed, Some(limits.hit(LimitKind::Cpu)));
@@ -256,8 +256,8 @@ fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> R
             outcome.denials = refused.into();
         }
         None if timed_out => outcome.limit = Some(wall),
-        // A signal can only have come from the module, or from a system out of memory: the module's
-        // end, either way. An exit status can only be the launcher's own failure.
+        // A signal comes either from the module or from a system out of memory, and is the module's end in both cases.
+        // An exit status can only be the launcher's own failure.
         None => match status.filter(|status| status.code().is_none()).and_then(launch::shell_code) {
             Some(code) => outcome.exit = Exit::Code(code),
             None => return Err(NativeError::Vanished { status }),
