@@ -1,11 +1,11 @@
-//! A list of what must be undone even when a signal ends the process: scratch directories, half-written files,
+//! A list of actions that undo something even when a signal ends the process: scratch directories, half-written files,
 //! child processes.
 //!
-//! A destructor does not run when SIGTERM arrives. Code that makes something which may not be left behind therefore registers how to
-//! undo it. The guard undoes it in the ordinary case; the thread that waits for signals undoes all that is still registered. Nothing
-//! helps against SIGKILL: directories that such a run left are swept at the next start.
+//! Destructors do not run when SIGTERM arrives. Code that makes something temporary therefore registers how to undo it.
+//! Normally the guard undoes it; the thread that waits for signals undoes all that is still registered. Nothing helps
+//! against SIGKILL: the next start sweeps the directories that such a run left.
 //!
-//! This crate knows closures and nothing of what they undo.
+//! This crate only calls closures; it contains nothing about what they undo.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -15,12 +15,12 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long the end of the process waits for what another thread is undoing.
+/// How long the end of the process waits for actions that other threads are running.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 type Undo = Box<dyn FnOnce() + Send>;
 
-/// The list of things to undo. Clones share one list.
+/// List of actions that undo something. Clones share one list.
 #[derive(Clone, Default)]
 pub struct Cleanup {
     shared: Arc<Shared>,
@@ -29,19 +29,19 @@ pub struct Cleanup {
 #[derive(Default)]
 struct Shared {
     entries: Mutex<Entries>,
-    /// Told when something has been undone.
+    /// Notified after each action of a guard.
     undone: Condvar,
 }
 
 #[derive(Default)]
 struct Entries {
-    /// Set once a signal is ending the process: what is made after that is undone at once.
+    /// Whether a signal is ending the process. Actions that are registered after that run at once.
     ending: bool,
     next: u64,
     undo: BTreeMap<u64, Undo>,
-    /// How many things are being undone right now, by whoever owned them.
+    /// Number of actions that guards are running now.
     undoing: usize,
-    /// Called once, when there is something to undo again.
+    /// Called once, before the next registration.
     before_next: Option<Undo>,
 }
 
@@ -59,16 +59,16 @@ impl fmt::Debug for Cleanup {
 }
 
 impl Cleanup {
-    /// Has `prepare` called before the next thing is registered: until then, a signal may end the process as it would
-    /// by itself.
+    /// Sets a function to call before the next registration. Until then a signal may end the process by its default
+    /// action.
     pub fn before_next(&self, prepare: impl FnOnce() + Send + 'static) {
         self.shared.lock().before_next = Some(Box::new(prepare));
     }
 
-    /// Registers how to undo something that was just made. The guard undoes it when it is dropped.
+    /// Registers an action that undoes something that was just made. The guard runs it when it is dropped.
     #[must_use = "dropping the guard undoes it at once"]
     pub fn register(&self, undo: impl FnOnce() + Send + 'static) -> UndoGuard {
-        // Taken out under the lock, run outside it: the thread that it starts takes the lock, too.
+        // Taken out under the lock and called outside it, because the thread that it starts takes the lock, too.
         let prepare = self.shared.lock().before_next.take();
         if let Some(prepare) = prepare {
             prepare();
@@ -92,11 +92,11 @@ impl Cleanup {
         self.shared.lock().ending
     }
 
-    /// Undoes everything that is registered, the newest first, and from now on everything at once. Waits for what
-    /// another thread is undoing: the process is about to end under it.
+    /// Runs all registered actions, the newest first. From now on, new actions run at once. Waits for actions that
+    /// other threads are running, because the process is about to end.
     pub fn undo_all(&self) {
         self.shared.lock().ending = true;
-        // Taken out under the lock, run outside it: an undo may take a while or register something.
+        // Taken out under the lock and called outside it, because an action may take a while or register another.
         while let Some((_, undo)) = self.lock_pop() {
             undo();
         }
@@ -120,7 +120,7 @@ impl Cleanup {
     }
 }
 
-/// Undoes one thing when it is dropped.
+/// Guard that runs one action when it is dropped.
 #[derive(Debug)]
 pub struct UndoGuard {
     cleanup: Cleanup,
@@ -128,7 +128,7 @@ pub struct UndoGuard {
 }
 
 impl UndoGuard {
-    /// Keeps what was made: it is not undone any more.
+    /// Removes the action from the list without running it.
     pub fn disarm(self) {
         drop(self.cleanup.shared.lock().undo.remove(&self.id));
     }

@@ -1,8 +1,8 @@
-//! What a run leaves on the disk for its time: its directory, and the sweeping of those that a killed process left.
+//! Temporary directories of runs, and the sweep of those that killed processes left.
 //!
-//! A [`ScratchRoot`] is the folder of one user below the system's folder for temporary files; a [`Scratch`] is a directory in
-//! it, gone when it is dropped or when a signal ends the process. A [`RunDir`] is the directory of one run, made when it is
-//! first needed. This crate knows nothing of modules or policies.
+//! A [`ScratchRoot`] is one user's folder below the system's folder for temporary files. A [`Scratch`] is a directory
+//! in it, which is removed when it is dropped or when a signal ends the process. A [`RunDir`] is the directory of one
+//! run. This crate contains nothing about modules or policies.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

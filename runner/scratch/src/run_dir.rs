@@ -1,4 +1,4 @@
-//! The directory of one run, shared by the run and by its guest's thread, which may outlive the run.
+//! The directory of one run, which the run shares with its guest's thread. The thread may outlive the run.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -9,30 +9,30 @@ use modbox_vocabulary::InputFile;
 
 use crate::scratch::{Scratch, ScratchError, ScratchRoot, Use};
 
-/// The name of a guest's own directory in it.
+/// Name of the guest's own directory in it.
 const TMP: &str = "tmp";
 
-/// The directory of one run, until it is closed.
+/// Directory of one run, until it is closed.
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
     purpose: Use,
     root: ScratchRoot,
-    /// `None` when the run is over. Nothing is made in the directory any more.
+    /// `None` when the run is over, so that nothing more is made in the directory.
     scratch: Mutex<Option<Scratch>>,
 }
 
-/// The run is over.
+/// Error of an access after the end of the run.
 #[derive(Debug, thiserror::Error)]
 #[error("the run is over")]
 struct Closed;
 
 impl RunDir {
-    /// Makes the directory of a run, and removes what killed runs left.
+    /// Makes the directory of a run, and removes those that killed runs left.
     ///
     /// # Errors
     ///
-    /// A folder that is not private, cannot be made or is full.
+    /// Fails when the folder is not private, cannot be made or is full.
     pub fn create(root: &ScratchRoot, purpose: Use) -> Result<Self, ScratchError> {
         root.sweep_once();
         let scratch = root.create(purpose)?;
@@ -40,7 +40,7 @@ impl RunDir {
         Ok(Self { path, purpose, root: root.clone(), scratch: Mutex::new(Some(scratch)) })
     }
 
-    /// Returns where to register what a signal must not leave behind.
+    /// Returns the list for resources that a signal must not leave behind.
     #[must_use]
     pub fn cleanup(&self) -> &Cleanup {
         self.root.cleanup()
@@ -52,14 +52,14 @@ impl RunDir {
         &self.path
     }
 
-    /// Returns the guest's own directory, and makes it, unless the whole directory is the guest's.
+    /// Returns the guest's own directory, and makes it. If the whole directory is the guest's, returns that.
     ///
     /// # Errors
     ///
-    /// A full disk, or a run that is over.
+    /// Fails when the disk is full or the run is over.
     pub fn tmp(&self) -> Result<PathBuf, ScratchError> {
         self.with(|scratch| match self.purpose {
-            // A second directory costs a short run as much as its module does.
+            // Making a second directory takes as long as a short run's module.
             Use::Guest => Ok(self.path.clone()),
             Use::Run | Use::Kept => scratch.make(TMP),
         })
@@ -74,7 +74,8 @@ impl RunDir {
         self.with(|scratch| scratch.lay_out(files))
     }
 
-    /// Notes a file outside that must be removed, too, should this process be killed.
+    /// Records a file elsewhere that the sweep must remove, too, if this process is killed. Returns the path of the
+    /// record.
     ///
     /// # Errors
     ///
@@ -99,13 +100,13 @@ impl RunDir {
         }
     }
 
-    /// Removes the directory, unless it is kept; from now on nothing is made in it.
+    /// Removes the directory, unless it is kept. After that nothing is made in it.
     pub fn close(&self) {
         drop(self.take());
     }
 
-    /// Ends the run like [`Self::close`]. A directory in which nothing was left may serve the next run: only for a run of
-    /// which no thread and no process is left that could still write to it.
+    /// Ends the run like [`Self::close`], but an empty directory may serve the next run. Call it only when no thread
+    /// and no process of the run is left that could still write to the directory.
     pub fn give_back(&self) {
         if let Some(scratch) = self.take() {
             self.root.give_back(scratch);

@@ -1,8 +1,8 @@
-//! The private directories of a run, and the sweep of what killed runs left.
+//! The private directories of runs, and the sweep of those that killed runs left.
 //!
-//! All of them lie in one folder of the user's, mode 0700. A run holds a lock on its directory for as long
-//! as it lives; a directory that nobody holds was left by a process that was killed, and the next run
-//! removes it. Directories that a caller asked to keep have a name that the sweep leaves alone.
+//! All of them lie in one folder of the user, with mode 0700. A run holds a lock on its directory while it lives. A
+//! directory without a lock was left by a killed process, and the next run removes it. Directories that a caller asked
+//! to keep have a name that the sweep ignores.
 
 use std::ffi::CStr;
 use std::fs::{self, File};
@@ -17,39 +17,39 @@ use modbox_cleanup::{Cleanup, UndoGuard};
 use modbox_vocabulary::InputFile;
 use rustix::fs::{Dir, FlockOperation, Mode, OFlags};
 
-/// What the name of a folder for the directories of runs starts with; the user's number follows.
+/// Prefix of the folder for the directories of runs; the user's number follows.
 const ROOT_PREFIX: &str = "modbox-";
 
-/// Ansible names a task's directory like this, and some modules look for the `-tmp-`.
+/// Prefix of a run's directory. Ansible names a task's directory so, and some modules look for the `-tmp-`.
 const PREFIX: &str = "ansible-tmp-";
 
 const KEPT_PREFIX: &str = "kept-ansible-tmp-";
 
-/// A directory that is all a guest's own: what lies in it is no note of ours.
+/// Prefix of a directory that belongs to the guest alone, so that links in it are not records of modbox.
 const GUEST_PREFIX: &str = "ansible-tmp-guest-";
 
-/// What a run makes outside its directory, and notes in it by a link, has a name that begins like this. The sweep
-/// removes nothing else there.
+/// Prefix of files that a run makes outside its directory and records in it by a link. The sweep removes no other files
+/// there.
 pub const LEFTOVER_PREFIX: &str = ".modbox-tmp-";
 
 /// How often removal is tried while a dying program still writes into the directory.
 const REMOVAL_TRIES: u32 = 50;
 
-/// Why a run got no directory.
+/// Failure to make or use a directory of a run.
 #[derive(Debug, thiserror::Error)]
 pub enum ScratchError {
     /// An operation of the operating system failed.
     #[error("failed to {verb} `{}`", path.display())]
     Io {
-        /// What was tried.
+        /// Verb of the operation.
         verb: &'static str,
-        /// On what.
+        /// Path of the operation.
         path: PathBuf,
-        /// Why it failed.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// The folder for temporary files is not this user's own.
+    /// The folder for temporary files belongs to another user or is open to others.
     #[error(
         "`{}` belongs to another user or is open to others; remove it, or set TMPDIR to a folder of your own",
         .0.display()
@@ -57,22 +57,22 @@ pub enum ScratchError {
     NotPrivate(PathBuf),
 }
 
-/// The folder that holds the directories of all runs of one user.
+/// Folder of the directories of all runs of one user.
 #[derive(Debug, Clone)]
 pub struct ScratchRoot {
     path: Arc<Path>,
     cleanup: Cleanup,
     swept: Arc<Once>,
-    /// A guest's directory that was left as it was made, for the next run. Removed with the last copy of this value.
+    /// Unused guest's directory, for the next run. It is removed with the last clone of this value.
     spare: Arc<Mutex<Option<Scratch>>>,
 }
 
-/// What the directory of a run is for.
+/// Purpose of a run's directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// For what the run needs, with a directory of the guest's in it.
+    /// Files of the run, with the guest's own directory in it.
     Run,
-    /// The same, and it stays when the run is over.
+    /// The same, and the directory stays after the run.
     Kept,
     /// For the guest alone: the whole directory is its `/tmp`.
     Guest,
@@ -88,17 +88,17 @@ impl Use {
     }
 }
 
-/// The directory of one run. Removed when it is dropped, unless it is kept.
+/// Directory of one run. It is removed when it is dropped, unless it is kept.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
-    /// Holds the lock that keeps the sweep away.
+    /// Open directory with the lock that stops the sweep.
     lock: OwnedFd,
     undo: Option<UndoGuard>,
 }
 
 impl ScratchRoot {
-    /// Names the folder: `modbox-<uid>` in the system's folder for temporary files.
+    /// Returns the folder `modbox-<uid>` in the system's folder for temporary files, without making it.
     #[must_use]
     pub fn new(temp_dir: &Path, cleanup: Cleanup) -> Self {
         let uid = rustix::process::geteuid().as_raw();
@@ -110,7 +110,7 @@ impl ScratchRoot {
     ///
     /// # Errors
     ///
-    /// A folder that is not private, cannot be made or is full.
+    /// Fails when the folder is not private, cannot be made or is full.
     pub fn create(&self, purpose: Use) -> Result<Scratch, ScratchError> {
         if purpose == Use::Guest
             && let Some(spare) = self.spare().take()
@@ -122,7 +122,7 @@ impl ScratchRoot {
             let path = path.to_owned();
             move |source: io::Error| ScratchError::Io { verb, path, source }
         };
-        // The shared lock keeps a sweep from taking the directory before its own lock is held.
+        // The shared lock prevents a sweep from removing the directory before its own lock is held.
         rustix::fs::flock(&root, FlockOperation::LockShared).map_err(|e| io("lock", &self.path)(e.into()))?;
         let path = self.path.join(unique_name(purpose.prefix()));
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(io("create", &path))?;
@@ -134,7 +134,7 @@ impl ScratchRoot {
         Ok(Scratch { path, lock, undo })
     }
 
-    /// Takes back a guest's directory, and keeps it for the next run if it is as it was made; otherwise removes it. Most
+    /// Takes back a guest's directory. It is kept for the next run if it is unchanged, and removed otherwise. Most
     /// guests leave nothing, and making a directory takes longer than such a guest runs.
     pub(crate) fn give_back(&self, scratch: Scratch) {
         if is_guests(&scratch.path) && scratch.is_pristine() {
@@ -146,12 +146,12 @@ impl ScratchRoot {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns where runs register what a signal must not leave behind.
+    /// Returns the list for resources that a signal must not leave behind.
     pub(crate) fn cleanup(&self) -> &Cleanup {
         &self.cleanup
     }
 
-    /// Removes what killed runs left, the first time that it is called. Best effort.
+    /// Removes the directories that killed runs left, on the first call only. Errors are ignored.
     pub fn sweep_once(&self) {
         self.swept.call_once(|| {
             if self.path.symlink_metadata().is_ok()
@@ -164,7 +164,7 @@ impl ScratchRoot {
 
     fn open_private(&self) -> Result<OwnedFd, ScratchError> {
         let io = |verb| move |source| ScratchError::Io { verb, path: self.path.to_path_buf(), source };
-        // Opened without following a link: in a shared folder anyone could have put one here.
+        // Opened without following a link: in a shared folder any user could have put a link here.
         let opened = match open_dir(&self.path) {
             Err(rustix::io::Errno::NOENT) => {
                 match fs::DirBuilder::new().mode(0o700).create(&self.path) {
@@ -188,9 +188,9 @@ impl ScratchRoot {
         Ok(root.into())
     }
 
-    /// Removes what nobody holds. Best effort: a sweep that cannot be done now is done by a later run.
+    /// Removes directories whose lock is free. Errors are ignored: a later run sweeps again.
     fn sweep(&self, root: &OwnedFd) {
-        // Two links are its own. Filesystems that do not count the directories in one say that there is one link.
+        // A folder without subdirectories has two links. Filesystems that do not count subdirectories report one link.
         if rustix::fs::fstat(root).is_ok_and(|stat| stat.st_nlink == 2) {
             return;
         }
@@ -221,19 +221,19 @@ impl ScratchRoot {
 }
 
 impl Scratch {
-    /// Returns the directory.
+    /// Returns the path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns whether it stays when the run is over.
+    /// Returns whether the directory stays after the run.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.undo.is_none()
     }
 
-    /// Returns whether nothing is in it, and it has the mode and the owner that it was made with.
+    /// Returns whether the directory is empty and has its original mode and owner.
     fn is_pristine(&self) -> bool {
         let is_own = rustix::fs::fstat(&self.lock)
             .is_ok_and(|stat| stat.st_mode & 0o7777 == 0o700 && stat.st_uid == rustix::process::geteuid().as_raw());
@@ -243,11 +243,11 @@ impl Scratch {
         is_own && Dir::read_from(&self.lock).is_ok_and(is_empty)
     }
 
-    /// Makes a directory in it, unless it is there.
+    /// Makes a directory in it, if it does not exist.
     ///
     /// # Errors
     ///
-    /// A full disk.
+    /// Fails when the disk is full.
     pub fn make(&self, name: &str) -> Result<PathBuf, ScratchError> {
         let path = self.path.join(name);
         match fs::DirBuilder::new().mode(0o700).create(&path) {
@@ -257,12 +257,12 @@ impl Scratch {
         }
     }
 
-    /// Writes the arguments of a guest to a directory in it, for whoever keeps it to look at; the guest has them from
-    /// memory.
+    /// Writes the arguments of a guest to a directory in it, so that a user can look at them in a kept directory. The
+    /// guest gets them from memory.
     ///
     /// # Errors
     ///
-    /// A full disk.
+    /// Fails when the disk is full.
     pub fn lay_out(&self, files: &[InputFile]) -> Result<(), ScratchError> {
         let args = self.make("args")?;
         for file in files {
@@ -277,11 +277,12 @@ fn is_guests(dir: &Path) -> bool {
     dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with(GUEST_PREFIX))
 }
 
-/// Removes what a killed run has noted in its directory: files of its own in directories that it was granted. The
-/// directory of a process of many runs holds a folder like this user's, with theirs.
+/// Removes the files that a killed run has recorded in its directory: its own files in directories that it was granted.
+/// The directory of a process with many runs contains a folder like the user's, with the runs' directories, which are
+/// searched too.
 fn remove_noted(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        // Where names are a guest's, nothing is a note.
+        // A guest chose the names here, so links are not records.
         let name = entry.file_name();
         if is_guests(name.as_ref()) {
             continue;
@@ -310,15 +311,15 @@ fn open_dir(path: &Path) -> rustix::io::Result<OwnedFd> {
 fn unique_name(prefix: &str) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut random = [0; 8];
-    // Without random bytes the name is still unique per process and nanosecond, and `mkdir` refuses a clash.
+    // Without random bytes the pid and the time still make the name unique, and `mkdir` refuses an existing name.
     let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
     let random = u64::from_le_bytes(random);
     format!("{prefix}{}.{:09}-{}-{random:016x}", now.as_secs(), now.subsec_nanos(), std::process::id())
 }
 
-/// Removes a directory for good, also one that a module made unreadable or still writes into.
+/// Removes a directory, also one that a module made unreadable or still writes into.
 fn remove(path: &Path) {
-    // Most are empty, and that is all that has to be known.
+    // Most are empty, so that one call is enough.
     if fs::remove_dir(path).is_ok() {
         return;
     }
@@ -332,7 +333,7 @@ fn remove(path: &Path) {
     }
 }
 
-/// A module may take away its own rights to a directory; its owner can give them back.
+/// Restores the owner's rights to directories, which a module may have removed.
 fn make_removable(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let mut pending = vec![path.to_owned()];
