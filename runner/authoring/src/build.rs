@@ -1,10 +1,10 @@
-//! Turns a guest crate into a component, in a place that stays the same. Projects in other languages go to [`languages`].
+//! Builds a component from a guest crate, at a stable path. Projects in other languages go to [`languages`].
 //!
-//! Cargo does the building, as the author would by hand and with the author's authority: build scripts and procedural
-//! macros run unconfined, so only build what you would `cargo build`. What this adds is that the target is
-//! there, that every crate is built by the same profile, and that the result is found again: in
-//! `DIR/target/modbox/NAME.wasm`, whatever workspace the crate belongs to and wherever cargo's own target directory is.
-//! `target` is what every Rust project already ignores, and asking cargo for its directory would cost more than a run.
+//! Cargo builds the crate, as the author would do by hand and with the author's authority: build scripts and procedural
+//! macros run unconfined, so only build what you would `cargo build`. This module ensures that the target is installed,
+//! that every crate is built with the same profile, and that the result is in `DIR/target/modbox/NAME.wasm`, whatever
+//! workspace the crate belongs to and wherever cargo's own target directory is. Every Rust project already ignores
+//! `target`, and asking cargo for its directory would take longer than a run.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ use crate::stamp::{Inputs, Stamp};
 use crate::toolchain::{TARGET, Toolchain};
 use crate::{dep_info, languages};
 
-/// How modules are built, whatever the crate's own manifest says: small, because they travel to hosts and are
-/// compiled there; and without unwinding, which a component cannot use.
+/// Profile of modules, whatever the crate's own manifest says: small, because modules are copied to hosts and compiled
+/// there; and without unwinding, which a component cannot use.
 const PROFILE: &[&str] = &[
     "profile.modbox.inherits=\"release\"",
     "profile.modbox.opt-level=\"s\"",
@@ -33,15 +33,15 @@ const PROFILE: &[&str] = &[
     "profile.modbox.incremental=false",
 ];
 
-/// Builds the guest crate, or the project in another language, in a directory, and says where the component is.
+/// Builds the guest crate, or the project in another language, in a directory, and returns the path of the component.
 ///
-/// Cargo is always asked, and does nothing when it finds nothing to do. Its diagnostics and its progress go to
-/// standard error. A missing `wasm32-wasip2` target is added with rustup.
+/// Always starts cargo, which does nothing when nothing has changed. Its diagnostics and progress go to standard error.
+/// A missing `wasm32-wasip2` target is added with rustup.
 ///
 /// # Errors
 ///
-/// Fails when the directory holds no package with a binary, when Rust or the target is missing and
-/// cannot be added, when cargo fails, and when the result is no component or cannot be put into place.
+/// Fails when the directory has no package with a binary, when Rust or the target is missing and cannot be added, when
+/// cargo fails, and when the result is not a component or cannot be moved into place.
 pub fn build(cx: &mut AuthoringContext<'_>, dir: &Path, options: &BuildOptions) -> Result<BuiltModule, BuildError> {
     let dir = package_dir(cx, dir)?;
     if let Some(language) = languages::of(&dir) {
@@ -62,9 +62,9 @@ pub fn build(cx: &mut AuthoringContext<'_>, dir: &Path, options: &BuildOptions) 
     Ok(BuiltModule { component, name: package.binary, fresh: built.fresh })
 }
 
-/// Returns the component that was built before, if nothing has changed since, without starting any program.
+/// Returns the component of an earlier build if nothing has changed since, without starting any program.
 ///
-/// Nothing means: not built yet, or something changed, or it cannot be told. [`build`] then knows.
+/// `None` means that it was not built yet, that something changed, or that this is unknown. [`build`] then decides.
 #[must_use]
 pub fn find_fresh(cx: &AuthoringContext<'_>, dir: &Path, options: &BuildOptions) -> Option<BuiltModule> {
     let dir = cx.resolve(dir).canonicalize().ok()?;
@@ -77,11 +77,11 @@ pub fn find_fresh(cx: &AuthoringContext<'_>, dir: &Path, options: &BuildOptions)
     holds.then_some(BuiltModule { component, name: stamp.binary, fresh: true })
 }
 
-/// Returns the component of a guest crate, building it only when something has changed.
+/// Returns the component of a guest crate, and builds it only when something has changed.
 ///
 /// # Errors
 ///
-/// As [`build`].
+/// Fails as [`build`] does.
 pub fn build_if_stale(
     cx: &mut AuthoringContext<'_>,
     dir: &Path,
@@ -107,7 +107,7 @@ fn package_dir(cx: &AuthoringContext<'_>, dir: &Path) -> Result<PathBuf, BuildEr
     }
 }
 
-/// Returns cargo's arguments, without those that say where the package is.
+/// Returns cargo's arguments, without those for the path of the package.
 fn recipe(binary: &str) -> Vec<String> {
     let mut args = vec!["build".to_owned(), "--message-format=json-render-diagnostics".to_owned()];
     args.extend([format!("--target={TARGET}"), "--profile=modbox".to_owned(), format!("--bin={binary}")]);
@@ -129,11 +129,11 @@ fn run_cargo(cx: &AuthoringContext<'_>, toolchain: &Toolchain, package: &Package
     }
 }
 
-/// Returns what decides about the component, or nothing when cargo does not say.
+/// Returns the files that decide about the component, or `None` when cargo does not list them.
 fn inputs(package: &Package, dir: &Path, program: &Path, built: &Built) -> Option<Inputs> {
     let dep_info = output::read_bounded(&program.with_extension("d")).ok()?;
     let mut sources = dep_info::inputs(&dep_info);
-    // What build scripts generated is no input of its own: what they read is.
+    // Generated files of build scripts are not inputs: the files that the scripts read are.
     sources.retain(|source| !package.made.iter().any(|made| source.starts_with(made)));
     sources.extend(built.manifests.iter().cloned());
     let mut inputs = Inputs { sources, optional: Vec::new(), written: vec![package.workspace_root.join("Cargo.lock")] };

@@ -1,7 +1,9 @@
-//! What the caller lends to this layer: a working directory, the environment, a voice, and a cleanup list.
+//! Values that the caller provides to this layer: a working directory, the environment, an output for messages, and a
+//! cleanup list.
 //!
-//! The layer runs `cargo` and `rustup` for the author, so it needs the author's environment; but only the cli
-//! reads that, so it comes in as a value here, and a test can hand over another one. Nothing else is ambient.
+//! The layer runs `cargo` and `rustup` for the author, so it needs the author's environment. Only the cli reads the
+//! environment, so that it comes in as a value here, and a test can pass another one. This layer uses no other ambient
+//! state.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,27 +12,27 @@ use std::path::{Path, PathBuf};
 
 use modbox_cleanup::Cleanup;
 
-/// Everything that building a module takes from its surroundings.
+/// Surroundings of a build.
 pub struct AuthoringContext<'a> {
-    /// The directory that relative paths start at.
+    /// Directory that relative paths start at.
     pub cwd: PathBuf,
-    /// The author's environment: `PATH`, `HOME`, `CARGO_HOME` and so on. Children get it with what
-    /// would disturb them taken out.
+    /// Environment of the author: `PATH`, `HOME`, `CARGO_HOME` and so on. Children get it without the variables that
+    /// would disturb them.
     pub env: BTreeMap<OsString, OsString>,
-    /// Where children and half-written files are registered, so that a signal leaves none behind.
+    /// List of children and half-written files, so that a signal leaves none behind.
     pub cleanup: Cleanup,
-    /// Is told, in one line without a final period, what takes a while or changes the toolchain.
+    /// Receives a message, one line without a final period, about each step that takes long or changes the toolchain.
     pub progress: &'a mut dyn FnMut(&str),
 }
 
 impl AuthoringContext<'_> {
-    /// Returns a variable of the author's environment, when it is set and not empty.
+    /// Returns a variable of the author's environment, if it is set and not empty.
     #[must_use]
     pub fn var(&self, name: &str) -> Option<&OsStr> {
         self.env.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
-    /// Returns the path as seen from the working directory.
+    /// Resolves a path relative to the working directory.
     #[must_use]
     pub fn resolve(&self, path: &Path) -> PathBuf {
         self.cwd.join(path)

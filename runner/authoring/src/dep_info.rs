@@ -1,16 +1,16 @@
-//! Reads the `.d` file that cargo puts beside what it built: which files went into it. Pure.
+//! Reads the `.d` file that cargo writes beside its output: the files that went into it. Pure.
 //!
-//! The file is one Makefile rule, `output: input input …`, with a backslash before each space of a name. It lists
-//! the sources of the package and of its path dependencies, files embedded with `include_str!`, and what build scripts
-//! asked to be run again for. It lists neither manifests nor packages from a registry.
+//! The file is one Makefile rule, `output: input input …`, with a backslash before each space of a name. It lists the
+//! sources of the package and of its path dependencies, files embedded with `include_str!`, and the files on which
+//! build scripts ask to be run again. It lists neither manifests nor packages from a registry.
 
 use std::path::PathBuf;
 
-/// Returns the inputs that the rule lists.
+/// Returns the inputs of the rule.
 pub(crate) fn inputs(text: &str) -> Vec<PathBuf> {
     let mut inputs = Vec::new();
     for line in text.lines() {
-        // A name can hold a colon, and a rule's own colon is followed by a space or nothing.
+        // A name can contain a colon; the rule's own colon is followed by a space or the end of the line.
         let rest = line.split_once(": ").map_or("", |(_, rest)| rest);
         inputs.extend(names(rest));
     }

@@ -1,21 +1,22 @@
-//! Which of the author's variables reach cargo, rustc and rustup. Pure.
+//! Selects the author's variables that reach cargo, rustc and rustup. Pure.
 //!
-//! modbox may itself run under cargo (`cargo run`, `cargo test`), and the author may have set flags for the
-//! machine at hand. Both would disturb a build for another target, in ways that are hard to see from the
-//! outside. So everything is passed on, except
+//! modbox may itself run under cargo (`cargo run`, `cargo test`), and the author may have set flags for the local
+//! machine. Both would disturb a build for another target in ways that are hard to see. So all variables are passed on,
+//! except
 //!
-//! - `RUSTFLAGS` in its three spellings: flags for the host's linker and processor do not hold for WebAssembly.
-//!   Flags that are meant for it go into `CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS` or `.cargo/config.toml`;
-//! - every `CARGO…` that is not known to be the author's own choice. Cargo sets some forty of them for what it
-//!   runs (`CARGO_PKG_NAME`, `CARGO_MAKEFLAGS`, …), and `CARGO_PROFILE_…` would make one module build in two ways.
+//! - `RUSTFLAGS` in its three spellings: flags for the host's linker and processor do not apply to WebAssembly. Flags
+//!   for WebAssembly belong into `CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS` or `.cargo/config.toml`;
+//! - every `CARGO…` that is not known to be the author's own choice. Cargo sets some forty of them for the programs
+//!   that it runs (`CARGO_PKG_NAME`, `CARGO_MAKEFLAGS`, …), and `CARGO_PROFILE_…` would make one module build in two
+//!   ways.
 //!
-//! `RUSTC`, `RUSTC_WRAPPER` (a compiler cache) and `RUSTUP_…` stay: they say which compiler, and that is the
-//! author's choice.
+//! `RUSTC`, `RUSTC_WRAPPER` (a compiler cache) and `RUSTUP_…` stay: they select the compiler, which is the author's
+//! choice.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-/// `CARGO…` variables that an author sets, as whole names or, with `_` at the end, by their beginning.
+/// `CARGO…` variables that an author sets. An entry is a whole name or, with `_` at the end, a prefix.
 const KEPT: &[&str] = &[
     "CARGO_BUILD_BUILD_DIR",
     "CARGO_BUILD_JOBS",
@@ -33,13 +34,13 @@ const KEPT: &[&str] = &[
     "CARGO_TERM_",
 ];
 
-/// Returns what a child may see.
+/// Returns the environment of child processes.
 pub(crate) fn for_children(env: &BTreeMap<OsString, OsString>) -> BTreeMap<OsString, OsString> {
     env.iter().filter(|(name, _)| is_kept(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn is_kept(name: &OsStr) -> bool {
-    // A name that is not UTF-8 means nothing to cargo.
+    // Cargo ignores a name that is not UTF-8.
     let Some(name) = name.to_str() else { return true };
     if !name.starts_with("CARGO") {
         return name != "RUSTFLAGS";

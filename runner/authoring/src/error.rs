@@ -1,8 +1,8 @@
-//! Why a module could not be built, or a project not be made.
+//! Failures to build a module or to make a project.
 //!
-//! Each message names the thing and, where the author can mend it, what to type. What cargo itself says about
-//! the author's code is not repeated here: it went to standard error as it came. Cargo is quoted only about a
-//! manifest that it cannot read.
+//! Each message names the thing and, where the author can fix it, the command to type. Cargo's messages about the
+//! author's code are not repeated: they went to standard error directly. Cargo is quoted only about a manifest that it
+//! cannot read.
 
 use std::fmt::Display;
 use std::io;
@@ -11,46 +11,46 @@ use std::process::ExitStatus;
 
 use thiserror::Error;
 
-/// Why a directory did not become a component.
+/// Failure to build a component from a directory.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The directory is not there, or is a file.
+    /// The directory does not exist, or is a file.
     #[error("failed to build `{}`: it is not a directory", dir.display())]
     NotADirectory {
-        /// What was asked for.
+        /// Directory to build.
         dir: PathBuf,
     },
-    /// The directory holds no Rust package, and no project in another language.
+    /// The directory has neither a Rust package nor a project in another language.
     #[error(
         "failed to build `{}`: it has none of {}; `modbox new NAME` makes a module project",
         dir.display(),
         list(project_files)
     )]
     NoManifest {
-        /// What was asked for.
+        /// Directory to build.
         dir: PathBuf,
-        /// The files by which a project is told.
+        /// Files that identify a project.
         project_files: &'static [&'static str],
     },
-    /// The manifest is a workspace's, without a package of its own.
+    /// The manifest is a workspace's, without its own package.
     #[error("failed to build `{}`: it is a workspace and no package; build one of its members: {}", dir.display(), list(members))]
     NoPackage {
-        /// What was asked for.
+        /// Directory to build.
         dir: PathBuf,
-        /// The packages of the workspace.
+        /// Packages of the workspace.
         members: Vec<String>,
     },
-    /// The package has a library at most.
+    /// The package has no binary.
     #[error(
         "failed to build `{}`: the package `{package}` has no binary{}; a module is a program, so give it a `src/main.rs`",
         dir.display(),
         if *.library { ", only a library" } else { "" }
     )]
     NoBinary {
-        /// What was asked for.
+        /// Directory to build.
         dir: PathBuf,
-        /// The package's name.
+        /// Name of the package.
         package: String,
         /// Whether it builds a library.
         library: bool,
@@ -58,43 +58,43 @@ pub enum BuildError {
     /// The package has several binaries and none was chosen.
     #[error("failed to build `{}`: it has several binaries; choose one with `--bin`: {}", dir.display(), list(binaries))]
     SeveralBinaries {
-        /// What was asked for.
+        /// Directory to build.
         dir: PathBuf,
-        /// Their names.
+        /// Names of the binaries.
         binaries: Vec<String>,
     },
-    /// The chosen binary is not there.
+    /// The chosen binary does not exist.
     #[error("failed to build `{}`: it has no binary `{binary}`, but: {}", dir.display(), list(binaries))]
     UnknownBinary {
-        /// What was asked for.
+        /// Directory to build.
         dir: PathBuf,
-        /// The name that was chosen.
+        /// Name that was chosen.
         binary: String,
-        /// The names there are.
+        /// Names of the existing binaries.
         binaries: Vec<String>,
     },
     /// A program is not installed.
     #[error("failed to find `{tool}` in PATH: install Rust, as https://rustup.rs tells")]
     ToolMissing {
-        /// Its name.
+        /// Name of the program.
         tool: &'static str,
     },
-    /// A program could not be started or listened to.
+    /// A program could not be started, or its output not be read.
     #[error("failed to run `{}`", program.display())]
     Run {
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// The compiler did not answer a question about itself.
     #[error("failed to ask `{}` for its {question}: {detail}", program.display())]
     Question {
-        /// The compiler.
+        /// Path of the compiler.
         program: PathBuf,
-        /// What was asked.
+        /// Subject of the question.
         question: &'static str,
-        /// What it said.
+        /// Output of the compiler.
         detail: String,
     },
     /// The compiler predates WASI 0.2.
@@ -102,128 +102,128 @@ pub enum BuildError {
         "failed to build for `wasm32-wasip2`: Rust {version} is too old, 1.82 is the least; `rustup update` brings a newer one"
     )]
     TooOld {
-        /// Its version.
+        /// Version of the compiler.
         version: String,
     },
-    /// The standard library for WASI 0.2 is not installed and could not be.
+    /// The standard library for WASI 0.2 is not installed and could not be added.
     #[error("failed to find the Rust target `wasm32-wasip2`{}", .reason.remedy())]
     TargetMissing {
-        /// Why it could not be added.
+        /// Reason why it could not be added.
         reason: TargetMissing,
     },
     /// Cargo could not read the package.
     #[error("failed to read the package in `{}`, cargo said:\n{detail}", dir.display())]
     Manifest {
-        /// What was asked for.
+        /// Directory to build.
         dir: PathBuf,
-        /// What cargo said, on several lines.
+        /// Output of cargo, several lines.
         detail: String,
     },
     /// Cargo could not build the package.
     #[error("failed to build `{}`: cargo ended with {status}, see its messages", dir.display())]
     Cargo {
-        /// What was asked for.
+        /// Directory to build.
         dir: PathBuf,
-        /// How cargo ended.
+        /// Exit status of cargo.
         status: ExitStatus,
     },
-    /// Cargo answered something that cannot be understood.
+    /// Cargo's answer has an unknown format.
     #[error("failed to understand cargo's answer about `{}`", dir.display())]
     Answer {
-        /// What was asked for.
+        /// Directory to build.
         dir: PathBuf,
-        /// Where it departs from what cargo documents.
+        /// Difference from the format that cargo documents.
         source: serde_json::Error,
     },
-    /// Cargo built, and named no program.
+    /// Cargo reported no program after the build.
     #[error("failed to find what cargo built for the binary `{binary}` of `{}`", dir.display())]
     NoArtifact {
-        /// What was asked for.
+        /// Directory to build.
         dir: PathBuf,
-        /// The binary.
+        /// Name of the binary.
         binary: String,
     },
-    /// Cargo built something else than a component.
+    /// Cargo's output is not a component.
     #[error(
         "failed to build a component: `{}` is none; does a `linker` in `.cargo/config.toml` replace `wasm-component-ld`?",
         path.display()
     )]
     NotAComponent {
-        /// What cargo built.
+        /// Path of cargo's output.
         path: PathBuf,
     },
     /// The tools of another language are not installed.
     #[error("failed to find the tools that build a module in {language}: {remedy}")]
     ToolchainMissing {
-        /// The language.
+        /// Name of the language.
         language: &'static str,
-        /// What to do.
+        /// Command or step that installs the tools.
         remedy: &'static str,
     },
     /// A tool of another language failed.
     #[error("failed to build `{}`: `{}` ended with {status}, see its messages", dir.display(), program.display())]
     Tool {
-        /// What was asked for.
+        /// Directory to build.
         dir: PathBuf,
-        /// The tool.
+        /// Path of the tool.
         program: PathBuf,
-        /// How it ended.
+        /// Exit status of the tool.
         status: ExitStatus,
     },
-    /// What the tools made is no module.
+    /// The output of the tools is not a module.
     #[error("failed to build a module: what the tools made, `{}`, is no WebAssembly", path.display())]
     NotWasm {
-        /// What they made.
+        /// Path of the output.
         path: PathBuf,
     },
-    /// What a project says about its module is wrong.
+    /// The project's description of its module is invalid.
     #[error("failed to read `{}`", path.display())]
     Description {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Error of the parser.
         source: Box<modbox_argument_spec::SpecError>,
     },
-    /// The module has no name that a file can have.
+    /// The name of the module cannot be a file name.
     #[error(
         "failed to build `{}`: `{name}` is no name for a module; `name` in `module.json` says another, of letters, digits, `_`, `-` and `.`",
         dir.display()
     )]
     Nameless {
-        /// What was asked for.
+        /// Directory to build.
         dir: PathBuf,
-        /// The name that it would have.
+        /// Name from the description or the directory.
         name: String,
     },
     /// A file could not be read or written.
     #[error("failed to {verb} `{}`", path.display())]
     File {
-        /// What was tried.
+        /// Verb of the operation.
         verb: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
 }
 
-/// Why the target `wasm32-wasip2` could not be added.
+/// Reason why the target `wasm32-wasip2` could not be added.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TargetMissing {
-    /// There is no rustup to add it.
+    /// Rustup is not installed.
     NoRustup {
-        /// The compiler that lacks it.
+        /// Path of the compiler without the target.
         rustc: PathBuf,
     },
-    /// Rustup failed, for example for want of a network.
+    /// Rustup failed, for example without a network.
     Rustup {
-        /// What rustup said.
+        /// Output of rustup.
         detail: String,
     },
     /// Rustup added it to another toolchain than the one in use.
     OtherToolchain {
-        /// The compiler in use, which still lacks it.
+        /// Path of the compiler in use, still without the target.
         rustc: PathBuf,
     },
 }
@@ -251,11 +251,11 @@ impl TargetMissing {
     }
 }
 
-/// Why no module project was made.
+/// Failure to make a module project.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NewError {
-    /// The name does not do for a Rust package.
+    /// The name is invalid for a Rust package.
     #[error(
         "failed to make `{name}`: {problem}; a name is a lower-case letter followed by lower-case letters, digits, `_` and `-`, \
          64 characters at most"
@@ -263,19 +263,19 @@ pub enum NewError {
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// Reason.
         problem: &'static str,
     },
-    /// Something is in the way.
+    /// Something other than an empty directory exists at the path.
     #[error("failed to make `{}`: it exists and is not an empty directory", path.display())]
     Exists {
-        /// Where the project would be.
+        /// Path of the project.
         path: PathBuf,
     },
-    /// The SDK is not where it was said to be.
+    /// The SDK is not at the given path.
     #[error("failed to find the SDK in `{}`: `--sdk` names the directory with modbox-sdk's `Cargo.toml`", path.display())]
     Sdk {
-        /// Where it was sought.
+        /// Path that was searched.
         path: PathBuf,
     },
     /// A path cannot be written into a manifest.
@@ -287,11 +287,11 @@ pub enum NewError {
     /// A file could not be written.
     #[error("failed to {verb} `{}`", path.display())]
     File {
-        /// What was tried.
+        /// Verb of the operation.
         verb: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
 }

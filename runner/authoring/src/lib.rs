@@ -1,5 +1,5 @@
-//! For those who write modules: makes a guest crate, or a project in another language, into a component, and makes new guest
-//! crates.
+//! For authors of modules: makes a component from a guest crate or from a project in another language, and makes new
+//! guest crates.
 //!
 //! ```text
 //! new_project ──> NAME/ ──> build ──> NAME/target/modbox/NAME.wasm
@@ -7,10 +7,9 @@
 //!             find_fresh ──────┘ when something changed
 //! ```
 //!
-//! This layer runs the author's own tools, cargo and rustup, with the author's own authority: it is the one
-//! part of modbox that confines nothing, because compiling a crate runs its build scripts whatever one does. It
-//! therefore takes only directories that the author named, and what comes out is a file that the rest of modbox
-//! trusts as little as any other.
+//! This layer runs the author's own tools, cargo and rustup, with the author's own authority. It is the one part of
+//! modbox that confines nothing, because compiling a crate always runs its build scripts. Therefore it only takes
+//! directories that the author named, and the rest of modbox trusts its output as little as any other file.
 //!
 //! Nothing here prints or reads the environment: both come in with the [`AuthoringContext`].
 

@@ -1,19 +1,19 @@
-//! Reads what `cargo build --message-format=json-render-diagnostics` prints, one JSON object a line. Pure.
+//! Reads the output of `cargo build --message-format=json-render-diagnostics`, one JSON object per line. Pure.
 //!
-//! Build scripts and procedural macros can print there too, so a line that is no message is passed over.
+//! Build scripts and procedural macros can print there too, so a line that is not a message is ignored.
 
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
-/// What of cargo's messages is needed afterwards.
+/// Data from cargo's messages.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Built {
-    /// The program that the binary became.
+    /// Path of the binary's program.
     pub(crate) program: Option<PathBuf>,
     /// Whether cargo found it up to date.
     pub(crate) fresh: bool,
-    /// The manifests of the packages that come from a path.
+    /// Manifests of the packages with a path as their source.
     pub(crate) manifests: Vec<PathBuf>,
 }
 
@@ -35,7 +35,7 @@ struct Target {
 }
 
 impl Built {
-    /// Takes in one line of the build of `binary` in the package that `manifest` describes.
+    /// Reads one line of the build of `binary` in the package of `manifest`.
     pub(crate) fn take_line(&mut self, line: &[u8], binary: &str, manifest: &std::path::Path) {
         let Ok(message) = serde_json::from_slice::<Message>(line) else { return };
         if message.reason != "compiler-artifact" {

@@ -1,21 +1,21 @@
-//! A module to build, and the module that was built.
+//! Options of a build, and its result.
 
 use std::path::PathBuf;
 
 /// Options of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildOptions {
-    /// Which binary of the package is the module; without it, the only one there is, or the package's `default-run`.
+    /// Binary of the package that is the module. `None` is the only binary, or the package's `default-run`.
     pub binary: Option<String>,
 }
 
-/// A module that was built.
+/// Module that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltModule {
-    /// The component, as an absolute path.
+    /// Absolute path of the component.
     pub component: PathBuf,
-    /// The module's name: that of the binary.
+    /// Name of the module, which is the binary's.
     pub name: String,
-    /// Whether nothing had changed since it was built before.
+    /// Whether an earlier build was still up to date.
     pub fresh: bool,
 }

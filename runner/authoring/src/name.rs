@@ -1,14 +1,14 @@
-//! What a module may be called. Pure.
+//! Rules for the name of a module. Pure.
 //!
-//! The name becomes a Rust package, a file, and a word that operators type and Ansible resolves. The rules are
-//! the narrowest of all of these, so that none of them surprises later.
+//! The name becomes a Rust package, a file, and a word that operators type and Ansible resolves. The rules are the
+//! strictest of these, so that a name works in all of them.
 
 use crate::error::NewError;
 
-/// As long as crates.io allows.
+/// Limit of crates.io.
 const MAX_LENGTH: usize = 64;
 
-/// Names that cargo refuses for a program, or that would hide something the program needs.
+/// Names that cargo refuses for a program, or that would hide something that the program needs.
 const RESERVED: &[&str] = &[
     "alloc",
     "as",
@@ -62,7 +62,7 @@ const RESERVED: &[&str] = &[
     "while",
 ];
 
-/// Accepts a name for a new module, or says what is wrong with it.
+/// Accepts a name for a new module, or returns an error with the reason.
 pub(crate) fn check(name: &str) -> Result<(), NewError> {
     let is_tail = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
     let problem = if name.is_empty() {

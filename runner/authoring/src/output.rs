@@ -1,7 +1,7 @@
-//! The directory where a project's components and their stamps lie.
+//! The directory of a project's components and their stamps.
 //!
-//! Each file appears in it whole, by a rename, and one build at a time writes there: a component and its stamp
-//! always belong together.
+//! Each file is written completely and then renamed into place, and one build at a time writes there, so that a
+//! component and its stamp always belong together.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -14,13 +14,13 @@ use crate::context::AuthoringContext;
 use crate::error::BuildError;
 use crate::stamp::{FileState, Moment, Stamp};
 
-/// How every component begins: the magic number, version 13, layer 1.
+/// First bytes of every component: the magic number, version 13, layer 1.
 const COMPONENT_START: [u8; 8] = *b"\0asm\x0d\0\x01\0";
 
-/// The longest list of inputs that is read.
+/// Maximum size of a list of inputs.
 const MAX_DEP_INFO: u64 = 4 << 20;
 
-/// The directory, held against other builds as long as this value lives.
+/// Output directory, locked against other builds while this value lives.
 #[derive(Debug)]
 pub(crate) struct OutputDir {
     dir: PathBuf,
@@ -28,11 +28,11 @@ pub(crate) struct OutputDir {
 }
 
 impl OutputDir {
-    /// Makes the directory where it is missing, and waits for other builds of the project.
+    /// Makes the directory if it does not exist, and waits for other builds of the project.
     pub(crate) fn open(cx: &mut AuthoringContext<'_>, project: &Path) -> Result<Self, BuildError> {
         let dir = directory(project);
         fs::create_dir_all(&dir).map_err(failed("make", &dir))?;
-        // A member of a workspace has no `target` of its own, and its workspace may not ignore one.
+        // A member of a workspace has no `target` of its own, and the workspace's ignore rules may not cover one.
         let ignore = dir.join(".gitignore");
         fs::write(&ignore, "*\n").map_err(failed("write", &ignore))?;
         let path = dir.join(".lock");
@@ -43,23 +43,23 @@ impl OutputDir {
                 cx.say(&format!("waiting for another build of `{}`", project.display()));
                 lock.lock().map_err(failed("lock", &path))?;
             }
-            // Not every file system can; what is written stays whole, by the renames.
+            // Some file systems do not support locks. Files are still complete, because of the renames.
             Err(TryLockError::Error(_)) => {}
         }
         Ok(Self { dir, _lock: lock })
     }
 
-    /// Returns where the component of a binary is.
+    /// Returns the path of a binary's component.
     pub(crate) fn component_path(project: &Path, binary: &str) -> PathBuf {
         directory(project).join(format!("{binary}.wasm"))
     }
 
-    /// Returns where the stamp is of a build for the binary that was chosen, or for the one that goes without saying.
+    /// Returns the path of the stamp of a build for the chosen binary, or for the default one.
     pub(crate) fn stamp_path(project: &Path, chosen: Option<&str>) -> PathBuf {
         directory(project).join(stamp_name(chosen))
     }
 
-    /// Returns the present moment by the file system's clock, which need not be this machine's.
+    /// Returns the current time of the file system's clock, which may differ from this machine's.
     pub(crate) fn now(&self) -> Result<Moment, BuildError> {
         let path = self.dir.join(".lock");
         let written = File::create(&path).and_then(|mut file| {
@@ -69,9 +69,9 @@ impl OutputDir {
         Ok(FileState::from_metadata(&written.map_err(failed("write", &path))?).modified)
     }
 
-    /// Copies what cargo built into place, if it is a component.
+    /// Copies cargo's output into place, if it is a component.
     ///
-    /// A copy, because the next build by hand may overwrite cargo's file while a module runs from this one.
+    /// It is a copy, because the next build by hand may overwrite cargo's file while a module runs from this one.
     pub(crate) fn install(
         &self,
         cleanup: &Cleanup,
@@ -88,14 +88,14 @@ impl OutputDir {
             from.rewind()?;
             from.metadata()
         };
-        // Executable, as cargo makes it: a kernel that knows components can start it.
+        // Executable, as cargo makes it: a kernel with support for components can start it.
         let mode = readable(&from).map_err(failed("read", program))?.permissions().mode();
         let path = self.dir.join(format!("{binary}.wasm"));
         let state = self.put(cleanup, &path, mode, &mut from).map_err(failed("write", &path))?;
         Ok((path, state))
     }
 
-    /// Writes a module that other tools than cargo built, into its place.
+    /// Writes the output of other tools than cargo into place.
     pub(crate) fn install_bytes(
         &self,
         cleanup: &Cleanup,
@@ -107,7 +107,7 @@ impl OutputDir {
         Ok((path, state))
     }
 
-    /// Writes the stamp, or takes the old one away when there is none.
+    /// Writes the stamp, or removes the old one if `stamp` is `None`.
     pub(crate) fn write_stamp(
         &self,
         cleanup: &Cleanup,
@@ -128,7 +128,7 @@ impl OutputDir {
     }
 
     fn put(&self, cleanup: &Cleanup, path: &Path, mode: u32, from: &mut dyn Read) -> io::Result<FileState> {
-        // One name is enough under the lock, and what a SIGKILL left of an earlier build is overwritten.
+        // The lock makes one name enough. Leftovers of an earlier build after SIGKILL are overwritten.
         let part = self.dir.join(".part");
         let doomed = part.clone();
         let guard = cleanup.register(move || {
@@ -144,7 +144,7 @@ impl OutputDir {
     }
 }
 
-/// Reads a text file that a tool wrote, up to a length that no such file has.
+/// Reads a text file that a tool wrote, up to a limit far above its usual size.
 pub(crate) fn read_bounded(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(MAX_DEP_INFO).read_to_string(&mut text)?;

@@ -1,7 +1,7 @@
-//! Which package a directory holds, and which of its binaries is the module.
+//! Determines the package in a directory, and which of its binaries is the module.
 //!
-//! Cargo answers, by `cargo metadata`: it knows about `src/main.rs`, `src/bin/`, `[[bin]]`, workspaces and target
-//! directories, and a second reading of manifests would know them differently.
+//! Cargo answers, by `cargo metadata`: it handles `src/main.rs`, `src/bin/`, `[[bin]]`, workspaces and target
+//! directories, and a second parser of manifests would handle them differently.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use crate::error::BuildError;
 use crate::process::{self, Stderr};
 use crate::toolchain::Toolchain;
 
-/// What cargo says about the package in a directory.
+/// Package in a directory, as cargo describes it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Package {
-    /// The module's name: that of the binary.
+    /// Name of the module, which is the binary's.
     pub(crate) binary: String,
     pub(crate) manifest: PathBuf,
     pub(crate) workspace_root: PathBuf,
-    /// Where cargo puts what it makes.
+    /// Directory of cargo's output.
     pub(crate) made: Vec<PathBuf>,
 }
 
@@ -29,7 +29,7 @@ struct Metadata {
     packages: Vec<PackageMetadata>,
     workspace_root: PathBuf,
     target_directory: PathBuf,
-    /// Cargo knows it apart from the target directory since 1.91.
+    /// Since 1.91 cargo reports it separately from the target directory.
     build_directory: Option<PathBuf>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn read(
     let manifest = dir.join("Cargo.toml");
     let mut args = ["metadata", "--no-deps", "--format-version=1", "--manifest-path"].map(OsString::from).to_vec();
     args.push(manifest.clone().into());
-    // Kept, because the build would print the same warnings again.
+    // Captured, because the build would print the same warnings again.
     let tool = toolchain.tool(&toolchain.cargo, &args, Stderr::Captured);
     let (ended, answer) = process::output(&cx.cleanup, &tool)
         .map_err(|source| BuildError::Run { program: toolchain.cargo.clone(), source })?;
@@ -89,7 +89,7 @@ fn choose_binary(dir: &Path, package: &PackageMetadata, chosen: Option<&str>) ->
     let mut binaries: Vec<String> =
         package.targets.iter().filter(is_binary).map(|target| target.name.clone()).collect();
     let dir = dir.to_owned();
-    // `default-run` is the author's own answer to the question which of several.
+    // `default-run` is the author's choice among several binaries.
     match chosen.or(package.default_run.as_deref()) {
         _ if binaries.is_empty() => {
             let is_library = |target: &TargetMetadata| target.kind.iter().any(|kind| kind.ends_with("lib"));

@@ -1,9 +1,8 @@
-//! Runs one of the author's tools to its end. The only place in this layer that starts a process.
+//! Runs one of the author's tools to its end. Only this file of the layer starts processes.
 //!
-//! A tool runs with the author's own authority, as if typed: this is no sandbox. What it does guarantee is that
-//! the tool does not outlive modbox: it gets a process group of its own, which holds the compilers it starts
-//! too, and the cleanup list ends that group when a signal comes. A ctrl-C in the terminal reaches modbox alone, and
-//! through the list the group.
+//! A tool runs with the author's own authority, as if typed: this is not a sandbox. But a tool does not outlive modbox.
+//! It gets its own process group, which also contains the compilers that it starts, and the cleanup list ends that
+//! group when a signal comes. A ctrl-C in the terminal reaches only modbox, and through the list the group.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -16,23 +15,23 @@ use std::thread;
 use modbox_cleanup::{Cleanup, UndoGuard};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// The longest line that is read from a tool. Cargo's lines hold a path for each file it made, a few kilobytes;
-/// what is longer is not a message, and is passed over.
+/// Maximum length of a line from a tool. Cargo's lines contain a path for each file it made, a few kilobytes; a longer
+/// line is not a message, and is ignored.
 const MAX_LINE: u64 = 4 << 20;
 
-/// How much of a captured standard error is kept: enough for a message, too little to bury one.
+/// How much of a captured standard error is kept: enough for a message, and not so much that it is hard to find.
 const MAX_STDERR: u64 = 16 << 10;
 
-/// What happens to the standard error of a tool.
+/// Destination of a tool's standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stderr {
-    /// It goes where modbox's own goes: for the author to read.
+    /// modbox's own standard error, for the author to read.
     Inherited,
-    /// It is kept, for an error message.
+    /// A buffer, for an error message.
     Captured,
 }
 
-/// One tool to run.
+/// Tool to run.
 #[derive(Debug)]
 pub(crate) struct Tool<'a> {
     pub(crate) program: &'a Path,
@@ -42,17 +41,17 @@ pub(crate) struct Tool<'a> {
     pub(crate) stderr: Stderr,
 }
 
-/// How a tool ended.
+/// Exit status of a tool, and its captured standard error.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     pub(crate) stderr: String,
 }
 
-/// Runs the tool and hands each line of its standard output over as it comes.
+/// Runs the tool, and passes each line of its standard output to `on_line`.
 pub(crate) fn run(cleanup: &Cleanup, tool: &Tool<'_>, on_line: &mut dyn FnMut(&[u8])) -> io::Result<Ended> {
     let mut child = start(tool)?;
-    // Dropped on every early return, and that ends the group before the child is waited for.
+    // Every early return drops the guard, which ends the group before the child is waited for.
     let guard = kill_on_signal(cleanup, &child);
     let stderr = child.stderr.take().map(|pipe| thread::spawn(move || read_start(pipe)));
     if let Some(pipe) = child.stdout.take() {
@@ -63,7 +62,7 @@ pub(crate) fn run(cleanup: &Cleanup, tool: &Tool<'_>, on_line: &mut dyn FnMut(&[
     Ok(Ended { status, stderr })
 }
 
-/// Runs the tool and returns its standard output together with how it ended.
+/// Runs the tool, and returns its result and its standard output.
 pub(crate) fn output(cleanup: &Cleanup, tool: &Tool<'_>) -> io::Result<(Ended, String)> {
     let mut text = String::new();
     let ended = run(cleanup, tool, &mut |line| {
@@ -77,7 +76,7 @@ fn start(tool: &Tool<'_>) -> io::Result<Child> {
     #[expect(clippy::disallowed_methods, reason = "the one place where the author's tools start")]
     let mut command = Command::new(tool.program);
     command.args(tool.args).current_dir(tool.dir).env_clear().envs(tool.env);
-    // Cargo and rustup name the directory by this variable where they can, so it must agree.
+    // Cargo and rustup prefer this variable for the name of the directory, so it must agree with the working directory.
     command.env(OsStr::new("PWD"), tool.dir);
     let stderr = match tool.stderr {
         Stderr::Inherited => Stdio::inherit(),
@@ -89,14 +88,14 @@ fn start(tool: &Tool<'_>) -> io::Result<Child> {
 fn kill_on_signal(cleanup: &Cleanup, child: &Child) -> UndoGuard {
     let group = Pid::from_child(child);
     cleanup.register(move || {
-        // It may have ended by itself; then there is nothing to do.
+        // The tool may have ended by itself; then there is nothing to do.
         let _ = kill_process_group(group, Signal::TERM);
     })
 }
 
 fn reap(mut child: Child, guard: UndoGuard) -> io::Result<ExitStatus> {
-    // Waits without collecting first: until the child is collected its number cannot name another process,
-    // so it must be off the cleanup list by then.
+    // Waits without reaping first. Until the child is reaped its pid cannot belong to another process, so it must be
+    // removed from the cleanup list by then.
     waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
     guard.disarm();
     child.wait()
@@ -118,14 +117,14 @@ fn each_line(mut reader: impl BufRead, on_line: &mut dyn FnMut(&[u8])) -> io::Re
     }
 }
 
-/// Reads to the end, so that the writer is never stopped, and keeps the beginning.
+/// Reads to the end, so that the writer never blocks, and keeps the beginning.
 fn read_start(mut pipe: impl Read) -> String {
     let mut kept = Vec::new();
-    // What cannot be read is missing from a message: no reason to fail.
+    // On an error the message is only incomplete.
     let _ = pipe.by_ref().take(MAX_STDERR).read_to_end(&mut kept);
     let _ = io::copy(&mut pipe, &mut io::sink());
     let said = String::from_utf8_lossy(&kept);
-    // With RUST_BACKTRACE set, rustup tells where in rustup an error arose. That helps nobody here.
+    // With RUST_BACKTRACE set, rustup prints a backtrace of itself, which is of no use here.
     said.split("\nStack backtrace:").next().unwrap_or_default().trim().to_owned()
 }
 
@@ -169,7 +168,7 @@ mod tests {
         let cleanup = Cleanup::default();
         let by_signal = cleanup.clone();
         let started = Instant::now();
-        // The inner shell holds the pipe open: reading ends only when it is gone too.
+        // The inner shell holds the pipe open: reading ends only when it has ended, too.
         let args = script("sh -c 'echo ready; sleep 60; echo late' & wait");
         let mut lines = 0;
         let ended = run(&cleanup, &shell(&args, &BTreeMap::new()), &mut |_| {

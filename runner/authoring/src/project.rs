@@ -1,7 +1,7 @@
-//! Makes a module project: a crate that builds, runs and is tested from the first moment.
+//! Makes a module project: a crate that builds, runs and has tests from the start.
 //!
-//! The files are those of `template/`, with the name filled in. A project appears whole or not at all: it is
-//! written beside its place and then moved there, so an error or a signal leaves nothing half-written.
+//! The files are those of `template/`, with the name filled in. A project appears completely or not at all: it is
+//! written beside its place and then moved there, so that an error or a signal leaves nothing half-written.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -14,7 +14,7 @@ use crate::context::AuthoringContext;
 use crate::error::NewError;
 use crate::name;
 
-/// The files of a project: where they go, and what is in them.
+/// Files of a project: path and content.
 const FILES: &[(&str, &str)] = &[
     ("Cargo.toml", include_str!("../template/Cargo.toml.in")),
     ("src/main.rs", include_str!("../template/src/main.rs")),
@@ -22,23 +22,23 @@ const FILES: &[(&str, &str)] = &[
     (".gitignore", include_str!("../template/gitignore")),
 ];
 
-/// Where the SDK was when modbox was built: for those who build modbox themselves, a checkout that is still there.
+/// Path of the SDK at modbox's build: if modbox was built from a checkout, it may still exist.
 const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guest-sdk");
 
-/// What a new project is like.
+/// Options of a new project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewOptions {
-    /// The directory of the SDK that the project uses. Without it, the one of the checkout that modbox was built
-    /// from while that exists, and else the released version with modbox's own number.
+    /// Directory of the SDK that the project uses. `None` is the SDK in the checkout that modbox was built from, if it
+    /// still exists, or else the released version with modbox's own number.
     pub sdk: Option<PathBuf>,
 }
 
-/// Makes a module project in a directory of its own below `parent`, and says where it is.
+/// Makes a module project in a new directory below `parent`, and returns its path.
 ///
 /// # Errors
 ///
-/// Fails when the name does not do, when something other than an empty directory is in the way, when the SDK is
-/// not where it was said to be, and when a file cannot be written.
+/// Fails when the name is invalid, when something other than an empty directory exists at the path, when the SDK is not
+/// at the given path, and when a file cannot be written.
 pub fn new_project(
     cx: &AuthoringContext<'_>,
     parent: &Path,
@@ -49,7 +49,7 @@ pub fn new_project(
     let sdk = sdk_dependency(cx, options.sdk.as_deref())?;
     let parent = cx.resolve(parent).canonicalize().map_err(failed("find", parent))?;
     let target = parent.join(name);
-    // The mode that `mkdir` would give: a temporary directory is otherwise for its owner alone.
+    // The mode that `mkdir` would give; a temporary directory is otherwise only for its owner.
     let draft = tempfile::Builder::new()
         .prefix(".modbox-new-")
         .permissions(Permissions::from_mode(0o777))
@@ -75,11 +75,11 @@ fn write_files(draft: &Path, name: &str, sdk: &str) -> Result<(), NewError> {
     Ok(())
 }
 
-/// Moves the draft into place. A rename succeeds over nothing and over an empty directory, and over nothing else.
+/// Moves the draft into place. The rename succeeds only if the target does not exist or is an empty directory.
 fn put(draft: TempDir, target: &Path) -> Result<(), NewError> {
     match fs::rename(draft.path(), target) {
         Ok(()) => {
-            // It is not where the temporary directory was any more, so there is nothing to remove.
+            // The temporary directory has been moved, so there is nothing to remove.
             let _ = draft.keep();
             Ok(())
         }
@@ -92,7 +92,7 @@ fn put(draft: TempDir, target: &Path) -> Result<(), NewError> {
     }
 }
 
-/// Returns what stands right of `modbox-sdk =` in the manifest.
+/// Returns the value of `modbox-sdk =` in the manifest.
 fn sdk_dependency(cx: &AuthoringContext<'_>, chosen: Option<&Path>) -> Result<String, NewError> {
     let found = |path: &Path| path.canonicalize().ok().filter(|path| path.join("Cargo.toml").is_file());
     let path = match chosen {
@@ -109,7 +109,7 @@ fn sdk_dependency(cx: &AuthoringContext<'_>, chosen: Option<&Path>) -> Result<St
     Ok(format!("{{ path = {} }}", toml_string(text)))
 }
 
-/// Writes a TOML basic string.
+/// Returns a TOML basic string.
 fn toml_string(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

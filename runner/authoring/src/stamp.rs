@@ -1,14 +1,13 @@
-//! Whether a component is still what its sources say, judged without starting cargo.
+//! Decides whether a component is up to date, without starting cargo.
 //!
-//! Beside each component lies a stamp: which files it was built from, each with its size and time, and how. A
-//! component is fresh while all of that is as it was. *As it was* and not *older than the component*: a file
-//! that was restored from a backup or checked out has an old time and yet changed, and on a machine with a
-//! wrong clock a time in the future would make everything stale for ever. The cost is one `stat` for each
-//! input.
+//! Beside each component lies a stamp: the files that it was built from, each with its size and time, and the arguments
+//! of the build. A component is fresh while all of that is unchanged. A test for *older than the component* would not
+//! do: a file that was restored from a backup or checked out has an old time although it changed, and on a machine with
+//! a wrong clock a time in the future would make everything stale for ever. The cost is one `stat` for each input.
 //!
-//! A file that changed while cargo ran may or may not be in the component. Then there is no stamp, and the next
-//! look asks cargo, which knows better. Cargo is asked too rarely in one case: when a variable changed that the
-//! code reads at build time. `modbox build` always asks.
+//! A file that changed while cargo ran may or may not be in the component. Then no stamp is written, and the next check
+//! asks cargo, which knows better. Cargo is asked too rarely in one case: when a variable changed that the code reads
+//! at build time. `modbox build` always asks.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -18,17 +17,17 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// The longest stamp that is read: room for some ten thousand inputs.
+/// Maximum size of a stamp: room for some ten thousand inputs.
 const MAX_STAMP: u64 = 4 << 20;
 
-/// A moment as the file system tells it, in seconds and nanoseconds.
+/// Time in the file system, in seconds and nanoseconds.
 pub(crate) type Moment = (i64, i64);
 
-/// What a file was like, as far as a copy of it keeps that.
+/// Size and modification time of a file, which a copy of it keeps.
 ///
-/// This is less than a `FileFingerprint` on purpose. A folder of build outputs is kept and restored with its sources, which
-/// keeps sizes and modification times and changes inodes and status changes. So does cargo, which makes hard links to
-/// its outputs. A component must stay fresh through both. cargo itself judges by modification times alone.
+/// This is less than a `FileFingerprint` on purpose. A folder of build outputs is kept and restored with its sources,
+/// which keeps sizes and modification times and changes inodes and status changes. So does cargo, which makes hard
+/// links to its outputs. A component must stay fresh through both. cargo itself judges by modification times alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileState {
@@ -37,7 +36,7 @@ pub(crate) struct FileState {
 }
 
 impl FileState {
-    /// Returns what the file is like now, or nothing if there is none.
+    /// Returns the current state of the file, or `None` if it does not exist.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         path.metadata().ok().map(|metadata| Self::from_metadata(&metadata))
     }
@@ -47,32 +46,32 @@ impl FileState {
     }
 }
 
-/// What one component was built from.
+/// Inputs and arguments of one component.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stamp {
-    /// The arguments that cargo got: another modbox may give others.
+    /// Arguments for cargo: another version of modbox may use others.
     pub(crate) recipe: Vec<String>,
     pub(crate) binary: String,
     pub(crate) component: FileState,
-    /// Each input, with nothing for a file that was not there and would count if it were.
+    /// Each input. `None` is a file that did not exist and would be an input if it did.
     inputs: BTreeMap<PathBuf, Option<FileState>>,
 }
 
-/// The files that decide about a component.
+/// Files that decide about a component.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     /// Files that are part of it.
     pub(crate) sources: Vec<PathBuf>,
-    /// Files that would be part of it if they were there, such as `build.rs`.
+    /// Files that would be part of it if they existed, such as `build.rs`.
     pub(crate) optional: Vec<PathBuf>,
     /// Files that cargo may write while it builds, such as `Cargo.lock`.
     pub(crate) written: Vec<PathBuf>,
 }
 
 impl Stamp {
-    /// Returns the stamp for a component that was built between `started` and its own time, or nothing when
-    /// that cannot be judged.
+    /// Returns the stamp for a component that was built between `started` and its own time, or `None` when it is
+    /// unknown whether an input changed meanwhile.
     pub(crate) fn new(
         recipe: Vec<String>,
         binary: String,
@@ -80,7 +79,7 @@ impl Stamp {
         started: Moment,
         inputs: &Inputs,
     ) -> Option<Self> {
-        // Times after the end are clocks that are wrong, not edits.
+        // Times after the end come from wrong clocks and not from edits.
         let during = started..=component.modified;
         let mut states = BTreeMap::new();
         for path in &inputs.sources {
@@ -98,19 +97,19 @@ impl Stamp {
         Some(Self { recipe, binary, component, inputs: states })
     }
 
-    /// Reads a stamp. One that is missing, damaged or of another kind says nothing.
+    /// Reads a stamp. Returns `None` if it is missing, damaged or of another version.
     pub(crate) fn read(path: &Path) -> Option<Self> {
         let mut bytes = Vec::new();
         File::open(path).ok()?.take(MAX_STAMP).read_to_end(&mut bytes).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Returns the bytes that [`Stamp::read`] understands.
+    /// Returns the serialised stamp, for [`Stamp::read`].
     pub(crate) fn to_bytes(&self) -> io::Result<Vec<u8>> {
         Ok(serde_json::to_vec(self)?)
     }
 
-    /// Whether the component and each input are as they were.
+    /// Returns whether the component and each input are unchanged.
     pub(crate) fn holds(&self, component: &Path, recipe: &[String]) -> bool {
         self.recipe == recipe
             && FileState::of(component) == Some(self.component)
@@ -125,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory with a component that was built, ten seconds ago, from a source that is a minute old.
+    /// Directory with a component that was built ten seconds ago from a source that is a minute old.
     struct Fixture {
         dir: tempfile::TempDir,
         inputs: Inputs,

@@ -1,8 +1,8 @@
-//! Finds the author's Rust, and sees to it that it can build for WASI 0.2.
+//! Finds the author's Rust, and ensures that it can build for WASI 0.2.
 //!
-//! The one thing this changes on the machine is what `rustup target add wasm32-wasip2` changes: it adds Rust's
-//! standard library for that target to the toolchain that the project uses. It never updates Rust or rustup, and
-//! touches nothing that a distribution's package manager owns.
+//! The only change to the machine is that of `rustup target add wasm32-wasip2`: it adds Rust's standard library for
+//! that target to the toolchain that the project uses. Rust and rustup are never updated, and files of a distribution's
+//! package manager are not changed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,30 +17,30 @@ use crate::environment;
 use crate::error::{BuildError, TargetMissing};
 use crate::process::{self, Ended, Stderr, Tool};
 
-/// The target that modules are built for.
+/// Target of modules.
 pub(crate) const TARGET: &str = "wasm32-wasip2";
 
-/// The first Rust for which rustup carries the target's standard library.
+/// First Rust version whose rustup offers the target's standard library.
 const LEAST_VERSION: (u32, u32) = (1, 82);
 
-/// Another rustup may be adding the same target, and then ours fails while its files are still arriving. So the look
-/// after a failure is repeated this often, this far apart: a second is short for whoever waits for a real failure.
+/// Number of checks after a failure, and the time between them. Another rustup may be adding the same target, and then
+/// this one fails while the files are still arriving. One second in total is a short wait before a real failure.
 const LOOKS_AFTER_FAILURE: (u32, Duration) = (5, Duration::from_millis(200));
 
-/// The author's tools, as they are found for one project.
+/// Author's tools for one project.
 #[derive(Debug)]
 pub(crate) struct Toolchain {
     pub(crate) cargo: PathBuf,
     rustc: PathBuf,
     rustup: Option<PathBuf>,
-    /// What the tools see of the environment.
+    /// Environment of the tools.
     pub(crate) env: BTreeMap<OsString, OsString>,
-    /// The project, which decides by `rust-toolchain.toml` which toolchain rustup uses.
+    /// Directory of the project; its `rust-toolchain.toml` decides which toolchain rustup uses.
     pub(crate) dir: PathBuf,
 }
 
 impl Toolchain {
-    /// Finds cargo and rustc, and rustup where there is one.
+    /// Finds cargo and rustc, and rustup if it is installed.
     pub(crate) fn find(cx: &AuthoringContext<'_>, dir: &Path) -> Result<Self, BuildError> {
         let cargo = find_program(cx, Path::new("cargo")).ok_or(BuildError::ToolMissing { tool: "cargo" })?;
         let rustc_name = cx.var("RUSTC").map_or_else(|| Path::new("rustc"), Path::new);
@@ -49,7 +49,7 @@ impl Toolchain {
         Ok(Self { cargo, rustc, rustup, env: environment::for_children(&cx.env), dir: dir.to_owned() })
     }
 
-    /// Makes sure that the standard library for the target is there, by rustup if need be.
+    /// Ensures that the standard library for the target is installed, by rustup if necessary.
     pub(crate) fn ensure_target(&self, cx: &mut AuthoringContext<'_>) -> Result<(), BuildError> {
         let libraries = self.target_libraries(cx)?;
         if has_standard_library(&libraries) {
@@ -59,7 +59,7 @@ impl Toolchain {
         let Some(rustup) = &self.rustup else {
             return missing(TargetMissing::NoRustup { rustc: self.rustc.clone() });
         };
-        // Rustup does not lock a toolchain, so two builds at once would both add to it.
+        // Rustup does not lock a toolchain, so two builds at the same time would both add to it.
         let _lock = lock_toolchain(&libraries);
         if has_standard_library(&libraries) {
             return Ok(());
@@ -77,7 +77,7 @@ impl Toolchain {
         }
     }
 
-    /// Runs one of the tools in the project.
+    /// Returns the call of one of the tools in the project.
     pub(crate) fn tool<'a>(&'a self, program: &'a Path, args: &'a [OsString], stderr: Stderr) -> Tool<'a> {
         Tool { program, args, dir: &self.dir, env: &self.env, stderr }
     }
@@ -88,9 +88,9 @@ impl Toolchain {
             .map_err(|source| BuildError::Run { program: rustup.to_owned(), source })
     }
 
-    /// Returns where the standard library for the target is, if it is.
+    /// Returns the directory of the standard library for the target; it may not exist.
     fn target_libraries(&self, cx: &AuthoringContext<'_>) -> Result<PathBuf, BuildError> {
-        // The version first: a compiler that does not know the target can only say so in words.
+        // The version comes first: a compiler without the target only prints an error text.
         let verbose = self.ask(cx, "version", &["-vV"])?;
         let version = verbose.lines().find_map(|line| line.strip_prefix("release: ")).unwrap_or_default();
         if parse_version(version).is_some_and(|version| version < LEAST_VERSION) {
@@ -111,13 +111,13 @@ impl Toolchain {
     }
 }
 
-/// Looks for a program in `PATH`, then where rustup puts it: right after rustup was installed, the shell that
-/// modbox runs in does not have that directory in its `PATH` yet.
+/// Looks for a program in `PATH`, then in rustup's directory. Right after the installation of rustup, that directory is
+/// not yet in the `PATH` of the running shell.
 pub(crate) fn find_program(cx: &AuthoringContext<'_>, name: &Path) -> Option<PathBuf> {
     let in_path = cx.var("PATH").into_iter().flat_map(std::env::split_paths);
     let cargo_home = cx.var("CARGO_HOME").map(PathBuf::from);
     let home = cargo_home.or_else(|| Some(Path::new(cx.var("HOME")?).join(".cargo")));
-    // A name with a slash in it, as `RUSTC` may be, is a path already.
+    // A name with a slash, as `RUSTC` may be, is already a path.
     let directories: Vec<PathBuf> = if name.components().count() > 1 {
         vec![PathBuf::new()]
     } else {
@@ -135,7 +135,7 @@ fn parse_version(version: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// Returns the error and its causes out of what rustup or rustc said, on one line.
+/// Returns the error and its causes from the output of rustup or rustc, on one line.
 fn gist(said: &str) -> String {
     let told: Vec<&str> =
         said.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "Caused by:").collect();
@@ -144,13 +144,14 @@ fn gist(said: &str) -> String {
     told[start..].iter().map(|line| plain(line)).collect::<Vec<_>>().join("; ")
 }
 
-/// Takes off what marks a line as an error or numbers it as a cause.
+/// Removes the prefix that marks a line as an error or numbers it as a cause.
 fn plain(line: &str) -> &str {
     let numbered = line.split_once(": ").filter(|(number, _)| number.bytes().all(|digit| digit.is_ascii_digit()));
     numbered.map(|(_, rest)| rest).or_else(|| line.strip_prefix("error: ")).unwrap_or(line)
 }
 
-/// Whether the directory holds what every program links: a half-added target has one of the two at most.
+/// Returns whether the directory contains the libraries that every program links. A half-added target has at most one
+/// of the two.
 fn has_standard_library(libraries: &Path) -> bool {
     let Ok(entries) = fs::read_dir(libraries) else { return false };
     let names: Vec<OsString> = entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect();
@@ -168,8 +169,8 @@ fn arrives_soon(libraries: &Path) -> bool {
     })
 }
 
-/// Locks the directory in which a toolchain keeps its targets, where that is possible: a lock file would be left in
-/// a place that is not ours.
+/// Locks the directory in which a toolchain keeps its targets, where the file system supports it. A lock file would
+/// leave a file in a directory that does not belong to modbox.
 fn lock_toolchain(libraries: &Path) -> Option<File> {
     let targets = File::open(libraries.parent()?.parent()?).ok()?;
     targets.lock().ok()?;

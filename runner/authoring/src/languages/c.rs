@@ -1,5 +1,5 @@
-//! C: all of a project's `*.c`, compiled for WASI 0.1 by the WASI SDK's clang or by zig. The runner makes a component of
-//! it when it runs it.
+//! C: all `*.c` of a project, compiled for WASI 0.1 by the WASI SDK's clang or by zig. The runner makes a component of
+//! the core module when it runs it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn build(job: &mut Job<'_, '_>) -> Result<(), BuildError> {
     job.run(&compiler, &args, &[])
 }
 
-/// The compiler, and what makes it one for WASI.
+/// Returns the compiler, and the arguments that select WASI as its target.
 fn compiler(job: &Job<'_, '_>) -> Option<(PathBuf, Vec<OsString>)> {
     let words = |words: &[&str]| words.iter().map(OsString::from).collect();
     let of_sdk = job.cx.var("WASI_SDK_PATH").map(|sdk| Path::new(sdk).join("bin/clang"));

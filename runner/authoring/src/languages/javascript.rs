@@ -1,5 +1,5 @@
-//! JavaScript: `main.js` and the files that it imports, with an interpreter, in a component by componentize-js. Its `run.run` is
-//! called. The interpreter has no files of its own, so the world has WASI's.
+//! JavaScript: `main.js` and the files that it imports, made into a component with an interpreter by componentize-js.
+//! The component calls its `run.run`. The interpreter itself has no access to files, so the world includes WASI's.
 
 use std::fs;
 
@@ -7,10 +7,10 @@ use crate::error::BuildError;
 use crate::languages::job::{Job, Language};
 use crate::languages::wit;
 
-/// The package that makes components; it is looked for as node looks for packages of the project.
+/// Package that makes components; it is looked up as node looks up packages of the project.
 const PACKAGE: &str = "node_modules/@bytecodealliance/componentize-js";
 
-/// What has the package make one.
+/// Script that calls the package.
 const SCRIPT: &str = include_str!("componentize.mjs");
 
 pub(crate) const JAVASCRIPT: Language = Language {
@@ -27,7 +27,7 @@ fn build(job: &mut Job<'_, '_>) -> Result<(), BuildError> {
         return Err(job.missing());
     }
     let wit = wit::write(job, wit::Imports::Files)?;
-    // In the project, so that node finds what is installed there.
+    // Written to the project, so that node finds the packages that are installed there.
     let script = job.made.with_file_name("componentize.mjs");
     fs::write(&script, SCRIPT).map_err(|source| BuildError::File { verb: "write", path: script.clone(), source })?;
     job.run(&node, &[script.into(), "main.js".into(), wit.into(), job.made.clone().into()], &[])

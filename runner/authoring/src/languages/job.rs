@@ -1,4 +1,4 @@
-//! A language, and one build of a project in it: what every language's file works with.
+//! Types for the file of each language: a language, and one build of a project in it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,27 +9,27 @@ use crate::error::BuildError;
 use crate::process::{self, Stderr, Tool};
 use crate::toolchain::find_program;
 
-/// The longest component that a tool may make: some times what an interpreter takes.
+/// Maximum size of a tool's output: several times the size of an interpreter.
 pub(super) const MAX_COMPONENT: u64 = 1 << 30;
 
-/// A language that modules can be written in.
+/// Language of modules.
 pub(crate) struct Language {
-    /// Its name.
+    /// Name of the language.
     pub(super) name: &'static str,
-    /// The file that a project in it has.
+    /// File that identifies a project in it.
     pub(super) marker: &'static str,
-    /// What makes a component of a project.
+    /// Function that builds a project.
     pub(super) build: fn(&mut Job<'_, '_>) -> Result<(), BuildError>,
-    /// What to do where its tools are missing.
+    /// Remedy when its tools are not installed.
     pub(super) remedy: &'static str,
 }
 
-/// One build: a project, and where its component goes.
+/// Build of a project, with its output directory.
 pub(super) struct Job<'a, 'b> {
     pub(super) cx: &'a mut AuthoringContext<'b>,
     pub(super) language: &'static Language,
     pub(super) dir: PathBuf,
-    /// Where the tools put what they make.
+    /// Directory for the output of the tools.
     pub(super) made: PathBuf,
 }
 
@@ -39,12 +39,12 @@ impl Job<'_, '_> {
         find_program(self.cx, Path::new(name))
     }
 
-    /// Says that the language's tools are not there.
+    /// Returns the error that the language's tools are not installed.
     pub(super) fn missing(&self) -> BuildError {
         BuildError::ToolchainMissing { language: self.language.name, remedy: self.language.remedy }
     }
 
-    /// Returns whether a tool answers a question with yes.
+    /// Returns whether a tool exits successfully with these arguments.
     pub(super) fn asks(&self, program: &Path, args: &[&str]) -> bool {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         let env = environment::for_children(&self.cx.env);
@@ -52,7 +52,7 @@ impl Job<'_, '_> {
         process::run(&self.cx.cleanup, &tool, &mut |_| ()).is_ok_and(|ended| ended.status.success())
     }
 
-    /// Runs a tool in the project, whose messages go to standard error.
+    /// Runs a tool in the project; its messages go to standard error.
     pub(super) fn run(&self, program: &Path, args: &[OsString], more_env: &[(&str, &str)]) -> Result<(), BuildError> {
         let mut env = environment::for_children(&self.cx.env);
         env.extend(more_env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));

@@ -1,10 +1,10 @@
-//! Modules in other languages than Rust: what makes a component of them, and how one sees which language it is.
+//! Modules in other languages than Rust: detects the language of a project and builds a component.
 //!
-//! A language is one file and one line in [`ALL`]: a name, the file by which a project is told, and what runs its tools. The rest
-//! is the same for all: a project may have a `module.json`, which says what [`Metadata`] says and is put into the
-//! component, so that `doc`, `validate`, designation and the audit log know the module as they know one in Rust; the component lies where
-//! those of crates lie, and is built again when a file of the project changes. As with cargo, the author's own tools run here, with
-//! the author's authority.
+//! A language is one file and one line in [`ALL`]: a name, the file that identifies a project, and the function that
+//! runs its tools. All languages share the rest. A project may have a `module.json` with the content of [`Metadata`],
+//! which is added to the component, so that `doc`, `validate`, designation and the audit log handle the module like one
+//! in Rust. The component is at the same path as those of crates, and is built again when a file of the project
+//! changes. As with cargo, the author's own tools run here, with the author's authority.
 
 mod c;
 mod go;
@@ -29,26 +29,27 @@ use crate::module::{BuildOptions, BuiltModule};
 use crate::output::{self, OutputDir};
 use crate::stamp::{Inputs, Stamp};
 
-/// What a project may say about its module.
+/// Name of the file with the metadata of a project's module.
 const METADATA: &str = "module.json";
 
-/// Goes up when modules are built in another way, so that those which were built before are not taken for the same.
+/// Version of the way in which modules are built. Increase it with each change, so that components from before are
+/// built again.
 const REVISION: u32 = 2;
 
-/// All of them.
+/// All languages.
 static ALL: [&Language; 4] = [&c::C, &go::GO, &python::PYTHON, &javascript::JAVASCRIPT];
 
-/// The files by which a directory is told to be a project of a module, in any language.
+/// Files that identify a directory as a module project, in any language.
 pub const PROJECT_FILES: [&str; 5] =
     ["Cargo.toml", c::C.marker, go::GO.marker, python::PYTHON.marker, javascript::JAVASCRIPT.marker];
 
-/// Returns the language of a project, which is none for a Rust package.
+/// Returns the language of a project, or `None` for a Rust package.
 pub(crate) fn of(dir: &Path) -> Option<&'static Language> {
     let has = |name: &str| dir.join(name).is_file();
     if has("Cargo.toml") { None } else { ALL.into_iter().find(|language| has(language.marker)) }
 }
 
-/// Builds a project.
+/// Builds the component of a project.
 pub(crate) fn build(
     cx: &mut AuthoringContext<'_>,
     dir: &Path,
@@ -82,7 +83,7 @@ pub(crate) fn build(
     Ok(BuiltModule { component, name, fresh: false })
 }
 
-/// Returns what was built before, when nothing has changed since.
+/// Returns the component of an earlier build, if nothing has changed since.
 pub(crate) fn find_fresh(dir: &Path, language: &'static Language) -> Option<BuiltModule> {
     let stamp = Stamp::read(&OutputDir::stamp_path(dir, None))?;
     let component = OutputDir::component_path(dir, &stamp.binary);
@@ -90,13 +91,13 @@ pub(crate) fn find_fresh(dir: &Path, language: &'static Language) -> Option<Buil
     holds.then_some(BuiltModule { component, name: stamp.binary, fresh: true })
 }
 
-/// What a component depends on beside the contents of files: which files there are.
+/// Returns what a component depends on in addition to the contents of files: the list of files.
 fn recipe(language: &Language, sources: &[PathBuf]) -> Vec<String> {
     let names = sources.iter().map(|path| path.display().to_string());
     [language.name.to_owned(), format!("revision {REVISION}")].into_iter().chain(names).collect()
 }
 
-/// Reads what the project says about its module.
+/// Reads the metadata of the project's module.
 fn describe(dir: &Path) -> Result<Option<(Metadata, String)>, BuildError> {
     let path = dir.join(METADATA);
     if !path.is_file() {
@@ -114,7 +115,7 @@ fn name_of(dir: &Path) -> Result<String, BuildError> {
     name.map(str::to_owned).ok_or_else(|| BuildError::Nameless { dir: dir.to_owned(), name: String::new() })
 }
 
-/// Refuses names that are no file's, and a choice where there is none.
+/// Refuses names that cannot be file names, and the choice of a binary where the language has none.
 fn check_name(dir: &Path, name: &str, options: &BuildOptions) -> Result<(), BuildError> {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
     if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(fits) {
@@ -130,7 +131,7 @@ fn check_name(dir: &Path, name: &str, options: &BuildOptions) -> Result<(), Buil
     }
 }
 
-/// Takes what a tool made, and adds what the project says about it.
+/// Reads the output of a tool, and adds the project's metadata.
 fn complete(made: &Path, metadata: Option<&str>) -> Result<Vec<u8>, BuildError> {
     let failed = |source| BuildError::File { verb: "read", path: made.to_owned(), source };
     let mut bytes = output::read_all(made, MAX_COMPONENT).map_err(failed)?;
@@ -143,7 +144,7 @@ fn complete(made: &Path, metadata: Option<&str>) -> Result<Vec<u8>, BuildError> 
     Ok(bytes)
 }
 
-/// Adds the section that says what a module is. A custom section is the same in modules and in components.
+/// Adds the section with the module's metadata. Custom sections have the same format in core modules and in components.
 fn append_metadata(bytes: &mut Vec<u8>, metadata: &str) {
     CustomSection { name: SECTION_NAME.into(), data: metadata.as_bytes().into() }.append_to(bytes);
 }

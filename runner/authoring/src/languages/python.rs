@@ -1,4 +1,5 @@
-//! Python: `main.py` and what it imports, with an interpreter, in a component by componentize-py. Its class `Run` is called.
+//! Python: `main.py` and its imports, made into a component with an interpreter by componentize-py. The component calls
+//! its class `Run`.
 
 use std::ffi::OsString;
 

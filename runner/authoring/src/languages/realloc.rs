@@ -1,7 +1,8 @@
-//! Gives a core module `cabi_realloc`, which hands out the memory of a variable that the module has, once and in order.
+//! Adds a `cabi_realloc` to a core module. It hands out the memory of a variable in the module, each part once and in
+//! order.
 //!
-//! The module is a compiler's output; what does not look like one is refused, not repaired. Entries are added behind those of
-//! the sections that there are, so that no number in the code changes.
+//! The module is a compiler's output; other input is refused and not repaired. Entries are added at the end of existing
+//! sections, so that no index in the code changes.
 
 use std::convert::Infallible;
 
@@ -12,14 +13,14 @@ use wasm_encoder::{
 };
 use wasmparser::{ExternalKind, Parser, Payload, TypeRef};
 
-/// How the variable begins; no text of a program is this.
+/// First bytes of the variable, which no text of a program contains.
 pub(crate) const MARK: [u8; 16] =
     [0x6d, 0x62, 0xf1, 0x07, 0xa9, 0x5c, 0xe2, 0x11, 0x9d, 0x33, 0xc8, 0x7e, 0x04, 0xb6, 0xfa, 0x58];
 
-/// Bytes of the variable: the adapter wants a page for its state and one for its stack.
+/// Size of the variable in bytes: the adapter needs a page for its state and one for its stack.
 pub(crate) const RESERVED: u32 = 256 << 10;
 
-/// What a module has.
+/// Numbers of entries in a module, and the address of the variable.
 #[derive(Default)]
 struct Counts {
     types: u32,
@@ -29,7 +30,7 @@ struct Counts {
     has_realloc: bool,
 }
 
-/// Returns the module with the function; nothing when it is not one, or has no such variable.
+/// Returns the module with the function, or `None` if it is not a module or lacks the variable.
 pub(super) fn add(module: &[u8]) -> Option<Vec<u8>> {
     let counts = count(module)?;
     if counts.has_realloc {
@@ -43,18 +44,18 @@ pub(super) fn add(module: &[u8]) -> Option<Vec<u8>> {
     (adding.added == 5).then(|| out.finish())
 }
 
-/// Copies a module and adds one entry to each of five sections.
+/// Encoder that copies a module and adds one entry to each of five sections.
 struct Addition {
     counts: Counts,
-    /// The first address that is handed out.
+    /// First address of the memory to hand out.
     first: u32,
-    /// The address behind the last one.
+    /// Address behind the last one.
     end: u32,
-    /// How many sections got their entry.
+    /// Number of sections that got their entry.
     added: u32,
 }
 
-/// The result of copying a section. Copying by itself cannot fail; reading can.
+/// Result of copying a section. Only reading can fail.
 type Copied = Result<(), reencode::Error<Infallible>>;
 
 impl Reencode for Addition {
@@ -100,14 +101,14 @@ impl Reencode for Addition {
         Ok(())
     }
 
-    /// Copies code as it is: no number in it changes.
+    /// Copies code unchanged, because no index in it changes.
     fn parse_function_body(&mut self, to: &mut CodeSection, from: wasmparser::FunctionBody<'_>) -> Copied {
         to.raw(from.as_bytes());
         Ok(())
     }
 }
 
-/// Counts what has numbers, and finds the variable.
+/// Counts the entries of each section, and finds the variable.
 fn count(module: &[u8]) -> Option<Counts> {
     let mut counts = Counts::default();
     for payload in Parser::new(0).parse_all(module) {
@@ -148,7 +149,7 @@ fn count(module: &[u8]) -> Option<Counts> {
     Some(counts)
 }
 
-/// Where data goes that goes to a place that is known.
+/// Returns the address of a data segment, if it is a constant.
 fn base(kind: &wasmparser::DataKind<'_>) -> Option<u32> {
     let wasmparser::DataKind::Active { memory_index: 0, offset_expr } = kind else { return None };
     match offset_expr.get_operators_reader().read().ok()? {
@@ -157,8 +158,8 @@ fn base(kind: &wasmparser::DataKind<'_>) -> Option<u32> {
     }
 }
 
-/// Returns `cabi_realloc(old, old-size, align, size)`, which returns the next part of the variable. It traps when there is no more,
-/// or when something is to grow, which the adapter never asks for.
+/// Returns the code of `cabi_realloc(old, old-size, align, size)`, which returns the next part of the variable. It
+/// traps when no memory is left, and when a part should grow, which the adapter never requests.
 fn function(next: u32, end: u32) -> Function {
     const OLD: u32 = 0;
     const ALIGN: u32 = 2;
@@ -167,7 +168,7 @@ fn function(next: u32, end: u32) -> Function {
     let mut function = Function::new([(1, ValType::I32)]);
     let mut code = function.instructions();
     code.local_get(OLD).if_(BlockType::Empty).unreachable().end();
-    // The start: `next`, rounded up to a multiple of `align`.
+    // Start of the part: `next`, rounded up to a multiple of `align`.
     code.global_get(next).local_get(ALIGN).i32_add().i32_const(1).i32_sub();
     code.i32_const(0).local_get(ALIGN).i32_sub().i32_and().local_tee(START);
     code.local_get(SIZE).i32_add().global_set(next);

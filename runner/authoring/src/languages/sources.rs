@@ -1,18 +1,19 @@
-//! The files of a project that its component may depend on: all, but for what tools make or bring.
+//! Lists the files of a project that its component may depend on: all except the output of tools and installed
+//! packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold no sources.
+/// Folders without sources.
 const LEFT_OUT: [&str; 4] = ["target", "node_modules", "__pycache__", "venv"];
 
-/// More files than a module has. Such a project is always built.
+/// Maximum number of files. A project with more files is always built.
 const MAX_FILES: usize = 5000;
 
-/// Deeper than a module's folders lie.
+/// Maximum depth of a module's folders.
 const MAX_DEPTH: usize = 32;
 
-/// Returns them, in their order; nothing when they are too many, or cannot be listed.
+/// Returns the files in sorted order, or `None` when there are too many or they cannot be listed.
 pub(crate) fn list(dir: &Path) -> Option<Vec<PathBuf>> {
     let mut found = Vec::new();
     collect(dir, 0, &mut found)?;
@@ -31,7 +32,7 @@ fn collect(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Option<()> {
         if hidden || LEFT_OUT.iter().any(|left_out| name == *left_out) {
             continue;
         }
-        // A link to a folder is not followed: it may lead in circles.
+        // A link to a folder is not followed, because links may form a circle.
         match entry.file_type().ok()? {
             kind if kind.is_dir() => collect(&entry.path(), depth + 1, found)?,
             _ if found.len() >= MAX_FILES => return None,
@@ -41,7 +42,7 @@ fn collect(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Option<()> {
     Some(())
 }
 
-/// Returns the files of a project's own folder that end in this way.
+/// Returns the files directly in a project's folder whose names end with `end`.
 pub(crate) fn ending(dir: &Path, end: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(dir)
         .into_iter()

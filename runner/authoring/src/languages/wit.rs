@@ -1,4 +1,5 @@
-//! The world of a module for tools that are told it as WIT: a command, with what its interpreter does not bring.
+//! Writes the WIT world of a module, for tools that need it: a command, and the interfaces that its interpreter does
+//! not add.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,10 +7,10 @@ use std::path::PathBuf;
 use crate::error::BuildError;
 use crate::languages::job::Job;
 
-/// What a module is given by name.
+/// Imports of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Imports {
-    /// Nothing: the interpreter has arguments, files and streams.
+    /// No imports: the interpreter has arguments, files and streams.
     None,
     /// Arguments, files and standard output.
     Files,
@@ -21,7 +22,7 @@ const COMMAND_WITH_FILES: &str = "package modbox:module;\n\nworld module {\n  im
      import wasi:cli/stdout@0.2.12;\n  import wasi:filesystem/preopens@0.2.12;\n  import wasi:filesystem/types@0.2.12;\n  \
      export wasi:cli/run@0.2.12;\n}\n";
 
-/// Parts of WASI 0.2.12, and those that the guests' side of modbox's own interface stands on, too.
+/// Interfaces of WASI 0.2.12, including those that the guest side of modbox's own interface depends on.
 const DEPENDENCIES: [(&str, &str); 4] = [
     ("cli.wit", include_str!("../../wit/cli.wit")),
     ("clocks.wit", include_str!("../../wit/clocks.wit")),
@@ -29,7 +30,7 @@ const DEPENDENCIES: [(&str, &str); 4] = [
     ("io.wit", include_str!("../../wit/io.wit")),
 ];
 
-/// Writes the world beside what is built, and returns its folder.
+/// Writes the world to the output directory, and returns its folder.
 pub(crate) fn write(job: &Job<'_, '_>, imports: Imports) -> Result<PathBuf, BuildError> {
     let folder = job.made.with_file_name("wit");
     let world = match imports {

@@ -15,7 +15,7 @@ modbox_sdk::module! {
     examples = ["modbox run {{name}} --allow-write /etc path=/etc/motd content='Welcome.'"],
 }
 
-/// A longer file is not one that this module is for.
+/// Maximum size of a file; this module is not meant for longer ones.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Makes sure that a file holds a text, and writes it only when it does not.
@@ -45,7 +45,7 @@ fn run(args: Text, module: &mut Module) -> Result<Exit, Failure> {
     Ok(Exit::changed().with("path", args.path).diff(diff))
 }
 
-/// Returns what the file holds, or nothing when there is none.
+/// Returns the content of the file, or `None` if it does not exist.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::read(path, MAX_BYTES) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs the module as a caller does, on a file of its own, and returns the result with what the file holds.
+    /// Runs the module as a caller does, on a file of its own, and returns the result and the file's content.
     fn run_on(file: &str, before: Option<&str>, check_mode: bool) -> (Dict, Option<String>) {
         let path: PathBuf =
             std::env::temp_dir().join(format!("{}-{}-{file}", module_path!(), std::process::id()));
