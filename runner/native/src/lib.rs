@@ -7,10 +7,10 @@
 //!
 //! host ([`run`])
 //! 1. write the module's files into its temporary directory;
-//! 2. start the launcher, with a socket as its input and two pipes as its output: this program again, or a `copy` of
-//!    this process;
+//! 2. start the launcher, with a socket as its input and two pipes as its output: this program again, or a fork of this
+//!    process (`copy`);
 //! 3. register how to undo that if a signal ends modbox;
-//! 4. send the launcher the command and its grants; a copy already knows them;
+//! 4. send the launcher the command and its grants; a fork already has them;
 //! 5. empty the pipes until the launcher replies or the time is over;
 //! 6. add up the use of resources.
 //!
@@ -52,9 +52,9 @@
 //!
 //! Launcher and host watch each other. The launcher kills the tree when the host is gone, even by SIGKILL; the host
 //! kills it when the launcher is gone or does not answer. A module in a room can signal neither. Two gaps remain
-//! without a room: a module that kills the launcher *and* left a process in another session leaves that process behind;
-//! and under a user other than root, who cannot set a real-time priority, a fork bomb with more busy processes than the
-//! launcher can stop ends late and may leave some behind.
+//! without a room. A module that kills the launcher *and* left a process in another session leaves that process behind.
+//! Without root's right to a real-time priority, a fork bomb with more busy processes than the launcher can stop ends
+//! late and may leave some behind.
 
 #![deny(missing_docs)]
 

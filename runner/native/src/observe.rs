@@ -1,13 +1,11 @@
-//! Observes the paths and addresses that a module uses without a grant, so that the report can name the switch that
-//! grants them.
+//! Observes uses of paths and addresses without a grant, so that the report can name the switch that grants them.
 //!
 //! A second seccomp filter makes the kernel report calls that name a path or an address. The launcher reads the name
 //! from the caller's memory, compares it with the room's grants, and lets the call go on. The result neither refuses
-//! nor allows anything: a name that changes between the look and the call falsifies only the report. Calls that look at
-//! files without opening them are not reported, because programs make thousands of them. Opening a file for reading
-//! only with `O_CLOEXEC` is not reported either: programs load themselves so, by hundreds of calls, and each report
-//! costs them their turn on a busy machine. The hints for a failed module, from its arguments and output, find what is
-//! missed here.
+//! nor allows anything: a name that changes after the look falsifies only the report. Calls that look at files without
+//! opening them are not reported, because programs make thousands of them; neither is opening for reading only with
+//! `O_CLOEXEC`, by which programs load themselves, by hundreds of calls: each report costs them their turn on a busy
+//! machine. The hints for a failed module find what is missed here, from its arguments and output.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -106,8 +104,7 @@ pub(super) fn listen() -> std::io::Result<OwnedFd> {
     reports::install(&filter())
 }
 
-/// Returns the filter that reports the calls in [`calls`]. The first filter refuses calls of other ABIs, which number
-/// calls differently.
+/// Returns the filter that reports the calls in [`calls`]. The first filter refuses other ABIs, with other numbers.
 fn filter() -> Vec<libc::sock_filter> {
     const LOAD: u16 = 0x20;
     const JUMP_EQUAL: u16 = 0x15;
@@ -194,7 +191,6 @@ impl Observer {
         self.refused.into_iter().collect()
     }
 
-    /// Returns the denial for a report, if the path or address is not granted.
     fn look(&self, report: &Report) -> Option<Denial> {
         let (_, does) = calls().find(|(number, _)| *number == report.number)?;
         let argument = |index: usize| report.arguments.get(index).copied().unwrap_or_default();
@@ -231,8 +227,8 @@ impl Observer {
         path != Path::new("/tmp") && shown.into_iter().any(below)
     }
 
-    /// Returns whether a path is in one of the module's own directories. The module's `/tmp` hides the machine's, where
-    /// the path may mean another file: below `/tmp`, the path is the module's own if it exists in the room.
+    /// Returns whether a path is in one of the module's own directories. Below its `/tmp`, which hides the machine's,
+    /// the path is the module's own if it exists in the room.
     fn is_own(&self, report: &Report, path: &Path) -> bool {
         if self.room.grant_at(path).is_some() || self.is_way(path) {
             return false;
