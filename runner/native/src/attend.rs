@@ -28,7 +28,7 @@ const STOP_PATIENCE: Duration = Duration::from_millis(700);
 
 /// Record of a run as the host saw it.
 #[derive(Debug)]
-pub(super) struct Attended {
+pub(super) struct RunRecord {
     /// Reply of the launcher; `None` if it died without one.
     pub(super) reply: Option<Reply>,
     /// Whether the timeout ended the run.
@@ -48,7 +48,7 @@ enum Phase {
 }
 
 /// Attends a run to its end.
-pub(super) fn attend(launch: &Launch, pipes: Pipes, limits: &Limits) -> Result<Attended, NativeError> {
+pub(super) fn attend(launch: &Launch, pipes: Pipes, limits: &Limits) -> Result<RunRecord, NativeError> {
     let mut stdout = Stream::new(pipes.stdout, limits.max_output);
     let mut stderr = Stream::new(pipes.stderr, limits.max_output);
     let mut chunk = vec![0; CHUNK];
@@ -90,7 +90,7 @@ pub(super) fn attend(launch: &Launch, pipes: Pipes, limits: &Limits) -> Result<A
             deadline = Instant::now().checked_add(DRAIN_PATIENCE);
         }
     }
-    Ok(Attended { reply, timed_out, stdout: stdout.captured, stderr: stderr.captured })
+    Ok(RunRecord { reply, timed_out, stdout: stdout.captured, stderr: stderr.captured })
 }
 
 /// Returns the reply, or `None` when the launcher died without one.

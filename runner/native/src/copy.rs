@@ -37,10 +37,10 @@ pub(super) type Streams = [OwnedFd; 3];
 /// Forks a launcher, which has `spec` from this process. Returns `None` if this process cannot be forked; starting the
 /// program may still work then.
 pub(super) fn launcher(streams: &Streams, spec: &Spec, stdin: &[u8]) -> Option<Pid> {
-    let own = Own::alone().filter(|own| own.data <= MAX_DATA)?;
+    let info = ProcessInfo::wait_for_single_thread().filter(|info| info.data <= MAX_DATA)?;
     match system::fork_without_handlers() {
         Ok(Some(child)) => Some(child),
-        Ok(None) => be_launcher(streams, own, spec, stdin),
+        Ok(None) => run_launcher(streams, info, spec, stdin),
         Err(error) => {
             tracing::debug!(%error, "the launcher is no copy");
             None
@@ -49,13 +49,13 @@ pub(super) fn launcher(streams: &Streams, spec: &Spec, stdin: &[u8]) -> Option<P
 }
 
 /// Runs the launcher; never returns.
-fn be_launcher([input, output, errors]: &Streams, own: Own, spec: &Spec, bytes: &[u8]) -> ! {
+fn run_launcher([input, output, errors]: &Streams, info: ProcessInfo, spec: &Spec, bytes: &[u8]) -> ! {
     let turn = || -> io::Result<File> {
         rustix::stdio::dup2_stdin(input)?;
         rustix::stdio::dup2_stdout(output)?;
         rustix::stdio::dup2_stderr(errors)?;
         system::close_from(3)?;
-        system::overwrite_command_line(own.arguments, own.environment, launcher::TITLE);
+        system::overwrite_command_line(info.arguments, info.environment, launcher::TITLE);
         launcher::control()
     };
     // The launcher writes no log of the parent's and runs no destructors of the parent's.
@@ -71,7 +71,7 @@ fn be_launcher([input, output, errors]: &Streams, own: Own, spec: &Spec, bytes: 
 
 /// Data about this process from `/proc`.
 #[derive(Debug)]
-struct Own {
+struct ProcessInfo {
     threads: u64,
     /// Bytes of writable memory, reserved or used.
     data: u64,
@@ -80,14 +80,14 @@ struct Own {
     environment: Range<usize>,
 }
 
-impl Own {
+impl ProcessInfo {
     /// Waits until there is one thread. Returns `None` when other threads stay.
-    fn alone() -> Option<Self> {
+    fn wait_for_single_thread() -> Option<Self> {
         let started = Instant::now();
         loop {
-            let own = Self::look()?;
-            if own.threads == 1 {
-                return Some(own);
+            let info = Self::read()?;
+            if info.threads == 1 {
+                return Some(info);
             }
             if started.elapsed() > PATIENCE {
                 return None;
@@ -96,7 +96,7 @@ impl Own {
         }
     }
 
-    fn look() -> Option<Self> {
+    fn read() -> Option<Self> {
         let proc = Proc::open().ok()?;
         Self::parse(&proc.read("self/stat").ok()?, &proc.read("self/statm").ok()?)
     }
@@ -134,12 +134,12 @@ mod tests {
 
     #[test]
     fn this_process_is_seen_as_it_is() {
-        let own = beside_a_thread(|| Own::look().unwrap());
-        assert!(own.threads >= 2, "{own:?}");
-        assert!(own.data > 1 << 20, "with the stack of a thread: {own:?}");
+        let info = beside_a_thread(|| ProcessInfo::read().unwrap());
+        assert!(info.threads >= 2, "{info:?}");
+        assert!(info.data > 1 << 20, "with the stack of a thread: {info:?}");
         let shown = Proc::open().unwrap().read("self/cmdline").unwrap();
-        assert_eq!(own.arguments.len(), shown.len());
-        assert!(own.environment.start >= own.arguments.end);
+        assert_eq!(info.arguments.len(), shown.len());
+        assert!(info.environment.start >= info.arguments.end);
     }
 
     #[test]
@@ -150,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_file_is_nothing() {
+    fn malformed_files_are_refused() {
         let stat = "7 (a) b) S 1 7 7 0 -1 1 2 3 4 5 1 2 3 4 20 0 1 0 9 5 6 7 8 9 1 1 1 1 1 1 1 1 0 0 17 0 0 0 0 0 0 1 2 3 100 120 120 150 0";
-        let own = Own::parse(stat, "9 8 7 6 0 2 0").unwrap();
-        assert_eq!((own.threads, own.arguments, own.environment), (1, 100..120, 120..150));
-        assert!(Own::parse(stat, "").is_none());
+        let info = ProcessInfo::parse(stat, "9 8 7 6 0 2 0").unwrap();
+        assert_eq!((info.threads, info.arguments, info.environment), (1, 100..120, 120..150));
+        assert!(ProcessInfo::parse(stat, "").is_none());
         for text in ["", "7 (a)", "7 (a) S 1", &stat.replace(" 100 ", " 120 ")] {
-            assert!(Own::parse(text, "9 8 7 6 0 2 0").is_none(), "{text}");
+            assert!(ProcessInfo::parse(text, "9 8 7 6 0 2 0").is_none(), "{text}");
         }
     }
 }

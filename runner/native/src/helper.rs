@@ -21,7 +21,7 @@ use crate::stage;
 const STACK: usize = 64 << 10;
 
 /// Path of the calling thread's network namespace. It works in every `/proc`, also in the room's own.
-const OWN: &str = "/proc/thread-self/ns/net";
+const NETWORK_NAMESPACE: &str = "/proc/thread-self/ns/net";
 
 /// Thread that makes the network.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Helper {
 fn make_network() -> io::Result<OwnedFd> {
     // SAFETY: with this flag the thread only stops sharing the network of its process; its descriptors stay shared.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?;
-    Ok(rustix::fs::open(OWN, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
+    Ok(rustix::fs::open(NETWORK_NAMESPACE, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
 /// File of the base, and its place in the room.

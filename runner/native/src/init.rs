@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 
 use crate::helper::{Copies, Helper};
-use crate::link::{Failure, Over, Ready, Word};
+use crate::link::{Failure, InitMessage, ModuleEnd, Ready};
 use crate::namespaces::Namespaces;
 use crate::protocol::{MESSAGES, Spec, Step};
 use crate::room::Room;
@@ -43,7 +43,7 @@ pub(super) fn main(spec: &Spec, room: &Room, namespaces: Namespaces, link: &Unix
     let code = match prepare(spec, room, namespaces, link).and_then(run) {
         Ok(code) => code,
         Err(failure) => {
-            let _ = MESSAGES.send(link, &Word::Failed(failure));
+            let _ = MESSAGES.send(link, &InitMessage::Failed(failure));
             NOT_STARTED
         }
     };
@@ -112,15 +112,15 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     ready.own = own.is_some();
     ready.stages = stages.iter().map(|(names, _)| names.clone()).collect();
     // 9. Report the confinement in force to the launcher, which decides whether the module may begin.
-    let tell = || -> io::Result<()> {
-        MESSAGES.send(link, &Word::Ready(ready))?;
+    let report = || -> io::Result<()> {
+        MESSAGES.send(link, &InitMessage::Ready(ready))?;
         let directories = stages.iter().map(|(_, directory)| directory);
         for descriptor in own.iter().flatten().chain(directories).chain(listener.as_ref().ok()) {
             descriptor::send(link, descriptor)?;
         }
         turn::wait(link)
     };
-    tell().map_err(at(Step::Parent))?;
+    report().map_err(at(Step::Parent))?;
     Ok(null)
 }
 
@@ -141,21 +141,21 @@ fn run(
         start_shell(spec, home(room, namespaces), input).map_err(|error| Failure::new(spec.start.step(), &error))?;
     // The host reads the module's output until all copies of the pipes are closed, so this process closes its own. If
     // that fails, the host only waits longer.
-    drop(null.map(launcher::say_nothing));
+    drop(null.map(launcher::detach_output));
     // 11. Wait. When this process exits, the kernel ends all others.
     let status = wait_for(shell).map_err(|errno| Failure::new(Step::Shell, &errno.into()))?;
     let killed = status.terminating_signal();
     let code = status.exit_status().or_else(|| killed.map(|signal| 128 + signal)).unwrap_or(NOT_STARTED);
     let signal = killed.filter(|_| spec.start.tells_signals());
-    let word = match signal {
+    let message = match signal {
         _ if namespaces.any && is_alone() => {
             let usage = system::children_usage().and(system::own_usage());
-            Some(Word::Over(Over { code, signal, usage, written: Proc::written_by_self() }))
+            Some(InitMessage::Over(ModuleEnd { code, signal, usage, written: Proc::written_by_self() }))
         }
-        signal => signal.map(Word::Signalled),
+        signal => signal.map(InitMessage::Signalled),
     };
-    if let Some(word) = word {
-        let _ = MESSAGES.send(link, &word);
+    if let Some(message) = message {
+        let _ = MESSAGES.send(link, &message);
     }
     Ok(code)
 }

@@ -43,7 +43,7 @@ pub(super) struct Launch {
     pid: Pid,
     control: UnixStream,
     /// Whether it already has its [`Spec`].
-    told: bool,
+    has_spec: bool,
 }
 
 /// Process of a launcher, which is waited for once.
@@ -91,11 +91,11 @@ impl Launch {
             rustix::io::ioctl_fionbio(reader, true).map_err(|error| NativeError::Channel(error.into()))?;
         }
         let streams = [launchers_end.into(), stdout_writer.into(), stderr_writer.into()];
-        let (pid, told) = {
+        let (pid, has_spec) = {
             let _no_file_is_being_written = exclude_processes();
             match &cx.launcher {
                 Launcher::Own => {
-                    spec.look_around();
+                    spec.find_groups();
                     match copy::launcher(&streams, spec, stdin) {
                         Some(pid) => (pid, true),
                         None => (spawn(Path::new(THIS_BINARY), streams)?, false),
@@ -105,16 +105,16 @@ impl Launch {
             }
         };
         // Both streams are dropped here, and with them the host's copies of the launcher's ends.
-        Ok((Self { child: Mutex::new(Child { pid, status: None }), pid, control, told }, Pipes { stdout, stderr }))
+        Ok((Self { child: Mutex::new(Child { pid, status: None }), pid, control, has_spec }, Pipes { stdout, stderr }))
     }
 
     /// Sends the launcher its spec and the command's standard input, unless it already has them.
-    pub(super) fn tell(&self, spec: &mut Spec, stdin: &[u8]) -> io::Result<()> {
-        if self.told {
+    pub(super) fn send_spec(&self, spec: &mut Spec, stdin: &[u8]) -> io::Result<()> {
+        if self.has_spec {
             return Ok(());
         }
         // While the launcher starts.
-        spec.look_around();
+        spec.find_groups();
         MESSAGES.send(&self.control, &*spec)?;
         if spec.has_stdin { stdin::send(&self.control, stdin) } else { Ok(()) }
     }

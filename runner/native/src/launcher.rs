@@ -20,13 +20,13 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
 
 use crate::commit::Stage;
 use crate::group::Group;
-use crate::link::{Failure, Ready, Word};
+use crate::link::{Failure, InitMessage, Ready};
 use crate::namespaces::Namespaces;
 use crate::observe::Observer;
 use crate::protocol::{End, InForce, MESSAGES, Reply, Spec, Start, Step};
 use crate::room::Room;
 use crate::tree::Proc;
-use crate::watch::{Tree, Watched};
+use crate::watch::{RoomResources, Tree};
 use crate::{init, stdin, system};
 
 /// First argument that makes modbox a launcher. It is not for users: without the host's socket as its standard input
@@ -99,22 +99,22 @@ fn launch(
     // 5. The handler is registered before the first child starts, so that no SIGCHLD is missed.
     let ended = ended_children().map_err(at(Step::ChildSignal))?;
     // 6. The module starts in its room, or in the host's namespaces when it is trusted with everything.
-    let (first, watched, in_force) = match &spec.room {
-        Some(room) => match confined(spec, room, input)? {
-            Started::Room(started) => *started,
-            Started::Short(in_force) => return Ok((Reply::Short(in_force), None)),
+    let (first, resources, in_force) = match &spec.room {
+        Some(room) => match start_confined(spec, room, input)? {
+            StartResult::Room(started) => *started,
+            StartResult::Short(in_force) => return Ok((Reply::Short(in_force), None)),
         },
-        None => (unconfined(spec, input)?, Watched::default(), InForce::default()),
+        None => (start_unconfined(spec, input)?, RoomResources::default(), InForce::default()),
     };
     // The module has its own copies of the output pipes. This process closes its copies, because the host reads until
     // all are closed. If that fails, the host only waits longer.
     let null = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
-    let _ = null.map(say_nothing);
+    let _ = null.map(detach_output);
     // 7. A fork bomb takes processor time from all processes, so also from the one that has to end it. Only root may
     //    take a real-time priority; for other users ending a bomb takes longer.
     let _ = system::run_before_others();
 
-    let mut tree = Tree::new(own, first, proc, ended, watched);
+    let mut tree = Tree::new(own, first, proc, ended, resources);
     // 8. Watch until the module ends, a limit is exceeded, the host asks for the end, or the host is gone.
     let end = tree.watch(control, spec);
     // 9. Kill the tree, unless only the room's first process is left, which is about to end.
@@ -137,7 +137,7 @@ fn launch(
 }
 
 /// Replaces the module's output streams with `null` in this process.
-pub(super) fn say_nothing(null: OwnedFd) -> io::Result<()> {
+pub(super) fn detach_output(null: OwnedFd) -> io::Result<()> {
     rustix::stdio::dup2_stdout(&null)?;
     Ok(rustix::stdio::dup2_stderr(&null)?)
 }
@@ -151,7 +151,7 @@ fn ended_children() -> io::Result<UnixStream> {
 }
 
 /// Starts the shell in the host's namespaces.
-fn unconfined(spec: &Spec, input: Option<&OwnedFd>) -> Result<Pid, Failure> {
+fn start_unconfined(spec: &Spec, input: Option<&OwnedFd>) -> Result<Pid, Failure> {
     // The directory is entered here and not by `spawn`, because the error of `spawn` would look like that of a missing
     // shell.
     let directory = Path::new(&spec.directory);
@@ -221,15 +221,15 @@ pub(super) fn command(start: &Start) -> Command {
 }
 
 /// Result of confining a module.
-enum Started {
+enum StartResult {
     /// The module runs.
-    Room(Box<(Pid, Watched, InForce)>),
+    Room(Box<(Pid, RoomResources, InForce)>),
     /// The confinement would be below the accepted level, so the module did not start.
     Short(InForce),
 }
 
 /// Starts the module in the best room that the kernel gives.
-fn confined(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result<Started, Failure> {
+fn start_confined(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result<StartResult, Failure> {
     let mut missing = Vec::new();
     for way in Namespaces::ways(room.net.isolated) {
         match enter(spec, room, way, input) {
@@ -244,14 +244,14 @@ fn confined(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result<Started
             "root is not confined by rules of the kernel alone, which know no owners and modes; run modbox as another user"
                 .to_owned(),
         );
-        return Ok(Started::Short(InForce { missing, ..InForce::default() }));
+        return Ok(StartResult::Short(InForce { missing, ..InForce::default() }));
     }
     let entered = enter(spec, room, Namespaces::NONE, input)?;
     begin(room, entered, missing)
 }
 
 /// Room in which the module waits for permission to begin.
-struct Entered {
+struct PreparedRoom {
     first: Pid,
     link: UnixStream,
     ready: Ready,
@@ -263,7 +263,7 @@ struct Entered {
 }
 
 /// Makes a room and its first process, and waits until that process is ready.
-fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedFd>) -> Result<Entered, Failure> {
+fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedFd>) -> Result<PreparedRoom, Failure> {
     let (link, theirs) = UnixStream::pair().map_err(at(Step::Namespaces))?;
     let mut group = Group::begin(room, namespaces.any);
     let Some(first) = group.child(namespaces).map_err(at(Step::Namespaces))? else {
@@ -272,25 +272,27 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
     };
     drop(theirs);
     let written = Proc::written_by_self();
-    let mut hear = || -> Result<(Ready, Vec<OwnedFd>), Failure> {
+    let mut receive_ready = || -> Result<(Ready, Vec<OwnedFd>), Failure> {
         namespaces.map_identities(first).map_err(at(Step::Identities))?;
         turn::give(&link).map_err(at(Step::Parent))?;
         // While the first process makes the room, which takes longer.
         group.invite(&link, room, namespaces.any).map_err(at(Step::Parent))?;
         match MESSAGES.receive_required(&link).map_err(at(Step::Parent))? {
-            Word::Failed(failure) => Err(failure),
-            Word::Signalled(_) | Word::Over(_) => Err(at(Step::Parent)(io::Error::from(io::ErrorKind::InvalidData))),
-            Word::Ready(ready) => {
+            InitMessage::Failed(failure) => Err(failure),
+            InitMessage::Signalled(_) | InitMessage::Over(_) => {
+                Err(at(Step::Parent)(io::Error::from(io::ErrorKind::InvalidData)))
+            }
+            InitMessage::Ready(ready) => {
                 let count = 2 * usize::from(ready.own) + ready.stages.len() + usize::from(ready.listens);
                 let descriptors: io::Result<Vec<OwnedFd>> = (0..count).map(|_| descriptor::receive(&link)).collect();
                 Ok((ready, descriptors.map_err(at(Step::Parent))?))
             }
         }
     };
-    match hear() {
+    match receive_ready() {
         Ok((ready, descriptors)) => {
             let group = group.complete(ready.joined);
-            Ok(Entered { first, link, ready, descriptors, namespaces, group, written })
+            Ok(PreparedRoom { first, link, ready, descriptors, namespaces, group, written })
         }
         Err(failure) => {
             end(first);
@@ -300,8 +302,8 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
 }
 
 /// Lets the module begin if its confinement is accepted.
-fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Started, Failure> {
-    let Entered { first, link, mut ready, descriptors, namespaces, group, written } = entered;
+fn begin(room: &Room, entered: PreparedRoom, mut missing: Vec<String>) -> Result<StartResult, Failure> {
+    let PreparedRoom { first, link, mut ready, descriptors, namespaces, group, written } = entered;
     let mut layers = namespaces.layers();
     layers.append(&mut ready.layers);
     layers.extend(group.iter().flat_map(Group::layers));
@@ -313,9 +315,9 @@ fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Star
     let open = !namespaces.any && ready.level < RULES;
     if level < room.least || open {
         end(first);
-        return Ok(Started::Short(in_force));
+        return Ok(StartResult::Short(in_force));
     }
-    let begin = || -> Result<Watched, Failure> {
+    let begin = || -> Result<RoomResources, Failure> {
         let mut descriptors = descriptors.into_iter();
         let (private, proc) = if ready.own { (descriptors.next(), descriptors.next()) } else { (None, None) };
         let mut stages = Vec::new();
@@ -332,13 +334,13 @@ fn begin(room: &Room, entered: Entered, mut missing: Vec<String>) -> Result<Star
             None
         };
         turn::give(&link).map_err(at(Step::Parent))?;
-        Watched::new(private, proc.map(Proc::from), stages, observer, link, written).map_err(at(Step::Private))
+        RoomResources::new(private, proc.map(Proc::from), stages, observer, link, written).map_err(at(Step::Private))
     };
     match begin() {
-        Ok(watched) => {
+        Ok(resources) => {
             // The module runs meanwhile.
             group.iter().for_each(Group::sweep);
-            Ok(Started::Room(Box::new((first, watched.with_group(group), in_force))))
+            Ok(StartResult::Room(Box::new((first, resources.with_group(group), in_force))))
         }
         Err(failure) => {
             end(first);

@@ -10,7 +10,7 @@ use crate::system::TreeUsage;
 
 /// Message of the first process when it has made the room, could not make it, or is about to end.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Word {
+pub(super) enum InitMessage {
     /// It waits for permission to begin. The descriptors follow.
     Ready(Ready),
     /// It is about to end.
@@ -18,12 +18,12 @@ pub(super) enum Word {
     /// It is about to end, because a signal ended the program.
     Signalled(i32),
     /// It is about to end and is the last process in its room, so the host need not wait for its exit.
-    Over(Over),
+    Over(ModuleEnd),
 }
 
 /// End of a module, and the resources that it and the first process of its room used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Over {
+pub(super) struct ModuleEnd {
     pub(super) code: i32,
     /// The signal that ended the program.
     pub(super) signal: Option<i32>,

@@ -35,7 +35,7 @@ const WRITES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUN
 
 /// Effect of a call, with the indexes of its arguments.
 #[derive(Debug, Clone, Copy)]
-enum Does {
+enum CallEffect {
     /// Opens a path, with these flags.
     Open { directory: Option<usize>, path: usize, flags: usize },
     /// Runs a program.
@@ -54,49 +54,49 @@ const fn at(directory: usize) -> Option<usize> {
     Some(directory)
 }
 
-const CALLS: &[(i64, Does)] = &[
-    (libc::SYS_openat, Does::Open { directory: at(0), path: 1, flags: 2 }),
-    (libc::SYS_execve, Does::Execute { path: 0 }),
-    (libc::SYS_connect, Does::Connect { address: 1, length: 2 }),
-    (libc::SYS_sendto, Does::Connect { address: 4, length: 5 }),
-    (libc::SYS_bind, Does::Bind),
-    (libc::SYS_mkdirat, Does::Make { directory: at(0), path: 1 }),
-    (libc::SYS_symlinkat, Does::Make { directory: at(1), path: 2 }),
-    (libc::SYS_linkat, Does::Make { directory: at(2), path: 3 }),
-    (libc::SYS_mknodat, Does::Make { directory: at(0), path: 1 }),
-    (libc::SYS_unlinkat, Does::Change { directory: at(0), path: 1 }),
-    (libc::SYS_renameat2, Does::Make { directory: at(2), path: 3 }),
-    (libc::SYS_truncate, Does::Change { directory: None, path: 0 }),
-    (libc::SYS_fchmodat, Does::Change { directory: at(0), path: 1 }),
-    (libc::SYS_fchownat, Does::Change { directory: at(0), path: 1 }),
-    (libc::SYS_utimensat, Does::Change { directory: at(0), path: 1 }),
+const CALLS: &[(i64, CallEffect)] = &[
+    (libc::SYS_openat, CallEffect::Open { directory: at(0), path: 1, flags: 2 }),
+    (libc::SYS_execve, CallEffect::Execute { path: 0 }),
+    (libc::SYS_connect, CallEffect::Connect { address: 1, length: 2 }),
+    (libc::SYS_sendto, CallEffect::Connect { address: 4, length: 5 }),
+    (libc::SYS_bind, CallEffect::Bind),
+    (libc::SYS_mkdirat, CallEffect::Make { directory: at(0), path: 1 }),
+    (libc::SYS_symlinkat, CallEffect::Make { directory: at(1), path: 2 }),
+    (libc::SYS_linkat, CallEffect::Make { directory: at(2), path: 3 }),
+    (libc::SYS_mknodat, CallEffect::Make { directory: at(0), path: 1 }),
+    (libc::SYS_unlinkat, CallEffect::Change { directory: at(0), path: 1 }),
+    (libc::SYS_renameat2, CallEffect::Make { directory: at(2), path: 3 }),
+    (libc::SYS_truncate, CallEffect::Change { directory: None, path: 0 }),
+    (libc::SYS_fchmodat, CallEffect::Change { directory: at(0), path: 1 }),
+    (libc::SYS_fchownat, CallEffect::Change { directory: at(0), path: 1 }),
+    (libc::SYS_utimensat, CallEffect::Change { directory: at(0), path: 1 }),
 ];
 
 /// Calls that only x86-64 has.
 #[cfg(target_arch = "x86_64")]
-const OLD: &[(i64, Does)] = &[
-    (libc::SYS_open, Does::Open { directory: None, path: 0, flags: 1 }),
-    (libc::SYS_creat, Does::Make { directory: None, path: 0 }),
-    (libc::SYS_mkdir, Does::Make { directory: None, path: 0 }),
-    (libc::SYS_symlink, Does::Make { directory: None, path: 1 }),
-    (libc::SYS_link, Does::Make { directory: None, path: 1 }),
-    (libc::SYS_mknod, Does::Make { directory: None, path: 0 }),
-    (libc::SYS_unlink, Does::Change { directory: None, path: 0 }),
-    (libc::SYS_rmdir, Does::Change { directory: None, path: 0 }),
-    (libc::SYS_rename, Does::Make { directory: None, path: 1 }),
-    (libc::SYS_renameat, Does::Make { directory: at(2), path: 3 }),
-    (libc::SYS_chmod, Does::Change { directory: None, path: 0 }),
-    (libc::SYS_chown, Does::Change { directory: None, path: 0 }),
-    (libc::SYS_lchown, Does::Change { directory: None, path: 0 }),
-    (libc::SYS_utime, Does::Change { directory: None, path: 0 }),
-    (libc::SYS_utimes, Does::Change { directory: None, path: 0 }),
+const LEGACY_CALLS: &[(i64, CallEffect)] = &[
+    (libc::SYS_open, CallEffect::Open { directory: None, path: 0, flags: 1 }),
+    (libc::SYS_creat, CallEffect::Make { directory: None, path: 0 }),
+    (libc::SYS_mkdir, CallEffect::Make { directory: None, path: 0 }),
+    (libc::SYS_symlink, CallEffect::Make { directory: None, path: 1 }),
+    (libc::SYS_link, CallEffect::Make { directory: None, path: 1 }),
+    (libc::SYS_mknod, CallEffect::Make { directory: None, path: 0 }),
+    (libc::SYS_unlink, CallEffect::Change { directory: None, path: 0 }),
+    (libc::SYS_rmdir, CallEffect::Change { directory: None, path: 0 }),
+    (libc::SYS_rename, CallEffect::Make { directory: None, path: 1 }),
+    (libc::SYS_renameat, CallEffect::Make { directory: at(2), path: 3 }),
+    (libc::SYS_chmod, CallEffect::Change { directory: None, path: 0 }),
+    (libc::SYS_chown, CallEffect::Change { directory: None, path: 0 }),
+    (libc::SYS_lchown, CallEffect::Change { directory: None, path: 0 }),
+    (libc::SYS_utime, CallEffect::Change { directory: None, path: 0 }),
+    (libc::SYS_utimes, CallEffect::Change { directory: None, path: 0 }),
 ];
 
 #[cfg(not(target_arch = "x86_64"))]
-const OLD: &[(i64, Does)] = &[(libc::SYS_renameat, Does::Make { directory: at(2), path: 3 })];
+const LEGACY_CALLS: &[(i64, CallEffect)] = &[(libc::SYS_renameat, CallEffect::Make { directory: at(2), path: 3 })];
 
-fn calls() -> impl Iterator<Item = &'static (i64, Does)> {
-    CALLS.iter().chain(OLD)
+fn calls() -> impl Iterator<Item = &'static (i64, CallEffect)> {
+    CALLS.iter().chain(LEGACY_CALLS)
 }
 
 /// Installs the filter for this process and all its children. Returns the listener for the reports.
@@ -114,9 +114,9 @@ fn filter() -> Vec<libc::sock_filter> {
     const FIFTH: [u32; 2] = [16 + 4 * 8, 16 + 4 * 8 + 4];
     let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let mut program = vec![step(LOAD, 0, 0, 0)];
-    for (number, does) in calls() {
+    for (number, effect) in calls() {
         let number = u32::try_from(*number).unwrap_or(u32::MAX);
-        if let Does::Open { flags, .. } = does {
+        if let CallEffect::Open { flags, .. } = effect {
             let flags = u32::try_from(16 + 8 * flags).unwrap_or(u32::MAX);
             program.push(step(JUMP_EQUAL, 0, 5, number));
             program.push(step(LOAD, 0, 0, flags));
@@ -176,7 +176,7 @@ impl Observer {
         // The caller may have ended meanwhile.
         let Ok(report) = reports::take(self.listener.as_fd()) else { return };
         if self.refused.len() < MAX_REFUSED {
-            let found = self.look(&report);
+            let found = self.denial_of(&report);
             self.refused.extend(found);
         }
         reports::go_on(self.listener.as_fd(), &report);
@@ -191,11 +191,11 @@ impl Observer {
         self.refused.into_iter().collect()
     }
 
-    fn look(&self, report: &Report) -> Option<Denial> {
-        let (_, does) = calls().find(|(number, _)| *number == report.number)?;
+    fn denial_of(&self, report: &Report) -> Option<Denial> {
+        let (_, effect) = calls().find(|(number, _)| *number == report.number)?;
         let argument = |index: usize| report.arguments.get(index).copied().unwrap_or_default();
-        match *does {
-            Does::Open { directory, path, flags } => {
+        match *effect {
+            CallEffect::Open { directory, path, flags } => {
                 let path = path_of(report, directory, path)?;
                 let flags = i32::try_from(argument(flags) & 0x7fff_ffff).unwrap_or_default();
                 if flags & libc::O_PATH != 0 {
@@ -208,15 +208,15 @@ impl Observer {
                     self.read(report, path, Operation::Open)
                 }
             }
-            Does::Execute { path } => self.read(report, path_of(report, None, path)?, Operation::Execute),
-            Does::Change { directory, path } => {
+            CallEffect::Execute { path } => self.read(report, path_of(report, None, path)?, Operation::Execute),
+            CallEffect::Change { directory, path } => {
                 self.write(report, path_of(report, directory, path)?, Operation::Change, false)
             }
-            Does::Make { directory, path } => {
+            CallEffect::Make { directory, path } => {
                 self.write(report, path_of(report, directory, path)?, Operation::Change, true)
             }
-            Does::Connect { address, length } => self.connect(report, argument(address), argument(length)),
-            Does::Bind => self.bind(report, argument(1), argument(2)),
+            CallEffect::Connect { address, length } => self.connect(report, argument(address), argument(length)),
+            CallEffect::Bind => self.bind(report, argument(1), argument(2)),
         }
     }
 

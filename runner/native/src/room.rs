@@ -8,7 +8,7 @@ use modbox_policy::{Access, PathGrant, Policy, Shape, normalize};
 use modbox_vocabulary::Limits;
 use serde::{Deserialize, Serialize};
 
-use crate::group::find::Own;
+use crate::group::find::CurrentGroup;
 use crate::runtime::{self, Link};
 
 /// Variables that a module has without a grant. None reveals anything about this machine or its user.
@@ -52,7 +52,7 @@ pub(super) struct Room {
     pub(super) limits: Limits,
     pub(super) least: u8,
     /// Control groups of the launcher, as the host has found them. The run's own group is made below them.
-    pub(super) groups: Vec<Own>,
+    pub(super) groups: Vec<CurrentGroup>,
 }
 
 impl Room {

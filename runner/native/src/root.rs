@@ -28,7 +28,8 @@ use crate::room::Room;
 use crate::{base, stage};
 
 /// The module's own directories: name in its file system, path in the room, and mode.
-const OWN: [(&str, &str, u32); 3] = [("tmp", "/tmp", 0o1777), ("dev", "/dev", 0o755), ("shm", "/dev/shm", 0o1777)];
+const OWN_DIRECTORIES: [(&str, &str, u32); 3] =
+    [("tmp", "/tmp", 0o1777), ("dev", "/dev", 0o755), ("shm", "/dev/shm", 0o1777)];
 
 /// Maximum size of a small file in bytes.
 const SMALL: u64 = 32 << 10;
@@ -66,7 +67,7 @@ pub(super) struct Root {
 #[derive(Debug)]
 struct Entry {
     at: PathBuf,
-    what: What,
+    source: Source,
 }
 
 impl Entry {
@@ -76,7 +77,7 @@ impl Entry {
 }
 
 #[derive(Debug)]
-enum What {
+enum Source {
     /// Copy of a mount. `directory` is whether it is a directory, and `writable` whether the module may write it.
     Tree {
         tree: OwnedFd,
@@ -99,10 +100,11 @@ pub(super) fn enter(room: &Room, copies: &Copies) -> Result<Root, Failure> {
     let proc = listing_of(&own_proc).map_err(at(Step::ProcMount))?;
     let mut rules = Rules::default();
     let mut entries = sources(room, &mut rules)?;
-    entries.push(Entry { at: "/proc".into(), what: What::Tree { tree: own_proc, directory: true, writable: false } });
+    entries
+        .push(Entry { at: "/proc".into(), source: Source::Tree { tree: own_proc, directory: true, writable: false } });
     // A kernel may lack devpts.
     if let Ok(tree) = terminals() {
-        entries.push(Entry { at: TERMINALS.into(), what: What::Tree { tree, directory: true, writable: false } });
+        entries.push(Entry { at: TERMINALS.into(), source: Source::Tree { tree, directory: true, writable: false } });
         rules.add(Path::new(TERMINALS), Rights::DeviceDirectory);
     }
     let kept = room.kept.then(|| mounts::copy_of(&own_files)).transpose().map_err(at(Step::Files))?;
@@ -110,18 +112,18 @@ pub(super) fn enter(room: &Room, copies: &Copies) -> Result<Root, Failure> {
     // From here on the new root is built in the directory of the run.
     let private = private(room).map_err(at(Step::Private))?;
     mounts::attach(&private, &own_files).map_err(at(Step::Private))?;
-    for (name, _, mode) in OWN {
+    for (name, _, mode) in OWN_DIRECTORIES {
         make_directory(&private, name, mode).map_err(at(Step::Private))?;
     }
     make_directory(&private, "root", 0o755).map_err(at(Step::Private))?;
     let own = if let Some(tree) = kept {
-        What::Tree { tree, directory: true, writable: true }
+        Source::Tree { tree, directory: true, writable: true }
     } else {
         make_directory(&private, "run", 0o700).map_err(at(Step::Files))?;
         stage::copy_flat(&own_files, &private, "run").map_err(at(Step::Files))?;
-        What::Own("run".to_owned())
+        Source::Own("run".to_owned())
     };
-    entries.push(Entry { at: room.tmpdir.clone(), what: own });
+    entries.push(Entry { at: room.tmpdir.clone(), source: own });
     rules.add(&room.tmpdir, Rights::OwnDirectory);
 
     let (stages, notes) = names(room, &private, &mut entries, &mut rules)?;
@@ -132,16 +134,18 @@ pub(super) fn enter(room: &Room, copies: &Copies) -> Result<Root, Failure> {
 
 /// Returns the mounts and links of the room, except single names that the module may write.
 fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
-    let mut entries: Vec<Entry> =
-        OWN.iter().map(|(name, at, _)| Entry { at: at.into(), what: What::Own((*name).to_owned()) }).collect();
-    entries.extend(DEVICE_LINKS.map(|(at, to)| Entry { at: at.into(), what: What::Link(to.into()) }));
-    entries.extend(room.links.iter().map(|(at, to)| Entry { at: at.clone(), what: What::Link(to.clone()) }));
+    let mut entries: Vec<Entry> = OWN_DIRECTORIES
+        .iter()
+        .map(|(name, at, _)| Entry { at: at.into(), source: Source::Own((*name).to_owned()) })
+        .collect();
+    entries.extend(DEVICE_LINKS.map(|(at, to)| Entry { at: at.into(), source: Source::Link(to.into()) }));
+    entries.extend(room.links.iter().map(|(at, to)| Entry { at: at.clone(), source: Source::Link(to.clone()) }));
     rules.add(Path::new("/"), Rights::RunDirectory);
     rules.add(Path::new("/tmp"), Rights::OwnDirectory);
     rules.add(Path::new("/dev/shm"), Rights::OwnDirectory);
     for device in base::DEVICES {
-        if let Some(what) = tree(Path::new(device), Attributes::DEVICE, false, Links::Follow)? {
-            entries.push(Entry { at: device.into(), what });
+        if let Some(source) = tree(Path::new(device), Attributes::DEVICE, false, Links::Follow)? {
+            entries.push(Entry { at: device.into(), source });
             rules.add(Path::new(device), Rights::Device);
         }
     }
@@ -150,15 +154,15 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
         room.grants.iter().any(around)
     };
     for path in base::PROGRAMS.into_iter().filter(|path| !shown(path)) {
-        let what = match rustix::fs::readlink(path, Vec::new()) {
-            Ok(target) => Some(What::Link(PathBuf::from(os_string(target)))),
+        let source = match rustix::fs::readlink(path, Vec::new()) {
+            Ok(target) => Some(Source::Link(PathBuf::from(os_string(target)))),
             Err(_) => tree(Path::new(path), Attributes::READ_ONLY, false, Links::Follow)?,
         };
-        entries.extend(what.map(|what| Entry { at: path.into(), what }));
+        entries.extend(source.map(|source| Entry { at: path.into(), source }));
     }
     for path in base::CONFIGURATION.into_iter().filter(|path| !shown(path)) {
-        let what = configuration(Path::new(path))?;
-        entries.extend(what.map(|what| Entry { at: path.into(), what }));
+        let source = configuration(Path::new(path))?;
+        entries.extend(source.map(|source| Entry { at: path.into(), source }));
     }
     for grant in &room.grants {
         let attributes = match grant.access {
@@ -167,7 +171,7 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
             Access::Write => continue,
         };
         let writable = grant.access == Access::Write;
-        let Some(what) = tree(&grant.host, attributes, writable, Links::Refuse)? else {
+        let Some(source) = tree(&grant.host, attributes, writable, Links::Refuse)? else {
             if grant.shape == Shape::Directory {
                 let missing = Failure::with(Step::Grant, &grant.host);
                 return Err(missing(Errno::NOENT.into()));
@@ -177,7 +181,7 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
         if writable {
             rules.add(Path::new(&grant.guest), Rights::OwnDirectory);
         }
-        entries.push(Entry { at: PathBuf::from(&grant.guest), what });
+        entries.push(Entry { at: PathBuf::from(&grant.guest), source });
     }
     Ok(entries)
 }
@@ -199,20 +203,20 @@ fn names(
         let (Some(directory), Some(name)) = (guest.parent(), guest.file_name()) else { continue };
         let name = name.to_string_lossy().into_owned();
         let around = entries.iter().filter(|entry| directory.starts_with(&entry.at));
-        let around = around.filter(|entry| !matches!(entry.what, What::Link(_) | What::Copy(..)));
-        let own = match around.max_by_key(|entry| entry.at.as_os_str().len()).map(|entry| (&entry.at, &entry.what)) {
-            Some((_, What::Tree { writable: true, .. })) => continue,
-            Some((_, What::Tree { .. } | What::Link(_) | What::Copy(..))) => None,
-            Some((at, What::Own(own))) if at == directory && (own == "tmp" || own.starts_with("stage-")) => {
+        let around = around.filter(|entry| !matches!(entry.source, Source::Link(_) | Source::Copy(..)));
+        let own = match around.max_by_key(|entry| entry.at.as_os_str().len()).map(|entry| (&entry.at, &entry.source)) {
+            Some((_, Source::Tree { writable: true, .. })) => continue,
+            Some((_, Source::Tree { .. } | Source::Link(_) | Source::Copy(..))) => None,
+            Some((at, Source::Own(own))) if at == directory && (own == "tmp" || own.starts_with("stage-")) => {
                 Some(PathBuf::from(own))
             }
             // The root directory, `/dev` and the like stay as they are.
             None if directory == Path::new("/") => None,
-            Some((_, What::Own(own))) if own != "tmp" && !own.starts_with("stage-") => None,
+            Some((_, Source::Own(own))) if own != "tmp" && !own.starts_with("stage-") => None,
             Some(_) | None => {
                 let own = format!("stage-{}", stages.len());
                 make_directory(private, &own, 0o755).map_err(Failure::with(Step::Grant, &grant.host))?;
-                entries.push(Entry { at: directory.to_owned(), what: What::Own(own.clone()) });
+                entries.push(Entry { at: directory.to_owned(), source: Source::Own(own.clone()) });
                 rules.add(directory, Rights::OwnDirectory);
                 Some(own.into())
             }
@@ -235,9 +239,9 @@ fn names(
             continue;
         }
         match tree(&grant.host, Attributes::PLAIN, true, Links::Refuse)? {
-            Some(what) => {
+            Some(source) => {
                 notes.push(format!("`{}` is written in place and cannot be replaced or removed", grant.guest));
-                entries.push(Entry { at: guest.to_owned(), what });
+                entries.push(Entry { at: guest.to_owned(), source });
                 rules.add(guest, Rights::OwnFile);
             }
             None => notes
@@ -255,17 +259,19 @@ fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>, copies: &Copies) -> Res
     // Entries of one directory follow each other; a later entry for the same path covers an earlier one.
     entries.sort_by(|one, other| (one.depth(), &one.at).cmp(&(other.depth(), &other.at)));
     let tree = match entries.first() {
-        Some(Entry { at, what: What::Tree { .. } }) if at == Path::new("/") => match entries.remove(0).what {
-            What::Tree { tree, .. } => tree,
-            What::Own(_) | What::Link(_) | What::Copy(..) => unreachable!("it was just looked at"),
+        Some(Entry { at, source: Source::Tree { .. } }) if at == Path::new("/") => match entries.remove(0).source {
+            Source::Tree { tree, .. } => tree,
+            Source::Own(_) | Source::Link(_) | Source::Copy(..) => {
+                unreachable!("it was just looked at")
+            }
         },
         _ => mounts::copy_of(&root_place).map_err(|error| Failure::new(Step::Root, &error))?,
     };
     mounts::attach(&tree, &root_place).map_err(|error| Failure::new(Step::Root, &error))?;
     // The descriptor of a tree also refers to its root directory after the tree is mounted.
     let mut places = Places::new(tree);
-    for Entry { at, what } in entries {
-        let mounted = mount(&mut places, copies, private, &at, what).map_err(Failure::with(Step::Grant, &at))?;
+    for Entry { at, source } in entries {
+        let mounted = mount(&mut places, copies, private, &at, source).map_err(Failure::with(Step::Grant, &at))?;
         ways.extend(mounted.filter(|_| ways_at.contains(&at)));
     }
     copies.make();
@@ -290,7 +296,7 @@ fn ways(private: &OwnedFd, entries: &mut Vec<Entry>) -> Result<BTreeSet<PathBuf>
     for (number, way) in ways.iter().enumerate() {
         let own = format!("way-{number}");
         make_directory(private, &own, 0o755).map_err(|error| Failure::new(Step::Private, &error))?;
-        entries.push(Entry { at: way.clone(), what: What::Own(own) });
+        entries.push(Entry { at: way.clone(), source: Source::Own(own) });
     }
     Ok(ways)
 }
@@ -301,10 +307,10 @@ fn mount(
     copies: &Copies,
     private: &OwnedFd,
     at: &Path,
-    what: What,
+    source: Source,
 ) -> io::Result<Option<OwnedFd>> {
-    match what {
-        What::Link(target) => {
+    match source {
+        Source::Link(target) => {
             let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else { return Ok(None) };
             match rustix::fs::symlinkat(&target, places.directory(parent)?, name) {
                 // The link exists when the room has the machine's own root.
@@ -312,32 +318,32 @@ fn mount(
                 Err(errno) => Err(errno.into()),
             }
         }
-        What::Copy(file, stat) => {
+        Source::Copy(file, stat) => {
             let Some(parent) = at.parent() else { return Ok(None) };
             let directory = Arc::clone(places.directory(parent)?);
             copies.add(BaseFile { at: at.to_owned(), file, stat, directory });
             Ok(None)
         }
-        What::Own(own) => {
+        Source::Own(own) => {
             let place = places.place(at, true)?;
             let tree = mounts::copy_of(open_below(private, Path::new(&own))?)?;
             mounts::restrict(&tree, Attributes::PLAIN)?;
             mounts::attach(&tree, place)?;
             Ok(Some(tree))
         }
-        What::Tree { tree, directory, .. } => mounts::attach(tree, places.place(at, directory)?).map(|()| None),
+        Source::Tree { tree, directory, .. } => mounts::attach(tree, places.place(at, directory)?).map(|()| None),
     }
 }
 
 /// Returns the entry for a path of the configuration, or `None` if the path does not exist.
-fn configuration(path: &Path) -> Result<Option<What>, Failure> {
+fn configuration(path: &Path) -> Result<Option<Source>, Failure> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let opened = match rustix::fs::open(path, flags, Mode::empty()) {
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
         opened => opened.and_then(|opened| rustix::fs::fstat(&opened).map(|stat| (opened, stat))),
     };
     match opened {
-        Ok((opened, stat)) if is_small(&stat) => Ok(Some(What::Copy(opened, stat))),
+        Ok((opened, stat)) if is_small(&stat) => Ok(Some(Source::Copy(opened, stat))),
         _ => tree(path, Attributes::READ_ONLY, false, Links::Follow),
     }
 }
@@ -348,7 +354,7 @@ fn is_small(stat: &Stat) -> bool {
 }
 
 /// Copies the mounts at a path of the machine. Returns `None` if the path does not exist.
-fn tree(path: &Path, attributes: Attributes, writable: bool, links: Links) -> Result<Option<What>, Failure> {
+fn tree(path: &Path, attributes: Attributes, writable: bool, links: Links) -> Result<Option<Source>, Failure> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let opened = match links {
         Links::Follow => rustix::fs::open(path, flags, Mode::empty()),
@@ -364,11 +370,11 @@ fn tree(path: &Path, attributes: Attributes, writable: bool, links: Links) -> Re
         Err(Errno::ACCESS) if links == Links::Follow => return Ok(None),
         Err(errno) => return Err(Failure::with(Step::Grant, path)(errno.into())),
     };
-    let copy = || -> io::Result<What> {
+    let copy = || -> io::Result<Source> {
         let file_type = FileType::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode);
         let tree = mounts::copy_of(&opened)?;
         mounts::restrict(&tree, attributes)?;
-        Ok(What::Tree { tree, directory: file_type == FileType::Directory, writable })
+        Ok(Source::Tree { tree, directory: file_type == FileType::Directory, writable })
     };
     copy().map(Some).map_err(|error| {
         // EPERM means that this user may not mount at all, for base and grants alike.

@@ -71,7 +71,7 @@ pub(super) fn copy_base(
 ) -> io::Result<()> {
     let copied = copy_content(from, stat, directory, name, Mode::from_raw_mode(stat.st_mode & MODE))?;
     if (stat.st_uid, stat.st_gid) != (0, 0) && rustix::process::geteuid().is_root() {
-        own(&copied, stat);
+        set_owner(&copied, stat);
     }
     Ok(rustix::fs::futimens(&copied, &times(stat))?)
 }
@@ -105,7 +105,7 @@ fn copy_content(
 
 /// Gives a file the owner, mode and times of another, as far as this user may.
 pub(super) fn describe(file: &File, stat: &Stat) -> io::Result<()> {
-    own(file, stat);
+    set_owner(file, stat);
     rustix::fs::fchmod(file, Mode::from_raw_mode(stat.st_mode & MODE))?;
     Ok(rustix::fs::futimens(file, &times(stat))?)
 }
@@ -120,7 +120,7 @@ fn times(stat: &Stat) -> Timestamps {
 }
 
 /// Gives a file the owner and the group of another. Without the permission to do so, the file keeps its own.
-pub(super) fn own(file: &File, stat: &Stat) {
+pub(super) fn set_owner(file: &File, stat: &Stat) {
     let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     // One at a time, where both together are refused.
     if rustix::fs::fchown(file, Some(uid), Some(gid)).is_err() {

@@ -15,7 +15,7 @@ use modbox_kernel::Reached;
 use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{Confinement, DenialLog, Exit, Invocation, LimitKind, Limits, Outcome, Program, Timing, Usage};
 
-use crate::attend::{self, Attended};
+use crate::attend::{self, RunRecord};
 use crate::launch::{self, Launch, Pipes};
 use crate::link::Failure;
 use crate::protocol::{End, InForce, Reply, Spec, Start};
@@ -114,7 +114,7 @@ impl Started {
             move || launch.undo()
         });
         // 4. Start the module.
-        launch.tell(&mut spec, stdin).map_err(NativeError::Instruct)?;
+        launch.send_spec(&mut spec, stdin).map_err(NativeError::Instruct)?;
         let least = cx.confine.as_ref().map(|confine| confine.least);
         Ok(Self { launch, pipes, undo, since, tmpdir, least })
     }
@@ -133,18 +133,18 @@ impl Started {
     pub(super) fn finish_program(self, limits: &Limits) -> Result<(Outcome, Option<i32>, Leaving), NativeError> {
         let Self { launch, pipes, undo, since, tmpdir, least } = self;
         // 5. Attend the run.
-        let attended = attend::attend(&launch, pipes, limits)?;
+        let record = attend::attend(&launch, pipes, limits)?;
         let run_us = micros(since.elapsed());
         let mut leaving = Leaving { launch, undo: Some(undo) };
         // 6. Add up the use of resources.
-        let unheard = attended.reply.is_none();
+        let unheard = record.reply.is_none();
         // The launcher's exit status matters only when it has sent no reply.
         let status = if unheard { leaving.wait() } else { None };
-        let signal = match &attended.reply {
+        let signal = match &record.reply {
             Some(Reply::Ended { end: End::Signalled(signal), .. }) => Some(*signal),
             _ => None,
         };
-        let mut outcome = outcome(attended, status, limits)?;
+        let mut outcome = outcome(record, status, limits)?;
         match least {
             Some(least) if unheard => {
                 // A module never begins with a lower level.
@@ -192,9 +192,9 @@ pub(super) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Lim
 
 impl Spec {
     /// Records the control groups of this process, which the launcher will be in as well.
-    pub(super) fn look_around(&mut self) {
+    pub(super) fn find_groups(&mut self) {
         if let Some(room) = self.room.as_mut().filter(|room| room.groups.is_empty()) {
-            room.groups = group::find::around();
+            room.groups = group::find::current_groups();
         }
     }
 }
@@ -209,8 +209,8 @@ fn launch_error(Failure { step, errno, subject }: Failure) -> NativeError {
     NativeError::Launch { step, subject, source: io::Error::from_raw_os_error(errno) }
 }
 
-fn outcome(attended: Attended, status: Option<ExitStatus>, limits: &Limits) -> Result<Outcome, NativeError> {
-    let Attended { reply, timed_out, stdout, stderr } = attended;
+fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Result<Outcome, NativeError> {
+    let RunRecord { reply, timed_out, stdout, stderr } = record;
     let wall = limits.hit(LimitKind::Wall);
     let mut outcome = Outcome {
         exit: Exit::Killed,

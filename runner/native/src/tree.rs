@@ -251,14 +251,14 @@ mod tests {
     }
 
     #[test]
-    fn skips_what_is_no_stat_line() {
+    fn skips_malformed_stat_lines() {
         for text in ["", "1", "1 (sh", "1 (sh)", "1 (sh) S", "x (sh) S 1 1 1"] {
             assert_eq!(parse_stat(text), None, "{text}");
         }
     }
 
     #[test]
-    fn finds_descendants_of_every_depth_and_nobody_else() {
+    fn finds_descendants_of_every_depth_and_no_other_processes() {
         let all = vec![stat(9, 5, 1), stat(1, 0, 1), stat(4, 1, 1), stat(5, 2, 1), stat(2, 1, 1), stat(3, 2, 1)];
         assert_eq!(pids(&descendants(all, |process| process.parent == 2)), [5, 3, 9]);
     }

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, WaitOptions};
 
 use crate::commit::Stage;
 use crate::group::Group;
-use crate::link::{Over, Word};
+use crate::link::{InitMessage, ModuleEnd};
 use crate::observe::Observer;
 use crate::protocol::{DiskUse, End, MESSAGES, Spec};
 use crate::system::{self, TreeUsage};
@@ -36,7 +36,7 @@ const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Parts of a room beside its processes.
 #[derive(Debug, Default)]
-pub(super) struct Watched {
+pub(super) struct RoomResources {
     /// The room's own file system, and the use of it at the beginning.
     private: Option<(OwnedFd, DiskUse)>,
     /// The room's own `/proc`, which lists only the room's processes, so that a check takes no longer on a busy
@@ -51,7 +51,7 @@ pub(super) struct Watched {
     link: Option<UnixStream>,
 }
 
-impl Watched {
+impl RoomResources {
     pub(super) fn new(
         private: Option<OwnedFd>,
         proc: Option<Proc>,
@@ -145,24 +145,24 @@ pub(super) struct Tree {
     /// Whether a process is left that the observer could report on.
     observed: bool,
     /// Message of the room's first process, once it has sent one.
-    word: Option<Word>,
+    message: Option<InitMessage>,
     /// Whether the first process will send nothing more.
-    silent: bool,
-    watched: Watched,
+    link_done: bool,
+    resources: RoomResources,
 }
 
 /// Events that ended a wait.
 #[derive(Debug, Default)]
-struct Woken {
-    asked: bool,
-    reported: bool,
-    spoken: bool,
+struct WakeReasons {
+    end_requested: bool,
+    report_waiting: bool,
+    message_waiting: bool,
 }
 
 impl Tree {
-    pub(super) fn new(own: Pid, first: Pid, proc: Proc, ended: UnixStream, watched: Watched) -> Self {
-        let (exited, signal, word) = (None, None, None);
-        Self { own, first, proc, ended, exited, signal, observed: true, word, silent: false, watched }
+    pub(super) fn new(own: Pid, first: Pid, proc: Proc, ended: UnixStream, resources: RoomResources) -> Self {
+        let (exited, signal, message) = (None, None, None);
+        Self { own, first, proc, ended, exited, signal, observed: true, message, link_done: false, resources }
     }
 
     /// Returns whether only the first process of the room is left, which is about to end and has not yet been waited
@@ -171,9 +171,9 @@ impl Tree {
         self.over().is_some()
     }
 
-    fn over(&self) -> Option<&Over> {
-        match &self.word {
-            Some(Word::Over(over)) if self.exited.is_none() => Some(over),
+    fn over(&self) -> Option<&ModuleEnd> {
+        match &self.message {
+            Some(InitMessage::Over(over)) if self.exited.is_none() => Some(over),
             _ => None,
         }
     }
@@ -182,25 +182,25 @@ impl Tree {
     pub(super) fn usage(&self) -> TreeUsage {
         let last = self.over().map_or_else(TreeUsage::default, |over| over.usage);
         let usage = system::children_usage().and(last);
-        let peak = self.watched.group.as_ref().and_then(Group::peak);
+        let peak = self.resources.group.as_ref().and_then(Group::peak);
         TreeUsage { memory_bytes: peak.unwrap_or(usage.memory_bytes), ..usage }
     }
 
     /// Returns the module's use of disks.
     pub(super) fn used(&self) -> Option<DiskUse> {
-        let used = self.watched.used()?;
+        let used = self.resources.used()?;
         let last = self.over().map_or(0, |over| over.written);
         Some(DiskUse { bytes: used.bytes.saturating_add(last), ..used })
     }
 
     /// Moves the files of single-name grants to their places. Returns those that failed.
     pub(super) fn commit(&mut self, spec: &Spec) -> Vec<(PathBuf, String)> {
-        self.watched.commit(spec)
+        self.resources.commit(spec)
     }
 
     /// Returns the observed denials.
     pub(super) fn refused(&mut self) -> Vec<Denial> {
-        self.watched.refused()
+        self.resources.refused()
     }
 
     /// Watches the tree until it ends, exceeds a limit, or the host asks for its end or is gone.
@@ -212,7 +212,7 @@ impl Tree {
             if let Some(code) = self.exited.or_else(|| self.over().map(|over| over.code)) {
                 // A module did not end by itself if the kernel killed it, or a part of it, for lack of memory, or
                 // refused it a process.
-                let passed = self.watched.enforced();
+                let passed = self.resources.enforced();
                 // Nor did one that wrote too much between two checks.
                 return match passed.or_else(|| self.overfull(spec)).or_else(|| self.overwritten(spec)) {
                     Some(limit) => End::Limit(limit),
@@ -227,15 +227,15 @@ impl Tree {
                 interval = WATCH_INTERVAL.min(interval * 2);
                 next = Instant::now() + interval.max(now.elapsed() * WATCH_SHARE);
             }
-            let woken = self.wait(Some(control), next.saturating_duration_since(Instant::now()));
-            if woken.asked {
+            let reasons = self.wait(Some(control), next.saturating_duration_since(Instant::now()));
+            if reasons.end_requested {
                 return End::Requested;
             }
-            if woken.spoken {
-                self.listen();
+            if reasons.message_waiting {
+                self.receive_message();
             }
-            if woken.reported
-                && let Some(observer) = &mut self.watched.observer
+            if reasons.report_waiting
+                && let Some(observer) = &mut self.resources.observer
             {
                 observer.answer();
             }
@@ -244,35 +244,37 @@ impl Tree {
 
     /// Returns the end of a first process that ended by itself. It may have sent a message.
     fn own_end(&mut self, code: i32, spec: &Spec) -> End {
-        if self.watched.link.is_none() {
+        if self.resources.link.is_none() {
             let signal = self.signal.filter(|_| spec.start.tells_signals());
             return signal.map_or(End::Exited(code), End::Signalled);
         }
-        if self.word.is_none() {
-            self.listen();
+        if self.message.is_none() {
+            self.receive_message();
         }
-        match &self.word {
-            Some(Word::Failed(failure)) => End::NotStarted(failure.clone()),
-            Some(Word::Signalled(signal) | Word::Over(Over { signal: Some(signal), .. })) => End::Signalled(*signal),
+        match &self.message {
+            Some(InitMessage::Failed(failure)) => End::NotStarted(failure.clone()),
+            Some(InitMessage::Signalled(signal) | InitMessage::Over(ModuleEnd { signal: Some(signal), .. })) => {
+                End::Signalled(*signal)
+            }
             // Any other message, or none.
             _ => End::Exited(code),
         }
     }
 
     /// Receives the message of the room's first process.
-    fn listen(&mut self) {
-        if let Some(link) = &self.watched.link {
+    fn receive_message(&mut self) {
+        if let Some(link) = &self.resources.link {
             let _ = link.set_nonblocking(true);
-            self.word = MESSAGES.receive_required(link).ok();
-            self.silent = true;
+            self.message = MESSAGES.receive_required(link).ok();
+            self.link_done = true;
         }
     }
 
     /// Waits for an ended child, the host, a report or the timeout. The host has only one message: a byte, or the end
     /// of the stream.
-    fn wait(&mut self, control: Option<&File>, timeout: Duration) -> Woken {
-        let observer = self.watched.observer.as_ref().filter(|_| self.observed).map(Observer::listener);
-        let link = self.watched.link.as_ref().filter(|_| control.is_some() && !self.silent);
+    fn wait(&mut self, control: Option<&File>, timeout: Duration) -> WakeReasons {
+        let observer = self.resources.observer.as_ref().filter(|_| self.observed).map(Observer::listener);
+        let link = self.resources.link.as_ref().filter(|_| control.is_some() && !self.link_done);
         let mut descriptors = vec![PollFd::new(&self.ended, PollFlags::IN)];
         descriptors.extend(control.map(|control| PollFd::new(control, PollFlags::IN)));
         descriptors.extend(link.map(|link| PollFd::new(link, PollFlags::IN)));
@@ -280,22 +282,22 @@ impl Tree {
         let timeout = Timespec::try_from(timeout).ok();
         if rustix::event::poll(&mut descriptors, timeout.as_ref()).is_err() {
             // Interrupted by the same SIGCHLD that it waits for.
-            return Woken::default();
+            return WakeReasons::default();
         }
         let at = |index: usize| descriptors.get(index).is_some_and(|polled| !polled.revents().is_empty());
-        let asked = control.is_some() && at(1);
-        let spoken = link.is_some() && at(2);
-        let heard = descriptors.last().filter(|_| observer.is_some()).map_or(PollFlags::empty(), PollFd::revents);
-        let reported = heard.contains(PollFlags::IN);
+        let end_requested = control.is_some() && at(1);
+        let message_waiting = link.is_some() && at(2);
+        let revents = descriptors.last().filter(|_| observer.is_some()).map_or(PollFlags::empty(), PollFd::revents);
+        let report_waiting = revents.contains(PollFlags::IN);
         // After its last process ended, a listener is ready at every poll. Polling it further would take the processor
         // from the processes whose end is awaited.
-        let deserted = !reported && !heard.is_empty();
+        let listener_closed = !report_waiting && !revents.is_empty();
         if at(0) {
             // The number of bytes has no meaning.
             let _ = io::Read::read(&mut &self.ended, &mut [0; 64]);
         }
-        self.observed &= !deserted;
-        Woken { asked, reported, spoken }
+        self.observed &= !listener_closed;
+        WakeReasons { end_requested, report_waiting, message_waiting }
     }
 
     /// Reaps every child that has ended. Returns whether other children are left.
@@ -317,7 +319,7 @@ impl Tree {
     /// Returns the exceeded limit of the room's own file system.
     fn overfull(&self, spec: &Spec) -> Option<LimitKind> {
         let limits = &spec.room.as_ref()?.limits;
-        let private = self.watched.private();
+        let private = self.resources.private();
         let tmp = (private.bytes > limits.max_tmp).then_some(LimitKind::Tmp);
         tmp.or_else(|| (private.files > limits.max_files).then_some(LimitKind::Files))
     }
@@ -334,12 +336,12 @@ impl Tree {
         if overfull.is_some() {
             return overfull;
         }
-        let enforced = self.watched.enforced();
+        let enforced = self.resources.enforced();
         if enforced.is_some() {
             return enforced;
         }
         // A check that fails is repeated at the next interval; the kernel's own limits hold meanwhile.
-        let (proc, processes) = match self.watched.proc.as_ref().map(|own| (own, own.processes())) {
+        let (proc, processes) = match self.resources.proc.as_ref().map(|own| (own, own.processes())) {
             Some((own, Ok(processes))) => (own, processes),
             _ => (&self.proc, self.proc.descendants(self.own).ok()?),
         };
@@ -359,7 +361,7 @@ impl Tree {
             }
         }
         let sum = || processes.iter().map(|process| proc.memory_bytes(process)).sum();
-        let memory: u64 = self.watched.held().unwrap_or_else(sum);
+        let memory: u64 = self.resources.held().unwrap_or_else(sum);
         (memory > spec.max_memory).then_some(LimitKind::Memory)
     }
 
@@ -370,8 +372,8 @@ impl Tree {
     /// processes of its namespace in one step.
     pub(super) fn kill(&mut self) -> u64 {
         let end = Instant::now() + KILL_PATIENCE;
-        self.watched.group.iter().for_each(Group::kill);
-        if self.exited.is_none() && self.watched.link.is_some() {
+        self.resources.group.iter().for_each(Group::kill);
+        if self.exited.is_none() && self.resources.link.is_some() {
             let _ = rustix::process::kill_process(self.first, Signal::KILL);
             // A short wait lets the kernel do it: looking for each process takes longer.
             self.wait(None, tree::KILL_ROUND);

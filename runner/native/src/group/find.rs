@@ -56,7 +56,7 @@ fn read(file: &Path) -> String {
 
 /// Group of this process in one hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Own {
+pub(crate) struct CurrentGroup {
     directory: PathBuf,
     version: Version,
     /// Controllers of a hierarchy of version 1.
@@ -64,19 +64,19 @@ pub(crate) struct Own {
 }
 
 /// Returns the groups of this process, and so of its children.
-pub(crate) fn around() -> Vec<Own> {
+pub(crate) fn current_groups() -> Vec<CurrentGroup> {
     owned(&read(Path::new("/proc/self/cgroup")), &read(Path::new("/proc/self/mountinfo")))
 }
 
 /// Returns the groups below which the groups of a run are made: as few as needed, because each costs time.
-pub(super) fn parents(own: &[Own], namespaces: bool) -> Vec<Parent> {
+pub(super) fn parents(own: &[CurrentGroup], namespaces: bool) -> Vec<Parent> {
     // In namespaces the first process ends all others, and the largest pid bounds their number.
     let (bound_processes, kill) = (!namespaces || !own::own_pid_limit(), !namespaces);
     choose(own, bound_processes, kill, &|group| enabled(group), &|group| delegated(group))
 }
 
 fn choose(
-    own: &[Own],
+    own: &[CurrentGroup],
     bound_processes: bool,
     kill: bool,
     enabled: &dyn Fn(&Path) -> Vec<String>,
@@ -107,7 +107,7 @@ fn choose(
 }
 
 /// Parses `/proc/self/cgroup` and `/proc/self/mountinfo`; see cgroups(7) and proc_pid_mountinfo(5).
-fn owned(groups: &str, mounts: &str) -> Vec<Own> {
+fn owned(groups: &str, mounts: &str) -> Vec<CurrentGroup> {
     // There can be thousands of other mounts.
     let mounts: Vec<&str> = mounts.lines().filter(|mount| mount.contains(" - cgroup")).collect();
     let line = |line: &str| {
@@ -120,7 +120,7 @@ fn owned(groups: &str, mounts: &str) -> Vec<Own> {
             return None;
         }
         let directory = mounts.iter().find_map(|mount| directory(mount, version, &controllers, Path::new(path)))?;
-        Some(Own { directory, version, controllers })
+        Some(CurrentGroup { directory, version, controllers })
     };
     groups.lines().filter_map(line).collect()
 }
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn version_two_is_used_where_it_has_controllers_that_are_ours() {
+    fn version_two_is_used_where_it_has_delegated_controllers() {
         let mounts = "30 23 0:26 / /cg rw - cgroup2 cgroup2 rw,nsdelegate\n";
         let groups = "0::/s/leaf\n";
         let at = |with, marked| chosen(groups, mounts, true, with, marked);

@@ -35,13 +35,14 @@ const SLACK_PROCESSES: u64 = 33;
 /// Control group of one run, in each hierarchy that takes part. It is removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Group {
-    parts: Vec<Part>,
+    hierarchies: Vec<HierarchyGroup>,
     /// Parents in which the groups of version 1 will be made.
     later: Vec<Parent>,
 }
 
+/// Group of a run in one hierarchy.
 #[derive(Debug)]
-struct Part {
+struct HierarchyGroup {
     place: Place,
     parent: Parent,
 }
@@ -50,22 +51,22 @@ impl Group {
     /// Begins a group with the limits of a room: makes the part in which a process can start. Moving a process into a
     /// group would take longer than many a module, because the kernel then waits for all processors.
     pub(super) fn begin(room: &Room, namespaces: bool) -> Self {
-        let (born, later) =
+        let (startable, later) =
             find::parents(&room.groups, namespaces).into_iter().partition(|parent| parent.version == Version::Two);
-        let mut group = Self { parts: Vec::new(), later };
-        group.add(born, room, namespaces);
+        let mut group = Self { hierarchies: Vec::new(), later };
+        group.add(startable, room, namespaces);
         group
     }
 
     /// Forks a child into the group, in namespaces. Returns `None` in the child.
     pub(super) fn child(&mut self, namespaces: Namespaces) -> io::Result<Option<Pid>> {
-        if let Some(part) = self.parts.first() {
+        if let Some(part) = self.hierarchies.first() {
             match namespaces.child(Some(part.place.directory())) {
                 Ok(child) => return Ok(child),
                 // A group is optional, whatever the error.
                 Err(error) => tracing::debug!(%error, "no process is born into a control group"),
             }
-            self.parts.clear();
+            self.hierarchies.clear();
         }
         namespaces.child(None)
     }
@@ -74,29 +75,29 @@ impl Group {
     pub(super) fn invite(&mut self, link: &UnixStream, room: &Room, namespaces: bool) -> io::Result<()> {
         let later = std::mem::take(&mut self.later);
         self.add(later, room, namespaces);
-        let mut doors: Vec<OwnedFd> = Vec::new();
-        self.parts.retain(|part| match part.parent.version {
-            Version::One => part.place.open("tasks").map(|door| doors.push(door)).is_ok(),
+        let mut task_files: Vec<OwnedFd> = Vec::new();
+        self.hierarchies.retain(|part| match part.parent.version {
+            Version::One => part.place.open("tasks").map(|file| task_files.push(file)).is_ok(),
             Version::Two => true,
         });
-        MESSAGES.send(link, &doors.len())?;
-        doors.iter().try_for_each(|door| descriptor::send(link, door))
+        MESSAGES.send(link, &task_files.len())?;
+        task_files.iter().try_for_each(|file| descriptor::send(link, file))
     }
 
     /// Returns the group without the hierarchies that the process has not joined. Returns `None` if it is in no group.
     pub(super) fn complete(mut self, mut joined: usize) -> Option<Self> {
-        self.parts.retain(|part| {
+        self.hierarchies.retain(|part| {
             let is_in = part.parent.version == Version::Two || joined > 0;
             joined = joined.saturating_sub(usize::from(part.parent.version == Version::One));
             is_in
         });
-        (!self.parts.is_empty()).then_some(self)
+        (!self.hierarchies.is_empty()).then_some(self)
     }
 
     fn add(&mut self, parents: Vec<Parent>, room: &Room, namespaces: bool) {
         for parent in parents {
-            match Part::make(parent, room, namespaces) {
-                Ok(part) => self.parts.push(part),
+            match HierarchyGroup::make(parent, room, namespaces) {
+                Ok(part) => self.hierarchies.push(part),
                 Err(error) => tracing::debug!(%error, "there is no control group"),
             }
         }
@@ -104,22 +105,22 @@ impl Group {
 
     /// Returns the names of the group's layers, for the report.
     pub(super) fn layers(&self) -> Vec<String> {
-        self.parts.iter().flat_map(|part| part.parent.layers()).collect()
+        self.hierarchies.iter().flat_map(|part| part.parent.layers()).collect()
     }
 
     /// Removes groups that killed launchers left.
     pub(super) fn sweep(&self) {
-        self.parts.iter().for_each(|part| part.place.sweep());
+        self.hierarchies.iter().for_each(|part| part.place.sweep());
     }
 
     /// Returns whether the kernel killed a process for lack of memory.
     pub(super) fn out_of_memory(&self) -> bool {
-        self.memory().and_then(Part::killed_for_memory).is_some_and(|count| count > 0)
+        self.memory().and_then(HierarchyGroup::killed_for_memory).is_some_and(|count| count > 0)
     }
 
     /// Returns whether the kernel refused a process because the limit was reached.
     pub(super) fn out_of_processes(&self) -> bool {
-        self.parts.iter().filter_map(Part::refused_processes).any(|count| count > 0)
+        self.hierarchies.iter().filter_map(HierarchyGroup::refused_processes).any(|count| count > 0)
     }
 
     /// Returns the memory that the processes hold now. `apart` bytes of it are left out: they are in the room's own
@@ -148,18 +149,18 @@ impl Group {
 
     /// Kills all processes of the group in one step, where the kernel supports it.
     pub(super) fn kill(&self) {
-        for part in self.parts.iter().filter(|part| part.parent.version == Version::Two) {
+        for part in self.hierarchies.iter().filter(|part| part.parent.version == Version::Two) {
             // Linux before 5.14 has no such file; processes are then looked for as without a group.
             let _ = part.place.write("cgroup.kill", "1");
         }
     }
 
-    fn memory(&self) -> Option<&Part> {
-        self.parts.iter().find(|part| part.parent.memory)
+    fn memory(&self) -> Option<&HierarchyGroup> {
+        self.hierarchies.iter().find(|part| part.parent.memory)
     }
 }
 
-impl Part {
+impl HierarchyGroup {
     fn make(parent: Parent, room: &Room, namespaces: bool) -> io::Result<Self> {
         let part = Self { place: Place::make(&parent.directory)?, parent };
         if part.parent.memory {
@@ -206,7 +207,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for HierarchyGroup {
     fn drop(&mut self) {
         self.place.remove();
     }
@@ -216,9 +217,9 @@ impl Drop for Part {
 /// joined; they are the first ones of the list.
 pub(super) fn join(link: &UnixStream) -> io::Result<usize> {
     let count: usize = MESSAGES.receive_required(link)?;
-    let doors: Vec<OwnedFd> = (0..count).map(|_| descriptor::receive(link)).collect::<io::Result<_>>()?;
+    let task_files: Vec<OwnedFd> = (0..count).map(|_| descriptor::receive(link)).collect::<io::Result<_>>()?;
     // Writing zero adds the writing process.
-    Ok(doors.into_iter().take_while(|door| rustix::io::write(door, b"0").is_ok()).count())
+    Ok(task_files.into_iter().take_while(|file| rustix::io::write(file, b"0").is_ok()).count())
 }
 
 /// Returns the number behind `name` on a line of its own.
@@ -232,7 +233,7 @@ fn value(text: &str, name: &str) -> Option<u64> {
 pub fn control_groups() -> Vec<String> {
     let usable = |parent: &Parent| rustix::fs::access(&parent.directory, rustix::fs::Access::WRITE_OK).is_ok();
     let shown = |parent: Parent| format!("{} below {}", parent.layers().join(", "), parent.directory.display());
-    find::parents(&find::around(), true).into_iter().filter(usable).map(shown).collect()
+    find::parents(&find::current_groups(), true).into_iter().filter(usable).map(shown).collect()
 }
 
 #[cfg(test)]
@@ -248,7 +249,7 @@ mod tests {
         for (file, text) in files {
             fs::write(place.path_below(directory).join(file), text).unwrap();
         }
-        Group { parts: vec![Part { place, parent }], later: Vec::new() }
+        Group { hierarchies: vec![HierarchyGroup { place, parent }], later: Vec::new() }
     }
 
     #[test]
@@ -286,28 +287,29 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let files = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"].map(|file| (file, ""));
         let one = group(dir.path(), Version::One, &files);
-        one.parts[0].bound_memory(5).unwrap();
+        one.hierarchies[0].bound_memory(5).unwrap();
         let files = ["memory.max", "memory.swap.max", "memory.oom.group", "cgroup.kill"].map(|file| (file, ""));
         let two = group(dir.path(), Version::Two, &files);
-        two.parts[0].bound_memory(6).unwrap();
+        two.hierarchies[0].bound_memory(6).unwrap();
         two.kill();
-        let read = |group: &Group, file: &str| group.parts[0].place.read(file).unwrap();
+        let read = |group: &Group, file: &str| group.hierarchies[0].place.read(file).unwrap();
         assert_eq!(read(&one, "memory.limit_in_bytes") + &read(&one, "memory.memsw.limit_in_bytes"), "55");
         assert_eq!(read(&two, "memory.max") + &read(&two, "memory.swap.max"), "60");
         assert_eq!(read(&two, "memory.oom.group") + &read(&two, "cgroup.kill"), "11");
         // Without the file there is no limit, so the group is not used.
         let none = group(dir.path(), Version::Two, &[]);
-        assert!(none.parts[0].bound_memory(6).is_err());
+        assert!(none.hierarchies[0].bound_memory(6).is_err());
         assert!(!none.out_of_memory() && !none.out_of_processes() && none.peak().is_none() && none.held(0).is_none());
     }
 
     #[test]
-    fn what_was_not_joined_is_no_part_of_it() {
+    fn hierarchies_that_were_not_joined_are_left_out() {
         let dir = tempfile::tempdir().unwrap();
-        let of = |version| group(dir.path(), version, &[]).parts.remove(0);
-        let all = || Group { parts: vec![of(Version::Two), of(Version::One), of(Version::One)], later: Vec::new() };
+        let of = |version| group(dir.path(), version, &[]).hierarchies.remove(0);
+        let all =
+            || Group { hierarchies: vec![of(Version::Two), of(Version::One), of(Version::One)], later: Vec::new() };
         for (joined, left) in [(0, 1), (1, 2), (2, 3)] {
-            assert_eq!(all().complete(joined).unwrap().parts.len(), left);
+            assert_eq!(all().complete(joined).unwrap().hierarchies.len(), left);
         }
         assert!(group(dir.path(), Version::One, &[]).complete(0).is_none());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);

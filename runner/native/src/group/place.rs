@@ -145,9 +145,9 @@ fn locked(parent: &OwnedFd, name: &str) -> rustix::io::Result<OwnedFd> {
 
 /// Kills the processes of a group whose launcher is gone.
 fn kill(directory: &OwnedFd) {
-    let door = rustix::fs::openat(directory, "cgroup.kill", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+    let kill_file = rustix::fs::openat(directory, "cgroup.kill", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
     // `cgroup.kill` does it in one step, on kernels that have it.
-    if door.is_ok_and(|door| rustix::io::write(door, b"1").is_ok()) {
+    if kill_file.is_ok_and(|kill_file| rustix::io::write(kill_file, b"1").is_ok()) {
         return;
     }
     for pid in processes(&kernel_file::read(directory, "cgroup.procs", MAX_FILE).unwrap_or_default()) {
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_that_was_cut_off_names_nobody_by_half_a_number() {
+    fn a_truncated_list_yields_no_truncated_pid() {
         let numbers = |list: &str| -> Vec<i32> { processes(list).map(|pid| pid.as_raw_nonzero().get()).collect() };
         assert_eq!(numbers("12\n0\n345\n67"), [12, 345]);
         assert_eq!(numbers("12\n345\n"), [12, 345]);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_holds_is_swept() {
+    fn only_unlocked_groups_are_swept() {
         let dir = tempfile::tempdir().unwrap();
         let [sweeper, living] = [(); 2].map(|()| Place::make(dir.path()).unwrap());
         let dead = "modbox-123-00112233445566ff";
