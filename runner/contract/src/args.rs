@@ -1,7 +1,7 @@
 //! The arguments that a caller gives to a module: reading them, merging them, writing the JSON file.
 //!
-//! Not here: the reserved keys that the runner adds (`internal_args`), and types, which are the
-//! business of the module's argument spec.
+//! The reserved keys that the runner adds are in `internal_args`. Types are checked by the module's argument spec, not
+//! here.
 
 use std::borrow::Cow;
 
@@ -10,10 +10,10 @@ use thiserror::Error;
 
 use crate::internal_args::InternalArgs;
 
-/// What the reserved keys start with.
+/// The prefix of the reserved keys.
 pub const RESERVED_PREFIX: &str = "_ansible_";
 
-/// Why arguments were refused.
+/// The reason why arguments were refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ArgsError {
     /// An argument on the command line without a `=`.
@@ -34,17 +34,17 @@ pub enum ArgsError {
     /// An arguments file that is not JSON.
     #[error("the arguments are not JSON: {0}")]
     NotJson(DecodeError),
-    /// JSON of another type.
+    /// JSON that is not a dict.
     #[error("the arguments must be a dict, not a {0}")]
     NotDict(&'static str),
 }
 
-/// Reads one `KEY=VALUE`. The value is everything behind the first `=`, always a string: `n=3` is `"3"`, as
-/// in a task written that way. Bytes that are not UTF-8 are kept as Python keeps them.
+/// Parses one `KEY=VALUE`. The value is everything after the first `=` and always a string: `n=3` is `"3"`, as in a
+/// task written that way. Bytes that are not UTF-8 are kept as Python keeps them.
 ///
 /// # Errors
 ///
-/// No `=`, nothing before it, or a key that is not UTF-8.
+/// No `=`, no key before it, or a key that is not UTF-8.
 pub fn parse_pair(pair: &[u8]) -> Result<(String, Value), ArgsError> {
     let shown = || String::from_utf8_lossy(pair).into_owned();
     let equals = pair.iter().position(|byte| *byte == b'=').ok_or_else(|| ArgsError::NoEquals(shown()))?;
@@ -55,7 +55,7 @@ pub fn parse_pair(pair: &[u8]) -> Result<(String, Value), ArgsError> {
     Ok((key.to_owned(), Value::from_os_bytes(&pair[equals + 1..])))
 }
 
-/// Reads the JSON dict of an arguments file, reserved keys and all.
+/// Decodes the JSON dict of an arguments file, including reserved keys.
 ///
 /// # Errors
 ///
@@ -68,22 +68,22 @@ pub fn decode_file(bytes: &[u8]) -> Result<Dict, ArgsError> {
     }
 }
 
-/// Writes the arguments file of the kinds that want JSON: the bare dict, one ASCII line.
+/// Encodes the arguments file of the kinds that expect JSON: the bare dict, one ASCII line.
 #[must_use]
 pub fn encode_file(args: &Dict) -> Vec<u8> {
     encode_dict(args).into_bytes()
 }
 
-/// Arguments as a module is to get them, not yet put together: most modules need no more than the file of them.
+/// The arguments of a module before they are merged into one dict. Most modules need only the encoded file.
 #[derive(Debug, Clone, Copy)]
 pub enum ModuleArgs<'a> {
-    /// All of them.
+    /// All arguments, already merged.
     Complete(&'a Dict),
-    /// A task's own, and what is added to them.
+    /// A task's arguments and the reserved ones that the runner adds.
     Task {
-        /// What the caller gave.
+        /// The caller's arguments.
         args: &'a Dict,
-        /// What the module is told beside it.
+        /// The reserved arguments.
         internal: &'a InternalArgs,
         /// The module's temporary directory.
         tmpdir: &'a str,
@@ -91,7 +91,7 @@ pub enum ModuleArgs<'a> {
 }
 
 impl<'a> ModuleArgs<'a> {
-    /// Returns them in one dict.
+    /// Returns all arguments in one dict.
     #[must_use]
     pub fn to_dict(&self) -> Cow<'a, Dict> {
         match *self {
@@ -103,7 +103,7 @@ impl<'a> ModuleArgs<'a> {
         }
     }
 
-    /// Returns the arguments file of the kinds that want JSON, see [`encode_file`].
+    /// Returns the arguments file of the kinds that expect JSON, see [`encode_file`].
     #[must_use]
     pub fn to_file(&self) -> Vec<u8> {
         match *self {
@@ -113,12 +113,13 @@ impl<'a> ModuleArgs<'a> {
     }
 }
 
-/// Adds arguments to others: a key that both have takes the later value whole, dicts inside are not merged.
+/// Adds arguments to others. When both have a key, the later value replaces the earlier one; nested dicts are not
+/// merged.
 pub fn merge(into: &mut Dict, later: Dict) {
     into.extend(later);
 }
 
-/// Refuses arguments that hold a reserved key, for callers that are not Ansible itself.
+/// Refuses arguments with a reserved key. Ansible itself may send such keys; other callers may not.
 ///
 /// # Errors
 ///

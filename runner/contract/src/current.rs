@@ -1,4 +1,4 @@
-//! The rules of ansible-core 2.19, from output to result.
+//! Converts a module's output to a result by the rules of ansible-core 2.19.
 
 use modbox_python_json::{Dict, Value, str as python_str};
 
@@ -11,7 +11,7 @@ use crate::stdout::{StreamText, json_lines};
 use crate::typed::{self, NO_TRACEBACK, Refusal};
 use crate::warnings::Warnings;
 
-/// Makes a result of an output, and returns whether it is the module's own.
+/// Makes a result of an output. Returns it, and whether it is the module's own.
 pub(crate) fn parse(raw: &RawOutput<'_>, lines: ResultLines) -> (Dict, bool) {
     let mut warnings = Warnings::default();
     let outcome = read(raw.stdout, lines, &mut warnings).and_then(|dict| accept(dict, &mut warnings));
@@ -55,7 +55,7 @@ fn read_lines(text: &StreamText<'_>, warnings: &mut Warnings) -> Result<Value, R
 /// Applies the rules for a result's keys, in Ansible's order.
 fn accept(mut dict: Dict, warnings: &mut Warnings) -> Result<Dict, Refusal> {
     let sent_exception = normalize_exception(&mut dict);
-    // Each of the steps asks for a key; most results have none of them.
+    // Each of these steps looks up a key. Most results have none of the keys.
     let treated = dict.keys().any(|key| is_treated(key));
     if treated {
         dict.shift_remove("_ansible_suppress_tmpdir_delete");
@@ -77,7 +77,7 @@ fn accept(mut dict: Dict, warnings: &mut Warnings) -> Result<Dict, Refusal> {
     Ok(dict)
 }
 
-/// Makes a typed object of `exception`, or removes it. Returns whether there is one now.
+/// Makes `exception` a typed object, or removes it. Returns whether the result has one afterwards.
 fn normalize_exception(dict: &mut Dict) -> bool {
     let exception = dict.shift_remove("exception").filter(Value::is_truthy);
     let failed = dict.get("failed").is_some_and(Value::is_truthy);
@@ -95,7 +95,7 @@ fn normalize_exception(dict: &mut Dict) -> bool {
     true
 }
 
-/// Gives a failed result what every failed result has: `failed` that is true, an exception, a message.
+/// Adds the keys that every failed result has: `failed: true`, an exception, a message.
 fn complete_failure(dict: &mut Dict, sent_exception: bool) {
     dict.insert("failed".to_owned(), true.into());
     let brief = match dict.get("exception") {
@@ -108,7 +108,7 @@ fn complete_failure(dict: &mut Dict, sent_exception: bool) {
     dict.entry("msg".to_owned()).or_insert(msg.into());
 }
 
-/// What Ansible says about output that it refuses.
+/// Returns Ansible's message about refused output.
 fn message(refusal: &Refusal, raw: &RawOutput<'_>) -> String {
     match refusal {
         Refusal::Task(reason) => typed::join_messages(&["Task failed.", reason]),

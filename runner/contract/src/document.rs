@@ -1,4 +1,4 @@
-//! One JSON document out of a module's output.
+//! Decodes one JSON document of a module's output.
 
 use modbox_python_json::{Value, decode};
 
@@ -12,11 +12,11 @@ pub(crate) fn last_object(text: &StreamText<'_>) -> Result<Value, Refusal> {
     found.ok_or_else(|| Refusal::Deserialization("No line is a JSON object".to_owned()))
 }
 
-/// Decodes a document; the error is what Ansible makes of it.
+/// Decodes a document. Maps a decoding error to the refusal that Ansible reports for it.
 pub(crate) fn decode_json(text: &str) -> Result<Value, Refusal> {
     decode(text).map_err(|error| match error.surrogate_key() {
         Some(key) => typed::not_utf8(key.units()),
-        // Python's RecursionError, which unlike the others is no ValueError.
+        // Python's RecursionError; unlike the others, it is not a ValueError.
         None if error.message().starts_with("maximum recursion depth") => Refusal::Task(error.to_string()),
         None => Refusal::Deserialization(error.to_string()),
     })

@@ -7,7 +7,7 @@ use crate::stdout::split_lines;
 use crate::typed::{NO_TRACEBACK, Refusal};
 use crate::warnings::Warnings;
 
-/// `results` is where Ansible keeps the items of a loop.
+/// Renames `results` unless it is a list, because Ansible keeps the items of a loop there.
 pub(crate) fn rename_results(dict: &mut Dict, warnings: &mut Warnings) {
     if let Some(results) = dict.shift_remove("results") {
         if results.as_list().is_some() {
@@ -21,7 +21,7 @@ pub(crate) fn rename_results(dict: &mut Dict, warnings: &mut Warnings) {
     }
 }
 
-/// Removes what only Ansible itself may say about a host.
+/// Removes the facts about a host that only Ansible may set.
 pub(crate) fn clean_facts(dict: &mut Dict) -> Result<(), Refusal> {
     let discovered = ["discovered_interpreter_", "ansible_discovered_interpreter_"];
     match dict.get_mut("ansible_facts") {
@@ -36,7 +36,7 @@ fn no_attribute(value: &Value, attribute: &str) -> Refusal {
     Refusal::Task(format!("'{}' object has no attribute '{attribute}'", value.type_name()))
 }
 
-/// Adds `stdout_lines` for a key `stdout` of the result, which has nothing to do with the process's stream.
+/// Adds `stdout_lines` for the key `stdout` of a result. That key is not the process's standard output.
 pub(crate) fn add_lines(dict: &mut Dict, key: &str) -> Result<(), Refusal> {
     let Some(value) = dict.get(key) else { return Ok(()) };
     let lines_key = format!("{key}_lines");
@@ -63,7 +63,7 @@ pub(crate) fn complete_status(dict: &mut Dict) {
     }
 }
 
-/// Python's `rc in [0, "0"]`, where `False` and `0.0` equal `0`.
+/// Returns Python's `rc in [0, "0"]`, where `False` and `0.0` equal `0`.
 fn is_zero(rc: &Value) -> bool {
     match rc {
         Value::Str(text) => text == "0",
@@ -72,7 +72,7 @@ fn is_zero(rc: &Value) -> bool {
     }
 }
 
-/// The result in place of one that the module did not give.
+/// Makes the failed result for a module that returned no valid one.
 pub(crate) fn failure(msg: &str, raw: &RawOutput<'_>) -> Dict {
     let fields: [(&str, Value); 7] = [
         ("failed", true.into()),

@@ -1,8 +1,8 @@
 //! The reserved `_ansible_*` arguments: a closed, typed list that only the runner fills.
 //!
-//! Keys, types and order are those of the release whose contract is kept: 17 keys in ansible-core 2.19, 15 in 2.9 and
-//! 2.14 (`ActionBase._update_module_args`). A module must not depend on the order; it is kept because people compare
-//! argument files with `diff`.
+//! Keys, types and order are those of the chosen release: 17 keys in ansible-core 2.19, 15 in 2.9 and 2.14
+//! (`ActionBase._update_module_args`). A module must not depend on the order. We keep it so that argument files can be
+//! compared with `diff`.
 
 use std::borrow::Cow;
 
@@ -10,21 +10,21 @@ use modbox_python_json::{Dict, Value};
 
 use crate::release::Release;
 
-/// The syslog facility that ansible-core uses unless told otherwise.
+/// The default syslog facility of ansible-core.
 pub const SYSLOG_FACILITY: &str = "LOG_USER";
 
-/// The filesystems on which ansible-core sets no SELinux context of its own.
+/// The filesystems on which ansible-core sets no SELinux contexts.
 pub const SELINUX_SPECIAL_FS: [&str; 6] = ["fuse", "nfs", "vboxsf", "ramfs", "9p", "vfat"];
 
-/// What older releases did with values that are no strings where strings are asked for, unless told otherwise.
+/// The default action of older releases for values that are not strings where strings are expected.
 pub const STRING_CONVERSION_ACTION: &str = "warn";
 
-/// What the runner tells a module beside its arguments. Every field but the first is one `_ansible_*` key.
+/// The arguments that the runner adds for the module. Every field but the first is one `_ansible_*` key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InternalArgs {
-    /// The release whose contract is kept: which of the keys there are, and what `_ansible_version` says.
+    /// The release whose contract applies. It decides which keys there are and the value of `_ansible_version`.
     pub release: Release,
-    /// Report what would change and change nothing. Honouring it is the module's job.
+    /// Report what would change and change nothing. The module implements it.
     pub check_mode: bool,
     /// Write no arguments to the system's log.
     pub no_log: bool,
@@ -32,38 +32,37 @@ pub struct InternalArgs {
     pub debug: bool,
     /// Report differences as `diff`.
     pub diff: bool,
-    /// How many `-v` were given.
+    /// The number of `-v` options.
     pub verbosity: u32,
-    /// The name the module was asked for by, as it was typed.
+    /// The module's name as the caller typed it.
     pub module_name: String,
-    /// A facility's name, [`SYSLOG_FACILITY`].
+    /// The facility's name; the default is [`SYSLOG_FACILITY`].
     pub syslog_facility: Cow<'static, str>,
-    /// Filesystem types, [`SELINUX_SPECIAL_FS`].
+    /// Filesystem types; the default is [`SELINUX_SPECIAL_FS`].
     pub selinux_special_fs: Vec<Cow<'static, str>>,
-    /// What to do with a value that is no string where a string is asked for: `warn`, `error` or `ignore`. Before
-    /// ansible-core 2.19 only.
+    /// The action for a value that is not a string where a string is expected: `warn`, `error` or `ignore`. Only before
+    /// ansible-core 2.19.
     pub string_conversion_action: Cow<'static, str>,
     /// The socket of a persistent connection.
     pub socket: Option<String>,
-    /// The shell that modules run commands with.
+    /// The shell in which modules run commands.
     pub shell_executable: Cow<'static, str>,
-    /// Leave temporary files where they are.
+    /// Do not remove temporary files.
     pub keep_remote_files: bool,
-    /// The module's own temporary directory, with a trailing slash. A run fills it in.
+    /// The module's temporary directory, with a trailing slash. The run sets it.
     pub tmpdir: Option<String>,
-    /// Where a module makes a temporary directory when it was given none; `~` is not expanded.
+    /// The folder in which a module makes a temporary directory when the runner gave it none; `~` is not expanded.
     pub remote_tmp: Cow<'static, str>,
-    /// Let arguments pass that the module does not know. From ansible-core 2.19 on, as the two below.
+    /// Accept arguments that the module does not know. Since ansible-core 2.19, like the two fields below.
     pub ignore_unknown_opts: bool,
-    /// What to put before every line in the system's log.
+    /// The prefix of every line in the system's log.
     pub target_log_info: Option<String>,
-    /// For which events Python modules add a traceback: `error`, `warning`, `deprecated`, `deprecated_value`.
+    /// The events for which Python modules add a traceback: `error`, `warning`, `deprecated`, `deprecated_value`.
     pub tracebacks_for: Vec<String>,
 }
 
 impl InternalArgs {
-    /// Returns the defaults of ansible-core 2.19 for a module of that name: no check mode, no diff, no temporary
-    /// directory.
+    /// Returns the defaults of ansible-core 2.19 for a module: no check mode, no diff, no temporary directory.
     #[must_use]
     pub fn new(module_name: &str) -> Self {
         Self {
@@ -88,7 +87,7 @@ impl InternalArgs {
         }
     }
 
-    /// Returns the keys of the release, in the order in which it sends them.
+    /// Returns the keys of the release in its order.
     #[must_use]
     pub fn into_dict(self) -> Dict {
         let newest = self.release >= Release::V2_19;
@@ -118,8 +117,8 @@ impl InternalArgs {
         sent.map(|(_, key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// Returns everything a module is given: the task's arguments, then these. ansible-core 2.19 sorts the task's by name
-    /// at the top level, older releases leave them in the order in which they were written.
+    /// Returns all arguments of a module: the task's arguments, then the reserved ones. ansible-core 2.19 sorts the
+    /// task's by name at the top level; older releases keep their order.
     #[must_use]
     pub fn append_to(self, mut args: Dict) -> Dict {
         if self.release >= Release::V2_19 {

@@ -3,11 +3,11 @@
 use modbox_python_json::{Dict, Value, str as python_str};
 use modbox_vocabulary::quoting::quote_bytes;
 
-/// Writes the arguments file of an old-style module: `key=value ` for each argument, the value being
-/// Python's `str()` quoted for a shell, on one line without an end. Scripts read it with `. "$1"`.
+/// Encodes the arguments file of an old-style module: `key=value ` for each argument, on one line without a line end.
+/// The value is Python's `str()`, quoted for a shell. Scripts read the file with `. "$1"`.
 ///
-/// Keys are not quoted, as in ansible-core. That is safe only as long as nobody runs the file of someone
-/// else's arguments outside the confinement that the module itself runs in.
+/// Keys are not quoted, as in ansible-core. A key from an untrusted caller can therefore run commands. That is safe
+/// only while the file is read inside the module's own confinement.
 #[must_use]
 pub fn old_style_args(args: &Dict) -> Vec<u8> {
     let mut file = Vec::new();
@@ -20,7 +20,7 @@ pub fn old_style_args(args: &Dict) -> Vec<u8> {
     file
 }
 
-/// Python's `str()` as bytes; a string that came from bytes goes back to them.
+/// Returns Python's `str()` as bytes. A string that came from bytes becomes the same bytes again.
 fn str_bytes(value: &Value) -> Vec<u8> {
     match value {
         Value::Surrogates(text) => text.to_bytes().unwrap_or_else(|| text.to_string_lossy().into_bytes()),

@@ -1,36 +1,37 @@
-//! What crosses the boundary between a runner and a module: Ansible's module contract, as data.
+//! Ansible's module contract as data: the arguments that a runner gives to a module, and the result that it returns.
 //!
-//! A module is a program. It is given one JSON object of arguments: the task's own, then the reserved
-//! `_ansible_*` keys by which the runner tells it about check mode, verbosity and the like. It prints one
-//! JSON object, its result, on standard output; its exit status counts only when that object is missing.
-//! How the arguments reach the program differs by kind (see the crate `modbox-kinds`); what they are does not.
+//! A module is a program. It gets one JSON object of arguments: the task's arguments, then the reserved `_ansible_*`
+//! keys, with which the runner passes check mode, verbosity and the like. It prints one JSON object, its result, on
+//! standard output. Its exit status counts only when that object is missing.
+//! The crate `modbox-kinds` knows how the arguments reach each kind of module; the arguments are the same for all
+//! kinds.
 //!
-//! | file | what it knows |
+//! | file | content |
 //! |---|---|
-//! | `args` | the arguments a caller gave: pairs, merging, the JSON file |
+//! | `args` | the arguments that a caller gives: pairs, merging, the JSON file |
 //! | `internal_args` | the reserved keys: a closed, typed list |
-//! | `told` | which of them a caller may choose, and how |
-//! | `release` | the releases of Ansible whose contract can be kept |
+//! | `told` | the reserved keys that a caller may set |
+//! | `release` | the supported releases of Ansible's contract |
 //! | `key_values` | the `key=value` file of old-style modules |
-//! | `stdout` | finding the JSON object in what a module printed |
+//! | `stdout` | the search for the JSON object in a module's output |
 //! | `warnings` | the warnings and deprecations of a result |
 //! | `typed` | objects that carry `__ansible_type`, as Python modules print them |
 //! | `reserved` | the keys of a result that only Ansible may use |
-//! | `raw_output` | what a module printed, of which nothing is believed yet |
-//! | `document` | one JSON document out of it |
+//! | `raw_output` | a module's output before validation |
+//! | `document` | the decoding of one JSON document in the output |
 //! | `fields` | rules for the fields of a result that all releases share |
-//! | `current` | from raw output to a validated result, or to a well-formed failure |
-//! | `result` | the result itself |
-//! | `log_lines` | what a module says of its work, on standard error |
+//! | `current` | from raw output to a validated result or a well-formed failure, by the rules of 2.19 |
 //! | `older` | the same by the rules of releases before 2.19 |
+//! | `result` | the result itself |
+//! | `log_lines` | the log lines that a module writes to standard error |
 //!
-//! Nothing that a module prints is trusted. [`RawOutput`] is an allegation: bytes under a bound that the
-//! sandbox enforced, and nothing more. [`ModuleResult`] is what is left when the contract's rules have
-//! been applied to it: one JSON object with a truthful `failed`, without internal keys. What the object
-//! *says* stays the module's claim.
+//! A module's output is untrusted. [`RawOutput`] holds bytes whose number the sandbox limited, and nothing more is
+//! known about them. [`ModuleResult`] is the validated form: one JSON object with a correct `failed` and without
+//! internal keys. Its content remains the module's claim.
 //!
-//! The rules are those of ansible-core 2.19 unless another [`Release`] is asked for, checked against the real program; where we differ on purpose
-//! it says so beside the code. This layer is pure: no I/O, no environment, no clock.
+//! The rules are those of ansible-core 2.19 unless the caller chooses another [`Release`]. Tests check them against the
+//! real program. A comment beside the code names each intended difference. This layer is pure: no I/O, no environment,
+//! no clock.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

@@ -1,33 +1,33 @@
-//! What a module says of its work: lines on standard error that are JSON objects of one known key, as the guest SDK writes them.
-//! All other lines are left as they are. It is an allegation like all that a module prints.
+//! A module's log: lines on standard error that are JSON objects with the one key `modbox_log`, as the guest SDK writes
+//! them. Other lines are not changed. The content is untrusted, like everything that a module prints.
 
 use modbox_python_json::{Dict, Value, decode};
 
-/// What a line begins with, so that others are not read at all.
+/// The start of a log line. Other lines are not parsed.
 const START: &[u8] = b"{\"modbox_log\":";
 
-/// More lines than this are left where they are: a log is read by people.
+/// The maximum number of log lines, so that people can read the log. Further lines stay in standard error.
 const MAX_LINES: usize = 256;
 
-/// How much a line tells.
+/// The level of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogLevel {
-    /// What the module did.
+    /// An action of the module.
     Info,
-    /// What somebody wants to know who looks for a mistake.
+    /// A detail that helps to find an error.
     Debug,
 }
 
-/// One thing that a module said.
+/// One line of a module's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
-    /// How much it tells.
+    /// The level.
     pub level: LogLevel,
-    /// What it said.
+    /// The message.
     pub message: String,
 }
 
-/// Takes the lines of a log out of what a module wrote to standard error, and returns them with the rest.
+/// Splits a module's standard error into its log lines and the rest.
 #[must_use]
 pub fn take(stderr: &[u8]) -> (Vec<LogLine>, Vec<u8>) {
     let (mut lines, mut rest) = (Vec::new(), Vec::with_capacity(stderr.len()));
@@ -45,8 +45,8 @@ fn read(line: &[u8]) -> Option<LogLine> {
         return None;
     }
     let line = decode(str::from_utf8(line).ok()?).ok()?;
-    let said: &Dict = line.as_dict().filter(|line| line.len() == 1)?.get("modbox_log")?.as_dict()?;
-    let text = |key: &str| said.get(key).and_then(Value::as_str);
+    let entry: &Dict = line.as_dict().filter(|line| line.len() == 1)?.get("modbox_log")?.as_dict()?;
+    let text = |key: &str| entry.get(key).and_then(Value::as_str);
     let level = match text("level")? {
         "info" => LogLevel::Info,
         "debug" => LogLevel::Debug,

@@ -1,9 +1,9 @@
-//! What releases before ansible-core 2.19 make of a module's output.
+//! Converts a module's output to a result by the rules of releases before ansible-core 2.19.
 //!
-//! After `_parse_returned_data` and `_execute_module` of ansible-core 2.14.18 and Ansible 2.9.27. There are no typed
-//! objects yet: a result's keys stay what the module sent, a failure needs no message, and an output that is no result
-//! is a `MODULE FAILURE`. One difference on purpose: what these releases only show to people is in `warnings`, where
-//! 2.19 has it.
+//! The rules follow `_parse_returned_data` and `_execute_module` of ansible-core 2.14.18 and Ansible 2.9.27. These
+//! releases have no typed objects: a result's keys stay as the module sent them, a failure needs no message, and
+//! invalid output is a `MODULE FAILURE`. One difference is intended: messages that these releases only display are in
+//! `warnings`, where 2.19 has them.
 
 use modbox_python_json::{Dict, Value, decode};
 
@@ -17,13 +17,13 @@ use crate::stdout::{JsonLines, StreamText, json_lines, json_lines_or_list};
 use crate::typed::Refusal;
 use crate::warnings::Warnings;
 
-/// What every failure ends with.
+/// The last line of every failure message.
 const HINT: &str = "See stdout/stderr for the exact error";
 
-/// Makes a result of an output, and says whether it is the module's own.
+/// Makes a result of an output. Returns it, and whether it is the module's own.
 pub(super) fn parse(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -> (Dict, bool) {
-    let mut said = Warnings::default();
-    let outcome = read(raw.stdout, lines, release, &mut said).and_then(|dict| accept(dict, &mut said));
+    let mut warnings = Warnings::default();
+    let outcome = read(raw.stdout, lines, release, &mut warnings).and_then(|dict| accept(dict, &mut warnings));
     let (mut dict, parsed) = match outcome {
         Ok(dict) => (dict, true),
         Err(Refusal::Deserialization(_)) => (undecoded(raw), false),
@@ -37,7 +37,7 @@ pub(super) fn parse(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -
             (dict, false)
         }
     };
-    if let Some(Value::List(mut all)) = said.add_to(Dict::new()).shift_remove("warnings") {
+    if let Some(Value::List(mut all)) = warnings.add_to(Dict::new()).shift_remove("warnings") {
         match dict.get("warnings") {
             Some(Value::List(sent)) => all.extend(sent.iter().cloned()),
             Some(other) => all.push(other.clone()),
@@ -48,7 +48,7 @@ pub(super) fn parse(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -
     (dict, parsed)
 }
 
-fn read(stdout: &[u8], lines: ResultLines, release: Release, said: &mut Warnings) -> Result<Dict, Refusal> {
+fn read(stdout: &[u8], lines: ResultLines, release: Release, warnings: &mut Warnings) -> Result<Dict, Refusal> {
     let text = StreamText::new(stdout);
     if lines == ResultLines::LastJsonLine {
         return dict_of(last_object(&text)?);
@@ -60,7 +60,7 @@ fn read(stdout: &[u8], lines: ResultLines, release: Release, said: &mut Warnings
     let readable = text.escaped.as_deref().unwrap_or(&text.lossy);
     let found = find(readable).map_err(|reason| Refusal::Deserialization(reason.to_owned()))?;
     if let Ok(JsonLines { junk_after: Some(junk), .. }) = find(&text.lossy) {
-        said.add_text(format!("Module invocation had junk after the JSON data: {junk}"));
+        warnings.add_text(format!("Module invocation had junk after the JSON data: {junk}"));
     }
     dict_of(decode(&found.json).map_err(|error| Refusal::Deserialization(error.to_string()))?)
 }
@@ -68,15 +68,15 @@ fn read(stdout: &[u8], lines: ResultLines, release: Release, said: &mut Warnings
 fn dict_of(value: Value) -> Result<Dict, Refusal> {
     match value {
         Value::Dict(dict) => Ok(dict),
-        // Python's words: only 2.9 gets so far, and stops where it sets a key.
+        // Python's message. Only 2.9 accepts a list here; it then fails when it sets a key.
         _ => Err(Refusal::Task("list indices must be integers or slices, not str".to_owned())),
     }
 }
 
-fn accept(mut dict: Dict, said: &mut Warnings) -> Result<Dict, Refusal> {
+fn accept(mut dict: Dict, warnings: &mut Warnings) -> Result<Dict, Refusal> {
     dict.shift_remove("_ansible_suppress_tmpdir_delete");
-    rename_results(&mut dict, said);
-    remove_internal_keys(&mut dict, said);
+    rename_results(&mut dict, warnings);
+    remove_internal_keys(&mut dict, warnings);
     for key in ["warnings", "deprecations"] {
         if dict.get(key).is_some_and(|value| !value.is_truthy()) {
             dict.shift_remove(key);

@@ -1,8 +1,8 @@
-//! What a module printed, before anything of it is believed.
+//! A module's output before validation.
 
-/// What a module is alleged to have said: bytes that a sandbox bounded, and nothing more.
+/// The untrusted output of a module. The sandbox limited its size; nothing else is known about it.
 ///
-/// Having one says nothing about what is in it. [`ModuleResult::parse`](crate::ModuleResult::parse) is the only way on.
+/// [`ModuleResult::parse`](crate::ModuleResult::parse) is the only way to use it.
 #[derive(Debug, Clone, Copy)]
 pub struct RawOutput<'a> {
     /// Standard output.
@@ -11,12 +11,12 @@ pub struct RawOutput<'a> {
     pub stderr: &'a [u8],
     /// The exit status.
     pub rc: i64,
-    /// The interpreter line it was started with, without `#!`, for the message that says it does not exist.
-    /// `None` when the kernel started the module.
+    /// The line after `#!` that started the module, for the message about a missing interpreter. `None` when the kernel
+    /// started the module.
     pub shebang: Option<&'a str>,
 }
 
-/// Which part of standard output is the result.
+/// The part of standard output that holds the result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ResultLines {
     /// Ansible's rule: everything from the first line that starts with `{` to the last that ends with `}`.

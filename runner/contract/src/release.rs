@@ -1,9 +1,9 @@
-//! The releases of ansible-core whose contract can be kept.
+//! The supported releases of Ansible's module contract.
 //!
-//! What differs between them is kept where it matters: the reserved arguments (`internal_args`), what an output
-//! becomes (`older`), the line that old releases put into scripts (`kinds::shebang`), job files (`crate::jobs`).
-//! What a module sees is written for the newest; the others are for modules that look at `_ansible_version`, and for
-//! callers that compare with what an older Ansible gave them.
+//! The differences between the releases are in the code that they affect: the reserved arguments (`internal_args`), the
+//! conversion of output (`older`), the line that old releases add to scripts (`kinds::shebang`), job files
+//! (`crate::jobs`). modbox presents the newest release to modules by default. The older ones are for modules that look
+//! at `_ansible_version`, and for callers that compare results with those of an older Ansible.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,13 +11,13 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A release whose contract is kept. The older one is the lesser one.
+/// A release whose contract is supported. An older release compares as less.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Release {
     /// Ansible 2.9, the last one before collections.
     #[serde(rename = "2.9")]
     V2_9,
-    /// ansible-core 2.14, the last one before results had typed objects that runs on Python 3.9.
+    /// ansible-core 2.14: the last release without typed objects in results that runs on Python 3.9.
     #[serde(rename = "2.14")]
     V2_14,
     /// ansible-core 2.19.
@@ -26,16 +26,16 @@ pub enum Release {
     V2_19,
 }
 
-/// A word that names none of them.
+/// An unknown release.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is none of the contracts that are kept: 2.9, 2.14, 2.19")]
 pub struct UnknownRelease(String);
 
 impl Release {
-    /// Every one, the oldest first.
+    /// All releases, the oldest first.
     pub const ALL: [Self; 3] = [Self::V2_9, Self::V2_14, Self::V2_19];
 
-    /// Returns the word by which it is asked for.
+    /// Returns the word that selects the release.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -45,8 +45,8 @@ impl Release {
         }
     }
 
-    /// Returns the full version that modules are told as `_ansible_version`: the last one of the release. Modules
-    /// compare it with what they need, so it names a release of Ansible and not of this program.
+    /// Returns the value of `_ansible_version`: the full version of the release's last update. Modules compare it with
+    /// the version they need, so it is a version of Ansible and not of this program.
     #[must_use]
     pub fn version(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl Release {
         }
     }
 
-    /// Returns the one whose contract a release of that version keeps: itself, or the closest older one.
+    /// Returns the release for a full version: the same one, or the closest older one.
     #[must_use]
     pub fn of_version(version: &str) -> Self {
         let mut numbers = version.split('.').map(|number| number.parse::<u32>().ok());

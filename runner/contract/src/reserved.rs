@@ -1,24 +1,24 @@
-//! Keys of a result that mean something to Ansible itself, and that no module may use.
+//! The keys of a result that have a meaning for Ansible itself, and that no module may use.
 
 use modbox_python_json::{Dict, Value, str as python_str};
 
 use crate::warnings::Warnings;
 
-/// What the reserved keys of a result start with; nobody but Ansible may use them.
+/// The prefix of a result's reserved keys. Only Ansible may use them.
 const INTERNAL_PREFIX: &str = "_ansible_";
 
-/// Keys by which a module could change the inventory.
+/// The keys with which a module could change the inventory.
 const INVENTORY_KEYS: [&str; 2] = ["add_host", "add_group"];
 
-/// Returns whether a key of a result means something to Ansible that has to be seen to, beside its status.
+/// Returns whether a key of a result needs special treatment. The keys of the status are treated separately.
 pub(super) fn is_treated(key: &str) -> bool {
     let treated = ["results", "ansible_facts", "stdout", "stderr", "warnings", "deprecations"];
     key.starts_with(INTERNAL_PREFIX) || INVENTORY_KEYS.contains(&key) || treated.contains(&key)
 }
 
-/// Removes keys by which a module would speak as Ansible, and says so.
+/// Removes the keys that only Ansible may send, with a warning for each.
 pub(super) fn remove_internal_keys(dict: &mut Dict, warnings: &mut Warnings) {
-    // Ansible has set this one itself by now, so it removes what a module sent without a word.
+    // Ansible has set this key itself by now, so it removes the module's value without a warning.
     dict.shift_remove("_ansible_parsed");
     let internal = |key: &str| key.starts_with(INTERNAL_PREFIX) || INVENTORY_KEYS.contains(&key);
     dict.retain(|key, value| {
@@ -30,7 +30,7 @@ pub(super) fn remove_internal_keys(dict: &mut Dict, warnings: &mut Warnings) {
     });
 }
 
-/// Removes reserved keys at any depth, as Ansible does to a result before anyone sees it.
+/// Removes reserved keys at any depth, as Ansible does before it shows a result.
 pub(super) fn strip_internal_keys(dict: &mut Dict) {
     dict.retain(|key, _| !key.starts_with(INTERNAL_PREFIX));
     dict.values_mut().for_each(strip_internal_keys_in);

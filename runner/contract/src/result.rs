@@ -1,17 +1,17 @@
-//! From what a module printed to its result: one validated JSON object, whatever was printed.
+//! Converts a module's output to its result: one validated JSON object for any output.
 //!
-//! The rules are those of ansible-core 2.19 between the end of the process and the value that `register`
-//! keeps, in its order and with its messages. Where we differ:
+//! The rules, their order and the messages are those of ansible-core 2.19, from the end of the process to the value
+//! that `register` stores. Differences:
 //!
 //! - `exception` holds the traceback that the module sent; Ansible hides it unless it is configured to show it.
 //! - `invocation` stays; Ansible drops it when it registers the result.
-//! - Whenever the output was refused, `module_stdout`, `module_stderr` and `rc` say what it was; Ansible keeps
-//!   them only when the output was not JSON.
-//! - Facts are not stored here, so nothing warns about facts that must not be stored.
-//! - Ansible checks each object as soon as it has read it, we check a document that is JSON as a whole: of two
-//!   reasons to refuse an output, an error in its JSON is named first.
-//! - Bytes that are not UTF-8 are U+FFFD in `module_stdout`, `module_stderr` and the warning about junk, not lone
-//!   surrogates: an Ansible that reads our result would refuse it for them.
+//! - `module_stdout`, `module_stderr` and `rc` are there whenever the output was refused; Ansible keeps them only when
+//!   the output was not JSON.
+//! - Facts are not stored here, so there is no warning about facts that must not be stored.
+//! - Ansible checks each object as soon as it is decoded. We decode the whole document first. If an output has two
+//!   errors, an error in its JSON is reported first.
+//! - Bytes that are not UTF-8 become U+FFFD in `module_stdout`, `module_stderr` and the warning about junk, not lone
+//!   surrogates: an Ansible that reads our result would refuse it for surrogates.
 
 use modbox_python_json::{Dict, Value, encode_dict, str as python_str};
 use serde::Serialize;
@@ -23,7 +23,7 @@ use crate::{current, older};
 
 /// A module's result: one JSON object with `failed` and `changed`, without reserved keys.
 ///
-/// That the object is well-formed is certain; that it is true is the module's word.
+/// The object is well-formed. Whether it is true is up to the module.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct ModuleResult {
@@ -33,13 +33,13 @@ pub struct ModuleResult {
 }
 
 impl ModuleResult {
-    /// Makes a result of a module's output, by Ansible's rule for finding it.
+    /// Makes a result of a module's output; Ansible's rule selects the lines.
     #[must_use]
     pub fn parse(raw: &RawOutput<'_>) -> Self {
         Self::parse_as(raw, ResultLines::Ansible, Release::default())
     }
 
-    /// Makes a result of a module's output, as a release does. Output that is no result makes a failed one.
+    /// Makes a result of a module's output by the rules of a release. Invalid output makes a failed result.
     #[must_use]
     pub fn parse_as(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -> Self {
         let (dict, parsed) = match release {
@@ -61,13 +61,13 @@ impl ModuleResult {
         Self { dict, parsed: false }
     }
 
-    /// Returns the place of a result that is still to come.
+    /// Returns an empty placeholder for a result that will follow.
     #[must_use]
     pub fn pending() -> Self {
         Self { dict: Dict::new(), parsed: false }
     }
 
-    /// Returns whether the module's own output is the result, not a failure made in its place.
+    /// Returns whether the result is the module's output, and not a failure made instead.
     #[must_use]
     pub fn parsed(&self) -> bool {
         self.parsed
@@ -79,19 +79,19 @@ impl ModuleResult {
         self.is_truthy("failed")
     }
 
-    /// Returns whether the module says that it changed something.
+    /// Returns whether the module reports a change.
     #[must_use]
     pub fn changed(&self) -> bool {
         self.is_truthy("changed")
     }
 
-    /// Returns whether the module says that there was nothing for it to do.
+    /// Returns whether the module reports that it had nothing to do.
     #[must_use]
     pub fn skipped(&self) -> bool {
         self.is_truthy("skipped")
     }
 
-    /// Returns the module's message as text, if it gave one.
+    /// Returns the module's message as text, if there is one.
     #[must_use]
     pub fn msg(&self) -> Option<String> {
         self.dict.get("msg").map(python_str)
@@ -109,12 +109,13 @@ impl ModuleResult {
         self.dict
     }
 
-    /// Says where a module crashed, in the key that Ansible uses for tracebacks.
+    /// Sets where a module crashed, in Ansible's key for tracebacks.
     pub fn set_exception(&mut self, traceback: &str) {
         self.dict.insert("exception".to_owned(), traceback.into());
     }
 
-    /// Returns what may be shown of the result when it is secret: `changed`, `failed` and `skipped`, and why no more.
+    /// Returns the part of a secret result that may be shown: `changed`, `failed`, `skipped`, and the reason for the
+    /// censoring.
     #[must_use]
     pub fn censored(&self, why: &str) -> Self {
         let mut dict = Dict::from_iter([("censored".to_owned(), why.into())]);
@@ -124,16 +125,16 @@ impl ModuleResult {
         Self { dict, parsed: self.parsed }
     }
 
-    /// Adds a warning of the runner's own.
+    /// Adds a warning of the runner.
     pub fn warn(&mut self, warning: &str) {
         let warnings = self.dict.entry("warnings".to_owned()).or_insert_with(|| Value::List(Vec::new()));
-        // What is no list was turned into one when the result was accepted.
+        // `warnings` is a list: other types were converted when the result was accepted.
         if let Value::List(warnings) = warnings {
             warnings.push(warning.into());
         }
     }
 
-    /// Returns the object as JSON: one line, ASCII only, so that any reader gets it whole.
+    /// Returns the object as JSON: one line, ASCII only, so that no reader splits it.
     #[must_use]
     pub fn to_json(&self) -> String {
         encode_dict(&self.dict)

@@ -1,12 +1,12 @@
-//! Outputs and the results made of them. Every expectation is what ansible-core 2.19.14 registered, or is
-//! marked as ours.
+//! Outputs and their results. Every expected result is what ansible-core 2.19.14 registered, unless it is marked as
+//! ours.
 
 use modbox_python_json::encode;
 
 use super::*;
 use crate::typed::NO_TRACEBACK;
 
-/// Everything but the streams, which every failure repeats.
+/// Compares the result without the streams, which every failure repeats.
 #[track_caller]
 fn check(stdout: &[u8], expect: &str) {
     let raw = RawOutput { stdout, stderr: b"", rc: 0, shebang: Some("/bin/sh") };

@@ -1,23 +1,23 @@
-//! Finding the JSON object in what a module printed.
+//! Finds the JSON object in a module's output.
 //!
-//! A module is not alone on its standard output: login banners, library chatter and debug prints are there
-//! as well. ansible-core 2.19 (`_filter_non_json_lines`) drops whole lines before the first that starts with
-//! `{` and after the last that ends with `}`; what is left has to be one JSON document. Lines are those of
-//! Python's `str.splitlines`, which also end at U+2028 and six other characters: a raw one inside of a string
-//! tears the document apart, which is why everything here prints ASCII.
+//! Standard output also holds other text: login banners, messages of libraries, debug prints. ansible-core 2.19
+//! (`_filter_non_json_lines`) drops whole lines before the first that starts with `{` and after the last that ends with
+//! `}`; the rest must be one JSON document. It splits lines like Python's `str.splitlines`, which also splits at U+2028
+//! and six other characters. Such a character inside a JSON string therefore breaks the document, which is why modbox
+//! prints only ASCII.
 
 use std::borrow::Cow;
 
-/// The text of a stream, of which not every byte has to be UTF-8.
+/// The text of a stream that may hold bytes that are not UTF-8.
 ///
-/// Ansible decodes a stream with `surrogateescape`, one lone surrogate for each byte that is not UTF-8. Rust
-/// text cannot hold those, so there are two readings, with the same lines at the same places.
+/// Ansible decodes a stream with `surrogateescape`: each byte that is not UTF-8 becomes a lone surrogate. A Rust string
+/// cannot hold surrogates, so there are two readings, split into lines at the same places.
 #[derive(Debug)]
 pub(super) struct StreamText<'a> {
-    /// With one U+FFFD for each such byte: positions are Python's, content is lost.
+    /// The text with one U+FFFD for each such byte. Positions equal Python's; content is lost.
     pub(super) lossy: Cow<'a, str>,
-    /// With a JSON escape for each such byte: content is Python's, positions are not. `None` when every byte
-    /// is UTF-8.
+    /// The text with a JSON escape for each such byte. Content equals Python's; positions differ. `None` when every
+    /// byte is UTF-8.
     pub(super) escaped: Option<String>,
 }
 
@@ -44,20 +44,21 @@ impl<'a> StreamText<'a> {
 pub struct JsonLines {
     /// Those lines, joined by newlines.
     pub json: String,
-    /// The lines behind them, unless all are blank.
+    /// The lines after them, unless all are blank.
     pub junk_after: Option<String>,
 }
 
-/// Picks the lines that should be a JSON object, as ansible-core does for the output of modules.
+/// Picks the lines that should be a JSON object, as ansible-core does with a module's output.
 ///
 /// # Errors
 ///
-/// No line that starts with `{`, or none behind it that ends with `}`, in Ansible's words.
+/// No line starts with `{`, or no later line ends with `}`. The message is Ansible's.
 pub fn json_lines(text: &str) -> Result<JsonLines, &'static str> {
     pick(text, &[('{', '}')])
 }
 
-/// [`json_lines`] as Ansible 2.9 has it, where a line that starts with `[` begins as well, and needs its own end.
+/// Picks lines like [`json_lines`], by the rule of Ansible 2.9: a line that starts with `[` also begins the document,
+/// which then has to end with `]`.
 pub(super) fn json_lines_or_list(text: &str) -> Result<JsonLines, &'static str> {
     pick(text, &[('{', '}'), ('[', ']')])
 }
@@ -74,14 +75,14 @@ fn pick(text: &str, brackets: &[(char, char)]) -> Result<JsonLines, &'static str
     Ok(JsonLines { json: json.join("\n"), junk_after: is_junk.then(|| junk.join("\n")) })
 }
 
-/// Returns the lines that could be a JSON object on their own, the last one first: for programs that print a
-/// log and then a result, which Ansible's rule refuses when a line of the log starts with `{`.
+/// Returns the lines that could be a JSON object by themselves, the last one first. This is for programs that print a
+/// log and then a result: Ansible's rule refuses such output when a line of the log starts with `{`.
 pub(super) fn object_lines(text: &str) -> impl Iterator<Item = &str> {
     let lines = split_lines(text).into_iter().rev().map(strip);
     lines.filter(|line| line.starts_with('{') && line.ends_with('}'))
 }
 
-/// Python's `str.splitlines`.
+/// Splits text like Python's `str.splitlines`.
 #[must_use]
 pub fn split_lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
@@ -107,7 +108,7 @@ fn is_line_end(c: char) -> bool {
     matches!(c, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Python's `str.strip`: Unicode's white space and the four ASCII separators.
+/// Strips white space like Python's `str.strip`: Unicode's white space and the four ASCII separators.
 fn strip(line: &str) -> &str {
     line.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
 }

@@ -1,7 +1,7 @@
-//! What a caller may choose of the reserved arguments: the keys that are no consequence of how the run goes.
+//! The reserved arguments that a caller may set: those that do not follow from the run itself.
 //!
-//! Check mode, differences, verbosity and `no_log` are switches of their own everywhere; the temporary directory and
-//! whether files are kept follow from the run.
+//! Check mode, diff, verbosity and `no_log` have separate switches everywhere. The temporary directory and whether
+//! files are kept follow from the run.
 
 use std::borrow::Cow;
 
@@ -11,49 +11,48 @@ use thiserror::Error;
 use crate::internal_args::InternalArgs;
 use crate::release::Release;
 
-/// The events for which Python modules can add a traceback, in the order in which ansible-core 2.19 names them
-/// (`TracebackEvent`).
+/// The events for which Python modules can add a traceback, in the order of ansible-core 2.19 (`TracebackEvent`).
 pub const TRACEBACK_EVENTS: [&str; 4] = ["error", "warning", "deprecated", "deprecated_value"];
 
-/// What was chosen. Whatever is left out is Ansible's default.
+/// Choices of the caller. A field that is left out has Ansible's default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Told {
-    /// The release whose contract is kept.
+    /// The release whose contract applies.
     pub contract: Release,
-    /// The name the module is told it was asked for by.
+    /// The module's name, as the module sees it.
     pub module_name: Option<String>,
-    /// Write no arguments to the system's log, and show the result all the same.
+    /// Write no arguments to the system's log. The result is still shown.
     pub no_target_syslog: bool,
     /// Write debug lines to the system's log.
     pub debug: bool,
     /// The facility of the system's log.
     pub syslog_facility: Option<String>,
-    /// Filesystems that have no SELinux context of their own.
+    /// Filesystems without SELinux contexts.
     pub selinux_special_fs: Option<Vec<String>>,
-    /// What to do with values that are no strings where strings are asked for.
+    /// The action for a value that is not a string where a string is expected.
     pub string_conversion_action: Option<String>,
     /// The socket of a persistent connection.
     pub socket: Option<String>,
-    /// The shell that the module runs commands with.
+    /// The shell in which the module runs commands.
     pub shell_executable: Option<String>,
-    /// Where the module makes a temporary directory when it was given none.
+    /// The folder in which the module makes a temporary directory when the runner gave it none.
     pub remote_tmp: Option<String>,
-    /// Let arguments pass that the module does not know.
+    /// Accept arguments that the module does not know.
     pub ignore_unknown_opts: bool,
-    /// What to put before every line in the system's log.
+    /// The prefix of every line in the system's log.
     pub target_log_info: Option<String>,
-    /// For which events to add a traceback; `always` is all of them.
+    /// The events for which to add a traceback; `always` stands for all.
     pub tracebacks_for: Vec<String>,
 }
 
-/// A choice that cannot be made.
+/// An invalid choice.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ToldError {
-    /// An event that is none.
+    /// An unknown traceback event.
     #[error("`{0}` is no event for tracebacks; known are error, warning, deprecated, deprecated_value and always")]
     Event(String),
-    /// An action that is none.
+    /// An unknown action for string conversion.
     #[error("`{0}` is no action for string conversion; known are warn, error and ignore")]
     Conversion(String),
     /// A key that the chosen release does not have.
@@ -63,17 +62,17 @@ pub enum ToldError {
         release: Release,
         /// The key, without its prefix.
         key: &'static str,
-        /// Where it is known.
+        /// The releases that have the key.
         owner: &'static str,
     },
 }
 
 impl Told {
-    /// Checks that the choices are ones that the release has.
+    /// Checks that the chosen release supports the choices.
     ///
     /// # Errors
     ///
-    /// Words that are not known, and keys that the chosen release does not send.
+    /// Unknown words, and keys that the chosen release does not send.
     pub fn check(&self) -> Result<(), ToldError> {
         let known = |event: &&String| *event == "always" || TRACEBACK_EVENTS.contains(&event.as_str());
         if let Some(event) = self.tracebacks_for.iter().find(|event| !known(event)) {
@@ -98,30 +97,30 @@ impl Told {
         }
     }
 
-    /// Returns the reserved arguments of a module of that name, with these choices made.
+    /// Returns the reserved arguments for the module `name` with these choices applied.
     #[must_use]
     pub fn internal_args(&self, name: &str) -> InternalArgs {
-        let told = self.clone();
+        let choices = self.clone();
         let defaults = InternalArgs::new(name);
         let always = self.tracebacks_for.iter().any(|event| event == "always");
         let wanted = |event: &&str| always || self.tracebacks_for.iter().any(|wanted| wanted == event);
         InternalArgs {
-            release: told.contract,
-            module_name: told.module_name.unwrap_or(defaults.module_name),
-            no_log: told.no_target_syslog,
-            debug: told.debug,
-            syslog_facility: told.syslog_facility.map_or(defaults.syslog_facility, Cow::Owned),
-            selinux_special_fs: told
+            release: choices.contract,
+            module_name: choices.module_name.unwrap_or(defaults.module_name),
+            no_log: choices.no_target_syslog,
+            debug: choices.debug,
+            syslog_facility: choices.syslog_facility.map_or(defaults.syslog_facility, Cow::Owned),
+            selinux_special_fs: choices
                 .selinux_special_fs
                 .map_or(defaults.selinux_special_fs, |all| all.into_iter().map(Cow::Owned).collect()),
-            string_conversion_action: told
+            string_conversion_action: choices
                 .string_conversion_action
                 .map_or(defaults.string_conversion_action, Cow::Owned),
-            socket: told.socket,
-            shell_executable: told.shell_executable.map_or(defaults.shell_executable, Cow::Owned),
-            remote_tmp: told.remote_tmp.map_or(defaults.remote_tmp, Cow::Owned),
-            ignore_unknown_opts: told.ignore_unknown_opts,
-            target_log_info: told.target_log_info,
+            socket: choices.socket,
+            shell_executable: choices.shell_executable.map_or(defaults.shell_executable, Cow::Owned),
+            remote_tmp: choices.remote_tmp.map_or(defaults.remote_tmp, Cow::Owned),
+            ignore_unknown_opts: choices.ignore_unknown_opts,
+            target_log_info: choices.target_log_info,
             tracebacks_for: TRACEBACK_EVENTS
                 .iter()
                 .filter(|event| wanted(event))
@@ -136,19 +135,19 @@ impl Told {
 mod tests {
     use super::*;
 
-    fn told(json: &str) -> Told {
+    fn parse(json: &str) -> Told {
         serde_json::from_str(json).unwrap()
     }
 
     #[test]
     fn nothing_chosen_is_the_default() {
-        assert_eq!(told("{}").internal_args("m"), InternalArgs::new("m"));
-        assert_eq!(told("{}").check(), Ok(()));
+        assert_eq!(parse("{}").internal_args("m"), InternalArgs::new("m"));
+        assert_eq!(parse("{}").check(), Ok(()));
     }
 
     #[test]
     fn tracebacks_are_named_once_and_in_order() {
-        let events = |json| told(json).internal_args("m").tracebacks_for;
+        let events = |json| parse(json).internal_args("m").tracebacks_for;
         assert_eq!(events(r#"{"tracebacks_for": ["warning", "error", "error"]}"#), ["error", "warning"]);
         assert_eq!(events(r#"{"tracebacks_for": ["always"]}"#), TRACEBACK_EVENTS);
     }
@@ -162,7 +161,7 @@ mod tests {
             (r#"{"contract": "2.9", "ignore_unknown_opts": true}"#, "one of contract 2.19"),
             (r#"{"string_conversion_action": "warn"}"#, "one of contracts 2.9 and 2.14"),
         ] {
-            let error = told(json).check().unwrap_err().to_string();
+            let error = parse(json).check().unwrap_err().to_string();
             assert!(error.contains(expect), "{error}");
         }
     }

@@ -1,30 +1,30 @@
-//! Objects that carry `__ansible_type`: how Python modules of ansible-core 2.19 print warnings and errors.
+//! Objects that carry `__ansible_type`: Python modules of ansible-core 2.19 print warnings and errors in this form.
 //!
-//! [`resolve`] does what Ansible's decoder does to every object: it refuses text that has no UTF-8 form, checks
-//! typed objects against their class and refuses unknown classes. [`present`] then turns typed objects into what
-//! a playbook sees of them. Between the two they stay dicts with their `__ansible_type`.
+//! [`resolve`] checks every object like Ansible's decoder: it refuses text that cannot be encoded as UTF-8, checks the
+//! fields of typed objects against their class, and refuses unknown classes. [`present`] then converts typed objects to
+//! the values that a playbook sees. Between the two they stay dicts with their `__ansible_type`.
 //!
-//! Python's words are kept where a refusal reaches the user. The classes are those of the profile that Ansible
-//! uses for every module, `legacy`.
+//! A refusal that reaches the user keeps Python's message. The classes are those of Ansible's profile for all modules,
+//! `legacy`.
 
 use modbox_python_json::{Dict, Value, repr, str_repr};
 
-/// The key that makes an object a typed one.
+/// The key that marks a typed object.
 const TYPE_KEY: &str = "__ansible_type";
 
-/// What a playbook sees of an error without a traceback.
+/// The value of `exception` in a playbook for an error without a traceback.
 pub(super) const NO_TRACEBACK: &str = "(traceback unavailable)";
 
-/// Why a document that is JSON is still refused.
+/// The reason why a document that is valid JSON is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// Ansible reports it like a document that is not JSON (a `ValueError`).
+    /// Ansible reports the error like invalid JSON (a `ValueError`).
     Deserialization(String),
-    /// Ansible lets the task fail.
+    /// Ansible fails the task.
     Task(String),
 }
 
-/// What a field of a typed object has to be.
+/// The required type of a field in a typed object.
 #[derive(Debug, Clone, Copy)]
 enum Field {
     Str,
@@ -33,11 +33,11 @@ enum Field {
     /// Another typed object.
     Object(&'static str),
     OptionalObject(&'static str),
-    /// Only ever left out: Ansible's own decoder refuses the list it would have to be.
+    /// Null only: a value would have to be a list, which Ansible's own decoder refuses.
     Null,
 }
 
-/// Name, whether it has to be there, type.
+/// Name, whether the field is required, type.
 type FieldRule = (&'static str, bool, Field);
 
 const SUMMARY: &[FieldRule] = &[("event", true, Field::Object("Event"))];
@@ -98,8 +98,8 @@ const PLUGIN_TYPES: &[&str] = &[
     "vars",
 ];
 
-/// Wrappers that add tags to a value; Ansible tells nobody about the tags, so the value is all there is. The
-/// ones for dates and times are not here: what they wrap is refused.
+/// Wrappers that add tags to a value. Ansible does not show the tags, so only the value is kept. Values are
+/// resolved before their wrappers, so a typed object of an unknown class, such as a date, is refused inside of one too.
 const TAGGED: &[&str] = &[
     "_AnsibleTaggedBytes",
     "_AnsibleTaggedDict",
@@ -114,7 +114,7 @@ const TAGGED: &[&str] = &[
     "_AnsibleTaggedTime",
 ];
 
-/// Checks every object of a document, innermost first as Ansible's decoder meets them, and unwraps tagged values.
+/// Checks every object of a document, innermost first like Ansible's decoder, and unwraps tagged values.
 pub(super) fn resolve(value: Value) -> Result<Value, Refusal> {
     match value {
         Value::List(items) => Ok(Value::List(items.into_iter().map(resolve).collect::<Result<_, _>>()?)),
@@ -129,7 +129,7 @@ pub(super) fn resolve(value: Value) -> Result<Value, Refusal> {
     }
 }
 
-/// Refuses a string with a lone surrogate, also one in a list; dicts have been through this already.
+/// Refuses a string with a lone surrogate, also in a list. Dicts were checked before.
 fn check_text(value: &Value) -> Result<(), Refusal> {
     match value {
         Value::Surrogates(text) => Err(not_utf8(text.units())),
@@ -138,7 +138,7 @@ fn check_text(value: &Value) -> Result<(), Refusal> {
     }
 }
 
-/// The refusal of a text, in the words of Ansible and of Python's codec.
+/// Returns the refusal of a text, with the messages of Ansible and of Python's codec.
 pub(super) fn not_utf8(units: &[u16]) -> Refusal {
     let mut lone =
         char::decode_utf16(units.iter().copied()).map(Result::err).enumerate().skip_while(|(_, c)| c.is_none());
@@ -172,7 +172,7 @@ fn resolve_typed(mut entries: Dict) -> Result<Value, Refusal> {
     } else if TAGGED.contains(&name) {
         return unwrap_tagged(entries);
     } else if name == "Deprecated" {
-        // A tag. Playbooks never see one; here it is shown as the dict it is.
+        // A tag. Playbooks never see one; it is shown as a plain dict.
         entries.shift_remove(TYPE_KEY);
     } else {
         return Err(unknown(&str_repr(name)));
@@ -242,7 +242,7 @@ fn check_field(name: &str, rule: Field, value: &Value) -> Result<(), Refusal> {
     Err(Refusal::Task(format!("{name} must be {wanted} instead of {}", type_repr(value))))
 }
 
-/// Checks fields that a plain dict gives for a deprecation; `name` is one of the class's.
+/// Checks a field of a deprecation that was sent as a plain dict. Refuses unknown names.
 pub(super) fn check_deprecation_field(name: &str, value: &Value) -> Result<(), Refusal> {
     let (_, rules) = CLASSES.iter().find(|(class, _)| *class == "DeprecationSummary").expect("it is in the table");
     match rules.iter().find(|(field, ..)| *field == name) {
@@ -258,7 +258,7 @@ fn class_repr(class: &str) -> String {
     }
 }
 
-/// Python's `repr(type(value))`.
+/// Returns Python's `repr(type(value))`.
 pub(super) fn type_repr(value: &Value) -> String {
     match class_of(value) {
         Some(class) => class_repr(class),
@@ -288,7 +288,7 @@ fn unwrap_tagged(mut entries: Dict) -> Result<Value, Refusal> {
         return Err(missing_arguments(function, "positional", &missing));
     }
     if entries["tags"].as_list().is_none() {
-        // Ansible's message lists its classes of tags, in another order every time.
+        // Ansible's message also lists its classes of tags, in an order that changes between runs.
         return Err(Refusal::Task(format!("tags must be a list instead of {}", type_repr(&entries["tags"]))));
     }
     Ok(entries.shift_remove("value").unwrap_or(Value::Null))
@@ -299,19 +299,19 @@ pub(super) fn class_of(value: &Value) -> Option<&str> {
     class_of_dict(value.as_dict()?)
 }
 
-/// [`class_of`] for a dict.
+/// Returns the class of a dict that is a typed object; see [`class_of`].
 pub(super) fn class_of_dict(dict: &Dict) -> Option<&str> {
     dict.get(TYPE_KEY)?.as_str()
 }
 
-/// Makes an object of a class from fields that are known to fit.
+/// Makes an object of a class. The fields have to match the class.
 pub(super) fn object<const N: usize>(class: &str, fields: [(&str, Value); N]) -> Value {
     let mut entries: Dict = fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect();
     entries.insert(TYPE_KEY.to_owned(), class.into());
     entries.into()
 }
 
-/// Returns what a playbook sees of a resolved value: typed objects as text or as plain dicts.
+/// Converts a resolved value to the form that a playbook sees: typed objects become text or plain dicts.
 pub(super) fn present(value: Value) -> Value {
     match class_of(&value) {
         Some("WarningSummary") => return brief_message(&value).into(),
@@ -339,7 +339,7 @@ fn traceback(summary: &Value) -> Option<&str> {
     field(field(summary, "event")?, "formatted_traceback")?.as_str()
 }
 
-/// The message of a summary's event and of the events that caused it, as Ansible shows it on one line.
+/// Returns the message of a summary's event and of the events that caused it, in Ansible's one-line form.
 pub(super) fn brief_message(summary: &Value) -> String {
     let mut messages = Vec::new();
     let mut event = field(summary, "event");
@@ -351,7 +351,7 @@ pub(super) fn brief_message(summary: &Value) -> String {
     join_messages(&messages)
 }
 
-/// Joins messages, the outermost first, leaving out what a message already ends with.
+/// Joins messages, outermost first. Drops the inner part when a message already ends with it.
 pub(super) fn join_messages(messages: &[&str]) -> String {
     let mut messages = messages.iter().rev();
     let innermost = (*messages.next().unwrap_or(&"")).to_owned();

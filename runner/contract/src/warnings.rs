@@ -1,14 +1,14 @@
-//! The `warnings` and `deprecations` of a result, from the runner's own and what the module sent.
+//! The `warnings` and `deprecations` of a result: those of the runner and those of the module.
 //!
-//! After ansible-core 2.19 (`_apply_task_result_compat`): the runner's own come first, equal ones are kept
-//! once, plain text and plain dicts are made typed objects, and an entry of the wrong type warns. One crash is
-//! followed as a failure and not as a crash: a deprecation that is a malformed dict or a list.
+//! The rules follow ansible-core 2.19 (`_apply_task_result_compat`): the runner's warnings come first, equal entries
+//! are kept once, plain text and plain dicts become typed objects, and an entry of the wrong type adds a warning.
+//! Ansible crashes on a deprecation that is a malformed dict or a list; here the result is a failure instead.
 
 use modbox_python_json::{Dict, Value, str as python_str};
 
 use crate::typed::{self, Refusal};
 
-/// What was gathered so far, as typed objects.
+/// The entries collected so far, as typed objects.
 #[derive(Debug, Default)]
 pub(super) struct Warnings {
     warnings: Vec<Value>,
@@ -16,12 +16,12 @@ pub(super) struct Warnings {
 }
 
 impl Warnings {
-    /// Adds a warning of the runner itself.
+    /// Adds a warning of the runner.
     pub(super) fn add_text(&mut self, text: String) {
         self.add(summary("WarningSummary", text));
     }
 
-    /// Adds an entry, whatever it is, unless there is an equal one.
+    /// Adds an entry unless the list has an equal one.
     fn add(&mut self, entry: Value) {
         let list = match typed::class_of(&entry) {
             Some("DeprecationSummary") => &mut self.deprecations,
@@ -32,7 +32,7 @@ impl Warnings {
         }
     }
 
-    /// Takes both keys out of a result and gathers what is in them.
+    /// Removes both keys from a result and collects their entries.
     pub(super) fn take_from(&mut self, dict: &mut Dict) -> Result<(), Refusal> {
         let entries = |value: Option<Value>| value.filter(Value::is_truthy);
         match entries(dict.shift_remove("warnings")) {
@@ -79,7 +79,7 @@ impl Warnings {
         Ok(())
     }
 
-    /// Puts what was gathered behind a result's other keys, as a playbook sees it.
+    /// Appends the collected entries to a result, in the form that a playbook sees.
     pub(super) fn add_to(self, mut dict: Dict) -> Dict {
         for (key, entries) in [("warnings", self.warnings), ("deprecations", self.deprecations)] {
             if !entries.is_empty() {
@@ -100,7 +100,7 @@ fn wrong_container(key: &str, value: &Value) -> String {
 
 fn upgrade_warning(item: Value) -> Value {
     match typed::class_of(&item) {
-        // A deprecation is a warning to Ansible.
+        // Ansible accepts a deprecation as a warning.
         Some("WarningSummary" | "DeprecationSummary") => item,
         // Ansible shows the object's `repr()`.
         Some("ErrorSummary") => summary("WarningSummary", typed::brief_message(&item)),
@@ -108,7 +108,7 @@ fn upgrade_warning(item: Value) -> Value {
     }
 }
 
-/// Makes a typed object of `{msg, version | date, collection_name}`, or says why not in Python's words.
+/// Makes a typed object of `{msg, version | date, collection_name}`. An error is Python's message.
 fn upgrade_deprecation(mut fields: Dict) -> Result<Value, String> {
     let reason = |refusal| match refusal {
         Refusal::Task(reason) | Refusal::Deserialization(reason) => reason,
@@ -130,7 +130,7 @@ fn upgrade_deprecation(mut fields: Dict) -> Result<Value, String> {
     for (name, value) in &fields {
         typed::check_deprecation_field(name, value).map_err(reason)?;
     }
-    // Null is the default of all three, and an equal deprecation may have left it out.
+    // Null is the default of all three fields. Without the nulls, equal deprecations compare as equal.
     fields.retain(|_, value| !matches!(value, Value::Null));
     let Value::Dict(mut whole) = summary("DeprecationSummary", msg) else { unreachable!("summaries are dicts") };
     whole.extend(fields);
