@@ -1,4 +1,4 @@
-//! File descriptors, over a Unix socket. Each travels with one byte that means nothing.
+//! Passes file descriptors over a Unix socket. One byte without meaning accompanies each descriptor.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -13,7 +13,7 @@ const BYTE: u8 = b'd';
 /// Sends a copy of a descriptor.
 ///
 /// # Errors
-///
+/// The peer closed its end, or the socket is not a Unix socket.
 /// A peer that is gone, or a socket that is no Unix one.
 pub fn send(socket: impl AsFd, descriptor: impl AsFd) -> io::Result<()> {
     let descriptors = [descriptor.as_fd()];
@@ -26,11 +26,11 @@ pub fn send(socket: impl AsFd, descriptor: impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Receives a descriptor, which closes when a program is executed.
+/// Receives a descriptor and sets close-on-exec on it.
 ///
 /// # Errors
 ///
-/// [`io::ErrorKind::UnexpectedEof`] at the end of the stream, [`io::ErrorKind::InvalidData`] when bytes came without a
+/// [`io::ErrorKind::UnexpectedEof`] at the end of the stream, [`io::ErrorKind::InvalidData`] for a byte without a
 /// descriptor.
 pub fn receive(socket: impl AsFd) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];

@@ -1,27 +1,27 @@
-//! Frames and messages, over streams that block.
+//! Frames and messages over blocking streams.
 
 use std::io::{self, Read, Write};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Bytes of the length in front of a frame.
+/// Size of a frame's length field in bytes.
 pub(crate) const HEADER: usize = 4;
 
-/// Room for an ordinary frame, made before it arrives.
+/// Buffer size for a frame that has not arrived yet. Longer frames make the buffer grow.
 const ORDINARY: usize = 16 << 10;
 
-/// Longest frame that is copied behind its length, so that one call writes both.
+/// Longest frame that is copied into one buffer with its header, so that one call writes both.
 const SMALL: usize = 64 << 10;
 
-/// The frames of a channel, by the longest one that either end accepts.
+/// The framing of a channel. It sets the longest frame that either end accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Framing {
     max: u32,
 }
 
 impl Framing {
-    /// Names the longest frame, in bytes.
+    /// Returns the framing with a longest frame of `max` bytes.
     #[must_use]
     pub const fn new(max: u32) -> Self {
         Self { max }
@@ -31,7 +31,7 @@ impl Framing {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::InvalidInput`] for a frame that is too long; the buffer stays as it was.
+    /// [`io::ErrorKind::InvalidInput`] for a frame that is too long; the buffer is not changed.
     pub fn push(self, buffer: &mut Vec<u8>, payload: &[u8]) -> io::Result<()> {
         buffer.extend_from_slice(&self.header(payload.len())?);
         buffer.extend_from_slice(payload);
@@ -42,7 +42,8 @@ impl Framing {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::InvalidInput`] for a frame that is too long, of which nothing is written; otherwise the error of the stream.
+    /// [`io::ErrorKind::InvalidInput`] for a frame that is too long, without writing any of it; otherwise the stream's
+    /// error.
     pub fn write(self, mut stream: impl Write, payload: &[u8]) -> io::Result<()> {
         if payload.len() <= SMALL {
             let mut frame = Vec::with_capacity(HEADER + payload.len());
@@ -55,21 +56,21 @@ impl Framing {
         stream.flush()
     }
 
-    /// Reads a frame and not a byte beyond it; `None` at the end of the stream.
+    /// Reads one frame and no byte after it. Returns `None` at the end of the stream.
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::InvalidData`] for a frame that is too long, [`io::ErrorKind::UnexpectedEof`] for one that is cut;
-    /// otherwise the error of the stream.
+    /// [`io::ErrorKind::InvalidData`] for a frame that is too long, [`io::ErrorKind::UnexpectedEof`] for a truncated
+    /// one; otherwise the stream's error.
     pub fn read(self, mut stream: impl Read) -> io::Result<Option<Vec<u8>>> {
         let mut header = [0; HEADER];
-        let began = loop {
+        let has_frame = loop {
             match stream.read(&mut header[..1]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 read => break read? > 0,
             }
         };
-        if !began {
+        if !has_frame {
             return Ok(None);
         }
         stream.read_exact(&mut header[1..])?;
@@ -81,7 +82,7 @@ impl Framing {
         }
         Ok(Some(payload))
     }
-
+    /// Reads a frame; the end of the stream is an error.
     /// Reads a frame that has to come.
     ///
     /// # Errors
@@ -94,7 +95,7 @@ impl Framing {
     /// Sends a message.
     ///
     /// # Errors
-    ///
+    /// Those of [`Self::write`], and a message that cannot be encoded as JSON.
     /// Those of [`Self::write`], and a message that JSON cannot express.
     pub fn send(self, mut stream: impl Write, message: &impl Serialize) -> io::Result<()> {
         let mut frame = vec![0; HEADER];
@@ -104,16 +105,16 @@ impl Framing {
         stream.write_all(&frame)?;
         stream.flush()
     }
-
+    /// Receives a message. Returns `None` at the end of the stream.
     /// Receives a message; `None` at the end of the stream.
     ///
     /// # Errors
-    ///
+    /// Those of [`Self::read`], and [`io::ErrorKind::InvalidData`] for a frame that is not a message of type `M`.
     /// Those of [`Self::read`], and [`io::ErrorKind::InvalidData`] for a frame that is no such message.
     pub fn receive<M: DeserializeOwned>(self, stream: impl Read) -> io::Result<Option<M>> {
         self.read(stream)?.map(|json| parse(&json)).transpose()
     }
-
+    /// Receives a message; the end of the stream is an error.
     /// Receives a message that has to come.
     ///
     /// # Errors
@@ -129,7 +130,7 @@ impl Framing {
             || io::Error::new(io::ErrorKind::InvalidInput, format!("the frame is longer than {} bytes", self.max));
         length.map(u32::to_le_bytes).ok_or_else(too_long)
     }
-
+    /// Returns the length that a header states.
     /// Returns the length of a frame that begins with a header.
     pub(crate) fn length(self, header: [u8; HEADER]) -> io::Result<usize> {
         let length = u32::from_le_bytes(header);
@@ -140,7 +141,8 @@ impl Framing {
         Ok(length as usize)
     }
 }
-
+/// Decodes a message. JSON that ends too early is invalid data and not the end of the stream, because the frame was
+/// complete.
 /// Reads a message. A text that ends in its midst came whole, so it is not taken for a stream that ended.
 fn parse<M: DeserializeOwned>(json: &[u8]) -> io::Result<M> {
     serde_json::from_slice(json).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_stream_is_told_from_a_cut_frame() {
+    fn a_truncated_frame_is_not_the_end_of_the_stream() {
         assert!(SHORT.read(&b""[..]).unwrap().is_none());
         assert_eq!(SHORT.read_required(&b""[..]).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         let mut wire = Vec::new();
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_no_message() {
+    fn garbage_is_refused() {
         for garbage in [&b""[..], b"{", b"[]", b"{\"number\": -1, \"text\": \"\"}", b"\xff\xfe", b"{\"number\": 1}"] {
             let mut wire = Vec::new();
             MESSAGES.write(&mut wire, garbage).unwrap();

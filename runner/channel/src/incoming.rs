@@ -1,33 +1,33 @@
-//! Frames out of a stream that is polled: what arrived is added, and whole frames are taken.
+//! Reassembles frames from a polled stream: the caller adds bytes as they arrive and takes complete frames.
 
 use std::io;
 
 use crate::framing::{Framing, HEADER};
 
-/// Bytes that arrived, of which the last need not be a whole frame.
+/// A receive buffer. It may end with an incomplete frame.
 #[derive(Debug)]
 pub struct Incoming {
     framing: Framing,
     bytes: Vec<u8>,
-    /// Bytes of frames that were taken.
+    /// Number of bytes at the front that belong to frames already taken.
     taken: usize,
 }
 
 impl Incoming {
-    /// Returns the empty buffer of a channel with these frames.
+    /// Returns an empty buffer for a channel with this framing.
     #[must_use]
     pub fn new(framing: Framing) -> Self {
         Self { framing, bytes: Vec::new(), taken: 0 }
     }
 
-    /// Adds what arrived.
+    /// Appends received bytes.
     pub fn extend(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.taken);
         self.taken = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Takes the next frame; `None` until it is whole.
+    /// Takes the next frame. Returns `None` until the frame is complete.
     ///
     /// # Errors
     ///

@@ -1,20 +1,20 @@
 //! Frames, messages and descriptors between the processes of modbox.
 //!
-//! A frame is a four-byte little-endian length and that many bytes. A message is a frame of JSON. A stream of bytes that goes
-//! with a message is a frame of its own. With a length, a receiver never reads past the end of a frame or looks for a
-//! delimiter, and it refuses a frame that is too long before it reads it.
+//! A frame is a four-byte little-endian length and that many bytes. A message is a frame of JSON. Raw bytes that belong
+//! to a message are sent in a frame of their own. Because the length comes first, a receiver never reads past the end
+//! of a frame, needs no delimiter, and refuses a frame that is too long before it reads it.
 //!
-//! A peer may be a process that a module has taken over. So every channel has a longest frame, and no receiver allocates more
-//! than has arrived: the length is only a claim.
+//! A module may have taken over the process at the other end. So every channel limits the length of a frame, and no
+//! receiver allocates more than has arrived: the length is only a claim.
 //!
-//! | module | what it knows |
+//! | module | content |
 //! |---|---|
-//! | [`framing`] | frames and messages, over streams that block |
-//! | [`incoming`] | frames out of a stream that is polled |
-//! | [`descriptor`] | file descriptors, over a Unix socket |
-//! | [`turn`] | the byte by which one process lets the other go on |
+//! | [`framing`] | frames and messages over blocking streams |
+//! | [`incoming`] | frames from a polled stream |
+//! | [`descriptor`] | file descriptors over a Unix socket |
+//! | [`turn`] | the byte with which one process tells the other to continue |
 //!
-//! The crate knows no message of modbox and starts no process.
+//! The crate does not define modbox's messages and starts no process.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

@@ -1,23 +1,23 @@
-//! The byte by which one process lets the other go on. It carries nothing, so no frame is around it.
+//! The byte with which one process tells the other to continue. It has no content and therefore no frame.
 
 use std::io::{self, Read, Write};
 
 const BYTE: u8 = b'g';
 
-/// Lets the other end go on.
+/// Tells the other end to continue.
 ///
 /// # Errors
 ///
-/// A peer that is gone.
+/// The peer closed its end.
 pub fn give(mut stream: impl Write) -> io::Result<()> {
     stream.write_all(&[BYTE])
 }
 
-/// Waits until the other end lets this one go on.
+/// Waits until the other end allows this one to continue.
 ///
 /// # Errors
 ///
-/// A peer that is gone.
+/// The peer closed its end.
 pub fn wait(mut stream: impl Read) -> io::Result<()> {
     stream.read_exact(&mut [0])
 }
