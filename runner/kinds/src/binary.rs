@@ -1,6 +1,6 @@
-//! Executables: the kernel starts the file as it is, with the path of a JSON file as its one argument.
+//! Executables: the kernel starts the unchanged file, with the path of a JSON file as its only argument.
 //!
-//! A `#!` line in front of binary data is the kernel's business: Ansible neither parses nor overrides it.
+//! Only the kernel reads a `#!` line before binary data. Ansible neither parses nor replaces it.
 
 use std::sync::Arc;
 

@@ -1,9 +1,8 @@
-//! Which kind of module some bytes are, and why.
+//! Detects a module's kind from its bytes, and states the reason.
 //!
-//! Wasm is recognised first, also behind a `#!` line. Then come the rules of ansible-core 2.19
-//! (`_find_module_utils`), in its order, the first match wins. They look at bytes alone: no file name,
-//! no permission. None is anchored, so that a comment that mentions a marker counts; that is what Ansible
-//! does, and `--kind` is there for it.
+//! Wasm is recognised first, also after a `#!` line. Then the rules of ansible-core 2.19 (`_find_module_utils`) apply,
+//! in its order; the first match wins. They examine only the bytes, not the file name or the permissions. The patterns
+//! are not anchored, so a marker in a comment counts as well. Ansible does the same; `--kind` overrides it.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -14,46 +13,46 @@ use thiserror::Error;
 use crate::kind::Kind;
 use crate::{jsonargs, shebang};
 
-/// A kind, and what spoke for it.
+/// A kind, and the reason for choosing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detection {
     /// The kind.
     pub kind: Kind,
-    /// A clause for people: which marker, on which line.
+    /// A clause for people: the marker and its line.
     pub reason: String,
 }
 
-/// Why bytes cannot be run as a module, or not as the kind that was asked for.
+/// The reason why bytes cannot be run as a module, or not as the requested kind.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DetectError {
-    /// The output of Wasmtime's compiler. Running it would be running native code without any check.
+    /// The output of Wasmtime's compiler. Running it would mean to run native code without any check.
     #[error("this is code that Wasmtime has already compiled (.cwasm); give the .wasm it was made from")]
     Precompiled,
-    /// The magic number of wasm with something else behind it.
+    /// The magic number of wasm, followed by an unknown version or layer.
     #[error("this is WebAssembly of a version or layer that is not supported ({0}); known are 01000000 and 0d000100")]
     UnknownWasm(String),
-    /// Bytes that cannot be what was asked for.
+    /// Bytes that contradict the requested kind.
     #[error("the module cannot be run as {declared}: {reason}")]
     Contradiction {
-        /// What was asked for.
+        /// The requested kind.
         declared: Kind,
-        /// What speaks against it.
+        /// The contradiction.
         reason: String,
     },
 }
 
 const WASM_MAGIC: &[u8] = b"\0asm";
 
-/// How much of a file Ansible looks at to tell text from binary.
+/// Number of bytes that Ansible examines to tell text from binary.
 const TEXT_WINDOW: usize = 1024;
 
-/// What a rule looks for in the whole file.
+/// A pattern that a rule searches for in the whole file.
 enum Pattern {
     /// This text.
     Text(&'static str),
-    /// One of these texts in letters of either case. Each begins with `#`.
+    /// One of these texts, ignoring case. Each begins with `#`.
     AnyCase(&'static [&'static str]),
-    /// An import of what modules share.
+    /// An import of `module_utils`.
     Import,
 }
 
@@ -77,10 +76,11 @@ const MARKERS: [(Kind, Pattern); 8] = [
     (Kind::WantJson, Pattern::Text("WANT_JSON")),
 ];
 
-/// What every such import names. Compiling the expression takes longer than reading most modules.
+/// A word in every such import. The search for it avoids compiling the regular expression, which takes longer than
+/// reading most modules.
 const MODULE_UTILS: &str = "module_utils";
 
-/// Bytes mode: `.` is any byte but a newline, as in Python.
+// Bytes mode: `.` matches any byte but a newline, as in Python.
 static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
     let collection = r"ansible_collections\.[^.]+\.[^.]+\.plugins\.module_utils";
     let pattern = format!(
@@ -111,11 +111,11 @@ fn find(bytes: &[u8], text: &str) -> Option<Range<usize>> {
     memchr::memmem::find(bytes, text.as_bytes()).map(|at| at..at + text.len())
 }
 
-/// Finds the kind of some bytes.
+/// Detects the kind of some bytes.
 ///
 /// # Errors
 ///
-/// Bytes that are no module at all: code that Wasmtime compiled, and wasm of an unknown version or layer.
+/// Bytes that are not a module: code that Wasmtime compiled, and wasm of an unknown version or layer.
 pub fn detect(bytes: &[u8]) -> Result<Detection, DetectError> {
     if is_precompiled(bytes) {
         return Err(DetectError::Precompiled);
@@ -139,16 +139,19 @@ pub fn detect(bytes: &[u8]) -> Result<Detection, DetectError> {
     })
 }
 
-/// Finds the kind of some bytes, or takes the one that was asked for if the bytes allow it.
+/// Detects the kind of some bytes, or returns the requested one if the bytes allow it.
 ///
-/// The kind says how a module is given its arguments, so a script may well be run as a kind whose marker it
-/// lacks. What is refused is what cannot work: wasm is only ever itself; nothing else is wasm; a script whose
-/// arguments are to be written into it needs the token; a kind that is started through its `#!` line needs one
-/// where the bytes are not text; and the kernel can only start binaries and files with a `#!` line.
+/// The kind decides how a module gets its arguments, so a script may be run as a kind whose marker it does not have.
+/// Only impossible combinations are refused:
+///
+/// - Wasm runs only as its own kind, and nothing else runs as wasm.
+/// - A script needs the token when its arguments are inserted into its text.
+/// - A kind that is started with the interpreter of the `#!` line needs that line when the bytes are not text.
+/// - The kernel can start only binaries and files with a `#!` line.
 ///
 /// # Errors
 ///
-/// What [`detect`] refuses, and bytes that contradict the kind that was asked for.
+/// Those of [`detect`], and bytes that contradict the requested kind.
 pub fn choose(declared: Option<Kind>, bytes: &[u8]) -> Result<Detection, DetectError> {
     let found = detect(bytes)?;
     let Some(declared) = declared.filter(|declared| *declared != found.kind) else {
@@ -191,14 +194,14 @@ fn detect_wasm(bytes: &[u8]) -> Result<Option<Detection>, DetectError> {
     Ok(Some(Detection { kind, reason: format!("{what}{place}") }))
 }
 
-/// An ELF file with the ABI number that Wasmtime gives to its own (`ELFOSABI_WASMTIME`, wasmtime-environ 48). A
-/// program that merely contains Wasmtime has its system's number.
+/// Returns whether the bytes are an ELF file with Wasmtime's ABI number (`ELFOSABI_WASMTIME`, wasmtime-environ 48). A
+/// program that merely contains Wasmtime has the number of its system.
 fn is_precompiled(bytes: &[u8]) -> bool {
     let binary = shebang::skip_line(bytes);
     binary.starts_with(b"\x7fELF") && binary.get(7) == Some(&200)
 }
 
-/// Returns the first byte that `file` would not call text, among those that Ansible looks at.
+/// Returns the first byte that `file` would not count as text, among the bytes that Ansible examines.
 fn first_binary_byte(bytes: &[u8]) -> Option<(usize, u8)> {
     let is_text = |byte: &u8| matches!(byte, 7..=10 | 12 | 13 | 27 | 0x20..=0x7e | 0x80..);
     let window = bytes.iter().take(TEXT_WINDOW).enumerate();
@@ -209,7 +212,7 @@ fn line_of(bytes: &[u8], at: usize) -> usize {
     bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// A marker can be as long as its line; a reason should not be.
+/// Shortens a marker, which can be as long as its line, so that the reason stays short.
 fn shorten(text: &str) -> String {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {

@@ -1,4 +1,4 @@
-//! Bytes and the kinds found in them.
+//! Bytes and the kinds detected from them.
 
 use super::*;
 

@@ -1,9 +1,8 @@
-//! Scripts with the token `<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>`: the arguments are written into the file.
+//! Scripts with the token `<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>`, which the arguments replace.
 //!
-//! The tokens, what replaces them and the order are those of ansible-core 2.19. It is a plain replacement
-//! of bytes, one token after the other, so that a later token inside an argument is replaced as well; the
-//! JSON is not escaped for the script's language. Nothing but the file reaches the module, which can therefore be
-//! piped into its interpreter.
+//! The tokens, their replacements and the order are those of ansible-core 2.19. Each token is replaced in turn as plain
+//! bytes. A later token inside an argument is therefore replaced as well, and the JSON is not escaped for the script's
+//! language. The module needs nothing but its file, so it can be sent to its interpreter on standard input.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::kind::Kind;
 use crate::request::{ModuleKind, PrepareError, Prepared, Request};
 use crate::{native, shebang};
 
-/// The token that makes a file a module of this kind.
+/// The token that marks a module of this kind.
 pub(super) const TOKEN: &str = "<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>";
 
 #[derive(Debug)]
@@ -52,7 +51,7 @@ fn fill_in(bytes: &[u8], args: &Dict, release: Release) -> Vec<u8> {
     replacements.iter().fold(bytes.to_vec(), |bytes, (token, text)| replace(&bytes, token, text))
 }
 
-/// An internal argument, or what Ansible uses by default.
+/// Returns an internal argument, or Ansible's default.
 fn text<'a>(args: &'a Dict, key: &str, default: &'a str) -> &'a str {
     args.get(key).and_then(Value::as_str).unwrap_or(default)
 }
@@ -64,8 +63,8 @@ fn special_filesystems(args: &Dict) -> String {
     }
 }
 
-/// Python's `repr()` of the bytes of a JSON dict: printable ASCII, so only backslashes and quotes matter.
-/// A single quote can only stand inside double ones, and then `repr` escapes the single one.
+/// Returns Python's `repr()` of the bytes of a JSON dict. They are printable ASCII, so only backslashes and quotes are
+/// escaped. A single quote can only be inside double quotes, and then `repr` escapes the single one.
 fn bytes_repr(json: &[u8]) -> Vec<u8> {
     let mut repr = b"b'".to_vec();
     for byte in json {
@@ -78,7 +77,7 @@ fn bytes_repr(json: &[u8]) -> Vec<u8> {
     repr
 }
 
-/// `bytes.replace`: every occurrence, from the left, without looking at what was put in.
+/// Replaces every occurrence from the left, like Python's `bytes.replace`. Replacements are not searched again.
 fn replace(bytes: &[u8], token: &[u8], text: &[u8]) -> Vec<u8> {
     let mut replaced = Vec::with_capacity(bytes.len());
     let mut rest = bytes;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 
-/// The sorts of modules.
+/// The kind of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A WASI component with the `wasi:cli/run` export.
@@ -17,7 +17,7 @@ pub enum Kind {
     Python,
     /// New-style PowerShell.
     Powershell,
-    /// A script into which the arguments are written.
+    /// A script whose arguments are inserted into its text.
     Jsonargs,
     /// A script that reads a JSON file.
     WantJson,
@@ -45,7 +45,7 @@ impl Kind {
         Self::ALL.into_iter()
     }
 
-    /// Returns the word that the command line and reports use.
+    /// Returns the name that the command line and reports use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// Returns whether a module of this kind runs in the engine, not as a process of the system.
+    /// Returns whether a module of this kind runs in the engine, and not as a native process.
     #[must_use]
     pub fn is_wasm(self) -> bool {
         matches!(self, Self::Component | Self::Core)
@@ -79,7 +79,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A word that names no kind.
+/// The name of an unknown kind.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is no kind of module; the kinds are {list}", list = kind_list())]
 pub struct UnknownKind(String);

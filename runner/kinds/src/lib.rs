@@ -1,11 +1,12 @@
-//! What sort of module some bytes are, and how a module of that sort is started.
+//! The kinds of modules: how to recognise each, and how to start a module of that kind.
 //!
-//! A kind is pure: module bytes and arguments in, an [`Invocation`](modbox_vocabulary::Invocation) out. It reads no file, starts nothing
-//! and knows no other kind, so that its rules can be tested as a table. [`detect`] finds the kind of
-//! some bytes; `ALL` is the registry. To add a kind: a file, a variant of [`Kind`], a line in `ALL`.
+//! A kind is pure: it converts module bytes and arguments to an [`Invocation`](modbox_vocabulary::Invocation). It reads
+//! no file, starts no process and does not depend on other kinds, so that its rules can be tested as a table.
+//! [`detect`] finds the kind of some bytes; `ALL` is the registry. To add a kind, add a file, a variant of [`Kind`] and
+//! a line in `ALL`.
 //!
-//! What the native kinds share is not a kind: `native` lays out files and the command, `shebang` reads
-//! and overrides interpreter lines.
+//! Two modules hold what the native kinds share: `native` builds the files and the command, `shebang` parses
+//! interpreter lines and replaces their interpreters.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -45,11 +46,11 @@ const ALL: &[&dyn ModuleKind] = &[
     &old_style::OldStyle,
 ];
 
-/// Makes everything that a sandbox needs to run a module of a kind.
+/// Prepares a module of a kind: returns all that a sandbox needs to run it.
 ///
 /// # Errors
 ///
-/// A kind that cannot be run yet, and interpreter lines that are missing or unreadable.
+/// A kind that is not supported yet, and interpreter lines that are missing or invalid.
 pub fn prepare(kind: Kind, request: &Request<'_>) -> Result<Prepared, PrepareError> {
     let module_kind = ALL.iter().find(|module_kind| module_kind.kind() == kind);
     module_kind.expect("a test walks the registry").prepare(request)

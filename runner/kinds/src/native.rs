@@ -1,9 +1,9 @@
-//! What the native kinds share: the files they are given and the shell command that starts them.
+//! Shared code of the native kinds: the files of a module and the shell command that starts it.
 //!
-//! Names, modes and the command are those of ansible-core 2.19 on a POSIX target: the module is
-//! `AnsiballZ_<file name>` in its own temporary directory, its arguments are `args` beside it, and the
-//! command is `[interpreter] MODULE [ARGS] && :`, for `/bin/sh -c`. A module that is piped in has no file, and
-//! its interpreter is the whole command.
+//! Names, modes and the command are those of ansible-core 2.19 on a POSIX target. The module is `AnsiballZ_<file name>`
+//! in its temporary directory, its arguments are the file `args` beside it, and the command is `[interpreter] MODULE
+//! [ARGS] && :`, for `/bin/sh -c`. A module that is read from standard input has no file; its interpreter is the whole
+//! command.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use modbox_vocabulary::{InputFile, Invocation, NativeProgram, Program, quoting};
 use crate::request::{Prepared, Request};
 use crate::shebang::Shebang;
 
-/// What Ansible's `chmod u+rwx` makes of a file that was copied with 0600.
+/// The mode after Ansible's `chmod u+rwx` of a file that was copied with 0600.
 const MODULE_MODE: u32 = 0o700;
 
-/// What it makes of one that was copied with 0644.
+/// The mode after the same `chmod` of a file that was copied with 0644.
 const ARGS_MODE: u32 = 0o744;
 
 /// The name of the arguments file.
 const ARGS_NAME: &str = "args";
 
-/// Puts an invocation together. Without a shebang the kernel is left to start the module.
+/// Builds an invocation. Without a shebang the kernel starts the module.
 pub(super) fn prepare(
     request: &Request<'_>,
     module: Arc<[u8]>,
@@ -40,12 +40,12 @@ pub(super) fn prepare(
     Prepared { invocation: invocation(&words, files, Vec::new()), shebang: shebang.map(Shebang::text) }
 }
 
-/// Puts an invocation together whose interpreter reads the module from standard input.
+/// Builds an invocation whose interpreter reads the module from standard input.
 pub(super) fn pipe(module: Vec<u8>, interpreter: &Shebang) -> Prepared {
     Prepared { invocation: invocation(&interpreter.words, Vec::new(), module), shebang: Some(interpreter.text()) }
 }
 
-/// Puts an invocation together whose interpreter reads a file of the temporary directory on standard input.
+/// Builds an invocation whose interpreter gets a file of the temporary directory as its standard input.
 pub(super) fn redirect(request: &Request<'_>, module: Vec<u8>, interpreter: &Shebang) -> Prepared {
     let name = format!("AnsiballZ_{}", request.file_name);
     let path = format!("{}/{name}", request.tmpdir.trim_end_matches('/'));

@@ -1,74 +1,74 @@
-//! What a PowerShell module needs from outside, as questions: kinds do no I/O.
+//! The interface through which PowerShell modules get files from outside, because kinds do no I/O.
 
 use std::fmt;
 use std::sync::Arc;
 
 use thiserror::Error;
 
-/// A file of PowerShell or C#.
+/// A PowerShell or C# file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
-    /// Where it was found, for stack traces.
+    /// Its path, for stack traces.
     pub path: String,
-    /// The file.
+    /// The content.
     pub bytes: Arc<[u8]>,
 }
 
-/// Why ansible-core's files cannot be had.
+/// The reason why ansible-core's files are unavailable.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SourceError {
-    /// No ansible-core, or none whose scripts are known.
+    /// No ansible-core, or one whose scripts are not supported.
     #[error(
         "PowerShell modules need the scripts of an installed ansible-core {needed}: {found}; install it where `ansible` \
          or `python3` of PATH finds it, or name its folder with `--module-utils PATH`"
     )]
     NoAnsible {
-        /// What was looked for.
+        /// The version that was searched for.
         needed: &'static str,
-        /// What was found instead.
+        /// The result of the search.
         found: String,
     },
-    /// A file that cannot be read.
+    /// An unreadable file.
     #[error("failed to read `{path}`: {reason}")]
     Read {
-        /// Which.
+        /// The file.
         path: String,
-        /// Why.
+        /// The cause.
         reason: String,
     },
 }
 
-/// Where scripts and utils are found.
+/// The source of scripts and utils.
 pub trait PowershellSource: fmt::Debug {
-    /// Returns the program to run PowerShell with, if there is one.
+    /// Returns the program that runs PowerShell, if there is one.
     fn interpreter(&self) -> Option<String>;
 
     /// Returns one of ansible-core's own scripts (`ansible/executor/powershell`).
     ///
     /// # Errors
     ///
-    /// No ansible-core, or a file that cannot be read.
+    /// No ansible-core, or an unreadable file.
     fn script(&self, name: &str) -> Result<Arc<[u8]>, SourceError>;
 
-    /// Returns a util by the name of its file, such as `Ansible.ModuleUtils.Legacy.psm1`.
+    /// Returns a util by its file name, such as `Ansible.ModuleUtils.Legacy.psm1`.
     ///
     /// # Errors
     ///
-    /// No ansible-core, or a file that cannot be read.
+    /// No ansible-core, or an unreadable file.
     fn util(&self, file: &str) -> Result<Option<Script>, SourceError>;
 
     /// Returns a file of a collection's package, such as `ansible_collections.a.b.plugins.module_utils`.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read.
+    /// An unreadable file.
     fn resource(&self, package: &str, file: &str) -> Result<Option<Script>, SourceError>;
 
-    /// Says where utils are looked for, for a message that one was not found.
+    /// Describes where utils are searched for, for the message about a missing one.
     fn searched(&self) -> String;
 }
 
-/// For modules of other kinds, which need none of this.
+/// An empty source, for modules of other kinds.
 #[derive(Debug, Clone, Copy)]
 pub struct NoPowershell;
 
@@ -94,26 +94,26 @@ impl PowershellSource for NoPowershell {
     }
 }
 
-/// Why a PowerShell module cannot be started.
+/// The reason why a PowerShell module cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PowershellError {
-    /// Nothing to run it with.
+    /// No PowerShell interpreter.
     #[error(
         "there is no PowerShell to run the module: neither `pwsh` nor `powershell.exe` is in PATH; install PowerShell, or \
          name it with `--interpreter powershell=PATH`"
     )]
     NoInterpreter,
-    /// A util that is nowhere.
+    /// A util that was not found.
     #[error(
         "the module requires `{name}`, which was not found: {searched}; name its folder with `--module-utils PATH`"
     )]
     MissingUtil {
-        /// As the module names it.
+        /// The name in the module.
         name: String,
-        /// Where it was looked for.
+        /// The places that were searched.
         searched: String,
     },
-    /// ansible-core's scripts cannot be had.
+    /// ansible-core's scripts are unavailable.
     #[error(transparent)]
     Source(#[from] SourceError),
 }

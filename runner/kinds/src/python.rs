@@ -1,8 +1,8 @@
-//! New-style Python: an interpreter is given the module with all that it imports, and the arguments on its standard input.
+//! New-style Python: an interpreter gets the module with all its imports, and the arguments on standard input.
 //!
-//! What it imports lies on the disk, so it is put together before: this kind is told in which form, and how it is
-//! started. As with Ansible's pipelining, neither form leaves the arguments on the disk or on a command line; only who asks
-//! for files that stay gets a file with both, as Ansible leaves it.
+//! The imports are on the disk, so they are collected before this kind prepares the module. The request states the form
+//! of the assembled module and how it is started. As with Ansible's pipelining, neither form leaves the arguments on
+//! the disk or on a command line. Only with `--keep-files` is there a file with both, as Ansible leaves it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -17,41 +17,41 @@ use crate::powershell_source::NoPowershell;
 use crate::request::{ModuleKind, PrepareError, Prepared, PythonForm, Request};
 use crate::{native, shebang};
 
-/// What Ansible takes a module for that has no `#!` line (ansible-core 2.19, `_find_module_utils`).
+/// The `#!` line that Ansible assumes for a module without one (ansible-core 2.19, `_find_module_utils`).
 const DEFAULT_LINE: &[u8] = b"#!/usr/bin/python\n";
 
-/// The name of an interpreter that is never taken at its word.
+/// The name of the interpreter that stands for any python.
 const ANY_PYTHON: &str = "python";
 
-/// The name of an interpreter that is none: a kernel starts this program for it.
+/// The name of an interpreter that cannot run Python: a kernel starts modbox itself through such a `#!` line.
 const THIS_PROGRAM: &str = "modbox";
 
-/// A token of old, and what stands for it since ansible-core 2.1.
+/// The token of old modules. Since ansible-core 2.1 it is replaced by the import below.
 const COMMON_TOKEN: &str = "#<<INCLUDE_ANSIBLE_MODULE_COMMON>>";
 const COMMON: &str = "from ansible.module_utils.basic import *";
 
 #[derive(Debug)]
 pub(super) struct Python;
 
-/// What a module's file says of how it is to be started.
+/// A module's text, and the interpreter that its `#!` line and the overrides select.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PythonSource {
-    /// What python is to read.
+    /// The source for python.
     pub text: Arc<[u8]>,
-    /// The interpreter; without one, any python that is new enough.
+    /// The interpreter. `None` stands for any python that is new enough.
     pub interpreter: Option<String>,
-    /// Whether the module's own first line says so, and not whoever runs it.
+    /// Whether the module's `#!` line selects the interpreter, and not the caller.
     pub own_choice: bool,
     /// Arguments of the interpreter.
     pub arguments: Vec<String>,
 }
 
 impl PythonSource {
-    /// Reads a module's file. `interpreters` are those of a [`Request`].
+    /// Parses a module's file. `interpreters` are those of a [`Request`].
     ///
     /// # Errors
     ///
-    /// A `#!` line that cannot be read.
+    /// An invalid `#!` line.
     pub fn read(name: &str, bytes: &Arc<[u8]>, interpreters: &BTreeMap<String, String>) -> Result<Self, PrepareError> {
         static NONE: LazyLock<Arc<[u8]>> = LazyLock::new(|| DEFAULT_LINE.into());
         let has_line = bytes.starts_with(b"#!");
@@ -73,7 +73,7 @@ impl PythonSource {
             },
         )?;
         let mut words = line.words;
-        // `env` only looks a name up, which can be done at once.
+        // `env` only looks up a name, so the name can be used directly.
         let names_program = |word: &String| !word.starts_with('-') && !word.contains('=');
         if !line.replaced && words[0].rsplit('/').next() == Some("env") && words.get(1).is_some_and(names_program) {
             words.remove(0);
@@ -122,7 +122,7 @@ impl ModuleKind for Python {
             runtime_paths: Vec::new(),
         };
         let invocation = match &start.form {
-            // Without a shell that waits for it, and without a program that does nothing behind it.
+            // `exec` replaces the shell, so that no shell waits for the module.
             PythonForm::LaidOut { script } => {
                 piped(format!("exec {}", quoting::join(words.chain([script.as_str()]))), params)
             }

@@ -1,4 +1,4 @@
-//! A module that is to be started: what a kind is given, and what it makes of that.
+//! The input and the output of a kind: a request to start a module, and the prepared module.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,122 +13,122 @@ use thiserror::Error;
 use crate::kind::Kind;
 use crate::powershell_source::{PowershellError, PowershellSource};
 
-/// How one kind of module is started.
+/// The preparation of modules of one kind.
 pub(super) trait ModuleKind: fmt::Debug + Sync {
-    /// Which one this is.
+    /// Returns the kind.
     fn kind(&self) -> Kind;
 
-    /// Makes everything that a sandbox needs to run it.
+    /// Prepares a module: returns all that a sandbox needs to run it.
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError>;
 }
 
-/// One module with its arguments, about to be prepared.
+/// A module and its arguments, before preparation.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
     /// The module's name, a guest's `argv[0]`.
     pub module_name: &'a str,
     /// The module's file name, with its extension and without a folder.
     pub file_name: &'a str,
-    /// Where the module is, as an absolute path.
+    /// The absolute path of the module.
     pub path: &'a str,
     /// The whole file.
     pub bytes: &'a Arc<[u8]>,
-    /// Task arguments and internal ones, as the module is to get them.
+    /// The task's arguments and the internal ones.
     pub args: ModuleArgs<'a>,
-    /// The absolute path of the module's temporary directory, with or without a slash at the end. Unused by
-    /// guests.
+    /// The absolute path of the module's temporary directory, with or without a trailing slash. Guests do not use it.
     pub tmpdir: &'a str,
-    /// What to start instead of an interpreter, by the interpreter's base name: `perl` to
-    /// `/opt/perl/bin/perl`. What `ansible_perl_interpreter` is to Ansible.
+    /// Replacements of interpreters, by the interpreter's base name: `perl` to `/opt/perl/bin/perl`. The same as
+    /// Ansible's `ansible_perl_interpreter`.
     pub interpreters: &'a BTreeMap<String, String>,
-    /// What to start where a `#!` line names an interpreter called exactly `python` and nothing else is
-    /// said about that: Ansible never takes such a line at its word.
+    /// The interpreter for a `#!` line that names exactly `python`, unless `interpreters` has an entry for it. Ansible
+    /// never uses such a line as it is.
     pub default_python: Option<&'a str>,
-    /// How a Python module is started; unused by the others.
+    /// The start of a Python module. Other kinds do not use it.
     pub python: Option<&'a PythonStart>,
-    /// The release of Ansible whose contract is kept.
+    /// The release of Ansible whose contract applies.
     pub release: Release,
-    /// Feed the module to its interpreter on standard input where the kind allows it, so that neither it nor its
-    /// arguments are on the disk (ansible-core 2.19, `_is_pipelining_enabled`: only kinds that get no file).
+    /// Send the module to its interpreter on standard input if the kind allows it, so that neither the module nor its
+    /// arguments are written to disk (ansible-core 2.19, `_is_pipelining_enabled`: only kinds that get no file).
     pub pipelining: bool,
-    /// Where PowerShell modules have their surroundings from.
+    /// The source of the scripts that PowerShell modules need.
     pub powershell: &'a dyn PowershellSource,
 }
 
-/// A module that is ready to be run.
+/// A prepared module.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// What the sandbox is handed.
+    /// The invocation for the sandbox.
     pub invocation: Invocation,
-    /// The interpreter line, without `#!`, that a result is told about; see
-    /// [`RawOutput::shebang`](modbox_contract::RawOutput::shebang). `None` for kinds whose `#!` line is not read.
+    /// The interpreter line without `#!`, for the module's result; see
+    /// [`RawOutput::shebang`](modbox_contract::RawOutput::shebang). `None` for kinds whose `#!` line is not parsed.
     pub shebang: Option<String>,
 }
 
-/// Why a module cannot be started.
+/// The reason why a module cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PrepareError {
-    /// A kind that is recognised and not run.
+    /// A kind that is recognised but cannot be run.
     #[error("{kind} modules are not supported yet: {remedy}")]
     NotSupportedYet {
-        /// Which one.
+        /// The kind.
         kind: Kind,
-        /// What to do instead.
+        /// The alternative for the user.
         remedy: &'static str,
     },
-    /// A Python module without what it imports.
+    /// A Python module without its imports.
     #[error("module ({0}) was not put together with what it imports")]
     NotAssembled(String),
-    /// A script without a `#!` line. Ansible's own words.
+    /// A script without a `#!` line. The message is Ansible's.
     #[error("module ({0}) is missing interpreter line")]
     MissingInterpreter(String),
-    /// A `#!` line with nothing behind the mark. Ansible stops with an `IndexError` here.
+    /// A `#!` line without an interpreter. Ansible fails with an `IndexError` here.
     #[error("module ({0}) has an empty interpreter line")]
     EmptyInterpreter(String),
     /// A `#!` line that is not text.
     #[error("module ({0}) has an interpreter line that is not valid UTF-8")]
     InterpreterNotText(String),
-    /// A PowerShell module without what it needs.
+    /// A PowerShell module without the scripts that it needs.
     #[error(transparent)]
     Powershell(#[from] PowershellError),
-    /// A `#!` line, or what was given to replace its interpreter, with an open quote.
+    /// A `#!` line, or a replacement for its interpreter, with an open quote.
     #[error("module ({module}) has an interpreter line that cannot be read: {reason}: {line}")]
     BadInterpreter {
         /// The module's name.
         module: String,
         /// The line, without `#!`.
         line: String,
-        /// What is wrong with it.
+        /// The syntax error.
         reason: SplitError,
     },
 }
 
-/// A module that is ready to be started.
+/// How a Python module is started.
 #[derive(Debug, Clone)]
 pub struct PythonStart {
-    /// The interpreter with its own arguments.
+    /// The interpreter and its arguments.
     pub interpreter: Vec<String>,
-    /// What it is given.
+    /// The form of the module.
     pub form: PythonForm,
-    /// Internal arguments that the module's ansible-core does not know, and so must not get.
+    /// Internal arguments that the module's ansible-core does not know. The module fails if it gets them, so they are
+    /// left out.
     pub unknown_args: Vec<String>,
-    /// What it reads when it runs; see [`Invocation::runtime_paths`].
+    /// Paths that the module reads at run time; see [`Invocation::runtime_paths`].
     pub runtime_paths: Vec<PathBuf>,
 }
 
-/// In which form a module is there.
+/// The form of an assembled Python module.
 #[derive(Debug, Clone)]
 pub enum PythonForm {
-    /// Laid out on the disk.
+    /// Files in a folder.
     LaidOut {
-        /// The script that starts it, by its absolute path.
+        /// The absolute path of the script that starts it.
         script: String,
     },
-    /// One script, to be completed with the arguments.
+    /// One script, into which the arguments are inserted.
     Portable {
         /// The script.
         text: Arc<str>,
-        /// Put it into the temporary directory, and start it from there.
+        /// Write it to the temporary directory and start it from there.
         on_disk: bool,
     },
 }

@@ -1,8 +1,8 @@
-//! The `#!` line of a script: reading it, replacing its interpreter, writing it back.
+//! The `#!` line of a script: parsing it, replacing its interpreter, writing it back.
 //!
-//! After ansible-core 2.19 (`_extract_interpreter`, `_get_shebang`), with one difference on purpose: the
-//! words behind the interpreter stay words. 2.19 hands the whole line to the shell as a single quoted
-//! word, so that `#!/usr/bin/env python3` fails; every release before it, and we, pass it on word by word.
+//! The rules follow ansible-core 2.19 (`_extract_interpreter`, `_get_shebang`), with one intended difference: the
+//! interpreter's arguments stay separate words. 2.19 passes the whole line to the shell as one quoted word, so that
+//! `#!/usr/bin/env python3` fails. Every release before it passes the words separately, and so do we.
 
 use std::sync::Arc;
 
@@ -11,29 +11,29 @@ use modbox_vocabulary::quoting::split;
 
 use crate::request::{PrepareError, Request};
 
-/// An interpreter line, after the overrides.
+/// An interpreter line after replacement of the interpreter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shebang {
     /// The interpreter and its arguments.
     pub(super) words: Vec<String>,
-    /// Whether it is another interpreter than the file names.
+    /// Whether the interpreter differs from the one in the file.
     pub(super) replaced: bool,
-    /// Whether a line behind it is to say how the script is encoded.
+    /// Whether a line after it has to declare the script's encoding.
     pub(super) names_encoding: bool,
 }
 
-/// What releases before ansible-core 2.19 put behind the first line of scripts for Python, whatever they are: Python 2
-/// took sources for ASCII (`modify_module`).
+/// The line that releases before ansible-core 2.19 insert after the first line of every Python script, because Python 2
+/// assumes ASCII sources (`modify_module`).
 const ENCODING: &[u8] = b"\n# -*- coding: utf-8 -*-";
 
 impl Shebang {
-    /// The line without `#!`: words joined by single blanks, their quoting lost, as Ansible does it.
+    /// Returns the line without `#!`: the words joined by single spaces, without their quoting, like Ansible.
     pub(super) fn text(&self) -> String {
         self.words.join(" ")
     }
 }
 
-/// Reads the first line of a script and applies the request's interpreters to it.
+/// Parses the first line of a script and replaces its interpreter as the request says.
 pub(super) fn read(bytes: &[u8], request: &Request<'_>) -> Result<Shebang, PrepareError> {
     let module = || request.module_name.to_owned();
     let line = first_line(bytes).ok_or_else(|| PrepareError::MissingInterpreter(module()))?;
@@ -48,14 +48,14 @@ pub(super) fn read(bytes: &[u8], request: &Request<'_>) -> Result<Shebang, Prepa
     let Some(other) = replacement(interpreter, request).filter(|other| other != interpreter) else {
         return Ok(Shebang { words, replaced: false, names_encoding });
     };
-    // People write `/usr/bin/env python3.12` here, so it is words as well.
+    // People write `/usr/bin/env python3.12` here, so it is split into words as well.
     let other_words = split(other).map_err(bad(other))?;
     words.splice(..1, other_words);
     Ok(Shebang { words, replaced: true, names_encoding })
 }
 
-/// Returns what to start instead of an interpreter. The name looked up is its base name, so `/usr/bin/env
-/// python3` is `env`, and `python3` is not `python`.
+/// Returns the replacement for an interpreter. The lookup uses the base name, so `/usr/bin/env python3` is `env`, and
+/// `python3` is not `python`.
 fn replacement<'a>(interpreter: &str, request: &Request<'a>) -> Option<&'a str> {
     let name = base_name(interpreter).trim();
     let given = request.interpreters.get(name).map(|other| other.trim()).filter(|other| !other.is_empty());
@@ -66,8 +66,8 @@ fn base_name(interpreter: &str) -> &str {
     interpreter.rsplit('/').next().unwrap_or(interpreter)
 }
 
-/// Returns a file whose first line is that shebang: the same bytes unless the interpreter was replaced, or the release
-/// adds a line.
+/// Replaces the first line of a file with the shebang. Returns the same bytes unless the interpreter was replaced or
+/// the release adds a line.
 pub(super) fn rewrite(bytes: &Arc<[u8]>, shebang: &Shebang) -> Arc<[u8]> {
     if !shebang.replaced && !shebang.names_encoding {
         return Arc::clone(bytes);
@@ -79,13 +79,13 @@ pub(super) fn rewrite(bytes: &Arc<[u8]>, shebang: &Shebang) -> Arc<[u8]> {
     [line, encoding, &bytes[end..]].concat().into()
 }
 
-/// Returns the first line, without `#!` and the newline, of bytes that start with exactly `#!`.
+/// Returns the first line without `#!` and the newline, if the bytes start with exactly `#!`.
 fn first_line(bytes: &[u8]) -> Option<&[u8]> {
     let line = bytes.strip_prefix(b"#!")?;
     line.split(|byte| *byte == b'\n').next()
 }
 
-/// Returns what follows a leading `#!` line, or everything when there is none.
+/// Returns the bytes after a leading `#!` line, or all bytes when there is none.
 pub fn skip_line(bytes: &[u8]) -> &[u8] {
     match first_line(bytes) {
         Some(line) => bytes.get(line.len() + 3..).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The registry, and what each kind makes of a request.
+//! The registry, and the invocation that each kind makes of a request.
 
 use modbox_contract::args::decode_file;
 use modbox_contract::{ModuleArgs, Release};

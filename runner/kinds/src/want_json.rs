@@ -1,4 +1,4 @@
-//! Scripts with the word `WANT_JSON` in them: their interpreter gets the script and the path of a JSON file.
+//! Scripts that contain the word `WANT_JSON`: their interpreter gets the script and the path of a JSON file.
 
 use crate::kind::Kind;
 use crate::request::{ModuleKind, PrepareError, Prepared, Request};

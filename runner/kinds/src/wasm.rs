@@ -1,8 +1,8 @@
-//! WASI programs, components and core modules alike: the path of a JSON file in `argv[1]`, nothing on
+//! WASI programs, both components and core modules: they get the path of a JSON file in `argv[1]`, and nothing on
 //! standard input.
 //!
-//! A `#!` line in front lets a kernel, and so an unmodified Ansible, start the file. It is no part of the program:
-//! [`skip_shebang`](crate::skip_shebang) takes it off.
+//! A `#!` line before the program lets the kernel start the file, so that an unmodified Ansible can run it. The line is
+//! not part of the program; [`skip_shebang`](crate::skip_shebang) removes it.
 
 use modbox_vocabulary::{InputFile, Invocation, Program, WasmFormat, WasmProgram};
 
@@ -12,7 +12,7 @@ use crate::request::{ModuleKind, PrepareError, Prepared, Request};
 /// The name of the arguments file.
 const ARGS_NAME: &str = "args.json";
 
-/// Where a guest finds it.
+/// The path of the arguments file in the guest.
 const ARGS_PATH: &str = "/args/args.json";
 
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl ModuleKind for Wasm {
     fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
         let program =
             WasmProgram { format: self.format, argv: vec![request.module_name.to_owned(), ARGS_PATH.to_owned()] };
-        // Only the guest's own copy of the file: nobody else can see it, and the guest cannot write it.
+        // The file belongs to this guest: other processes cannot see it, and the guest cannot write it.
         let args = InputFile { name: ARGS_NAME.to_owned(), contents: request.args.to_file().into(), mode: 0o444 };
         let invocation = Invocation {
             program: Program::Wasm(program),

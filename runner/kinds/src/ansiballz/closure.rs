@@ -1,9 +1,13 @@
-//! All that a module imports, directly or not: its closure.
+//! The closure of a module: all its direct and indirect imports.
 //!
-//! After ansible-core 2.19, `recursive_finder` with its two locators. Names are taken in their order, so that the answer
-//! is always the same. For `from X import Y` it is `X.Y` that is looked for, then `X`. Of `ansible.module_utils`, what lies
-//! on the disk goes before a redirect; of a collection, a redirect goes first. Packages above what was found come along, those
-//! of a collection's root as empty ones. What is imported only optionally may be missing.
+//! The rules follow ansible-core 2.19, `recursive_finder` with its two locators:
+//!
+//! - Names are processed in sorted order, so that the result is always the same.
+//! - For `from X import Y`, the search tries `X.Y` first, then `X`.
+//! - Under `ansible.module_utils`, a file on the disk takes precedence over a redirect. In a collection, a redirect
+//!   takes precedence.
+//! - The packages above each file are included. Those above a collection's utilities are empty.
+//! - An optional import may be missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -13,99 +17,100 @@ use crate::ansiballz::imports::{self, SourceError};
 use crate::ansiballz::name::DottedName;
 use crate::ansiballz::routing::{Route, Routing};
 
-/// Bytes of one source. The longest module that was met has a fifth of that. The parser takes memory in proportion.
+/// Maximum size of one source in bytes, five times the longest known module. The parser's memory grows with the size.
 pub const MAX_SOURCE: u64 = 1 << 20;
 
-/// Files of a closure; ansible-core's own module with the most has a hundred.
+/// Maximum number of files in a closure. The largest closure of an ansible-core module has a hundred.
 pub const MAX_FILES: usize = 2000;
 
 const CORE: [&str; 2] = ["ansible", "module_utils"];
 
-/// How many parts stand before a utility's own name: `ansible.module_utils`, and the long one of collections.
+/// Number of parts before a utility's name: in `ansible.module_utils`, and in the longer prefix of collections.
 const CORE_PREFIX: usize = 2;
 const COLLECTION_PREFIX: usize = 5;
 
-/// A source that was found.
+/// The source of an import.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// All of it.
+    /// The whole text.
     pub source: Arc<[u8]>,
-    /// Whether it is the `__init__` of a package.
+    /// Whether it is a package's `__init__`.
     pub is_package: bool,
 }
 
-/// Where sources are looked up.
+/// The lookup of sources.
 pub trait Lookup {
-    /// Why that may fail, apart from there being nothing.
+    /// A failed lookup. A missing source is not an error.
     type Error: Error;
 
-    /// Returns what has a name below `ansible.module_utils`.
+    /// Returns the source of a name below `ansible.module_utils`.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read.
+    /// An unreadable file.
     fn core(&mut self, parts: &[String]) -> Result<Option<Found>, Self::Error>;
 
-    /// Returns what has a name below a collection's `plugins.module_utils`.
+    /// Returns the source of a name below a collection's `plugins.module_utils`.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read.
+    /// An unreadable file.
     fn collection(&mut self, collection: &[String; 2], parts: &[String]) -> Result<Option<Found>, Self::Error>;
 
-    /// Returns the redirects of a collection, of ansible-core for `ansible.builtin`; `None` when there is no such collection.
+    /// Returns the redirects of a collection; `ansible.builtin` stands for ansible-core. `None` when there is no such
+    /// collection.
     ///
     /// # Errors
     ///
-    /// A list that cannot be read.
+    /// An unreadable list.
     fn routing(&mut self, collection: &[String; 2]) -> Result<Option<Arc<Routing>>, Self::Error>;
 
-    /// Returns the folders in which a name is looked up, for people.
+    /// Returns the folders in which a name is searched, for messages.
     fn searched(&self, name: &DottedName) -> Vec<String>;
 }
 
-/// Why there is no closure.
+/// The reason why a closure cannot be computed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClosureError<E: Error + 'static> {
-    /// An import of something that is nowhere.
+    /// An import that was not found.
     #[error(
         "{importer} imports `{name}`, which is nowhere: looked for in {}; name its folder with `--module-utils`",
         folders(.searched)
     )]
     Missing {
-        /// Who imports it.
+        /// The importing module.
         importer: String,
-        /// What.
+        /// The imported name.
         name: DottedName,
-        /// Where it was looked for.
+        /// The folders that were searched.
         searched: Vec<String>,
     },
-    /// An import of something that was removed.
+    /// An import of a removed name.
     #[error("{importer} imports `{name}`, which was removed{}", .reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default())]
     Removed {
-        /// Who imports it.
+        /// The importing module.
         importer: String,
-        /// What.
+        /// The imported name.
         name: DottedName,
-        /// What whoever removed it says.
+        /// The reason that the collection states.
         reason: Option<String>,
     },
-    /// An import of something that is said to be where nothing can be.
+    /// An import whose redirect has an invalid target.
     #[error("{importer} imports `{name}`, which is redirected to `{target}`, and that is no name of a `module_utils`")]
     Redirect {
-        /// Who imports it.
+        /// The importing module.
         importer: String,
-        /// What.
+        /// The imported name.
         name: DottedName,
-        /// Where it is said to be.
+        /// The target.
         target: String,
     },
-    /// A source that is no Python.
+    /// A source that is not valid Python.
     #[error("`{name}` is no Python that can be read")]
     Source {
-        /// Which one.
+        /// The source's name.
         name: DottedName,
-        /// Why.
+        /// The syntax error.
         #[source]
         source: SourceError,
     },
@@ -115,7 +120,7 @@ pub enum ClosureError<E: Error + 'static> {
     /// Too many files.
     #[error("the module imports more than {MAX_FILES} files")]
     TooMany,
-    /// Looking something up failed.
+    /// A failed lookup.
     #[error(transparent)]
     Lookup(E),
 }
@@ -125,20 +130,20 @@ fn folders(searched: &[String]) -> String {
     if shown.is_empty() { "no folder, as none is known".to_owned() } else { shown.join(", ") }
 }
 
-/// Something that is to be found.
+/// An import that has not been resolved yet.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Wanted {
+struct PendingImport {
     name: DottedName,
-    /// The last part may be something in the module before it.
+    /// Whether the last part may be a name inside the module before it.
     ambiguous: bool,
-    /// Something below it is a redirect, so that it need not exist itself.
+    /// Whether a name below it is a redirect, so that the package itself may be missing.
     below_redirected: bool,
     optional: bool,
     importer: String,
 }
 
-/// Something that was found.
-struct Located {
+/// A resolved import.
+struct ResolvedImport {
     name: DottedName,
     source: Arc<[u8]>,
     is_package: bool,
@@ -148,7 +153,8 @@ struct Located {
 /// Sources by name, each with whether it is a package.
 pub(super) type Closure = BTreeMap<DottedName, (Arc<[u8]>, bool)>;
 
-/// Finds the closure of a module, without the module itself. `always` come along whether they are imported or not.
+/// Computes the closure of a module, without the module itself. It includes the names in `always` even if they are not
+/// imported.
 pub(super) fn find<L: Lookup>(
     module: (&DottedName, &[u8]),
     always: &[DottedName],
@@ -156,14 +162,14 @@ pub(super) fn find<L: Lookup>(
 ) -> Result<Closure, ClosureError<L::Error>> {
     let root = DottedName::of(&[]);
     let mut finder =
-        Finder { lookup, found: Closure::new(), wanted: BTreeSet::new(), importer: "the module".to_owned(), root };
+        Finder { lookup, found: Closure::new(), pending: BTreeSet::new(), importer: "the module".to_owned(), root };
     let (name, source) = module;
-    finder.want_imports(name, source, false)?;
+    finder.enqueue_imports(name, source, false)?;
     for name in always {
-        finder.want(Wanted { name: name.clone(), ..finder.wanted(name, false) });
+        finder.enqueue(PendingImport { name: name.clone(), ..finder.pending(name, false) });
     }
-    while let Some(wanted) = finder.wanted.pop_first() {
-        finder.take(wanted)?;
+    while let Some(pending) = finder.pending.pop_first() {
+        finder.take(pending)?;
     }
     Ok(finder.found)
 }
@@ -171,27 +177,27 @@ pub(super) fn find<L: Lookup>(
 struct Finder<'a, L> {
     lookup: &'a mut L,
     found: Closure,
-    wanted: BTreeSet<Wanted>,
+    pending: BTreeSet<PendingImport>,
     importer: String,
     root: DottedName,
 }
 
 impl<L: Lookup> Finder<'_, L> {
-    fn wanted(&self, name: &DottedName, optional: bool) -> Wanted {
+    fn pending(&self, name: &DottedName, optional: bool) -> PendingImport {
         let importer = self.importer.clone();
-        Wanted { name: name.clone(), ambiguous: false, below_redirected: false, optional, importer }
+        PendingImport { name: name.clone(), ambiguous: false, below_redirected: false, optional, importer }
     }
 
-    fn want(&mut self, wanted: Wanted) {
-        // Those two are made for each payload.
-        let own = wanted.name == self.root
-            || (wanted.name.parts().len() <= CORE_PREFIX && wanted.name.parts()[0] == "ansible");
-        if !own && !self.found.contains_key(&wanted.name) {
-            self.wanted.insert(wanted);
+    fn enqueue(&mut self, pending: PendingImport) {
+        // `assemble` generates these two packages for each payload.
+        let own = pending.name == self.root
+            || (pending.name.parts().len() <= CORE_PREFIX && pending.name.parts()[0] == "ansible");
+        if !own && !self.found.contains_key(&pending.name) {
+            self.pending.insert(pending);
         }
     }
 
-    fn want_imports(
+    fn enqueue_imports(
         &mut self,
         name: &DottedName,
         source: &[u8],
@@ -203,86 +209,86 @@ impl<L: Lookup> Finder<'_, L> {
         let imports = imports::scan(source, name, is_package)
             .map_err(|source| ClosureError::Source { name: name.clone(), source })?;
         for (name, optional) in imports {
-            self.want(Wanted { ambiguous: true, ..self.wanted(&name, optional) });
+            self.enqueue(PendingImport { ambiguous: true, ..self.pending(&name, optional) });
         }
         Ok(())
     }
 
-    fn take(&mut self, wanted: Wanted) -> Result<(), ClosureError<L::Error>> {
-        if self.found.contains_key(&wanted.name) {
+    fn take(&mut self, pending: PendingImport) -> Result<(), ClosureError<L::Error>> {
+        if self.found.contains_key(&pending.name) {
             return Ok(());
         }
-        let Some(located) = self.locate(&wanted)? else {
-            if wanted.optional {
+        let Some(resolved) = self.locate(&pending)? else {
+            if pending.optional {
                 return Ok(());
             }
-            let searched = self.lookup.searched(&wanted.name);
-            return Err(ClosureError::Missing { importer: wanted.importer, name: wanted.name, searched });
+            let searched = self.lookup.searched(&pending.name);
+            return Err(ClosureError::Missing { importer: pending.importer, name: pending.name, searched });
         };
-        if self.found.contains_key(&located.name) {
+        if self.found.contains_key(&resolved.name) {
             return Ok(());
         }
         if self.found.len() >= MAX_FILES {
             return Err(ClosureError::TooMany);
         }
-        self.importer = format!("`{}`", located.name);
-        self.want_imports(&located.name, &located.source, located.is_package)?;
-        let Located { name, source, is_package, redirected } = located;
+        self.importer = format!("`{}`", resolved.name);
+        self.enqueue_imports(&resolved.name, &resolved.source, resolved.is_package)?;
+        let ResolvedImport { name, source, is_package, redirected } = resolved;
         for count in 1..name.parts().len() {
             let package = name.first(count);
-            self.want(Wanted { below_redirected: redirected, ..self.wanted(&package, wanted.optional) });
+            self.enqueue(PendingImport { below_redirected: redirected, ..self.pending(&package, pending.optional) });
         }
         self.found.insert(name, (source, is_package));
         Ok(())
     }
 
-    fn locate(&mut self, wanted: &Wanted) -> Result<Option<Located>, ClosureError<L::Error>> {
-        let parts = wanted.name.parts();
-        if wanted.name.starts_with(&CORE) {
-            // six makes what is in it when it runs.
+    fn locate(&mut self, pending: &PendingImport) -> Result<Option<ResolvedImport>, ClosureError<L::Error>> {
+        let parts = pending.name.parts();
+        if pending.name.starts_with(&CORE) {
+            // six creates its submodules at run time.
             if parts[CORE_PREFIX] == "six" {
-                return self.locate_in(wanted, &[wanted.name.first(CORE_PREFIX + 1)], CORE_PREFIX);
+                return self.locate_in(pending, &[pending.name.first(CORE_PREFIX + 1)], CORE_PREFIX);
             }
-            let candidates = candidates(wanted, CORE_PREFIX);
-            return self.locate_in(wanted, &candidates, CORE_PREFIX);
+            let candidates = candidates(pending, CORE_PREFIX);
+            return self.locate_in(pending, &candidates, CORE_PREFIX);
         }
         let of_utilities =
             parts.len() <= COLLECTION_PREFIX || parts[3..COLLECTION_PREFIX] == ["plugins", "module_utils"];
         if parts[0] != "ansible_collections" || !of_utilities {
             return Ok(None);
         }
-        let candidates = candidates(wanted, COLLECTION_PREFIX);
-        self.locate_in(wanted, &candidates, COLLECTION_PREFIX)
+        let candidates = candidates(pending, COLLECTION_PREFIX);
+        self.locate_in(pending, &candidates, COLLECTION_PREFIX)
     }
 
     fn locate_in(
         &mut self,
-        wanted: &Wanted,
+        pending: &PendingImport,
         candidates: &[DottedName],
         prefix: usize,
-    ) -> Result<Option<Located>, ClosureError<L::Error>> {
+    ) -> Result<Option<ResolvedImport>, ClosureError<L::Error>> {
         let of_core = prefix == CORE_PREFIX;
         for name in candidates {
-            if !of_core && let Some(located) = self.redirected(wanted, name, prefix)? {
-                return Ok(Some(located));
+            if !of_core && let Some(resolved) = self.redirected(pending, name, prefix)? {
+                return Ok(Some(resolved));
             }
             if let Some(found) = self.look_up(name, prefix)? {
                 let Found { source, is_package } = found;
-                return Ok(Some(Located { name: name.clone(), source, is_package, redirected: false }));
+                return Ok(Some(ResolvedImport { name: name.clone(), source, is_package, redirected: false }));
             }
-            if of_core && let Some(located) = self.redirected(wanted, name, prefix)? {
-                return Ok(Some(located));
+            if of_core && let Some(resolved) = self.redirected(pending, name, prefix)? {
+                return Ok(Some(resolved));
             }
         }
-        // A package that is only on the way to what is somewhere else now.
-        let name = candidates.last().filter(|_| wanted.below_redirected).cloned();
-        Ok(name.map(|name| Located { name, source: Arc::default(), is_package: true, redirected: false }))
+        // A package that exists only as the parent of a redirected name.
+        let name = candidates.last().filter(|_| pending.below_redirected).cloned();
+        Ok(name.map(|name| ResolvedImport { name, source: Arc::default(), is_package: true, redirected: false }))
     }
 
     fn look_up(&mut self, name: &DottedName, prefix: usize) -> Result<Option<Found>, ClosureError<L::Error>> {
         let parts = name.parts();
         let found = match parts.get(prefix..) {
-            // Above a collection's utilities nothing is taken along but the way.
+            // Packages above a collection's utilities are included as empty ones.
             None | Some([]) => Ok(Some(Found { source: Arc::default(), is_package: true })),
             Some(rest) if prefix == CORE_PREFIX => self.lookup.core(rest),
             Some(rest) => self.lookup.collection(&[parts[1].clone(), parts[2].clone()], rest),
@@ -292,10 +298,10 @@ impl<L: Lookup> Finder<'_, L> {
 
     fn redirected(
         &mut self,
-        wanted: &Wanted,
+        pending: &PendingImport,
         name: &DottedName,
         prefix: usize,
-    ) -> Result<Option<Located>, ClosureError<L::Error>> {
+    ) -> Result<Option<ResolvedImport>, ClosureError<L::Error>> {
         let parts = name.parts();
         let Some(rest) = parts.get(prefix..).filter(|rest| !rest.is_empty()) else { return Ok(None) };
         let collection = match prefix {
@@ -306,32 +312,32 @@ impl<L: Lookup> Finder<'_, L> {
         match routing.as_ref().and_then(|routing| routing.of(rest)) {
             None => Ok(None),
             Some(Route::Removed(reason)) => {
-                let (importer, name) = (wanted.importer.clone(), name.clone());
+                let (importer, name) = (pending.importer.clone(), name.clone());
                 Err(ClosureError::Removed { importer, name, reason: reason.clone() })
             }
             Some(Route::Nowhere(target)) => {
-                let (importer, name) = (wanted.importer.clone(), name.clone());
+                let (importer, name) = (pending.importer.clone(), name.clone());
                 Err(ClosureError::Redirect { importer, name, target: target.clone() })
             }
             Some(Route::Redirect(target)) => {
-                let source = stand_in(name, target).into_bytes().into();
-                Ok(Some(Located { name: name.clone(), source, is_package: true, redirected: true }))
+                let source = redirect_source(name, target).into_bytes().into();
+                Ok(Some(ResolvedImport { name: name.clone(), source, is_package: true, redirected: true }))
             }
         }
     }
 }
 
-/// The names by which something may be meant. Right below `module_utils` there is nothing that it could be in.
-fn candidates(wanted: &Wanted, prefix: usize) -> Vec<DottedName> {
-    let length = wanted.name.parts().len();
-    let mut names = vec![wanted.name.clone()];
-    if wanted.ambiguous && length > prefix + 1 {
-        names.push(wanted.name.first(length - 1));
+/// Returns the names that an import may refer to. A name right below `module_utils` cannot be inside another module.
+fn candidates(pending: &PendingImport, prefix: usize) -> Vec<DottedName> {
+    let length = pending.name.parts().len();
+    let mut names = vec![pending.name.clone()];
+    if pending.ambiguous && length > prefix + 1 {
+        names.push(pending.name.first(length - 1));
     }
     names
 }
 
-/// A package that stands in for what is somewhere else now: whoever imports it has that.
-fn stand_in(name: &DottedName, target: &DottedName) -> String {
+/// Returns the source of a package that replaces a redirected name: importing it yields the target.
+fn redirect_source(name: &DottedName, target: &DottedName) -> String {
     format!("import sys\n\nimport {target} as target\n\nsys.modules['{name}'] = target\n")
 }

@@ -1,8 +1,8 @@
-//! Which imports a Python source makes that must travel with it.
+//! Finds the imports of a Python source that have to be included in its payload.
 //!
-//! After ansible-core 2.19, `ModuleDepFinder`: `import` and `from … import`, absolute and relative, of
-//! `ansible.module_utils` and of `module_utils` of collections, wherever in the source they stand. An import that is not at
-//! the top level, in a `try` or a function, is one that the source can do without.
+//! The rules follow ansible-core 2.19, `ModuleDepFinder`: `import` and `from … import`, absolute and relative, of
+//! `ansible.module_utils` and of collections' `module_utils`, anywhere in the source. An import that is not at the top
+//! level, but in a `try` or a function, is optional.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +12,32 @@ use ruff_python_parser::parse_module;
 
 use crate::ansiballz::name::DottedName;
 
-/// Brackets that may be open, and signs that may follow each other.
+// Maximum nesting of brackets, and maximum number of consecutive signs.
 const MAX_BRACKETS: usize = 2000;
 const MAX_SIGNS: usize = 5000;
 
-/// What is imported, each with whether the source can do without it. From a name alone nobody can tell whether its last part
-/// is a module or something in one.
+/// The imported names, each with whether the import is optional. A name alone does not show whether its last part is a
+/// module or a name inside one.
 pub type Imports = BTreeMap<DottedName, bool>;
 
-/// A source that is no Python.
+/// A source that is not valid Python.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct SourceError {
-    /// Where.
+    /// The line of the error.
     pub line: usize,
-    /// What is wrong there.
+    /// The error.
     pub reason: String,
 }
 
-/// Finds the imports of a source. `name` is its own, which relative imports start from; a package's is that of its
-/// `__init__`.
+/// Finds the imports of a source. `name` is the source's own name, from which relative imports start; for a package it
+/// is the name of its `__init__`.
 ///
-/// Encodings other than UTF-8 do not matter here: what stands in an import is ASCII in all of them.
+/// Encodings other than UTF-8 do not matter: the names in an import are ASCII in all of them.
 ///
 /// # Errors
 ///
-/// A source that is no Python, of any version 3.
+/// A source that is not valid Python 3.
 pub fn scan(source: &[u8], name: &DottedName, is_package: bool) -> Result<Imports, SourceError> {
     let text = String::from_utf8_lossy(source);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -53,8 +53,9 @@ pub fn scan(source: &[u8], name: &DottedName, is_package: bool) -> Result<Import
     Ok(imports)
 }
 
-/// Refuses a source whose levels would cost the parser gigabytes. Python itself takes two hundred brackets in one another; they
-/// are counted in strings and comments, too, as telling those apart is what the parser is for, so more are let pass.
+/// Refuses a source whose nesting would cost the parser gigabytes of memory. Python itself allows two hundred nested
+/// brackets. The limit here is higher because brackets in strings and comments count as well: only the parser can tell
+/// those apart.
 fn check_nesting(text: &str) -> Result<(), SourceError> {
     let (mut brackets, mut signs, mut line) = (0_usize, 0_usize, 1);
     for byte in text.bytes() {
@@ -79,7 +80,7 @@ fn check_nesting(text: &str) -> Result<(), SourceError> {
 struct Finder<'a> {
     name: &'a DottedName,
     is_package: bool,
-    /// How many statements the current one stands in.
+    /// Number of statements around the current one.
     depth: usize,
     imports: Imports,
 }
@@ -100,7 +101,7 @@ impl Finder<'_> {
     }
 
     fn import_from(&mut self, import: &StmtImportFrom) {
-        // six makes this one when it runs.
+        // six creates `_six` at run time.
         if import.names.first().is_some_and(|alias| alias.name.as_str() == "_six") {
             return;
         }
@@ -115,7 +116,7 @@ impl Finder<'_> {
         }
     }
 
-    /// The module that things are imported from: dots lead upwards from the source's own name.
+    /// Returns the absolute name of the module after `from`. Dots lead upwards from the source's own name.
     fn absolute(&self, import: &StmtImportFrom) -> String {
         let module = import.module.as_ref().map(|module| module.as_str());
         let level = usize::try_from(import.level).unwrap_or(usize::MAX);
@@ -191,7 +192,7 @@ mod tests {
             let source = around.replace("{}", "from ansible.module_utils.a import b");
             check(&source, "x", false, &["ansible.module_utils.a.b?"]);
         }
-        // Once is enough to be able to do without.
+        // One optional import makes the name optional.
         check(
             "import ansible.module_utils.a\nif x:\n    import ansible.module_utils.a",
             "x",
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn of_collections_only_utilities_travel() {
+    fn only_utilities_of_collections_are_included() {
         check(
             "from ansible_collections.n.c.plugins.lookup import a\n\
              from ansible_collections.n.c.plugins.module_utils import b\n\
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_only_looks_like_an_import_is_none() {
+    fn text_that_only_looks_like_an_import_is_ignored() {
         check(
             "'''\nimport ansible.module_utils.a\n'''\n# import ansible.module_utils.b\nx = 'import ansible.module_utils.c'",
             "x",
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_python_is_named_by_its_line() {
+    fn invalid_python_is_reported_with_its_line() {
         let error = scan(b"import os\n\nprint 'x'\n", &DottedName::parse("x"), false).unwrap_err();
         assert_eq!(error.line, 3, "{error}");
         assert!(scan(b"# \xe9\nimport ansible.module_utils.a", &DottedName::parse("x"), false).unwrap().len() == 1);

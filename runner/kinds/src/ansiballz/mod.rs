@@ -1,17 +1,18 @@
-//! From a new-style Python module to something that python runs: the module with every `module_utils` that it imports.
+//! Assembles a new-style Python module: the module with every `module_utils` that it imports, in a form that python
+//! runs.
 //!
-//! After ansible-core's Ansiballz: the same files under the same names, found by the same rules, started in the same
-//! way. The rules are those of ansible-core 2.19, which hold for the layouts from 2.9 on; the Python around a module is our
-//! own. This layer is pure: where files lie is a question for whoever implements [`Lookup`].
+//! The rules follow ansible-core's Ansiballz: the same files under the same names, found by the same rules, started in
+//! the same way. They are the rules of ansible-core 2.19, which also fit the layouts since 2.9. The Python around a
+//! module is modbox's own. This layer is pure: an implementation of [`Lookup`] finds the files.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `name` | dotted names, and the one that a module has |
-//! | `imports` | which imports a source makes, by a parser of Python |
-//! | `routing` | redirects, as a `runtime.yml` has them |
-//! | `closure` | all that is imported, directly or not |
-//! | `payload` | the files of it, and the digest by which caches know them |
-//! | `wrapper` | the Python that starts them, in both forms |
+//! | `name` | dotted names, and the name that a module runs under |
+//! | `imports` | the imports of a source, found by a Python parser |
+//! | `routing` | the redirects of a `runtime.yml` |
+//! | `closure` | all direct and indirect imports |
+//! | `payload` | the files of the closure, and their digest as a cache key |
+//! | `wrapper` | the Python code that starts them, in both forms |
 
 mod closure;
 mod imports;

@@ -1,20 +1,20 @@
-//! Dotted names: of what is imported, and of the module itself.
+//! Dotted names of imports and of modules.
 
 use std::fmt;
 use std::path::Path;
 
-/// A dotted name of Python, in its parts.
+/// A dotted Python name, split into its parts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DottedName(Vec<String>);
 
 impl DottedName {
-    /// Takes a name apart.
+    /// Splits a name at its dots.
     #[must_use]
     pub fn parse(name: &str) -> Self {
         Self(name.split('.').map(str::to_owned).collect())
     }
 
-    /// Puts parts together.
+    /// Makes a name of its parts.
     #[must_use]
     pub fn of(parts: &[String]) -> Self {
         Self(parts.to_vec())
@@ -26,7 +26,7 @@ impl DottedName {
         &self.0
     }
 
-    /// Returns the name of something in it.
+    /// Returns the name of a member.
     #[must_use]
     pub fn child(&self, name: &str) -> Self {
         let mut parts = self.0.clone();
@@ -34,19 +34,19 @@ impl DottedName {
         Self(parts)
     }
 
-    /// Returns the first parts.
+    /// Returns the first `count` parts.
     #[must_use]
     pub fn first(&self, count: usize) -> Self {
         Self(self.0[..count.min(self.0.len())].to_vec())
     }
 
-    /// Returns whether the name begins with that one.
+    /// Returns whether the name begins with these parts.
     #[must_use]
     pub fn starts_with(&self, parts: &[&str]) -> bool {
         self.0.len() >= parts.len() && self.0.iter().zip(parts).all(|(own, other)| own == other)
     }
 
-    /// Returns the file that has it in a payload.
+    /// Returns the path of its file in a payload.
     #[must_use]
     pub fn file(&self, is_package: bool) -> String {
         let path = self.0.join("/");
@@ -60,9 +60,9 @@ impl fmt::Display for DottedName {
     }
 }
 
-/// Returns the dotted name that a module runs under, which is what its relative imports are relative to: by its path for
-/// ansible-core's own modules and those of collections, `ansible.legacy.NAME` for all others (ansible-core 2.19,
-/// `_get_ansible_module_fqn`). `core` is the package `ansible` that the module may lie in.
+/// Returns the dotted name that a module runs under. Its relative imports start from that name. For ansible-core's own
+/// modules and those of collections it follows from the path; for all others it is `ansible.legacy.NAME` (ansible-core
+/// 2.19, `_get_ansible_module_fqn`). `core` is the package `ansible` in which the module may be.
 #[must_use]
 pub fn module_name(path: &Path, core: Option<&Path>, name: &str) -> DottedName {
     let is_python = path.extension().is_some_and(|extension| extension == "py");
@@ -83,17 +83,17 @@ pub fn module_name(path: &Path, core: Option<&Path>, name: &str) -> DottedName {
     }
 }
 
-/// The folders and the name of a path, unless one of them could not be a part of a dotted name.
+/// Returns the parts of a path. A part that cannot be in a dotted name becomes empty.
 fn parts(path: &Path) -> Option<Vec<String>> {
     let parts = path.components().filter_map(|component| match component {
         std::path::Component::Normal(part) => Some(part.to_str().map(str::to_owned)),
         _ => None,
     });
-    // A dot in a folder above those that count does no harm.
+    // A dot is allowed in the folders above the name's own parts.
     parts.map(|part| part.map(|part| if part.contains('.') { String::new() } else { part })).collect()
 }
 
-/// A name as a part of a dotted one, and of a file's name.
+/// Replaces the characters that a part of a dotted name or a file name cannot have.
 fn plain(name: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
     let name: String = name.chars().map(plain).collect();

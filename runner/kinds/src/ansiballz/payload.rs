@@ -9,39 +9,39 @@ use sha2::{Digest, Sha256};
 use crate::ansiballz::closure::{self, ClosureError, Lookup};
 use crate::ansiballz::name::DottedName;
 
-/// What starts a module since ansible-core 2.19; earlier releases have none.
+/// The utility that starts a module since ansible-core 2.19. Earlier releases do not have it.
 const LOADER: &str = "_internal._ansiballz._loader";
 
-/// How arguments and results are written down, each way: what the loader and `basic` import by name when they run.
+/// The serialisation profiles for arguments and for results. The loader and `basic` import them by name at run time.
 const PROFILES: [&str; 2] =
     ["_internal._json._profiles._module_legacy_c2m", "_internal._json._profiles._module_legacy_m2c"];
 
-/// Where ansible-core, from 2.8 on, names the internal arguments.
+/// The file in which ansible-core, since 2.8, lists the internal arguments.
 const PARAMETERS: &str = "ansible/module_utils/common/parameters.py";
 
-/// Which ansible-core a payload is made of.
+/// The ansible-core that a payload is made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Core {
     /// Its release, such as `2.19.14`.
     pub version: String,
-    /// Who it says has made it.
+    /// The author that it names.
     pub author: String,
 }
 
-/// A module with all that it imports.
+/// A module with all its imports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payload {
     /// The name that the module runs under.
     pub module: DottedName,
-    /// Whether ansible-core brings what starts it.
+    /// Whether ansible-core has a loader that starts the module.
     pub has_loader: bool,
-    /// Every file, by its path.
+    /// All files by path.
     pub files: BTreeMap<String, Arc<[u8]>>,
 }
 
 impl Payload {
-    /// Returns which internal arguments this ansible-core would refuse: it names those that it knows. Each release has its
-    /// own, and a module fails when it is given one that it does not know.
+    /// Returns the internal arguments that this ansible-core does not know. Each release has its own list, and a module
+    /// fails when it gets an unknown one.
     #[must_use]
     pub fn unknown_args(&self) -> Vec<String> {
         let Some(known) = self.files.get(PARAMETERS) else { return Vec::new() };
@@ -51,12 +51,12 @@ impl Payload {
             [format!("'{word}'"), format!("\"{word}\"")].iter().any(|quoted| known.contains(quoted))
         };
         let of = |release| InternalArgs { release, ..InternalArgs::new("") }.into_dict().into_iter();
-        // Not always is the contract that is kept the one of this ansible-core.
+        // The chosen contract may differ from the release of this ansible-core.
         let sent: BTreeSet<String> = Release::ALL.into_iter().flat_map(of).map(|(key, _)| key).collect();
         sent.into_iter().filter(|key| !is_known(key)).collect()
     }
 
-    /// Returns a SHA-256 of all of it, in hex.
+    /// Returns the SHA-256 of the whole payload in hex.
     #[must_use]
     pub fn digest(&self) -> String {
         let mut hash = Sha256::new();
@@ -74,11 +74,11 @@ impl Payload {
     }
 }
 
-/// Puts a payload together.
+/// Assembles a payload.
 ///
 /// # Errors
 ///
-/// A source that is no Python, and an import of what is nowhere.
+/// A source that is not valid Python, and an import that cannot be found.
 pub fn assemble<L: Lookup>(
     module: &DottedName,
     source: &Arc<[u8]>,
@@ -96,7 +96,7 @@ pub fn assemble<L: Lookup>(
     let closure = closure::find((module, source), &always, lookup)?;
     let mut files: BTreeMap<String, Arc<[u8]>> =
         closure.into_iter().map(|(name, (source, is_package))| (name.file(is_package), source)).collect();
-    // What else is installed of `ansible` stays within reach, as it is for modules that Ansible runs.
+    // Other installed parts of `ansible` stay importable, as in modules that Ansible runs.
     let namespace = "from pkgutil import extend_path\n\n__path__ = extend_path(__path__, __name__)\n";
     let literal = |text: &str| repr(&Value::from(text));
     let (version, author) = (literal(&core.version), literal(&core.author));

@@ -1,4 +1,4 @@
-//! Redirects of `module_utils`, as a collection's `meta/runtime.yml` and ansible-core's own list have them.
+//! Redirects of `module_utils`, from a collection's `meta/runtime.yml` or ansible-core's own list.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use crate::ansiballz::name::DottedName;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Routing(BTreeMap<String, Route>);
 
-/// What is said of one name.
+/// The route of one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
-    /// It is somewhere else now.
+    /// The name has moved.
     Redirect(DottedName),
-    /// It is no more; why, if that is said.
+    /// The name was removed, with the stated reason.
     Removed(Option<String>),
-    /// It is said to be where no `module_utils` can be. ansible-core's own list has some; they are wrong only for who
-    /// follows them.
+    /// The target cannot be a `module_utils`. ansible-core's own list has such entries; they are an error only for a
+    /// module that imports the name.
     Nowhere(String),
 }
 
-/// A list of redirects that is no YAML, or not of the form.
+/// A list of redirects that is not YAML or does not have the expected form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RoutingError(String);
@@ -49,11 +49,11 @@ struct Tombstone {
 }
 
 impl Routing {
-    /// Reads the part of a `runtime.yml` that is about `module_utils`.
+    /// Parses the `module_utils` part of a `runtime.yml`.
     ///
     /// # Errors
     ///
-    /// What is no YAML of the form.
+    /// Text that is not YAML or does not have the expected form.
     pub fn parse(yaml: &str) -> Result<Self, RoutingError> {
         let file = serde_saphyr::from_str::<Option<File>>(yaml)
             .map_err(|error| RoutingError(error.without_snippet().to_string()))?;
@@ -70,14 +70,14 @@ impl Routing {
         Ok(Self(routes.collect()))
     }
 
-    /// Returns what is said of a name, given by its parts below `module_utils`.
+    /// Returns the route of a name, given by its parts below `module_utils`.
     #[must_use]
     pub fn of(&self, parts: &[String]) -> Option<&Route> {
         self.0.get(&parts.join("."))
     }
 }
 
-/// `NAMESPACE.COLLECTION.REST` is short for the dotted name that Python knows.
+/// Expands the short form `NAMESPACE.COLLECTION.REST` to Python's dotted name.
 fn target_name(target: &str) -> Option<DottedName> {
     let is_name = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
     let parts: Vec<&str> = target.split('.').collect();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_name_leads_nowhere() {
+    fn invalid_targets_are_kept_as_such() {
         for target in ["x", "a.b", "a..b.c", "a.b.c; import os", "../x.y.z"] {
             let routing = Routing::parse(&format!("plugin_routing: {{module_utils: {{a: {{redirect: '{target}'}}}}}}"));
             assert_eq!(routing.unwrap().of(&["a".to_owned()]), Some(&Route::Nowhere(target.to_owned())));

@@ -1,4 +1,4 @@
-//! Closures and payloads, over files that are only names and texts.
+//! Closures and payloads, built from files that exist only in memory.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -62,7 +62,7 @@ fn payload(module: &str, source: &str, mut files: Files) -> Result<Payload, Clos
     assemble(&DottedName::parse(module), &source.as_bytes().into(), &core, &mut files)
 }
 
-/// Expects these files beside those that every payload has.
+/// Checks that a payload has exactly these files beside those of every payload.
 #[track_caller]
 fn check(module: &str, source: &str, files: Files, expect: &[&str]) {
     let payload = payload(module, source, files).unwrap();

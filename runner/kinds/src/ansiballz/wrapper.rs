@@ -1,7 +1,8 @@
-//! The Python around a payload: what starts it, in both forms, and two scripts that ask an interpreter for something.
+//! The Python code around a payload: the code that starts it, in both forms, and two scripts that run in an interpreter
+//! to probe it and to compile sources.
 //!
-//! The portable form is one file with everything in it, which is also what is given to an interpreter on its standard
-//! input; what is laid out on the disk is started by two lines. The Python itself lies in `python/`.
+//! The portable form is one file with everything in it; modbox also sends it to an interpreter on standard input. A
+//! payload in a folder is started by a short script. The Python sources are in `python/`.
 
 use std::io::{self, Cursor, Write};
 
@@ -14,34 +15,35 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 use crate::ansiballz::name::DottedName;
 use crate::ansiballz::payload::Payload;
 
-/// Starts a module whose payload can be imported. Both forms have it.
+/// Code that starts a module whose payload can be imported. Both forms contain it.
 const START: &str = include_str!("python/start.py");
 
-/// Unpacks a payload.
+/// Code that unpacks a payload.
 const PORTABLE: &str = include_str!("python/portable.py");
 
-/// Prints what modbox has to know of an interpreter, as JSON.
+/// Script that prints the properties of an interpreter as JSON.
 pub const PROBE_SCRIPT: &str = include_str!("python/probe.py");
 
-/// Compiles every source below the folder that is its first argument, for the folder that is its second.
+/// Script that compiles every source in the folder of its first argument, for use in the folder of its second.
 pub const COMPILE_SCRIPT: &str = include_str!("python/compile.py");
 
-/// The name of the Python module that starts what is laid out, and what it has to be.
+/// Name and content of the Python module that starts a payload in a folder.
 pub const START_MODULE: (&str, &str) = ("_modbox_start", START);
 
-/// What the portable form ends with, whatever is in it.
+/// The last line of every portable form.
 pub const PORTABLE_END: &str = "    portable(zip_data, name, module_fqn, has_loader, params)\n";
 
-/// Where the arguments would stand. What follows the payload in a wrapper's text is short, so they are put behind it.
+/// The line that the arguments replace. It is after the payload and close to the end, so a search from the end finds it
+/// fast.
 const PARAMS: &str = "params = None\n";
 
-/// Returns the zip of a payload, as base64. The same payload always gives the same bytes.
+/// Returns the zip of a payload as base64. The same payload always gives the same bytes.
 ///
 /// # Errors
 ///
-/// More than a zip can hold.
+/// A payload that is too large for a zip.
 pub fn zip_text(payload: &Payload) -> io::Result<String> {
-    // Zip files know no time before 1980, and no file of a payload has one of its own.
+    // Zip files cannot store times before 1980, and the files of a payload have no times.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
         .last_modified_time(DateTime::default())
@@ -54,8 +56,8 @@ pub fn zip_text(payload: &Payload) -> io::Result<String> {
     Ok(BASE64.encode(zip.finish()?.into_inner()))
 }
 
-/// Returns the file that holds a payload and runs with plain python anywhere: it takes the arguments from the file that is
-/// its argument, or from standard input.
+/// Returns the portable form: a file that holds the payload and runs with any python. It reads the arguments from the
+/// file that its argument names, or from standard input.
 #[must_use]
 pub fn portable(interpreter: &str, payload: &Payload, zip: &str) -> String {
     let literal = |text: &str| repr(&Value::from(text));
@@ -68,7 +70,7 @@ pub fn portable(interpreter: &str, payload: &Payload, zip: &str) -> String {
     )
 }
 
-/// Returns that file with its arguments in it. They are ASCII: JSON as the contract has it.
+/// Inserts the arguments into a portable form. They are ASCII: JSON in the contract's encoding.
 #[must_use]
 pub fn with_params(portable: &str, params: &[u8]) -> Vec<u8> {
     let Some(at) = portable.rfind(PARAMS) else { return portable.as_bytes().to_vec() };
@@ -77,7 +79,7 @@ pub fn with_params(portable: &str, params: &[u8]) -> Vec<u8> {
     [&portable[..at], &params, &portable[at + PARAMS.len()..]].concat().into_bytes()
 }
 
-/// Returns the script that starts a payload that is laid out in a folder, with arguments on its standard input.
+/// Returns the script that starts a payload in a folder. The script reads the arguments from standard input.
 #[must_use]
 pub fn start_script(folder: &str, module: &DottedName, has_loader: bool) -> String {
     let literal = |text: &str| repr(&Value::from(text));

@@ -1,28 +1,28 @@
-//! Gathers the scripts that a module needs: what it requires, what that requires, and so on.
+//! Collects the scripts that a module needs: its requirements and their requirements, recursively.
 //!
-//! After ansible-core 2.19 (`PSModuleDepFinder`). Where Ansible's sets have no order, things are in the order in which they
-//! were found, so that the same module always makes the same document.
+//! The rules follow ansible-core 2.19 (`PSModuleDepFinder`). Ansible uses unordered sets; here the order is that of
+//! discovery, so that the same module always makes the same document.
 
 use std::sync::Arc;
 
 use crate::powershell::requires::{self, Language, Util, Version};
 use crate::powershell_source::{PowershellError, PowershellSource, Script};
 
-/// The util without which no C# is loaded.
+/// The util that loads C#.
 const ADD_TYPE: &str = "Ansible.ModuleUtils.AddType";
 
-/// The list of scripts that are trusted where code must be signed.
+/// The list of trusted scripts, for systems that require signed code.
 const SIGNATURES: &str = "powershell_signatures.psd1";
 
-/// What was gathered so far.
+/// The scripts collected so far.
 #[derive(Debug)]
 pub(super) struct Finder<'a> {
     source: &'a dyn PowershellSource,
-    /// By the names under which wrappers ask for them, each once.
+    /// The scripts by the names that the wrappers use, without duplicates.
     pub(super) scripts: Vec<(String, Script)>,
-    /// Those of them that are lists of signatures.
+    /// The names of the scripts that are lists of signatures.
     pub(super) signatures: Vec<String>,
-    /// The utils that the module needs, directly or not.
+    /// The utils that the module needs directly or indirectly.
     pub(super) utils: Vec<String>,
     pub(super) powershell: Option<Version>,
     pub(super) system: Option<Version>,
@@ -38,8 +38,8 @@ impl<'a> Finder<'a> {
         Ok(finder)
     }
 
-    /// Adds one of ansible-core's own scripts, and what it requires. That is for the wrappers alone: the module is not
-    /// given it.
+    /// Adds one of ansible-core's own scripts and its requirements. They are for the wrappers only and are not passed
+    /// to the module.
     pub(super) fn add_wrapper(&mut self, name: &str) -> Result<(), PowershellError> {
         if self.has(name) {
             return Ok(());
@@ -52,7 +52,7 @@ impl<'a> Finder<'a> {
         scanned
     }
 
-    /// Adds a module under a name, and what it requires.
+    /// Adds a module under a name, and its requirements.
     pub(super) fn add_module(&mut self, name: &str, script: Script, full_name: &str) -> Result<(), PowershellError> {
         let bytes = Arc::clone(&script.bytes);
         self.scripts.push((name.to_owned(), script));
@@ -101,7 +101,7 @@ impl<'a> Finder<'a> {
         }
         let position = self.scripts.iter().position(|(other, _)| *other == name).expect("it was added or is there");
         let bytes = Arc::clone(&self.scripts[position].1.bytes);
-        // Noted before what it requires is looked at, which may well be itself.
+        // Recorded before its requirements are scanned, because they may include the util itself.
         self.utils.push(name);
         self.scan(&bytes, util.language, own_name.as_deref())?;
         if util.language == Language::CSharp {
@@ -126,8 +126,8 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Resolves a name with dots in front against the one of the module that it stands in: the first dot is the module's own
-/// place, each further one the place around it.
+/// Resolves a relative name against the name of the module that requires it. The first dot stands for the module's
+/// package, each further dot for the package above.
 fn absolute(name: &str, full_name: &str) -> String {
     let rest = name.trim_start_matches('.');
     let mut around: Vec<&str> = full_name.split('.').collect();

@@ -1,6 +1,7 @@
-//! The document that ansible-core's wrappers take: what starts them, the scripts they use, and what they are to do.
+//! The document for ansible-core's wrappers: the script that starts them, the scripts that they use, and their actions.
 //!
-//! Two JSON objects with a line of four NULs between them (`_get_bootstrap_input`). Keys and their order are Ansible's.
+//! It has two JSON objects, with a line of four NULs between them (`_get_bootstrap_input`). Keys and their order are
+//! Ansible's.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ const BECOME_WRAPPER: &str = "become_wrapper.ps1";
 
 const SEPARATOR: &[u8] = b"\n\0\0\0\0\n";
 
-/// Makes the document for a module, whose old tokens are replaced already.
+/// Makes the document for a module. Old tokens in the module have to be replaced before.
 pub(super) fn assemble(request: &Request<'_>, module: &[u8]) -> Result<Vec<u8>, PowershellError> {
     let mut finder = Finder::new(request.powershell)?;
     finder.add_wrapper(MODULE_WRAPPER)?;
@@ -92,7 +93,8 @@ fn scripts(finder: &Finder<'_>) -> Value {
     Value::Dict(finder.scripts.iter().map(entry).collect())
 }
 
-/// Returns the name that Ansible knows a module by: where it lies in ansible-core or in a collection, else one made up.
+/// Returns Ansible's full name of a module: by its path in ansible-core or a collection, otherwise below
+/// `ansible.legacy`.
 fn full_name(request: &Request<'_>) -> String {
     let without_extension = request.path.strip_suffix(".ps1").or_else(|| request.path.strip_suffix(".py"));
     let Some(path) = without_extension else { return format!("ansible.legacy.{}", request.module_name) };
@@ -114,14 +116,14 @@ fn full_name(request: &Request<'_>) -> String {
     }
 }
 
-/// Returns a script as PowerShell takes it on its command line: without blank lines and indentation, in UTF-16, in base64.
+/// Encodes a script for PowerShell's command line: without blank lines and indentation, as base64 of UTF-16.
 pub(super) fn encoded_command(script: &str) -> String {
     let lines: Vec<&str> = script.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let bytes: Vec<u8> = lines.join("\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
     base64(&bytes)
 }
 
-/// Standard base64, with padding.
+/// Encodes bytes as standard base64 with padding.
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);

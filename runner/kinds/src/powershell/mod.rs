@@ -1,10 +1,10 @@
-//! New-style PowerShell: the module, what it requires and its arguments as one document, which ansible-core's own
-//! wrapper scripts take from standard input.
+//! New-style PowerShell: the module, the scripts that it requires and its arguments are one document, which
+//! ansible-core's own wrapper scripts read from standard input.
 //!
-//! Everything is as ansible-core 2.19 does it for Windows (`_create_powershell_wrapper`, the shell plugin `powershell`),
-//! down to the command line: the wrappers import the utils, set `$complex_args` and run the module. On other systems
-//! Ansible itself runs no PowerShell; the wrappers do not need Windows, what modules call may. The oldest token, `#
-//! POWERSHELL_COMMON`, is a requirement of the oldest util.
+//! All of it, including the command line, follows ansible-core 2.19 on Windows (`_create_powershell_wrapper`, the shell
+//! plugin `powershell`): the wrappers import the utils, set `$complex_args` and run the module. Ansible does not run
+//! PowerShell on other systems. The wrappers do not need Windows, but modules may call something that does. The oldest
+//! token, `# POWERSHELL_COMMON`, requires the oldest util.
 
 mod finder;
 mod manifest;
@@ -18,17 +18,17 @@ pub use crate::powershell_source::{NoPowershell, PowershellError, PowershellSour
 use crate::request::{ModuleKind, PrepareError, Prepared, Request};
 use crate::shebang::Shebang;
 
-/// The token of Ansible before 2.3, and what it means since.
+/// The token of Ansible before 2.3, and the line that replaces it since then.
 const OLD_TOKEN: &[u8] = b"# POWERSHELL_COMMON";
 const LEGACY: &[u8] = b"#AnsibleRequires -PowerShell Ansible.ModuleUtils.Legacy";
 
-/// How PowerShell is started, before the wrapper.
+/// The options of PowerShell before the wrapper.
 const OPTIONS: [&str; 5] = ["-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Unrestricted", "-EncodedCommand"];
 
 /// The script that reads the document.
 const BOOTSTRAP: &str = "bootstrap_wrapper.ps1";
 
-/// What Ansible calls every interpreter of such modules.
+/// Ansible's name for every interpreter of PowerShell modules.
 const INTERPRETER: &str = "powershell";
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl ModuleKind for Powershell {
             true => native::pipe(payload, &shebang),
             false => native::redirect(request, payload, &shebang),
         };
-        // The wrapper's text is of no use in a message about a missing interpreter.
+        // A message about a missing interpreter does not need the text of the wrapper.
         Ok(Prepared { shebang: Some(interpreter.join(" ")), ..prepared })
     }
 }

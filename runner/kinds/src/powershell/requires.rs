@@ -1,13 +1,13 @@
-//! What the lines of a PowerShell or C# file require.
+//! Parses the requirements of a PowerShell or C# file.
 //!
-//! The forms are those of ansible-core 2.19 (`PSModuleDepFinder`), over bytes, line by line: what is not at the start of a
-//! line is no requirement, and case does not count.
+//! The patterns are those of ansible-core 2.19 (`PSModuleDepFinder`). They match bytes, line by line, at the start of a
+//! line, and ignore case.
 
 use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-/// The two languages that utils are written in.
+/// The language of a util.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
     Powershell,
@@ -23,30 +23,30 @@ impl Language {
     }
 }
 
-/// A util that a line asks for.
+/// A util that a line requires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Util {
-    /// `Ansible.…`, a collection's dotted name, or one relative to the module's own, with a dot in front.
+    /// `Ansible.…`, a collection's dotted name, or, with a leading dot, a name relative to the module's own.
     pub(super) name: String,
     pub(super) language: Language,
-    /// It may be missing.
+    /// Whether it may be missing.
     pub(super) optional: bool,
 }
 
-/// All that a file asks for.
+/// All requirements of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Requirements {
-    /// Each once, in the order of the lines.
+    /// The utils without duplicates, in the order of the lines.
     pub(super) utils: Vec<Util>,
-    /// The lowest version of PowerShell.
+    /// The lowest supported version of PowerShell.
     pub(super) powershell: Option<Version>,
-    /// The lowest version of Windows.
+    /// The lowest supported version of Windows.
     pub(super) system: Option<Version>,
-    /// To run as the system itself.
+    /// Whether the module has to run as the user `SYSTEM`.
     pub(super) elevated: bool,
 }
 
-/// A version as it is written, of at least two numbers.
+/// A version of at least two numbers, in its original text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Version(String);
 
@@ -59,7 +59,7 @@ impl Version {
         &self.0
     }
 
-    /// Keeps the later one.
+    /// Replaces `into` if the other version is higher.
     pub(super) fn raise(into: &mut Option<Self>, other: Option<Self>) {
         let Some(other) = other else { return };
         if into.as_ref().is_none_or(|version| other.numbers() > version.numbers()) {
@@ -97,7 +97,7 @@ static FORMS: LazyLock<Forms> = LazyLock::new(|| {
     }
 });
 
-/// Reads a file's requirements.
+/// Parses the requirements of a file.
 pub(super) fn read(bytes: &[u8], language: Language) -> Requirements {
     let mut found = Requirements::default();
     for line in bytes.split(|byte| *byte == b'\n') {
@@ -128,7 +128,7 @@ fn util(form: &Regex, line: &[u8], language: Language) -> Option<Util> {
 fn version(form: &Regex, line: &[u8]) -> Option<Version> {
     let found = form.captures(line)?;
     let text = String::from_utf8_lossy(found.get(1)?.as_bytes()).into_owned();
-    // PowerShell makes no version of a single number.
+    // PowerShell does not accept a single number as a version.
     Some(Version(if found.get(2).is_some() { text } else { format!("{text}.0") }))
 }
 

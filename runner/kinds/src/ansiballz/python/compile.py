@@ -1,5 +1,5 @@
-# Compiles every source below a folder, so that it can be used from another one, and is never compared with its source
-# again. For Python 3.7 and newer. What cannot be compiled is left for whoever imports it to complain about.
+# Compiles every source below a folder for use in another folder, with pycs that are never compared with their sources
+# again. For Python 3.7 and newer. Sources that cannot be compiled are skipped; importing them raises the error.
 import os
 import py_compile
 import sys

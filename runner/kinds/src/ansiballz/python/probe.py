@@ -1,4 +1,4 @@
-# Prints what modbox has to know of an interpreter. For Python 2.7 and 3.5 and newer.
+# Prints the properties of an interpreter that modbox needs. For Python 2.7 and 3.5 and newer.
 import json
 import os
 import site

@@ -5,7 +5,7 @@ import sys
 
 
 def enter_some_folder():
-    # Importing fails where the working directory is gone or may not be read.
+    # Importing fails when the working directory was removed or is not readable.
     try:
         os.getcwd()
     except OSError:
@@ -18,11 +18,11 @@ def enter_some_folder():
 
 
 def import_first(has_loader):
-    # What is imported stays: looking for garbage in it, meanwhile and at the end, is a sixth of a short run.
+    # Imported objects live until the end. Garbage collection among them takes a sixth of a short run.
     gc.disable()
     try:
         if has_loader:
-            # Since ansible-core 2.19 this comes with module_utils, and says itself what becomes of an exception.
+            # Since ansible-core 2.19 module_utils has this loader, which also handles exceptions.
             from ansible.module_utils._internal._ansiballz import _loader as first
         else:
             from ansible.module_utils import basic as first
