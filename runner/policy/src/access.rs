@@ -1,19 +1,19 @@
-//! What may be done with a path.
+//! Access to a path.
 
 use modbox_vocabulary::Capability;
 use serde::{Deserialize, Serialize};
 
-/// A way to use a path.
+/// An access mode of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Access {
-    /// Read what is there.
+    /// Read.
     Read,
     /// Read, change, create and remove.
     Write,
 }
 
 impl Access {
-    /// Returns the capability that a grant of it is.
+    /// Returns the capability of a grant with this access.
     #[must_use]
     pub fn capability(self) -> Capability {
         match self {

@@ -1,16 +1,16 @@
-//! The users and groups of this machine, by the lists that every Unix has, `/etc/passwd` and `/etc/group`.
+//! The users and groups of this machine, from `/etc/passwd` and `/etc/group`.
 //!
-//! They are read once and as a whole: a process that is confined to run a guest cannot open them any more. What only a directory
-//! service knows is not in them; such users and groups go by their numbers.
+//! Both files are read once and completely, because a process that is confined to run a guest can no longer open them.
+//! Users and groups of a directory service are not in them and are written as numbers.
 
 use std::fs::File;
 use std::io::Read;
 use std::sync::OnceLock;
 
-/// Longer than any list that a person keeps.
+/// Maximum size of a list in bytes, longer than any list that people maintain.
 const MAX_LIST: u64 = 4 << 20;
 
-/// Users and groups.
+/// The users and groups of a machine.
 #[derive(Debug, Default)]
 pub struct Accounts {
     users: List,
@@ -24,7 +24,7 @@ pub struct List(Vec<(String, u32)>);
 static HOST: OnceLock<Accounts> = OnceLock::new();
 
 impl Accounts {
-    /// Returns those of this machine. A list that cannot be read is empty.
+    /// Returns the accounts of this machine. An unreadable list counts as empty.
     pub fn host() -> &'static Self {
         HOST.get_or_init(|| Self { users: List::read("/etc/passwd"), groups: List::read("/etc/group") })
     }
@@ -54,7 +54,7 @@ impl List {
         }
     }
 
-    /// Reads `NAME:PASSWORD:NUMBER:…` on each line; others are left out (passwd(5), group(5)).
+    /// Parses `NAME:PASSWORD:NUMBER:…` on each line and skips other lines (passwd(5), group(5)).
     fn parse(text: &str) -> Self {
         let entry = |line: &str| {
             let mut fields = line.split(':');
@@ -64,13 +64,13 @@ impl List {
         Self(text.lines().filter_map(entry).collect())
     }
 
-    /// Returns the number behind a name.
+    /// Returns the number of a name.
     #[must_use]
     pub fn id(&self, name: &str) -> Option<u32> {
         self.0.iter().find(|(other, _)| other == name).map(|(_, id)| *id)
     }
 
-    /// Returns the first name of a number.
+    /// Returns the first name with a number.
     #[must_use]
     pub fn name(&self, id: u32) -> Option<&str> {
         self.0.iter().find(|(_, other)| *other == id).map(|(name, _)| name.as_str())

@@ -1,4 +1,4 @@
-//! How far naming a path in an argument grants it.
+//! The access that naming a path in an argument grants.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 
-/// What arguments may grant by naming it. Ordered from the strictest.
+/// The access that arguments grant by naming a path. The strictest value is the least.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Designated {
     /// Nothing: every path has to be granted by an operator.
@@ -22,7 +22,7 @@ impl Designated {
     /// Every value, the strictest first.
     pub const ALL: [Self; 3] = [Self::None, Self::Read, Self::Write];
 
-    /// Returns whether a path that is named for this access is granted.
+    /// Returns whether naming a path for this access grants it.
     #[must_use]
     pub fn allows(self, access: Access) -> bool {
         match access {

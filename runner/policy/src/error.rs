@@ -1,27 +1,27 @@
-//! What is wrong with grants, by themselves or together.
+//! Errors in grants and between grants.
 
-/// Why grants contradict each other.
+/// A contradiction between grants.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    /// A read-only grant that a writable one around it would void.
+    /// A read-only grant inside a writable one, which would make it void.
     #[error(
         "`{inner}` is granted for reading inside `{outer}`, which is granted for writing ({inner_source}; {outer_source}); \
          drop the inner grant, or map it elsewhere (`{inner}::/GUEST/PATH`)"
     )]
     ReadInsideWrite {
-        /// The read-only one.
+        /// The read-only grant.
         inner: String,
-        /// Who granted it.
+        /// Its source.
         inner_source: String,
-        /// The writable one.
+        /// The writable grant.
         outer: String,
-        /// Who granted that.
+        /// Its source.
         outer_source: String,
     },
-    /// A grant in the place of what every guest has.
+    /// A grant in the place of a directory or file that every guest has.
     #[error("`{guest}` is every guest's own; map the grant elsewhere (`{host}::/GUEST/PATH`)")]
     Reserved {
-        /// Where it was to be seen.
+        /// The path in the guest.
         guest: String,
         /// The host path.
         host: String,
@@ -33,13 +33,13 @@ pub enum PolicyError {
         first: String,
         /// The other.
         second: String,
-        /// Where both would be.
+        /// The path of both in the guest.
         guest: String,
     },
 }
 
 impl PolicyError {
-    /// Returns where the guest would see the grant that is at fault.
+    /// Returns the guest path of the grant that is in error.
     #[must_use]
     pub fn guest(&self) -> &str {
         match self {

@@ -1,4 +1,4 @@
-//! The policy file: YAML, unknown keys refused, every mistake with line and column.
+//! The policy file: YAML. It refuses unknown keys and reports every error with line and column.
 //!
 //! ```yaml
 //! designated: write
@@ -17,8 +17,8 @@
 //! audit: /var/log/modbox.jsonl
 //! ```
 //!
-//! Only what is enforced can be written: a key for something that modbox does not do yet is an unknown
-//! key, so that nobody relies on a rule that is not there. A section without anything in it says nothing.
+//! A file can contain only rules that are enforced. The key of a future feature is an unknown key, so that users do not
+//! rely on a rule without effect. An empty section has no effect.
 
 use std::fmt;
 
@@ -30,27 +30,28 @@ use crate::limit::{LimitName, LimitOverrides, parse_level};
 use crate::module_key::ModuleKey;
 use crate::node::{Content, Node, Place, Placed};
 
-/// A policy file, as written: paths and names are not resolved yet.
+/// The content of a policy file. Paths and names are not resolved yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PolicyFile {
-    /// What holds for every module.
+    /// The rules for every module.
     pub rules: FileRules,
-    /// What holds for one module, beside that.
+    /// Additional rules for single modules.
     pub modules: Vec<(Placed<ModuleKey>, FileRules)>,
 }
 
-/// What a file says, for every module or for one.
+/// The rules of a file for every module or for one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileRules {
-    /// How far naming a path grants it.
+    /// The access that naming a path in an argument grants.
     pub designated: Option<Designated>,
     /// The grants.
     pub allow: Allow,
-    /// The least level of confinement that is accepted.
+    /// The required minimum level of confinement.
     pub min_confinement: Option<u8>,
-    /// The limits that it sets.
+    /// The limits.
     pub limits: LimitOverrides,
-    /// A file that gets a line of every run; absolute. Not for one module: the log is opened before any is looked for.
+    /// The absolute path of an audit file, which gets a line for each run. It cannot be set for one module, because the
+    /// log is opened before the module is looked up.
     pub audit: Option<Placed<String>>,
 }
 
@@ -67,18 +68,18 @@ pub struct Allow {
     pub env: Vec<Placed<String>>,
     /// Network rules, see [`crate::net`].
     pub net: Vec<Placed<String>>,
-    /// Places to listen at.
+    /// Addresses to listen on, see [`crate::net`].
     pub listen: Vec<Placed<String>>,
     /// Commands, see [`crate::run`].
     pub run: Vec<Placed<String>>,
 }
 
-/// One thing wrong with a policy file.
+/// One error in a policy file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mistake {
-    /// Where; nowhere when the text is no YAML and its reader could not say.
+    /// The position. `None` when the text is not YAML and the parser did not report a position.
     pub place: Option<Place>,
-    /// What.
+    /// The message.
     pub message: String,
 }
 
@@ -91,15 +92,15 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Why a text is no policy file: everything that is wrong with it, in order. Never empty.
+/// All errors of a policy file, in order. There is at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyFileError(pub Vec<Mistake>);
 
-/// How many mistakes the error of a run shows; `modbox policy check` has them all.
+/// Maximum number of errors in the message of a run; `modbox policy check` shows all.
 const SHOWN: usize = 3;
 
 impl fmt::Display for PolicyFileError {
-    // On one line: `modbox FILE ARGSFILE` puts it into a result.
+    // One line, because `modbox FILE ARGSFILE` puts the message into a result.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown: Vec<String> = self.0.iter().take(SHOWN).map(Mistake::to_string).collect();
         f.write_str(&shown.join("; "))?;
@@ -113,20 +114,20 @@ impl fmt::Display for PolicyFileError {
 impl std::error::Error for PolicyFileError {}
 
 impl PolicyFile {
-    /// Reads the text of a policy file. An empty one says nothing, and so grants nothing.
+    /// Parses the text of a policy file. An empty file has no rules and so grants nothing.
     ///
     /// # Errors
     ///
-    /// Text that is not YAML; else all unknown keys, values of another kind and values out of bounds.
+    /// Text that is not YAML; otherwise all unknown keys, values of a wrong type and values out of range.
     pub fn parse(text: &str) -> Result<Self, PolicyFileError> {
         if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
             return Ok(Self::default());
         }
         let node = Node::parse(text).map_err(|error| {
             let (place, shown) = (error.location().map(Place::from), error.without_snippet().to_string());
-            // Its place is in what it says, too.
-            let said = place.and_then(|place| Some(shown.strip_suffix(&format!(" at {place}"))?.to_owned()));
-            PolicyFileError(vec![match said {
+            // The parser's message already ends with the position.
+            let message = place.and_then(|place| Some(shown.strip_suffix(&format!(" at {place}"))?.to_owned()));
+            PolicyFileError(vec![match message {
                 Some(message) => Mistake { place, message },
                 None => Mistake { place: None, message: shown },
             }])
@@ -152,10 +153,10 @@ impl<'de> Deserialize<'de> for LimitOverrides {
     }
 }
 
-/// What there is to say about a module.
+/// The keys of the rules for one module.
 const RULES: &str = "designated, allow, min-confinement, limits";
 
-/// Reads nodes as what they have to be, and notes what they are not.
+/// A reader of nodes that collects all errors.
 #[derive(Default)]
 struct Reader {
     mistakes: Vec<Mistake>,
@@ -241,7 +242,7 @@ impl Reader {
         let place = node.place;
         let value = self.scalar(node, |path| match path.starts_with('/') {
             true => Ok(path.to_owned()),
-            // It would be another file in every directory.
+            // A relative path would be a different file in each working directory.
             false => Err(format!("the audit file `{path}` must be an absolute path")),
         })?;
         Some(Placed { value, place })
@@ -272,7 +273,7 @@ impl Reader {
             Content::Map(entries) => entries,
             Content::Null => Vec::new(),
             other => {
-                self.note(node.place, format!("{what} is a mapping of keys to values, not {}", other.what()));
+                self.note(node.place, format!("{what} is a mapping of keys to values, not {}", other.type_name()));
                 Vec::new()
             }
         }
@@ -283,14 +284,14 @@ impl Reader {
             Content::List(items) => items,
             Content::Null => return Vec::new(),
             other => {
-                self.note(node.place, format!("expected a list, such as `[…]`, not {}", other.what()));
+                self.note(node.place, format!("expected a list, such as `[…]`, not {}", other.type_name()));
                 return Vec::new();
             }
         };
         let item = |item: Node| match item.content {
             Content::Scalar(value) => Some(Placed { value, place: item.place }),
             other => {
-                self.note(item.place, format!("expected text, not {}", other.what()));
+                self.note(item.place, format!("expected text, not {}", other.type_name()));
                 None
             }
         };
@@ -300,7 +301,7 @@ impl Reader {
     fn scalar<T>(&mut self, node: Node, parse: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
         let parsed = match node.content {
             Content::Scalar(text) => parse(&text),
-            other => Err(format!("expected a value, not {}", other.what())),
+            other => Err(format!("expected a value, not {}", other.type_name())),
         };
         parsed.map_err(|message| self.note(node.place, message)).ok()
     }
@@ -335,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_grants_nothing() {
+    fn empty_files_and_sections_grant_nothing() {
         for text in
             ["", "\n", "# nothing\n", "---", "{}", "allow:\n", "allow:\n  read:\n  # - /srv\nlimits: {}\nmodules:\n"]
         {
@@ -386,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_yaml_has_a_place_too() {
+    fn invalid_yaml_is_reported_with_its_position() {
         for text in
             ["allow: [\n", "allow: {}\nallow: {}\n", "a: b: c", "allow: *nowhere", "a\0b: 1", "--- {}\n--- {}\n"]
         {
@@ -410,7 +411,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read(
+        fn written_values_are_parsed_unchanged(
             paths in prop::collection::vec("/[a-zA-Z0-9 ':\"#é-]{0,20}", 0..4),
             names in prop::collection::vec("[A-Z_]{1,6}(=[a-z0-9 .'\"]{0,6})?", 0..4),
             designated in prop::sample::select(Designated::ALL.to_vec()),

@@ -14,7 +14,7 @@ use crate::own::{OwnGrant, Owners};
 use crate::places::{RESERVED, check_nesting, is_own, lies_in, normalize};
 use crate::run::RunGrant;
 
-/// Everything that a run may reach.
+/// All grants and restrictions of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     paths: Vec<PathGrant>,
@@ -30,26 +30,26 @@ pub struct Policy {
     audit: Vec<PathBuf>,
 }
 
-/// How little of the kernel's confinement is accepted.
+/// The required minimum level of confinement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeastConfinement {
     /// The level, as `modbox-kernel` describes it.
     pub level: u8,
-    /// Who asks for it.
+    /// The source that requires it.
     pub source: String,
 }
 
 impl Policy {
-    /// Grants a file or a directory. The same path granted twice in the same place has the wider access.
+    /// Grants a file or a directory. If the same path is granted twice at the same place, the wider access holds.
     ///
     /// # Errors
     ///
-    /// A grant that contradicts another one.
+    /// A grant that contradicts an earlier one.
     pub fn allow_path(&mut self, grant: PathGrant) -> Result<(), PolicyError> {
         self.allow_paths([grant])
     }
 
-    /// Grants several, in any order. After an error the policy is as it was.
+    /// Grants several paths, in any order. An error leaves the policy unchanged.
     ///
     /// # Errors
     ///
@@ -81,12 +81,12 @@ impl Policy {
         Ok(())
     }
 
-    /// Grants a path that an argument names. Grants for reading that lie inside what is now writable add nothing to it
-    /// and are dropped.
+    /// Grants a path that an argument names. Read grants inside a path that becomes writable are removed, because they
+    /// add nothing.
     ///
     /// # Errors
     ///
-    /// A place that is the guest's own, or that another host path has.
+    /// A place that belongs to the guest, or that another host path has.
     pub fn designate(&mut self, grant: PathGrant) -> Result<(), PolicyError> {
         let mut widened = self.clone();
         if grant.access == Access::Write {
@@ -97,40 +97,40 @@ impl Policy {
         Ok(())
     }
 
-    /// Shows an environment variable to the module; the last grant of a name counts.
+    /// Grants an environment variable to the module. The last grant of a name holds.
     pub fn allow_env(&mut self, grant: EnvGrant) {
         self.env.retain(|other| other.name != grant.name);
         self.env.push(grant);
     }
 
-    /// Asks for a level of confinement. Of several the highest counts; with none, it is for whoever runs modules to say.
+    /// Requires a level of confinement. The highest required level holds. If none is required, the caller decides.
     pub fn require_confinement(&mut self, level: u8, source: &str) {
         if self.least_confinement.as_ref().is_none_or(|least| level > least.level) {
             self.least_confinement = Some(LeastConfinement { level, source: source.to_owned() });
         }
     }
 
-    /// Returns the level of confinement that is asked for, if anybody does.
+    /// Returns the required minimum level of confinement, if there is one.
     #[must_use]
     pub fn least_confinement(&self) -> Option<&LeastConfinement> {
         self.least_confinement.as_ref()
     }
 
-    /// Lets the module reach hosts and ports.
+    /// Grants hosts and ports that the module may connect to.
     pub fn allow_net(&mut self, grant: NetGrant) {
         if self.net.iter().all(|other| other.rule != grant.rule) {
             self.net.push(grant);
         }
     }
 
-    /// Lets the module listen somewhere.
+    /// Grants an address on which the module may listen.
     pub fn allow_listen(&mut self, grant: ListenGrant) {
         if self.listen.iter().all(|other| other.rule != grant.rule) {
             self.listen.push(grant);
         }
     }
 
-    /// Takes back what is granted of the network by a rule that is written like this.
+    /// Removes the network grants whose rule has this text.
     pub fn forbid_net(&mut self, rule: &str) {
         self.net.retain(|grant| grant.rule.to_string() != rule);
         self.listen.retain(|grant| grant.rule.to_string() != rule);
@@ -142,9 +142,9 @@ impl Policy {
         Self { net: Vec::new(), listen: Vec::new(), ..self }
     }
 
-    /// Grants everything that the caller can reach: for a module that one trusts as oneself.
+    /// Grants everything that the caller can access: for a module that the caller trusts completely.
     pub fn allow_everything(&mut self, source: &str) {
-        // What is mapped elsewhere stays there; what is where it is on the host lies in the whole.
+        // Mapped paths stay where they are. Unmapped ones are part of the root.
         self.paths.retain(|grant| Path::new(&grant.guest) != grant.host);
         let (host, guest) = (PathBuf::from("/"), "/".to_owned());
         let shape = Shape::Directory;
@@ -158,30 +158,31 @@ impl Policy {
         self.everything.is_some()
     }
 
-    /// Returns how far naming a path in an argument grants it.
+    /// Returns the access that naming a path in an argument grants.
     #[must_use]
     pub fn designated(&self) -> Designated {
         self.designated
     }
 
-    /// Sets how far naming a path in an argument grants it.
+    /// Sets the access that naming a path in an argument grants.
     pub fn set_designated(&mut self, designated: Designated) {
         self.designated = designated;
     }
 
-    /// Says that an option names paths, and what naming one grants at most; the last word on an option counts.
+    /// Declares that an option names paths, and the highest access that this grants. The last declaration for an option
+    /// holds.
     pub fn designate_option(&mut self, option: &str, access: Access) {
         self.designates.retain(|(other, _)| other != option);
         self.designates.push((option.to_owned(), access));
     }
 
-    /// Returns the options that an operator says name paths.
+    /// Returns the options that an operator declared to name paths.
     #[must_use]
     pub fn designates(&self) -> &[(String, Access)] {
         &self.designates
     }
 
-    /// Names a file that gets a line of every run. Restrictions add up, as grants do: each file that is named gets it.
+    /// Adds an audit file, which gets a line for each run. Audit files of several sources add up.
     pub fn add_audit(&mut self, path: PathBuf) {
         if !self.audit.contains(&path) {
             self.audit.push(path);
@@ -194,7 +195,7 @@ impl Policy {
         &self.audit
     }
 
-    /// Lets the module give files to a user or a group.
+    /// Permits the module to make a user or a group the owner of files.
     pub fn allow_own(&mut self, grant: OwnGrant) {
         let same = |other: &OwnGrant| (other.user, other.group) == (grant.user, grant.group);
         if !self.own.iter().any(same) {
@@ -202,44 +203,44 @@ impl Policy {
         }
     }
 
-    /// Returns to whom files may be given, as granted.
+    /// Returns the grants of owners.
     #[must_use]
     pub fn own(&self) -> &[OwnGrant] {
         &self.own
     }
 
-    /// Returns to whom files may be given.
+    /// Returns the permitted owners of files.
     #[must_use]
     pub fn owners(&self) -> Owners {
         if self.allows_everything() { Owners::Everybody } else { Owners::Some(self.own.clone()) }
     }
 
-    /// Lets the module run commands.
+    /// Permits the module to run commands.
     pub fn allow_run(&mut self, grant: RunGrant) {
         if self.run.iter().all(|other| (&other.rule, &other.programs) != (&grant.rule, &grant.programs)) {
             self.run.push(grant);
         }
     }
 
-    /// Returns which commands the module may run.
+    /// Returns the grants of commands.
     #[must_use]
     pub fn run(&self) -> &[RunGrant] {
         &self.run
     }
 
-    /// Returns whether there is any command that the module may run.
+    /// Returns whether the module may run any command.
     #[must_use]
     pub fn allows_commands(&self) -> bool {
         self.allows_everything() || !self.run.is_empty()
     }
 
-    /// Returns the first grant of a command.
+    /// Returns the first grant that covers a command.
     #[must_use]
     pub fn run_grant(&self, program: &str, arguments: &[String]) -> Option<&RunGrant> {
         self.run.iter().find(|grant| grant.covers(program, arguments))
     }
 
-    /// Returns the granted directories.
+    /// Returns the granted paths.
     #[must_use]
     pub fn paths(&self) -> &[PathGrant] {
         &self.paths
@@ -251,20 +252,20 @@ impl Policy {
         &self.env
     }
 
-    /// Returns what may be reached on the network.
+    /// Returns the grants of network destinations.
     #[must_use]
     pub fn net(&self) -> &[NetGrant] {
         &self.net
     }
 
-    /// Returns where the module may listen.
+    /// Returns the grants of addresses to listen on.
     #[must_use]
     pub fn listen(&self) -> &[ListenGrant] {
         &self.listen
     }
 
-    /// Returns whether the host path that a guest knows by this absolute path is granted in this way: the innermost
-    /// grant around it decides, as it does for the guest. In the guest's own directories nothing is the host's.
+    /// Returns whether the grants permit this access to the absolute guest path. The innermost grant around it decides,
+    /// as it does for the guest. The guest's own directories have no host paths.
     #[must_use]
     pub fn covers(&self, guest_path: &Path, access: Access) -> bool {
         match self.decides(guest_path) {
@@ -273,7 +274,7 @@ impl Policy {
         }
     }
 
-    /// Returns what decides over the path that a guest knows by this name.
+    /// Returns the innermost grant or reserved directory around a guest path.
     #[must_use]
     pub fn decides(&self, guest_path: &Path) -> Decides<'_> {
         let path = normalize(guest_path);
@@ -287,14 +288,14 @@ impl Policy {
     }
 }
 
-/// What decides over a path.
+/// The rule that decides about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decides<'a> {
-    /// The innermost grant around it.
+    /// The innermost grant around the path.
     Grant(&'a PathGrant),
-    /// It lies in one of the guest's own directories.
+    /// The path is in one of the guest's own directories.
     Own,
-    /// Nothing: it is not there for the guest.
+    /// No grant: the path does not exist for the guest.
     Nothing,
 }
 

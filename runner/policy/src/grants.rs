@@ -6,37 +6,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 
-/// What a granted path is.
+/// The type of a granted path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Shape {
     /// A directory, with everything below it.
     Directory,
-    /// One name in a directory: a file, or nothing yet.
+    /// One name in a directory: a file, or a name that does not exist yet.
     Name,
 }
 
 /// A file or a directory that a guest may use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathGrant {
-    /// Where it is, absolute; the directory that it lies in without symbolic links.
+    /// The absolute path on the host. Its parent directory has no symbolic links.
     pub host: PathBuf,
     /// Whether it is a directory.
     pub shape: Shape,
-    /// Where the guest sees it, absolute.
+    /// The absolute path in the guest.
     pub guest: String,
-    /// What the guest may do there.
+    /// The permitted access.
     pub access: Access,
-    /// Who granted it: `--allow-read`, or a policy file.
+    /// The source of the grant: `--allow-read`, or a policy file.
     pub source: String,
 }
 
 /// An environment variable that a module sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvGrant {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its value.
+    /// The value.
     pub value: String,
-    /// Who granted it.
+    /// The source of the grant.
     pub source: String,
 }

@@ -1,7 +1,8 @@
-//! What a run may reach: capability data that denies by default. Pure; nothing is opened here.
+//! The policy of a run: what it may access, as plain data. Everything is denied by default. The crate opens no files of
+//! a run.
 //!
-//! A policy is gathered from the policy files, from the command line and, where these let it, from the arguments of the
-//! run; `merge` has the rule by which they add up. [`Policy::default`] grants nothing.
+//! A policy is merged from the policy files, the command line and, if these allow it, the arguments of the run; `merge`
+//! has the rules. [`Policy::default`] grants nothing.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

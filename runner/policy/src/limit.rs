@@ -1,4 +1,4 @@
-//! The limits by name: one table for policy files, switches and listings, so that none can be forgotten in one of them.
+//! The limits by name: one table for policy files, options and listings, so that each of them has every limit.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,19 +15,19 @@ pub enum LimitName {
     CpuTime,
     /// Bytes of memory.
     Memory,
-    /// Bytes kept of stdout and of stderr, each.
+    /// Bytes of stdout and of stderr that are kept, each.
     Output,
     /// Bytes written to files.
     Disk,
     /// Bytes written to files in `/tmp`.
     Tmp,
-    /// Files, directories and links made.
+    /// Number of files, directories and links that the run creates.
     Files,
-    /// Files, directories and sockets open at a time.
+    /// Number of files, directories and sockets that are open at a time.
     Descriptors,
-    /// Processes at a time.
+    /// Number of processes at a time.
     Processes,
-    /// Bytes of a module that is to be compiled.
+    /// Size in bytes of a module to compile.
     Module,
     /// Processor time for compiling.
     CompileTime,
@@ -35,19 +35,19 @@ pub enum LimitName {
     CompileMemory,
 }
 
-/// What the numbers of a limit count.
+/// The unit of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitUnit {
     /// Microseconds.
     Micros,
     /// Bytes.
     Bytes,
-    /// Things of the limit's name.
+    /// A number of objects.
     Count,
 }
 
 impl LimitUnit {
-    /// Returns the word that listings use.
+    /// Returns the unit's name in listings.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl LimitUnit {
 }
 
 impl LimitName {
-    /// Every limit, in the order in which they are listed.
+    /// All limits, in the order of listings.
     pub const ALL: [Self; 12] = [
         Self::Timeout,
         Self::CpuTime,
@@ -75,7 +75,7 @@ impl LimitName {
         Self::CompileMemory,
     ];
 
-    /// Returns its key in a policy file.
+    /// Returns the limit's key in a policy file.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ impl LimitName {
         }
     }
 
-    /// Returns its switch: the key, with `max-` before what is not a time and not about compiling.
+    /// Returns the limit's option: the key, with the prefix `max-` except for times and for compilation.
     #[must_use]
     pub fn switch(self) -> String {
         match self {
@@ -103,13 +103,13 @@ impl LimitName {
         }
     }
 
-    /// Returns the limit with that key.
+    /// Returns the limit with this key.
     #[must_use]
     pub fn from_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|name| name.key() == key)
     }
 
-    /// Returns what its numbers count.
+    /// Returns the limit's unit.
     #[must_use]
     pub fn unit(self) -> LimitUnit {
         match self {
@@ -121,7 +121,7 @@ impl LimitName {
         }
     }
 
-    /// Returns what is set.
+    /// Returns the limit's value.
     #[must_use]
     pub fn of(self, limits: &Limits) -> u64 {
         match self {
@@ -140,7 +140,7 @@ impl LimitName {
         }
     }
 
-    /// Sets it.
+    /// Sets the limit's value.
     pub fn set(self, limits: &mut Limits, value: u64) {
         match self {
             Self::Timeout => limits.timeout = Duration::from_micros(value),
@@ -158,11 +158,11 @@ impl LimitName {
         }
     }
 
-    /// Reads a value as a person writes it.
+    /// Parses a value in the form that people write.
     ///
     /// # Errors
     ///
-    /// Anything that is not in the limit's unit, in words that say what is expected.
+    /// Text that does not fit the limit's unit; the message states the expected form.
     pub fn parse(self, text: &str) -> Result<u64, String> {
         match self.unit() {
             LimitUnit::Micros => parse_duration(text).map(micros),
@@ -171,7 +171,7 @@ impl LimitName {
         }
     }
 
-    /// Writes a value as a person reads it.
+    /// Formats a value for people.
     #[must_use]
     pub fn show(self, value: u64) -> String {
         match self.unit() {
@@ -182,39 +182,39 @@ impl LimitName {
     }
 }
 
-/// Limits that someone set; the rest stay as they are.
+/// The limits that one source sets. It leaves the others unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LimitOverrides(BTreeMap<LimitName, u64>);
 
 impl LimitOverrides {
-    /// Sets one, in its unit.
+    /// Sets a limit, in its unit.
     pub fn set(&mut self, name: LimitName, value: u64) {
         self.0.insert(name, value);
     }
 
-    /// Sets one of time.
+    /// Sets a time limit.
     pub fn set_time(&mut self, name: LimitName, value: Duration) {
         self.set(name, micros(value));
     }
 
-    /// Returns one, if it was set.
+    /// Returns a limit, if it is set.
     #[must_use]
     pub fn get(&self, name: LimitName) -> Option<u64> {
         self.0.get(&name).copied()
     }
 
-    /// Returns those that were set.
+    /// Returns the limits that are set.
     pub fn iter(&self) -> impl Iterator<Item = (LimitName, u64)> {
         self.0.iter().map(|(name, value)| (*name, *value))
     }
 }
 
-/// Reads a duration: `500ms`, `30s`, `1m 30s`, `2h`; a bare number is seconds. At most a year, at least a
-/// millisecond: zero would be no run, and more is a mistyped unit.
+/// Parses a duration: `500ms`, `30s`, `1m 30s`, `2h`; a bare number is seconds. The minimum is a millisecond, because
+/// zero would allow no run; the maximum is a year, because more is a mistyped unit.
 ///
 /// # Errors
 ///
-/// Anything else, in words that say what is expected.
+/// Any other text; the message states the expected form.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     const YEAR: Duration = Duration::from_hours(365 * 24);
     let duration = match text.parse::<u64>() {
@@ -227,11 +227,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Reads a size in bytes: `65536`, `64KiB`, `256MiB`, `1GB`. At least one byte.
+/// Parses a size in bytes: `65536`, `64KiB`, `256MiB`, `1GB`. The minimum is one byte.
 ///
 /// # Errors
 ///
-/// Anything else, in words that say what is expected.
+/// Any other text; the message states the expected form.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     match text.parse::<bytesize::ByteSize>() {
         Ok(size) if size.as_u64() > 0 => Ok(size.as_u64()),
@@ -239,11 +239,11 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Reads how many of something there may be. At least one.
+/// Parses a number of objects. The minimum is one.
 ///
 /// # Errors
 ///
-/// Anything else, in words that say what is expected.
+/// Any other text; the message states the expected form.
 pub fn parse_count(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(count) if count > 0 => Ok(count),
@@ -254,11 +254,11 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
 /// The highest level of confinement.
 pub const HIGHEST_LEVEL: u8 = 3;
 
-/// Reads a level of confinement.
+/// Parses a level of confinement.
 ///
 /// # Errors
 ///
-/// Anything else, in words that say what is expected.
+/// Any other text; the message states the expected form.
 pub fn parse_level(text: &str) -> Result<u8, String> {
     match text.parse() {
         Ok(level) if level <= HIGHEST_LEVEL => Ok(level),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_can_be_read() {
+    fn formatted_values_can_be_parsed() {
         for name in LimitName::ALL {
             let value = name.of(&Limits::default());
             assert_eq!(name.parse(&name.show(value)), Ok(value), "{name:?}");

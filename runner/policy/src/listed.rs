@@ -1,4 +1,4 @@
-//! The grants as a report lists them.
+//! The list of grants in a report.
 
 use modbox_vocabulary::{Capability, Grant};
 

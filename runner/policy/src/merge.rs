@@ -1,18 +1,19 @@
-//! The one rule by which sources become a policy.
+//! The rules that merge the sources of a policy.
 //!
-//! Sources come in this order: the system's policy file, the user's, those of `--policy`; then, of each file, its rules for
-//! the module that runs, by name or by digest; the switches last.
+//! The order of the sources is: the system's policy file, the user's, those of `--policy`; then the rules of each file
+//! for the module of the run, by name or by digest; the command line last.
 //!
-//! 1. **Grants add up.** What any source grants is granted; none takes away what another one granted. So the order does not
-//!    matter, and the same path granted twice has the wider access. (A variable that is granted twice has the later value.)
-//! 2. **Restrictions take the strictest.** So is the least level of
-//!    confinement the highest that somebody asks for. Every audit file that somebody names gets its line. `designated` is the least of what the sources say, and `write` when none does: one
-//!    source can turn it down and none can turn it up again.
-//! 3. **Limits: the later one wins**, above the defaults. A limit keeps a module from using up what is the caller's, so the
-//!    caller may raise what the system's file says; rights of the caller are the kernel's business.
+//! 1. **Grants add up.** A grant of any source holds; no source can remove a grant of another one. So the order does
+//!    not matter. If two sources grant the same path, the wider access holds. (If two sources grant the same variable,
+//!    the later value holds.)
+//! 2. **The strictest restriction wins.** The highest required level of confinement holds. Every audit file gets its
+//!    line. The strictest `designated` holds, or `write` when no source sets it: a source can lower it and none can
+//!    raise it again.
+//! 3. **The later limit wins** over earlier ones and over the defaults. A limit protects the caller's resources, so the
+//!    caller may raise a limit of the system's file; the kernel guards the caller's own rights.
 //!
-//! Grants that contradict each other are an error, whichever order they come in: a read-only path inside a writable
-//! one, which somebody meant as a restriction and which rule 1 would void, and two host paths in one place.
+//! Grants that contradict each other are an error, in any order: a read-only path inside a writable one, which was
+//! meant as a restriction but which rule 1 would make void, and two host paths at one place.
 
 use std::path::PathBuf;
 
@@ -28,54 +29,55 @@ use crate::net::{ListenGrant, NetGrant};
 use crate::own::OwnGrant;
 use crate::run::RunGrant;
 
-/// What somebody is named who said nothing.
+/// The source of a setting that no source sets.
 pub const DEFAULT_SOURCE: &str = "default";
 
-/// What one source says, looked up and resolved.
+/// The rules of one source, with names and paths resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Who: `--max-memory` and the like speak for themselves, so switches leave it empty.
+    /// The name of the source. It is empty for the command line, whose options are named separately, such as
+    /// `--max-memory`.
     pub source: String,
     /// Files and directories.
     pub paths: Vec<PathGrant>,
     /// Environment variables.
     pub env: Vec<EnvGrant>,
-    /// To whom files may be given.
+    /// The permitted owners of files.
     pub own: Vec<OwnGrant>,
-    /// What may be reached on the network.
+    /// The permitted destinations on the network.
     pub net: Vec<NetGrant>,
-    /// Where the module may listen.
+    /// The addresses on which the module may listen.
     pub listen: Vec<ListenGrant>,
-    /// Which commands the module may run.
+    /// The commands that the module may run.
     pub run: Vec<RunGrant>,
-    /// Who grants everything, if this source does.
+    /// The source that grants everything, if this one does.
     pub everything: Option<String>,
-    /// How far naming a path grants it.
+    /// The access that naming a path in an argument grants.
     pub designated: Option<Designated>,
-    /// Options that it says name paths.
+    /// Options that name paths, with the access of each.
     pub designates: Vec<(String, Access)>,
-    /// The limits that it sets.
+    /// The limits that this source sets.
     pub limits: LimitOverrides,
-    /// The least level of confinement that it accepts.
+    /// The required minimum level of confinement.
     pub min_confinement: Option<u8>,
-    /// The audit files that it names.
+    /// The audit files of this source.
     pub audit: Vec<PathBuf>,
 }
 
-/// What is in force, and who said so.
+/// The merged policy and limits, with the source of each setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effective {
-    /// What may be reached.
+    /// The grants.
     pub policy: Policy,
-    /// How much may be used.
+    /// The limits.
     pub limits: Limits,
-    /// Who set `designated` to what it is.
+    /// The source of the value of `designated`.
     pub designated_by: String,
-    /// Who set each limit, in the order of [`LimitName::ALL`].
+    /// The source of each limit, in the order of [`LimitName::ALL`].
     pub limits_by: Vec<(LimitName, String)>,
 }
 
-/// Merges what sources say, in their order.
+/// Merges the rules of all sources, in their order.
 ///
 /// # Errors
 ///
@@ -121,12 +123,12 @@ pub fn merge(sources: &[Rules]) -> Result<Effective, PolicyError> {
 }
 
 fn designated(sources: &[Rules]) -> (Designated, String) {
-    let said = |rules: &Rules| {
+    let setting = |rules: &Rules| {
         let by = if rules.source.is_empty() { "--designated" } else { &rules.source };
         Some((rules.designated?, by.to_owned()))
     };
-    // The first of equals, so that it is the one who turned it down.
-    let strictest = sources.iter().filter_map(said).min_by_key(|(designated, _)| *designated);
+    // The first of equal values, because it is the source that restricted it.
+    let strictest = sources.iter().filter_map(setting).min_by_key(|(designated, _)| *designated);
     strictest.unwrap_or_else(|| (Designated::Write, DEFAULT_SOURCE.to_owned()))
 }
 
@@ -145,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_grants_nothing() {
+    fn no_sources_grant_nothing() {
         let effective = merge(&[]).unwrap();
         assert!(effective.policy.grants().is_empty());
         assert_eq!(effective.limits, Limits::default());
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_granted_by_whoever_says_so() {
+    fn one_source_can_grant_everything() {
         let all = Rules { everything: Some("--allow-all".to_owned()), ..Rules::default() };
         let some = Rules { paths: vec![path("/srv", Access::Read)], ..Rules::default() };
         assert!(merge(&[all, some]).unwrap().policy.allows_everything());
@@ -202,7 +204,7 @@ mod tests {
         })
     }
 
-    /// What a policy allows, place by place and name by name.
+    /// Returns what a policy allows, for each place and each name.
     fn allowed(policy: &Policy) -> Vec<String> {
         let mut allowed: Vec<String> = policy.env().iter().map(|grant| grant.name.clone()).collect();
         for place in PLACES {

@@ -1,7 +1,8 @@
-//! Which module a rule is for: its digest, or a name.
+//! The key of a policy rule for one module: a digest or a name.
 //!
-//! A digest is the module. A name proves nothing: it is the name that the module was asked for by, or that of its file, and
-//! whoever can put a file there can have the name. Rules by name are for files that only trusted people can write.
+//! A digest identifies the module. A name proves nothing: it is the name that the caller typed or the name of the file,
+//! so anyone who can put a file in that place can use the name. Rules by name are for folders that only trusted people
+//! can write to.
 
 use std::fmt;
 
@@ -17,11 +18,11 @@ pub enum ModuleKey {
 const DIGEST_PREFIX: &str = "sha256:";
 
 impl ModuleKey {
-    /// Reads a key as written in a file.
+    /// Parses a key of a policy file.
     ///
     /// # Errors
     ///
-    /// What is neither, in words that say what is expected.
+    /// Text of another form; the message states the expected one.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Some(digits) = text.strip_prefix(DIGEST_PREFIX) {
             let hex = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());

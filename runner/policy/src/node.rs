@@ -1,7 +1,7 @@
-//! YAML with places: every value knows where it stands, so that every mistake can say so.
+//! YAML values with their positions in the file, so that every error can name its line.
 //!
-//! Scalars stay text as written: `NO` is a name, not a bool, and `1_000` is what somebody wrote. What kind of value a
-//! place needs is for the reader to say.
+//! Scalars keep their original text: `NO` is a name and not a bool, and `1_000` stays `1_000`. The caller decides which
+//! type a value has to have.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned};
 
-/// Where something stands in a file, both from 1. 0 when it is not known.
+/// A position in a file, counted from 1. 0 when it is unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The line.
@@ -31,12 +31,12 @@ impl From<Location> for Place {
     }
 }
 
-/// Something with its place.
+/// A value with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed<T> {
-    /// The thing.
+    /// The value.
     pub value: T,
-    /// Where it stands.
+    /// The position.
     pub place: Place,
 }
 
@@ -56,7 +56,7 @@ pub(super) enum Content {
 }
 
 impl Content {
-    pub(super) fn what(&self) -> &'static str {
+    pub(super) fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
             Self::Scalar(_) => "a scalar",
@@ -67,13 +67,13 @@ impl Content {
 }
 
 impl Node {
-    /// Reads one YAML document.
+    /// Parses one YAML document.
     pub(super) fn parse(text: &str) -> Result<Self, serde_saphyr::Error> {
-        let raw: InFile = serde_saphyr::from_str(text)?;
-        Ok(Self::settle(raw, text))
+        let raw: LocatedValue = serde_saphyr::from_str(text)?;
+        Ok(Self::convert(raw, text))
     }
 
-    fn settle(InFile(raw): InFile, text: &str) -> Self {
+    fn convert(LocatedValue(raw): LocatedValue, text: &str) -> Self {
         let place = raw.referenced.into();
         let written = || {
             let span = raw.defined.span();
@@ -84,10 +84,10 @@ impl Node {
             Raw::Null => Content::Null,
             Raw::Text(text) => Content::Scalar(text),
             Raw::Typed(typed) => Content::Scalar(written().map_or(typed, str::to_owned)),
-            Raw::List(items) => Content::List(items.into_iter().map(|item| Self::settle(item, text)).collect()),
+            Raw::List(items) => Content::List(items.into_iter().map(|item| Self::convert(item, text)).collect()),
             Raw::Map(entries) => {
-                let entry = |(key, value): (Spanned<String>, InFile)| {
-                    (Placed { value: key.value, place: key.referenced.into() }, Self::settle(value, text))
+                let entry = |(key, value): (Spanned<String>, LocatedValue)| {
+                    (Placed { value: key.value, place: key.referenced.into() }, Self::convert(value, text))
                 };
                 Content::Map(entries.into_iter().map(entry).collect())
             }
@@ -97,7 +97,7 @@ impl Node {
 }
 
 impl<'de> Deserialize<'de> for Node {
-    /// Reads a value that is in no file, such as one of a job: it has no place.
+    /// Deserializes a value that is not in a file, such as one of a job. It has no position.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let place = Place::default();
         let content = match Raw::<String, Self>::deserialize(deserializer)? {
@@ -115,13 +115,13 @@ impl<'de> Deserialize<'de> for Node {
 /// A value in a YAML file.
 #[derive(Deserialize)]
 #[serde(transparent)]
-struct InFile(Spanned<Raw<Spanned<String>, InFile>>);
+struct LocatedValue(Spanned<Raw<Spanned<String>, LocatedValue>>);
 
-/// A value as its reader gives it, with keys `K` and values `V` in it.
+/// A value from the YAML parser, with keys `K` and values `V`.
 enum Raw<K, V> {
     Null,
     Text(String),
-    /// A number or a bool, which a person may have meant as text.
+    /// A number or a bool, which the author may have meant as text.
     Typed(String),
     List(Vec<V>),
     Map(Vec<(K, V)>),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn bombs_are_refused() {
+    fn yaml_bombs_are_refused() {
         let deep = "[".repeat(100_000);
         let mut wide = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
         for level in 1..12 {

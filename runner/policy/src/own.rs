@@ -1,26 +1,26 @@
-//! To whom a module may give files: users and groups, by number.
+//! Grants to change the owner of files: users and groups, by number.
 
 use serde::{Deserialize, Serialize};
 
-/// A user, a group or both that files may be given to.
+/// A user, a group or both that may become the owner of files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnGrant {
     /// The user.
     pub user: Option<u32>,
     /// The group.
     pub group: Option<u32>,
-    /// As it was written.
+    /// The text of the grant.
     pub written: String,
-    /// Who granted it.
+    /// The source of the grant.
     pub source: String,
 }
 
 impl OwnGrant {
-    /// Reads `USER`, `USER:GROUP` or `:GROUP`, as `chown` does; numbers stand for themselves.
+    /// Parses `USER`, `USER:GROUP` or `:GROUP` like `chown`. Numbers need no lookup.
     ///
     /// # Errors
     ///
-    /// Text that is neither, and names that nobody knows.
+    /// Text of another form, and unknown names.
     pub fn parse(
         text: &str,
         source: &str,
@@ -42,24 +42,24 @@ fn id(text: &str, what: &str, look_up: impl FnOnce(&str) -> Option<u32>) -> Resu
         return Ok(None);
     }
     match text.parse().ok().or_else(|| look_up(text)) {
-        // To the kernel it means "leave it".
+        // The kernel takes this number as "do not change".
         Some(u32::MAX) => Err(format!("{what} {text} is no {what}")),
         Some(id) => Ok(Some(id)),
         None => Err(format!("there is no {what} `{text}` on this machine; a number needs none")),
     }
 }
 
-/// Everybody that files may be given to.
+/// The set of permitted owners.
 #[derive(Debug, Clone)]
 pub enum Owners {
-    /// Whom the caller may give them to.
+    /// Every owner that the caller may set.
     Everybody,
-    /// These.
+    /// The granted ones.
     Some(Vec<OwnGrant>),
 }
 
 impl Owners {
-    /// Returns whether a file may be given to a user and a group, as far as either is to change.
+    /// Returns whether a file's owner may be changed to a user and a group. `None` leaves that one unchanged.
     #[must_use]
     pub fn cover(&self, uid: Option<u32>, gid: Option<u32>) -> bool {
         let Self::Some(grants) = self else { return true };
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_chown_reads() {
+    fn parses_owners_like_chown() {
         for (text, user, group) in [
             ("www", Some(33), None),
             ("www:adm", Some(33), Some(4)),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn each_that_changes_has_to_be_granted() {
+    fn user_and_group_each_need_a_grant() {
         let owners = Owners::Some(vec![parse("www").unwrap(), parse(":adm").unwrap()]);
         for (uid, gid, expect) in [
             (None, None, true),

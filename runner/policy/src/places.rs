@@ -1,4 +1,4 @@
-//! Places of grants in a guest's file system: which are the guest's own, and which lie in others.
+//! The places of grants in a guest's file system: which ones belong to the guest, and which ones are inside others.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -7,25 +7,25 @@ use crate::access::Access;
 use crate::error::PolicyError;
 use crate::grants::{PathGrant, Shape};
 
-/// Directories that a guest has anyway; a grant may lie inside or around them, not in their place.
+/// Directories that every guest has. A grant may be inside or around them, but not in their place.
 pub const RESERVED: [&str; 2] = ["/args", "/tmp"];
 
-/// The one file in `/args`; no grant may hide it.
+/// The only file in `/args`. A grant must not hide it.
 const OWN_ARGS: &str = "/args/args.json";
 
-/// Returns whether a guest has something of its own in this very place.
+/// Returns whether this exact place belongs to the guest.
 #[must_use]
 pub fn is_own(guest: &str) -> bool {
     RESERVED.contains(&guest) || guest == OWN_ARGS
 }
 
-/// Whether a grant shows what another one shows at the same place anyway.
+/// Returns whether the outer grant already shows the path of the inner grant at the same place.
 pub(super) fn lies_in(inner: &PathGrant, outer: &PathGrant) -> bool {
     let (guest, host) = (Path::new(&inner.guest).strip_prefix(&outer.guest), inner.host.strip_prefix(&outer.host));
     outer.shape == Shape::Directory && guest.is_ok() && guest == host
 }
 
-/// Refuses a grant for reading inside one for writing.
+/// Refuses a read grant inside a write grant.
 pub(super) fn check_nesting(paths: &[PathGrant]) -> Result<(), PolicyError> {
     let writable: HashMap<&Path, &PathGrant> = paths
         .iter()
@@ -34,7 +34,7 @@ pub(super) fn check_nesting(paths: &[PathGrant]) -> Result<(), PolicyError> {
         .collect();
     for inner in paths.iter().filter(|grant| grant.access == Access::Read) {
         let around = Path::new(&inner.guest).ancestors().skip(1);
-        // Another host path in a writable directory is no part of it.
+        // A different host path mapped into a writable directory is not part of it.
         if let Some(outer) = around.filter_map(|dir| writable.get(dir)).find(|outer| lies_in(inner, outer)) {
             return Err(PolicyError::ReadInsideWrite {
                 inner: inner.guest.clone(),
@@ -47,8 +47,8 @@ pub(super) fn check_nesting(paths: &[PathGrant]) -> Result<(), PolicyError> {
     Ok(())
 }
 
-/// Resolves `.` and `..` by their letters alone. Good enough to ask which grant a path is meant to lie in;
-/// what a path really reaches is decided when it is opened, beneath the granted directory.
+/// Resolves `.` and `..` in the text only, without the file system. This suffices to find the grant that a path is
+/// meant to be in. The check of the real path happens when it is opened, beneath the granted directory.
 #[must_use]
 pub fn normalize(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();

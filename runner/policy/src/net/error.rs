@@ -1,6 +1,6 @@
-//! Why a text is no rule of the network.
+//! The error for invalid network rules.
 
-/// Why a text is no rule.
+/// The reason why a text is not a network rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{rule}` is no network rule: {cause}")]
 pub struct NetRuleError {

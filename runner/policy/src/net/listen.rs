@@ -1,4 +1,4 @@
-//! Where a run may listen.
+//! Rules for the addresses on which a run may listen.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -10,8 +10,8 @@ use crate::net::error::NetRuleError;
 use crate::net::parse;
 use crate::net::transport::{Ports, Transport};
 
-/// An address of this machine and ports at which a run may listen. `0.0.0.0` and `[::]` stand for all addresses of
-/// their family, port 0 for one that the system chooses.
+/// An address of this machine and ports on which a run may listen. `0.0.0.0` and `[::]` stand for all addresses of
+/// their family, port 0 for a port that the system chooses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct ListenRule {
@@ -21,38 +21,38 @@ pub struct ListenRule {
 }
 
 impl ListenRule {
-    /// Returns which transport it is about.
+    /// Returns the rule's transport.
     #[must_use]
     pub fn transport(&self) -> Transport {
         self.transport
     }
 
-    /// Returns the ports that it is about.
+    /// Returns the rule's ports.
     #[must_use]
     pub fn ports(&self) -> Ports {
         self.ports
     }
 
-    /// Returns whether it tells no address of this machine from another, as a kernel that knows ports alone does.
+    /// Returns whether the rule does not distinguish addresses of this machine, like a kernel that filters ports only.
     #[must_use]
     pub fn is_every_address(&self) -> bool {
         self.address.is_unspecified()
     }
 
-    /// Returns the least rule about the same ports that tells no address from another.
+    /// Returns the narrowest rule for the same ports that does not distinguish addresses.
     #[must_use]
     pub fn for_every_address(&self) -> Self {
         Self { address: std::net::Ipv4Addr::UNSPECIFIED.into(), ..self.clone() }
     }
 
-    /// Returns whether a socket may be bound to an address.
+    /// Returns whether the rule permits binding a socket to an address.
     #[must_use]
     pub fn allows_bind(&self, transport: Transport, address: SocketAddr) -> bool {
         self.is_at(transport, address) && self.ports.contains(address.port())
     }
 
-    /// Returns whether a socket that is bound to an address may listen there. A port that the system chose is in the
-    /// place of port 0; one that the guest chose has passed [`ListenRule::allows_bind`].
+    /// Returns whether the rule permits listening on a bound socket. A rule for port 0 covers the port that the system
+    /// chose. A port that the guest chose has passed [`ListenRule::allows_bind`].
     #[must_use]
     pub fn allows_listen(&self, transport: Transport, address: SocketAddr) -> bool {
         self.is_at(transport, address) && (self.ports.contains(address.port()) || self.ports.contains(0))

@@ -1,4 +1,4 @@
-//! Rules of the network: which hosts and ports a run may reach, and where it may listen. Pure.
+//! Network rules: the hosts and ports that a run may connect to, and the addresses on which it may listen. Pure.
 //!
 //! ```text
 //! rule   = [ "tcp:" | "udp:" ] host [ ":" port [ "-" port ] ] { "+" word }
@@ -7,11 +7,12 @@
 //! listen = [ "tcp:" | "udp:" ] ( IPv4 | "[" IPv6 "]" ) ":" port [ "-" port ]
 //! ```
 //!
-//! Without `udp:` a rule is about TCP; without a port it is about all. `*` stands for every host, `*.` for one label or
-//! more, and `+any` for all words together. A name,
-//! a wildcard and a block of addresses never reach a special address (see [`Special`]) unless the rule carries its word:
-//! whoever answers for a name chooses its addresses. A literal address or a block that lies wholly in one special range
-//! has said so already. Only metadata services must always be named by their word.
+//! A rule applies to TCP unless it starts with `udp:`, and to all ports unless it names some. `*` stands for every
+//! host, `*.` for one or more labels, and `+any` for all words together.
+//!
+//! A name, a wildcard or a block of addresses does not include special addresses (see [`Special`]) unless the rule has
+//! their word, because the owner of a name chooses its addresses. A literal address, or a block that is completely in
+//! one special range, needs no word. Only metadata services always need theirs.
 
 mod error;
 mod listen;
@@ -34,7 +35,7 @@ pub use self::net_rule::{Hosts, NetRule};
 pub use self::special::Special;
 pub use self::transport::{Ports, Transport};
 
-/// The words that a rule for an address must carry, in the form of a rule's end; empty for most.
+/// Returns the words that a rule needs to include an address, as the end of a rule; empty for most addresses.
 #[must_use]
 pub fn words_for(address: IpAddr, literal: bool) -> String {
     match Special::of(address.to_canonical()) {
@@ -44,27 +45,27 @@ pub fn words_for(address: IpAddr, literal: bool) -> String {
     }
 }
 
-/// A host and port, as a rule about it would say: `[::1]:80`.
+/// Formats a host and port in the syntax of rules: `[::1]:80`.
 #[must_use]
 pub fn shown(transport: Transport, address: SocketAddr) -> String {
     let address = SocketAddr::new(address.ip().to_canonical(), address.port());
     format!("{}{address}", transport.prefix())
 }
 
-/// A rule and who granted it.
+/// A network rule and the source that granted it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetGrant {
-    /// What may be reached.
+    /// The permitted destinations.
     pub rule: NetRule,
-    /// Who granted it: `--allow-net`, or a policy file.
+    /// The source of the grant: `--allow-net`, or a policy file.
     pub source: String,
 }
 
-/// A place to listen at and who granted it.
+/// A rule for listening and the source that granted it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListenGrant {
-    /// Where.
+    /// The permitted addresses.
     pub rule: ListenRule,
-    /// Who granted it: `--allow-listen`, or a policy file.
+    /// The source of the grant: `--allow-listen`, or a policy file.
     pub source: String,
 }

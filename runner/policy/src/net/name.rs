@@ -1,20 +1,20 @@
-//! Host names, in one spelling.
+//! Host names in a normal form.
 
 use std::fmt;
 
-/// A host name: lower-case ASCII letters, digits, `-` and `_` in labels, without a dot at the end. What merely looks
-/// like a name, such as `0x7f.1` or `2130706433`, which resolvers take for addresses, is none.
+/// A host name: lower-case ASCII letters, digits, `-` and `_` in labels, without a dot at the end. Texts that resolvers
+/// take for addresses, such as `0x7f.1` or `2130706433`, are not names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(String);
 
-/// What DNS allows.
+/// Maximum length in DNS.
 const MAX_NAME: usize = 253;
 
-/// What DNS allows in one label.
+/// Maximum length of a label in DNS.
 const MAX_LABEL: usize = 63;
 
 impl Name {
-    /// Reads a name in any spelling of letters; `None` when it is none.
+    /// Parses a name, ignoring case. Returns `None` for other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_suffix('.').unwrap_or(text);
@@ -27,13 +27,13 @@ impl Name {
         (!number).then(|| Self(text.to_ascii_lowercase()))
     }
 
-    /// Returns it.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns whether it lies below another name.
+    /// Returns whether the name is a subdomain of another one.
     #[must_use]
     pub fn is_below(&self, parent: &Self) -> bool {
         self.0.strip_suffix(&parent.0).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))

@@ -1,4 +1,4 @@
-//! A rule about hosts and ports: what it is about, and how it is written.
+//! A rule for hosts and ports: its content, its matching and its text form.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,11 +20,11 @@ pub enum Hosts {
     Name(Name),
     /// Every name below this one.
     Below(Name),
-    /// Addresses; a single one is a block of its own.
+    /// A block of addresses. A single address is a block as well.
     Block(IpNet),
 }
 
-/// Hosts and ports that a run may reach.
+/// A rule that permits connections to hosts and ports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct NetRule {
@@ -35,26 +35,26 @@ pub struct NetRule {
 }
 
 impl NetRule {
-    /// Returns which transport it is about.
+    /// Returns the rule's transport.
     #[must_use]
     pub fn transport(&self) -> Transport {
         self.transport
     }
 
-    /// Returns the ports that it is about.
+    /// Returns the rule's ports.
     #[must_use]
     pub fn ports(&self) -> Ports {
         self.ports
     }
 
-    /// Returns whether it is about a port.
+    /// Returns whether the rule covers a port.
     #[must_use]
     pub fn covers(&self, transport: Transport, port: u16) -> bool {
         self.transport == transport && self.ports.contains(port)
     }
 
-    /// Returns whether it names a host. That says nothing about the addresses behind the name: ask
-    /// [`NetRule::admits`] about each.
+    /// Returns whether the rule names a host. The addresses of that name need a separate check, with
+    /// [`NetRule::admits`].
     #[must_use]
     pub fn names(&self, name: &Name) -> bool {
         match &self.hosts {
@@ -65,7 +65,7 @@ impl NetRule {
         }
     }
 
-    /// Returns whether it holds an address itself, not by way of a name.
+    /// Returns whether the rule covers an address directly, and not through a name.
     #[must_use]
     pub fn holds(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
@@ -77,40 +77,40 @@ impl NetRule {
         inside && self.admits(address)
     }
 
-    /// Returns whether it tells no host from another, as a kernel that knows ports alone does.
+    /// Returns whether the rule does not distinguish hosts, like a kernel that filters ports only.
     #[must_use]
     pub fn is_every_host(&self) -> bool {
         self.hosts == Hosts::All && WORDS.iter().all(|word| self.words.contains(word))
     }
 
-    /// Returns the least rule about the same ports that tells no host from another.
+    /// Returns the narrowest rule for the same ports that does not distinguish hosts.
     #[must_use]
     pub fn for_every_host(&self) -> Self {
         Self { hosts: Hosts::All, words: WORDS.into(), ..self.clone() }
     }
 
-    /// Returns whether it allows a connection to a literal address.
+    /// Returns whether the rule permits a connection to a literal address.
     #[must_use]
     pub fn allows(&self, transport: Transport, address: SocketAddr) -> bool {
         self.covers(transport, address.port()) && self.holds(address.ip())
     }
 
-    /// Returns whether an address may be reached by this rule, if it is one of its hosts: it is not special, or the rule
-    /// has the word for it.
+    /// Returns whether the rule permits an address of one of its hosts: the address is not special, or the rule has its
+    /// word.
     #[must_use]
     pub fn admits(&self, address: IpAddr) -> bool {
-        let said = |special| match &self.hosts {
+        let implied = |special| match &self.hosts {
             Hosts::Block(block) => special != Special::Metadata && Special::around(*block) == Some(special),
             Hosts::All | Hosts::Name(_) | Hosts::Below(_) => false,
         };
         match Special::of(address.to_canonical()) {
             None => true,
             Some(Special::Reserved) => false,
-            Some(special) => self.words.contains(&special) || said(special),
+            Some(special) => self.words.contains(&special) || implied(special),
         }
     }
 
-    /// Returns the rule with one more word.
+    /// Returns the rule with an additional word.
     #[must_use]
     pub fn with(&self, word: Special) -> Self {
         let mut rule = self.clone();

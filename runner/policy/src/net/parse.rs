@@ -1,4 +1,4 @@
-//! From text to rules. Errors name the rule, what is wrong with it, and what to write instead.
+//! Parses network rules. An error names the rule, the problem and a correct form.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use crate::net::net_rule::{Hosts, NetRule};
 use crate::net::special::{Special, WORDS};
 use crate::net::transport::{Ports, Transport};
 
-/// All words together.
+/// The word for all words together.
 const ANY: &str = "any";
 
 impl FromStr for NetRule {
@@ -62,7 +62,7 @@ fn word(text: &str) -> Result<Vec<Special>, String> {
     })
 }
 
-/// Splits `HOST` and `PORT`; the host keeps its brackets.
+/// Splits `HOST` and `PORT`. The host keeps its brackets.
 pub(super) fn split_port(place: &str) -> Result<(&str, Option<&str>), String> {
     let after = match place.find(']') {
         Some(end) => end + 1,
@@ -93,7 +93,7 @@ pub(super) fn ports(text: &str, least: u16) -> Result<Ports, String> {
     Ok(ports)
 }
 
-/// Reads `IPv4` or `[IPv6]`.
+/// Parses `IPv4` or `[IPv6]`.
 pub(super) fn address(host: &str) -> Option<IpAddr> {
     match host.strip_prefix('[') {
         Some(rest) => rest.strip_suffix(']')?.parse().ok().map(IpAddr::V6),
@@ -139,7 +139,7 @@ fn block(text: &str, brackets: bool) -> Result<IpNet, String> {
     Ok(block)
 }
 
-/// Refuses what would never match: a rule that seems to allow something should.
+/// Refuses a rule that would never match, so that it does not seem to permit something.
 fn check_special(rule: &NetRule) -> Result<(), String> {
     let Hosts::Block(block) = &rule.hosts else { return Ok(()) };
     match Special::around(*block) {

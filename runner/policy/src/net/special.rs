@@ -1,20 +1,20 @@
-//! Addresses that lead somewhere else than the open internet: to this machine, to its neighbours, to the cloud that
-//! runs it. A rule reaches them only when it says so.
+//! Special addresses: those that do not lead to the open internet, but to this machine, to its neighbours, or to the
+//! cloud that hosts it. A rule includes them only if it says so.
 //!
-//! IPv6 has many ways to write an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP, …). Whichever way it is written,
-//! the address inside counts.
+//! IPv6 has many ways to contain an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP, …). In each of them, the
+//! embedded address counts.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 
-/// A kind of address that needs its own word in a rule.
+/// A class of addresses that needs its own word in a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Special {
     /// This machine.
     Loopback,
-    /// Whoever is on the same wire.
+    /// Hosts on the same link.
     LinkLocal,
     /// Networks that are not routed on the internet.
     Private,
@@ -22,16 +22,17 @@ pub enum Special {
     Metadata,
     /// A group of hosts.
     Multicast,
-    /// Addresses that are no host's, such as `0.0.0.0`, which leads to this machine on some systems. They have no word.
+    /// Addresses that belong to no host, such as `0.0.0.0`, which leads to this machine on some systems. They have no
+    /// word.
     Reserved,
 }
 
-/// The words that a rule may carry.
+/// The words that a rule may have.
 pub(super) const WORDS: [Special; 5] =
     [Special::Loopback, Special::LinkLocal, Special::Private, Special::Metadata, Special::Multicast];
 
 impl Special {
-    /// Returns the word for it.
+    /// Returns the class's word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -44,7 +45,7 @@ impl Special {
         }
     }
 
-    /// Returns what an address is; `None` for one on the open internet.
+    /// Returns the class of an address; `None` for one on the open internet.
     #[must_use]
     pub fn of(address: IpAddr) -> Option<Self> {
         match address {
@@ -53,7 +54,7 @@ impl Special {
         }
     }
 
-    /// Returns the kind that every address of a block has.
+    /// Returns the class that all addresses of a block have.
     #[must_use]
     pub fn around(block: IpNet) -> Option<Self> {
         if block.prefix_len() == block.max_prefix_len() {
@@ -69,7 +70,7 @@ impl fmt::Display for Special {
     }
 }
 
-/// Where the clouds have their metadata services.
+/// The addresses of the clouds' metadata services.
 const METADATA: [&str; 9] = [
     "169.254.169.254",
     "169.254.170.2",
@@ -82,7 +83,7 @@ const METADATA: [&str; 9] = [
     "fd20:ce::254",
 ];
 
-/// From IANA's registries of special-purpose addresses. The first that fits counts.
+/// Ranges from IANA's registries of special-purpose addresses. The first match counts.
 const RANGES: [(&str, Special); 19] = [
     ("0.0.0.0/8", Special::Reserved),
     ("127.0.0.0/8", Special::Loopback),
@@ -126,7 +127,7 @@ fn in_tables(address: IpAddr) -> Option<Special> {
     RANGES.iter().find(|(range, _)| parsed(range).contains(&address)).map(|(_, special)| *special)
 }
 
-/// The IPv4 addresses that an IPv6 address may stand for.
+/// Returns the IPv4 addresses that an IPv6 address may contain.
 fn embedded(address: Ipv6Addr) -> Vec<Ipv4Addr> {
     let segments = address.segments();
     let at = |index: usize| {
@@ -140,7 +141,7 @@ fn embedded(address: Ipv6Addr) -> Vec<Ipv4Addr> {
         }
         // 6to4.
         [0x2002, ..] => vec![at(1)],
-        // Teredo: the server, and the client with its bits flipped.
+        // Teredo: the server, and the client with inverted bits.
         [0x2001, 0, ..] => vec![at(2), Ipv4Addr::from(!u32::from(at(6)))],
         // ISATAP.
         [_, _, _, _, 0 | 0x0200, 0x5efe, _, _] => vec![at(6)],

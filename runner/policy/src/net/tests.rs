@@ -1,4 +1,4 @@
-//! What rules match, for all addresses that proptest can think of.
+//! The matching of rules, for all addresses that proptest generates.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -35,7 +35,7 @@ fn a_rule_is_shown_as_it_is_written() {
         "169.254.169.254:80+metadata",
     ] {
         assert_eq!(rule(text).to_string(), text);
-        // A batch hands policies to its workers as JSON.
+        // A batch sends policies to its workers as JSON.
         let json = serde_json::to_string(&rule(text)).unwrap();
         assert_eq!(serde_json::from_str::<NetRule>(&json).unwrap(), rule(text));
     }
@@ -108,10 +108,10 @@ fn a_special_address_needs_its_word_or_a_literal() {
         ("127.0.0.0/8", "127.9.9.9:80", true),
         ("10.0.0.0/8:5432", "10.1.2.3:5432", true),
         ("10.0.0.0/8:5432", "11.1.2.3:5432", false),
-        // Reaches beyond one special range.
+        // Larger than one special range.
         ("10.0.0.0/7", "10.1.2.3:80", false),
         ("10.0.0.0/7", "11.1.2.3:80", true),
-        // Metadata services lie in ranges that a rule may name.
+        // Metadata services are in ranges that a rule may name.
         ("169.254.0.0/16:80", "169.254.1.1:80", true),
         ("169.254.0.0/16:80", "169.254.169.254:80", false),
         ("169.254.0.0/16:80+metadata", "169.254.169.254:80", true),
@@ -177,7 +177,7 @@ fn every_kind_of_special_address_is_known() {
 }
 
 #[test]
-fn where_to_listen() {
+fn listen_rules_are_parsed_and_matched() {
     for text in ["127.0.0.1:8080", "[::1]:8000-8010", "0.0.0.0:0", "udp:[::]:53"] {
         assert_eq!(text.parse::<ListenRule>().unwrap().to_string(), text);
     }
@@ -226,7 +226,7 @@ fn address() -> impl Strategy<Value = IpAddr> {
     prop_oneof![v4.prop_map(IpAddr::V4), any::<u128>().prop_map(|bits| IpAddr::V6(bits.into())), inside]
 }
 
-/// Rules of hosts that are not special by themselves, so that only a word can make them reach a special address.
+/// Generates rules whose hosts are not special, so that only a word includes a special address.
 fn broad() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("0.0.0.0/0".to_owned()),
@@ -243,7 +243,7 @@ fn broad() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn no_special_address_passes_a_rule_without_its_word(text in broad(), address in address()) {
-        // A block may happen to lie in multicast or reserved space; then it is no broad rule.
+        // A block may be completely in the multicast or reserved range; then it needs no word.
         let Ok(rule) = text.parse::<NetRule>() else { return Ok(()) };
         let special = Special::of(address.to_canonical());
         prop_assume!(special.is_some() && special != Some(Special::Multicast));

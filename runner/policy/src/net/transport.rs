@@ -12,7 +12,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Returns what a rule about it starts with: nothing for TCP.
+    /// Returns the prefix of a rule with this transport: nothing for TCP.
     #[must_use]
     pub fn prefix(self) -> &'static str {
         match self {
@@ -32,10 +32,10 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Every port that a connection can go to.
+    /// All ports that a connection can have as its destination.
     pub const ALL: Self = Self { first: 1, last: u16::MAX };
 
-    /// Returns whether a port lies in it.
+    /// Returns whether the range contains a port.
     #[must_use]
     pub fn contains(self, port: u16) -> bool {
         (self.first..=self.last).contains(&port)

@@ -1,4 +1,4 @@
-//! Which commands a module may run: rules of words, each about one program and what may stand behind it.
+//! Rules for the commands that a module may run. A rule names one program and the arguments that it may have.
 //!
 //! ```text
 //! rule    = program { word }
@@ -6,17 +6,20 @@
 //! word    = text with `*` for any characters and `?` for one
 //! ```
 //!
-//! A rule is cut into words as a shell cuts them: blanks separate, single and double quotes and backslashes keep what they hold
-//! together and as it is, wildcards too. Then, in this order:
+//! A rule is split into words like a shell command: blanks separate words; single quotes, double quotes and backslashes
+//! keep characters together and take away their special meaning, also that of wildcards. A rule covers a command under
+//! these conditions:
 //!
 //! 1. The program is exactly the one that the rule names. A name is looked up once, when the policy is read, in the
-//!    [standard directories](STANDARD_DIRECTORIES); so is where else the same directory is known by a link.
-//! 2. Each further word of the rule is about one argument, the first about the first; an argument is never cut, and two are never joined. A wildcard
-//!    matches within that argument: blanks, slashes and leading dashes and dots as well, and nothing at all in the case of `*`.
-//! 3. There are as many arguments as words, unless the last word is a bare `*`: that is any number of further arguments, none
-//!    among them.
+//!    [standard directories](STANDARD_DIRECTORIES). Its paths through standard directories that are links to the same
+//!    directory count as well.
+//! 2. Each further word of the rule matches one argument, in order. Arguments are never split or joined. A wildcard
+//!    matches only within one argument. It matches blanks, slashes, leading dashes and leading dots as well. `*` also
+//!    matches the empty text.
+//! 3. There are as many arguments as words. Only if the last word is a bare `*`, any number of further arguments may
+//!    follow, including none.
 //!
-//! No shell is involved, so `|`, `;`, `$` and the like are characters among others.
+//! No shell is involved, so `|`, `;`, `$` and the like have no special meaning.
 
 mod rule;
 #[cfg(test)]
@@ -29,26 +32,26 @@ use serde::{Deserialize, Serialize};
 
 pub use self::rule::{RunRule, RunRuleError};
 
-/// Bytes of a command that a denial shows.
+/// Maximum length of a command in a denial, in bytes.
 const MAX_SHOWN: usize = 4 << 10;
 
-/// Where the programs of a system are, in the order in which a name is looked for.
+/// The directories of a system's programs, in the order of lookup.
 pub const STANDARD_DIRECTORIES: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// Commands that a module may run.
+/// A grant to run commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunGrant {
-    /// Which.
+    /// The rule for commands.
     pub rule: RunRule,
-    /// The program: the one that is started, then the other paths by which the same one is known. Absolute.
+    /// The absolute paths of the program: first the one that is started, then other paths of the same file.
     pub programs: Vec<PathBuf>,
-    /// Who granted it.
+    /// The source of the grant.
     pub source: String,
 }
 
 impl RunGrant {
-    /// Returns whether a command is one of these. A program without a slash is the one of that name in the standard
+    /// Returns whether the grant covers a command. A program without a slash stands for the one in the standard
     /// directories.
     #[must_use]
     pub fn covers(&self, program: &str, arguments: &[String]) -> bool {
@@ -59,15 +62,15 @@ impl RunGrant {
         !matches!(program, "" | "." | "..") && self.programs.iter().any(is) && self.rule.covers(arguments)
     }
 
-    /// Returns what is started.
+    /// Returns the path of the program to start.
     #[must_use]
     pub fn program(&self) -> Option<&Path> {
         self.programs.first().map(PathBuf::as_path)
     }
 }
 
-/// Returns the paths by which a program of the standard directories is known: the first directory that has a program of this
-/// name, as `is_program` tells, and those that `real` says are the same.
+/// Returns the paths of a program in the standard directories: the one in the first directory where `is_program` finds
+/// it, and the other paths of the same file. `real` resolves links.
 #[must_use]
 pub fn look_up(
     name: &str,
@@ -81,7 +84,7 @@ pub fn look_up(
     }
 }
 
-/// Returns a program's path, and those by which the same file is known in standard directories that are links to its own.
+/// Returns a program's path, and its paths in the standard directories that are links to the same directory.
 #[must_use]
 pub fn known_as(program: &Path, real: impl Fn(&Path) -> Option<PathBuf>) -> Vec<PathBuf> {
     let mut paths = vec![program.to_owned()];
@@ -96,20 +99,20 @@ pub fn known_as(program: &Path, real: impl Fn(&Path) -> Option<PathBuf>) -> Vec<
     paths
 }
 
-/// Writes a command as the rule that covers it and nothing else.
+/// Formats the rule that covers exactly one command.
 #[must_use]
 pub fn exactly(program: &str, arguments: &[String]) -> String {
     let words = std::iter::once(program).chain(arguments.iter().map(String::as_str));
     quoting::join(words)
 }
 
-/// Writes the switch that grants a rule, to be pasted into a shell.
+/// Formats the option that grants a rule, quoted for a shell.
 #[must_use]
 pub fn switch(rule: &str) -> String {
     format!("--allow-run {}", quoting::quote(rule))
 }
 
-/// Returns the refusal of a command that nothing grants.
+/// Returns the refusal of a command that no grant covers.
 #[must_use]
 pub fn denied(program: &str, arguments: &[String]) -> CommandRefusal {
     let mut subject = exactly(program, arguments);

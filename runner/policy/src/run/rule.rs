@@ -1,4 +1,4 @@
-//! One rule: read, written, and asked about arguments.
+//! One rule for commands: parsing, formatting and matching.
 
 use std::fmt;
 use std::path::{Component, Path};
@@ -7,10 +7,10 @@ use std::str::FromStr;
 use modbox_vocabulary::quoting::quote;
 use serde::{Deserialize, Serialize};
 
-/// What is wrong with a rule.
+/// A syntax error in a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunRuleError {
-    /// There is no word in it.
+    /// No words.
     #[error("there is no command; expected a program and its arguments, such as `systemctl restart *`")]
     Empty,
     /// A quote is open at the end.
@@ -30,34 +30,34 @@ pub enum RunRuleError {
     Program(String),
 }
 
-/// One character of a word, or what stands for others.
+/// One character of a word, or a wildcard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Piece {
-    /// This one.
+    /// This character.
     Is(char),
-    /// Any one.
+    /// Any one character: `?`.
     One,
-    /// Any number of any.
+    /// Any number of characters: `*`.
     Any,
 }
 
-/// A command that may be run: a program and what its arguments have to be.
+/// A rule that permits commands: a program and patterns for its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRule {
     program: String,
     arguments: Vec<Vec<Piece>>,
-    /// Whether more arguments may follow.
+    /// Whether any number of further arguments may follow.
     rest: bool,
 }
 
 impl RunRule {
-    /// Returns the program as it is written: a name or an absolute path.
+    /// Returns the program as written in the rule: a name or an absolute path.
     #[must_use]
     pub fn program(&self) -> &str {
         &self.program
     }
 
-    /// Returns whether these are arguments that the rule allows.
+    /// Returns whether the rule covers these arguments.
     #[must_use]
     pub fn covers(&self, arguments: &[String]) -> bool {
         let enough =
@@ -89,12 +89,12 @@ impl FromStr for RunRule {
     }
 }
 
-/// In a form that is read as the same rule.
+/// Formats the rule so that parsing the text gives the same rule.
 impl fmt::Display for RunRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&quote(&self.program))?;
         for word in &self.arguments {
-            write!(f, " {}", written(word))?;
+            write!(f, " {}", quote_word(word))?;
         }
         f.write_str(if self.rest { " *" } else { "" })
     }
@@ -105,7 +105,7 @@ fn is_program(program: &str) -> bool {
         return !matches!(program, "" | "." | "..");
     }
     let path = Path::new(program);
-    // Components leave out what a path has too much of; put together again, they show it.
+    // `components` normalises the path. If the result differs, the path was not plain.
     let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
     path.is_absolute()
         && plain
@@ -113,13 +113,13 @@ fn is_program(program: &str) -> bool {
         && program.len() > 1
 }
 
-/// Cuts a text into words, as Python's `shlex.split` does, and knows which wildcards are quoted.
+/// Splits a text into words like Python's `shlex.split`, and keeps track of quoted wildcards.
 fn split(text: &str) -> Result<Vec<Vec<Piece>>, RunRuleError> {
     if text.contains('\0') {
         return Err(RunRuleError::Nul);
     }
     let mut words = Vec::new();
-    // `Some` as soon as a word has begun: a pair of quotes makes an empty one.
+    // `Some` as soon as a word begins, so that a pair of quotes is an empty word.
     let mut word: Option<Vec<Piece>> = None;
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -162,8 +162,8 @@ fn double_quoted(chars: &mut impl Iterator<Item = char>, word: &mut Vec<Piece>) 
     Err(RunRuleError::Quote)
 }
 
-/// Whether a word allows an argument. It goes back to the last `*` alone, so that no pattern takes longer than the product of
-/// the two lengths.
+/// Returns whether a word matches an argument. On a mismatch it goes back only to the last `*`, so the time is at most
+/// proportional to the product of both lengths.
 fn matches(word: &[Piece], argument: &str) -> bool {
     let text: Vec<char> = argument.chars().collect();
     let (mut at, mut next) = (0, 0);
@@ -188,8 +188,8 @@ fn matches(word: &[Piece], argument: &str) -> bool {
     word[at..].iter().all(|piece| *piece == Piece::Any)
 }
 
-/// Writes a word, what is plain in it quoted where it has to be.
-fn written(word: &[Piece]) -> String {
+/// Formats a word. Quotes its plain characters where necessary.
+fn quote_word(word: &[Piece]) -> String {
     if word.is_empty() {
         return quote("");
     }
@@ -210,6 +210,6 @@ fn written(word: &[Piece]) -> String {
         }
     }
     flush(&mut plain, &mut text);
-    // A bare one at the end would be more.
+    // The caller handles a bare `*` at the end: it means further arguments.
     text
 }

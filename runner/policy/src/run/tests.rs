@@ -1,4 +1,4 @@
-//! What rules mean, and that there is no way around them.
+//! The meaning of rules, and attempts to bypass them.
 
 use proptest::prelude::*;
 
@@ -49,7 +49,7 @@ fn a_bare_star_at_the_end_is_any_number_of_arguments() {
     }
     check("true *", &[], true);
     check("true *", &["a", "b"], true);
-    // A quoted one is a character, one that is not last or not bare is one argument.
+    // A quoted `*` is a character. A `*` that is not last or not bare is one argument.
     for quoted in ["true '*'", "true \"*\"", "true \\*"] {
         check(quoted, &["*"], true);
         check(quoted, &["a"], false);
@@ -95,7 +95,7 @@ fn a_wildcard_stays_within_its_argument() {
 }
 
 #[test]
-fn the_program_is_exactly_the_one() {
+fn the_program_has_to_match_exactly() {
     let by_name = grant("tool a", "/usr/bin/tool");
     let yes = ["tool", "/usr/bin/tool"];
     let no = [
@@ -127,7 +127,7 @@ fn the_program_is_exactly_the_one() {
     for program in no {
         assert!(!by_name.covers(program, &arguments), "{program}");
     }
-    // Elsewhere than in a standard directory it has no name.
+    // A program outside the standard directories has no name.
     let elsewhere = grant("/opt/bin/tool a", "/opt/bin/tool");
     assert!(elsewhere.covers("/opt/bin/tool", &arguments) && !elsewhere.covers("tool", &arguments));
 }
@@ -148,7 +148,7 @@ fn a_name_is_looked_up_in_the_standard_directories_in_their_order() {
 }
 
 #[test]
-fn wrong_rules_are_told() {
+fn invalid_rules_are_reported() {
     for (text, expect) in [
         ("", RunRuleError::Empty),
         ("  \n", RunRuleError::Empty),
@@ -180,7 +180,7 @@ fn a_switch_can_be_pasted_into_a_shell() {
     assert_eq!(switch("echo 'a b'"), r#"--allow-run 'echo '"'"'a b'"'"''"#);
 }
 
-/// Texts in which what means something in rules is frequent.
+/// Generates texts with many of the characters that have a meaning in rules.
 fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(
         prop::sample::select(vec!['a', 'b', ' ', '*', '?', '\'', '"', '\\', '-', '/', '\n', '\t', 'ä']),
@@ -201,7 +201,7 @@ proptest! {
         let exact = rule(&exactly("echo", &command));
         prop_assert!(exact.covers(&command));
         prop_assert_eq!(exact.covers(&other), command == other);
-        // Joining or cutting arguments is another command.
+        // Joining or splitting arguments makes a different command.
         if command.len() > 1 {
             prop_assert!(!exact.covers(&[command.join(" ")]));
         }
@@ -239,7 +239,7 @@ proptest! {
                 _ => false,
             }
         }
-        // A word that is not the last, so that a bare star is one argument.
+        // A word that is not the last, so that a bare `*` is one argument.
         let written = if pattern.is_empty() { "''" } else { &pattern };
         let command = [argument.clone(), "end".to_owned()];
         prop_assert_eq!(rule(&format!("x {written} end")).covers(&command), plain(pattern.as_bytes(), argument.as_bytes()));
