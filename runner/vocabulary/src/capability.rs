@@ -1,8 +1,8 @@
-//! What a policy can grant, and one grant of it as reports list it.
+//! The capabilities that a policy can grant, and a grant as reports list it.
 
 use serde::{Deserialize, Serialize};
 
-/// What a grant permits.
+/// The capability that a grant permits.
 #[derive(
     Debug,
     Clone,
@@ -23,21 +23,21 @@ use serde::{Deserialize, Serialize};
 pub enum Capability {
     /// Reading a file or a directory.
     Read,
-    /// Reading, changing, creating and removing a file or what is in a directory.
+    /// Reading, changing, creating and removing a file or the contents of a directory.
     Write,
-    /// Giving files to another user or group.
+    /// Changing the owner of files to another user or group.
     Own,
     /// Seeing an environment variable.
     Env,
-    /// Reaching a host.
+    /// Connecting to a host.
     Net,
     /// Listening on an address.
     Listen,
     /// Running a command.
     Run,
-    /// Running with less of the kernel's confinement than the policy asks for.
+    /// Running with less of the kernel's confinement than the policy requires.
     Confinement,
-    /// Everything: the module is trusted as its caller.
+    /// Everything: the module is trusted like its caller.
     All,
 }
 
@@ -52,10 +52,10 @@ impl Capability {
 /// One grant of a run, as a report lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
-    /// What it permits.
+    /// The permitted capability.
     pub capability: Capability,
     /// The path, the name or the rule; `*` for everything.
     pub subject: String,
-    /// What granted it: an option, a policy file, an argument.
+    /// The source of the grant: an option, a policy file, an argument.
     pub source: String,
 }

@@ -1,5 +1,5 @@
-//! A command that a guest asks for, and what comes back: plain data, so that the sandbox of guests knows nothing of whatever
-//! runs the command, and that nothing of guests.
+//! A guest's request to run a command, and the reply: plain data, so that the sandbox of guests and the code that runs
+//! commands do not depend on each other.
 
 use std::time::Duration;
 
@@ -9,83 +9,83 @@ use crate::denial::{Denial, DenialLog};
 use crate::limits::{LimitHit, Limits};
 use crate::outcome::Captured;
 
-/// A command, as a guest asks for it. What of it is granted is for whoever runs it to check.
+/// A guest's request to run a command. The implementation of [`RunsCommands`] checks that it is granted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRequest {
     /// The program: an absolute path, or a name.
     pub program: String,
-    /// Its arguments.
+    /// The arguments.
     pub arguments: Vec<String>,
-    /// Variables beside those that are granted.
+    /// Variables in addition to the granted ones.
     pub environment: Vec<(String, String)>,
-    /// Where it starts; where native modules start, without.
+    /// The working directory; `None` stands for that of native modules.
     pub directory: Option<String>,
-    /// The permissions that its files are not given.
+    /// The permission bits that its new files do not get.
     pub umask: Option<u32>,
-    /// How much it may use, and how long it may take: what is left of the run's.
+    /// The limits of the command: what the run has left.
     pub limits: Limits,
 }
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CommandEnd {
-    /// It exited, with this status.
+    /// It exited with this status.
     Exited(i32),
     /// A signal ended it.
     Signalled(i32),
-    /// Its time was over.
+    /// It ran out of time.
     TimedOut,
-    /// It passed a limit of the run's.
+    /// It exceeded a limit of the run.
     Limit(LimitHit),
 }
 
-/// What a command that ran came to.
+/// The result of a command that ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandOutput {
     /// How it ended.
     pub end: CommandEnd,
-    /// Its standard output.
+    /// The standard output.
     pub stdout: Captured,
-    /// Its standard error.
+    /// The standard error.
     pub stderr: Captured,
-    /// Processor time of all of its processes.
+    /// Processor time of all its processes.
     pub cpu_time: Duration,
-    /// Memory of the largest of them.
+    /// Memory of its largest process.
     pub memory_bytes: u64,
     /// Bytes that it wrote to files.
     pub disk_bytes: u64,
-    /// Files that it made.
+    /// Number of files that it created.
     pub files: u64,
-    /// What it tried and was refused.
+    /// The operations that were denied.
     pub denials: DenialLog,
-    /// What an operator should know of it.
+    /// Messages for the operator.
     pub notes: Vec<String>,
 }
 
-/// Why a command did not run.
+/// The reason why a command did not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CommandRefusal {
-    /// Something of it is not granted.
+    /// The command is not granted.
     Denied(Denial),
-    /// There is no such program.
+    /// The program does not exist.
     NotFound,
-    /// What is there may not be executed.
+    /// The file is not executable.
     NotExecutable,
-    /// The directory to start in is not there.
+    /// The working directory does not exist.
     NoDirectory,
-    /// Its words are longer than the kernel takes.
+    /// The arguments and variables exceed the kernel's limit.
     TooLong,
-    /// It could not be started.
+    /// The start failed.
     Failed(String),
 }
 
-/// Runs commands for guests. Whoever implements it holds the policy, and runs nothing that this does not grant.
+/// A runner of commands for guests. An implementation holds the policy and runs only granted commands.
 pub trait RunsCommands: Send + Sync {
-    /// Runs a command to its end, or to its limits; all that it started is gone then.
+    /// Runs a command until it ends or reaches a limit. All processes that it started have ended by then.
     ///
     /// # Errors
     ///
-    /// A command that is not granted or cannot be started.
+    /// A command that is not granted or fails to start.
     fn run(&self, request: &CommandRequest, stdin: &[u8]) -> Result<CommandOutput, CommandRefusal>;
 }

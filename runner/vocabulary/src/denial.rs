@@ -1,49 +1,49 @@
-//! Missing grants: those that were observed, and those that are guessed.
+//! Missing grants: observed ones and guessed ones.
 
 use serde::{Deserialize, Serialize};
 
 use crate::capability::Capability;
 use crate::operation::Operation;
 
-/// Something that a run needs, or tried, and that the policy does not grant. Observed: by the guard around the engine, by the
-/// kernel, or by a check before the start.
+/// A use that the policy does not grant. It was observed by the guard around the engine, by the kernel, or by a check
+/// before the start.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Denial {
-    /// The grant that is missing.
+    /// The missing grant.
     pub capability: Capability,
-    /// The path, the address or the name, as the module gave it.
+    /// The path, address or name, as the module gave it.
     pub subject: String,
-    /// What was refused.
+    /// The operation that was denied.
     pub operation: Operation,
-    /// The option of `modbox run` that would allow it, quoted for a shell, and the argument to give instead when a path was
-    /// relative. Empty where no grant can.
+    /// The option of `modbox run` that would allow it, quoted for a shell. For a relative path, also the argument to
+    /// give instead. Empty when no grant can allow it.
     pub allow: String,
 }
 
-/// A guess at a missing grant, made from what a failed module was given or printed. Nothing was observed.
+/// A guess at a missing grant, made from the arguments or the output of a failed module. It was not observed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hint {
     /// The grant that may be missing.
     pub capability: Capability,
     /// The path or the name.
     pub subject: String,
-    /// Where it was found.
+    /// The source of the subject.
     pub source: HintSource,
     /// The option of `modbox run` that would grant it, quoted for a shell.
     pub allow: String,
 }
 
-/// Where the subject of a [`Hint`] was found.
+/// The place where the subject of a [`Hint`] was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HintSource {
     /// In the arguments of the run.
     Arguments,
-    /// In what the module printed.
+    /// In the module's output.
     Output,
 }
 
-/// Denials of one run, in the order of the attempts: each once, and no more than a report can use.
+/// The denials of one run in the order of the attempts, without duplicates and limited in number.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DenialLog {
     listed: Vec<Denial>,
@@ -51,11 +51,11 @@ pub struct DenialLog {
 }
 
 impl DenialLog {
-    /// Most denials that are listed. A module that tries more is scanning; the first ones say enough.
+    /// Maximum number of listed denials. A module with more is scanning, and the first ones are enough to see that.
     pub const MAX_LISTED: usize = 64;
 
-    /// Adds a denial, unless the same attempt is listed. `allow` makes [`Denial::allow`] and is called only if there is
-    /// room.
+    /// Adds a denial unless the same one is listed. `allow` makes [`Denial::allow`] and is called only if the denial is
+    /// added.
     pub fn record(
         &mut self,
         capability: Capability,
@@ -76,7 +76,7 @@ impl DenialLog {
         self.listed.push(Denial { capability, subject: subject.to_owned(), operation, allow: allow() });
     }
 
-    /// Adds what another part of the same run recorded.
+    /// Adds the denials of another part of the same run.
     pub fn extend(&mut self, other: Self) {
         for denial in other.listed {
             let Denial { capability, subject, operation, allow } = denial;
@@ -85,13 +85,13 @@ impl DenialLog {
         self.omitted += other.omitted;
     }
 
-    /// Returns the denials that are listed.
+    /// Returns the listed denials.
     #[must_use]
     pub fn listed(&self) -> &[Denial] {
         &self.listed
     }
 
-    /// Returns how many attempts were refused beyond those that are listed.
+    /// Returns the number of denials that are not listed.
     #[must_use]
     pub fn omitted(&self) -> u64 {
         self.omitted

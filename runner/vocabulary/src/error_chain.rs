@@ -1,4 +1,4 @@
-//! An error with its causes, for messages.
+//! Formats an error with its causes.
 
 use std::error::Error;
 

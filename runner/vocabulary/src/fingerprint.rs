@@ -1,4 +1,4 @@
-//! The state of a file, by which a later look recognises it as unchanged without reading it.
+//! The state of a file, with which a later check recognises an unchanged file without reading it.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -7,16 +7,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::Stat;
 use serde::{Deserialize, Serialize};
 
-/// Age from which a change no longer falls into the same tick of the filesystem's clock as the next one.
+/// Age of a change after which the next change gets a different timestamp from the filesystem's clock.
 const SETTLED: Duration = Duration::from_secs(2);
 
 const NANOSECONDS: i128 = 1_000_000_000;
 
-/// Everything that a filesystem changes together with the contents of a file.
+/// The properties that a filesystem changes together with the contents of a file.
 ///
-/// Two equal fingerprints are those of the same unchanged file, unless the file was written through a mapping or the clock
-/// was set back. The time of the last status change is part of it because a program can set the modification time to
-/// any value, and the time of the status change only to now.
+/// Two equal fingerprints mean the same unchanged file, unless the file was written through a memory mapping or the
+/// clock was set back. The time of the last status change is included because a program can set the modification time
+/// to any value, but the time of the status change only to the current time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileFingerprint {
@@ -33,10 +33,10 @@ pub struct FileFingerprint {
 }
 
 impl FileFingerprint {
-    /// Returns whether every change from `now` on gives another fingerprint.
+    /// Returns whether every change after `now` changes the fingerprint.
     ///
-    /// A modification time in the future was set by a program; a later change gives another one, as long as the time of
-    /// the status change is past.
+    /// A modification time in the future was set by a program. A later change still gives another fingerprint, as long
+    /// as the time of the status change is in the past.
     #[must_use]
     pub fn is_settled(&self, now: SystemTime) -> bool {
         let Ok(now) = now.duration_since(UNIX_EPOCH) else { return false };

@@ -1,25 +1,27 @@
-//! What is handed to a sandbox: plain data, so that kinds can be tested without running anything and sandboxes without
-//! knowing any kind.
+//! The input of a sandbox: plain data, so that kinds can be tested without running a module, and sandboxes without any
+//! kind.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A program with everything it is to see. Made by a kind, consumed by a sandbox.
+/// A program with all its inputs. A kind makes it, and a sandbox runs it.
 #[derive(Debug, Clone)]
 pub struct Invocation {
-    /// What to start.
+    /// The program to start.
     pub program: Program,
-    /// Files that the sandbox lays out before it starts the program: in `/args` for a guest, in the
-    /// module's own temporary directory for a native module.
+    /// Files that the sandbox writes before it starts the program: to `/args` for a guest, to the module's temporary
+    /// directory for a native module.
     pub files: Vec<InputFile>,
-    /// Bytes on standard input. For a native module that is what its interpreter runs; it has an empty one otherwise.
+    /// Bytes on standard input: the module or its arguments, if a native module's interpreter reads them there;
+    /// otherwise empty.
     pub stdin: Vec<u8>,
-    /// Files and directories of the host that the program needs in order to run, whatever it is granted: its interpreter, what
-    /// that loads, and what was laid out for it. To be read, never written. Absolute.
+    /// Absolute paths of files and directories on the host that the program has to read in order to run, independently
+    /// of its grants: its interpreter, the interpreter's libraries, and the files of its payload. The program cannot
+    /// write them.
     pub runtime_paths: Vec<PathBuf>,
 }
 
-/// What to start.
+/// The program to start.
 #[derive(Debug, Clone)]
 pub enum Program {
     /// A WASI component or core module for the engine.
@@ -31,7 +33,7 @@ pub enum Program {
 /// A guest for the engine.
 #[derive(Debug, Clone)]
 pub struct WasmProgram {
-    /// Which of the two binary formats it is in.
+    /// The binary format.
     pub format: WasmFormat,
     /// `argv`, the program's name first.
     pub argv: Vec<String>,
@@ -42,24 +44,23 @@ pub struct WasmProgram {
 pub enum WasmFormat {
     /// A component that exports `wasi:cli/run`.
     Component,
-    /// A core module against WASI 0.1 ("preview 1"), to be wrapped by the standard adapter.
+    /// A core module for WASI 0.1 ("preview 1"), which the standard adapter wraps.
     Core,
 }
 
-/// A native module, as the command line that Ansible would give to `/bin/sh -c` on the target.
+/// A native module as a command line, which Ansible would pass to `/bin/sh -c` on the target.
 #[derive(Debug, Clone)]
 pub struct NativeProgram {
-    /// The shell command, words already quoted, naming files by their absolute paths in the temporary
-    /// directory.
+    /// The shell command. Its words are quoted, and it names files by their absolute paths in the temporary directory.
     pub command: String,
 }
 
 /// A file that exists for one run.
 #[derive(Debug, Clone)]
 pub struct InputFile {
-    /// A bare file name.
+    /// The file name without a folder.
     pub name: String,
-    /// The bytes.
+    /// The content.
     pub contents: Arc<[u8]>,
     /// The permission bits, for example `0o700`.
     pub mode: u32,

@@ -1,8 +1,8 @@
-//! The words that the layers of modbox share: plain types without I/O, and the pure functions of [`quoting`] and [`time`].
+//! The shared types of modbox's layers: plain types without I/O, and the pure functions of [`quoting`] and [`time`].
 //!
-//! Each type has one spelling, in reports, in the audit log, on the channels between processes and in messages: serde and
-//! strum derive it from the type, so that no list of words has to be kept beside it. This crate knows nothing of policies,
-//! sandboxes or the command line, and depends on nothing of modbox.
+//! Each type has one spelling in reports, in the audit log, on the channels between processes and in messages. serde
+//! and strum derive it from the type, so that no separate list of words is needed. This crate does not know policies,
+//! sandboxes or the command line, and depends on no other crate of modbox.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

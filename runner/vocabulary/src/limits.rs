@@ -1,5 +1,4 @@
-//! How much a run may use. Every limit has a default, so that no run is unlimited unless an operator
-//! writes it.
+//! The limits of a run. Every limit has a default, so that a run is unlimited only if an operator says so.
 
 use std::time::Duration;
 
@@ -7,60 +6,60 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::micros;
 
-/// Long enough for a slow package manager under a classic module, short enough that a hung module does
-/// not hang a night's run.
+/// Long enough for a slow package manager in a classic module, and short enough that a hung module does not block the
+/// run of a whole night.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Processor time is what a busy loop burns; a module that needs a minute of it is doing something odd.
+/// Processor time. A busy loop uses it up; a module that needs a minute of it behaves unusually.
 pub const DEFAULT_CPU_TIME: Duration = Duration::from_secs(60);
 
-/// Enough for a guest that carries a Python or JavaScript interpreter.
+/// Enough for a guest that contains a Python or JavaScript interpreter.
 pub const DEFAULT_MAX_MEMORY: u64 = 256 << 20;
 
-/// Kept of stdout and stderr, each. A result is one JSON object; Ansible's largest, the facts of a big
-/// host, stay below a megabyte.
+/// Bytes of stdout and of stderr that are kept, each. A result is one JSON object. The largest of Ansible, the facts of
+/// a big host, is smaller than a megabyte.
 pub const DEFAULT_MAX_OUTPUT: u64 = 4 << 20;
 
 /// Processes and threads of a native module at a time.
 pub const DEFAULT_MAX_PROCESSES: u64 = 64;
 
-/// Bytes that a run may write to files, its `/tmp` included.
+/// Bytes that a run may write to files, including its `/tmp`.
 pub const DEFAULT_MAX_DISK: u64 = 64 << 20;
 
-/// Bytes of them that may go to `/tmp`.
+/// The part of those bytes that may go to `/tmp`.
 pub const DEFAULT_MAX_TMP: u64 = 64 << 20;
 
-/// Files, directories and links that a run may make.
+/// Number of files, directories and links that a run may create.
 pub const DEFAULT_MAX_FILES: u64 = 4096;
 
-/// Files, directories and sockets that a guest may have open at a time.
+/// Number of files, directories and sockets that a guest may have open at a time.
 pub const DEFAULT_MAX_DESCRIPTORS: u64 = 256;
 
-/// Larger than a Python interpreter compiled to a component.
+/// Maximum size of a module. It is larger than a Python interpreter compiled to a component.
 pub const DEFAULT_MAX_MODULE: u64 = 64 << 20;
 
-/// Processor time for compiling: a language runtime takes ten seconds, a compile bomb takes for ever.
+/// Processor time for compiling. A language runtime takes ten seconds; a compile bomb never ends.
 pub const DEFAULT_COMPILE_TIME: Duration = Duration::from_secs(60);
 
 /// Memory for compiling; a language runtime takes about one gigabyte.
 pub const DEFAULT_COMPILE_MEMORY: u64 = 2 << 30;
 
-/// Handles that a guest may hold, and entries in the host's table behind them. Each costs the host memory, and no
-/// module needs more, so it has no switch.
+/// Number of handles that a guest may hold, and of the entries in the host's table for them. Each uses memory of the
+/// host, and no module needs more, so there is no option for it.
 pub const MAX_HANDLES: u64 = 10_000;
 
-/// Which limit was hit.
+/// The limit that a run reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitHit {
-    /// Which one.
+    /// The kind of the limit.
     pub kind: LimitKind,
-    /// What was allowed, in `unit`s.
+    /// The allowed amount in `unit`s.
     pub allowed: u64,
-    /// What `allowed` counts: [`LimitKind::unit`], but for a kind with several limits.
+    /// The unit of `allowed`. It is [`LimitKind::unit`], except for a kind with several limits.
     pub unit: Unit,
 }
 
-/// The limits that a report can name.
+/// The kinds of limits in reports.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display, strum::IntoStaticStr, strum::VariantArray,
 )]
@@ -83,17 +82,17 @@ pub enum LimitKind {
     Disk,
     /// Bytes written to files in `/tmp`.
     Tmp,
-    /// Files made.
+    /// Files, directories and links created.
     Files,
     /// Files, directories and sockets open at a time.
     Descriptors,
-    /// What the host holds for a guest: resource handles, streams, listings.
+    /// Objects that the host holds for a guest: resource handles, streams, listings.
     HostMemory,
-    /// Compiling the module: its size, the time or the memory that it takes.
+    /// Compiling the module: its size, the time or the memory for it.
     Compile,
 }
 
-/// What the number of a limit counts.
+/// The unit of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -113,7 +112,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Returns the word that reports use.
+    /// Returns the name in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
@@ -121,25 +120,25 @@ impl Unit {
 }
 
 impl LimitKind {
-    /// Returns the word that reports use.
+    /// Returns the name in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// Returns every kind, in the order in which reports list them.
+    /// Returns all kinds in the order of reports.
     #[must_use]
     pub fn all() -> &'static [Self] {
         <Self as strum::VariantArray>::VARIANTS
     }
 
-    /// Returns whether it is about output, which is cut and ends nothing.
+    /// Returns whether the limit is for output. Output beyond it is dropped, and the run continues.
     #[must_use]
     pub fn is_output(self) -> bool {
         matches!(self, Self::Stdout | Self::Stderr)
     }
 
-    /// Returns the unit that its numbers are in.
+    /// Returns the unit of the limit's numbers.
     #[must_use]
     pub fn unit(self) -> Unit {
         match self {
@@ -156,27 +155,27 @@ impl LimitKind {
 /// The limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Wall-clock time from the first instruction, host calls included.
+    /// Wall-clock time from the first instruction, including host calls.
     pub timeout: Duration,
     /// Processor time.
     pub cpu_time: Duration,
-    /// Bytes of memory: all linear memories and tables of a guest together; each process of a native run.
+    /// Bytes of memory: for a guest, all linear memories and tables together; for a native run, each process.
     pub max_memory: u64,
-    /// Bytes that are kept of stdout and of stderr, each.
+    /// Bytes of stdout and of stderr that are kept, each.
     pub max_output: u64,
-    /// Processes at a time, native modules only.
+    /// Number of processes at a time, for native modules only.
     pub max_processes: u64,
-    /// Bytes written to files, `/tmp` included.
+    /// Bytes written to files, including `/tmp`.
     pub max_disk: u64,
     /// Bytes written to files in `/tmp`.
     pub max_tmp: u64,
-    /// Files, directories and links made.
+    /// Number of files, directories and links created.
     pub max_files: u64,
-    /// Files, directories and sockets open at a time.
+    /// Number of files, directories and sockets open at a time.
     pub max_descriptors: u64,
-    /// Bytes of a module that is to be compiled.
+    /// Size in bytes of a module to compile.
     pub max_module: u64,
-    /// Processor time for compiling, and as much again of wall-clock time for a busy machine.
+    /// Processor time for compiling. The wall-clock time may be twice as long, for a busy machine.
     pub compile_time: Duration,
     /// Bytes of memory for compiling.
     pub compile_memory: u64,
@@ -203,7 +202,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns what is allowed of one kind, in that kind's unit.
+    /// Returns the allowed amount of a kind, in that kind's unit.
     #[must_use]
     pub fn allowed(&self, kind: LimitKind) -> u64 {
         match kind {
@@ -221,7 +220,7 @@ impl Limits {
         }
     }
 
-    /// Returns the hit of one kind, with what is allowed of it.
+    /// Returns the [`LimitHit`] for a kind, with its allowed amount.
     #[must_use]
     pub fn hit(&self, kind: LimitKind) -> LimitHit {
         LimitHit { kind, allowed: self.allowed(kind), unit: kind.unit() }

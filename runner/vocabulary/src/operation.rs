@@ -1,11 +1,12 @@
-//! What a module did, or would do, when a grant was missing.
+//! The operations that a module tries without a grant.
 
 use serde::{Deserialize, Serialize};
 
 /// The operation of a [`Denial`](crate::Denial).
 ///
-/// The first group has the names of WASI 0.2 and of `modbox:host`, and comes from the guard around the engine. The second
-/// names what a native module did, as the kernel saw it. The third comes from checks before the module starts.
+/// The first group has the names of WASI 0.2 and of `modbox:host`, and comes from the guard around the engine. The
+/// second group has the operations of native modules, as the kernel reports them. The third group comes from checks
+/// before the module starts.
 #[derive(
     Debug,
     Clone,
@@ -25,9 +26,9 @@ use serde::{Deserialize, Serialize};
 pub enum Operation {
     /// `wasi:filesystem`: opening a file or a directory.
     OpenAt,
-    /// Asking for what is known of an open file.
+    /// Reading the metadata of an open file.
     Stat,
-    /// Asking for what is known of a path.
+    /// Reading the metadata of a path.
     StatAt,
     /// Reading a link.
     ReadlinkAt,
@@ -51,9 +52,9 @@ pub enum Operation {
     SetSize,
     /// Writing to an open file.
     Write,
-    /// Writing to an open file by a stream.
+    /// Writing to an open file through a stream.
     WriteViaStream,
-    /// Appending to an open file by a stream.
+    /// Appending to an open file through a stream.
     AppendViaStream,
     /// `modbox:host/files`: setting a mode.
     SetMode,
@@ -92,7 +93,7 @@ pub enum Operation {
     Connect,
     /// Binding an address.
     Bind,
-    /// Making a file beside a granted one; it was not kept.
+    /// Creating a file beside a granted one; the file was not kept.
     CreateUnkept,
 
     /// Naming a path in an argument.
@@ -101,9 +102,9 @@ pub enum Operation {
     Default,
     /// Requiring a grant in the module's metadata.
     Request,
-    /// Granting what the kernel cannot enforce for a native module.
+    /// A grant that the kernel cannot enforce for a native module.
     Grant,
-    /// Starting with less confinement than the policy asks for.
+    /// Starting with less confinement than the policy requires.
     Start,
 }
 

@@ -1,65 +1,65 @@
-//! What a sandbox saw of one run.
+//! The observations of a sandbox during one run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::denial::DenialLog;
 use crate::limits::LimitHit;
 
-/// What a sandbox saw of one run.
+/// The observations of a sandbox during one run.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// How the program ended.
     pub exit: Exit,
-    /// Its standard output, bounded.
+    /// The standard output, limited in size.
     pub stdout: Captured,
-    /// Its standard error, bounded.
+    /// The standard error, limited in size.
     pub stderr: Captured,
-    /// The limit that ended or cut the run, the first one when there were several.
+    /// The limit that ended or cut the run; the first one if there were several.
     pub limit: Option<LimitHit>,
-    /// What was used of each limit.
+    /// The resources that the run used.
     pub usage: Usage,
-    /// Where the time went.
+    /// The duration of each step.
     pub timing: Timing,
-    /// What the program tried and was refused.
+    /// The operations that were denied.
     pub denials: DenialLog,
-    /// What confined it.
+    /// The confinement of the run.
     pub confinement: Confinement,
-    /// What an operator should know of the run that is no failure.
+    /// Messages for the operator that are not failures.
     pub notes: Vec<String>,
 }
 
-/// What confined a run.
+/// The confinement of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// How much of the kernel's confinement was in force; 0 is none.
+    /// The level of the kernel's confinement; 0 is none.
     pub level: u8,
-    /// What was in force, strongest first: `"wasmtime"`, `"landlock-7"`, `"seccomp"`.
+    /// The active layers, strongest first: `"wasmtime"`, `"landlock-7"`, `"seccomp"`.
     pub layers: Vec<String>,
 }
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exit {
-    /// It exited by itself. A shell reports a signal as 128 plus its number here.
+    /// It exited by itself. A shell reports a signal as 128 plus the signal's number.
     Code(i32),
     /// A guest trapped.
     Trap {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// Where: the guest's own frames, innermost first.
+        /// The guest's stack frames, innermost first.
         backtrace: String,
     },
     /// A limit ended it, see [`Outcome::limit`].
     Killed,
 }
 
-/// The head of an output stream.
+/// The beginning of an output stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Captured {
-    /// The bytes that were kept. They are left out of its serialised form: a channel sends them as they are, behind it.
+    /// The bytes that were kept. They are not serialised: a channel sends them raw, after the message.
     #[serde(skip)]
     pub bytes: Vec<u8>,
-    /// How many bytes were written in all.
+    /// Number of bytes written in all.
     pub total: u64,
 }
 
@@ -71,7 +71,7 @@ impl Captured {
     }
 }
 
-/// What a run used. Zero where the sandbox cannot tell.
+/// The resources that a run used. Zero where the sandbox cannot measure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Wall-clock time in microseconds.
@@ -86,15 +86,15 @@ pub struct Usage {
     pub stderr_bytes: u64,
     /// Bytes written to files.
     pub disk_bytes: u64,
-    /// Those of them in `/tmp`.
+    /// Bytes written to files in `/tmp`, which `disk_bytes` includes.
     pub tmp_bytes: u64,
-    /// Files, directories and links made.
+    /// Number of files, directories and links created.
     pub files: u64,
-    /// The most files, directories and sockets that were open at a time.
+    /// Highest number of files, directories and sockets open at a time.
     pub descriptors: u64,
 }
 
-/// Where the time went, in microseconds. Zero for steps that a sandbox does not have.
+/// The duration of each step in microseconds. Zero for steps that a sandbox does not have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
     /// Reading compiled code from the cache.
@@ -108,7 +108,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Adds what another part of the same run took.
+    /// Adds the durations of another part of the same run.
     pub fn add(&mut self, other: Self) {
         self.load_us += other.load_us;
         self.compile_us += other.compile_us;

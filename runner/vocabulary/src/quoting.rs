@@ -1,14 +1,14 @@
-//! Shell words as Python's `shlex` writes and reads them.
+//! Shell words in the syntax of Python's `shlex`.
 //!
-//! Ansible quotes with `shlex.quote` and reads `#!` lines with `shlex.split`. Both are those of CPython 3.11, with POSIX
-//! rules and without comments. Everything that modbox prints for a shell, such as the switch that would allow what was
-//! denied, is quoted by the same function.
+//! Ansible quotes with `shlex.quote` and parses `#!` lines with `shlex.split`. Both behave here as in CPython 3.11,
+//! with POSIX rules and without comments. The same function quotes everything that modbox prints for a shell, such as
+//! the option that would allow a denied operation.
 //!
-//! Quoting also works on bytes, because arguments may hold bytes that are not UTF-8.
+//! Quoting also works on bytes, because arguments may contain bytes that are not UTF-8.
 
 use thiserror::Error;
 
-/// Why words could not be split, in `shlex`'s words.
+/// The reason why words could not be split. The message is that of `shlex`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum SplitError {
     /// A quote is open at the end.
@@ -19,13 +19,13 @@ pub enum SplitError {
     NoEscapedCharacter,
 }
 
-/// Returns a word as a POSIX shell has to read it, unchanged when it is safe (`shlex.quote`).
+/// Quotes a word for a POSIX shell. Returns it unchanged when it is safe (`shlex.quote`).
 #[must_use]
 pub fn quote(word: &str) -> String {
     String::from_utf8(quote_bytes(word.as_bytes())).expect("quoting adds ASCII between whole characters")
 }
 
-/// [`quote`] for bytes.
+/// Quotes bytes; see [`quote`].
 #[must_use]
 pub fn quote_bytes(word: &[u8]) -> Vec<u8> {
     let safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(byte);
@@ -43,13 +43,13 @@ pub fn quote_bytes(word: &[u8]) -> Vec<u8> {
     quoted
 }
 
-/// Joins words to a command for a POSIX shell (`shlex.join`).
+/// Joins words to a command line for a POSIX shell (`shlex.join`).
 #[must_use]
 pub fn join<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     words.into_iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// Splits a text into words (`shlex.split`): blanks separate, quotes and backslashes are taken away.
+/// Splits a text into words (`shlex.split`). Blanks separate words; quotes and backslashes are removed.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ pub fn join<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 pub fn split(text: &str) -> Result<Vec<String>, SplitError> {
     let mut words = Vec::new();
     let mut chars = text.chars();
-    // `Some` as soon as a word has begun: a pair of quotes makes an empty one.
+    // `Some` as soon as a word begins, so that a pair of quotes is an empty word.
     let mut word: Option<String> = None;
     while let Some(c) = chars.next() {
         match c {
@@ -89,7 +89,7 @@ fn double_quoted(chars: &mut impl Iterator<Item = char>, word: &mut String) -> R
             '\\' => match chars.next() {
                 None => return Err(SplitError::NoEscapedCharacter),
                 Some(escaped @ ('"' | '\\')) => word.push(escaped),
-                // Unlike a shell, which would also unescape `$`, a backquote and a newline.
+                // A shell would also unescape `$`, a backquote and a newline.
                 Some(other) => word.extend(['\\', other]),
             },
             plain => word.push(plain),
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_what_a_shell_would_read() {
+    fn quotes_characters_with_a_meaning_for_the_shell() {
         for (word, expect) in [
             ("", "''"),
             ("aZ09_@%+=:,./-", "aZ09_@%+=:,./-"),
