@@ -6,7 +6,7 @@ use crate::document::{decode_json, last_object};
 use crate::fields::{add_lines, clean_facts, complete_status, failure, rename_results};
 use crate::missing::missing_interpreter;
 use crate::raw_output::{RawOutput, ResultLines};
-use crate::reserved::{is_treated, remove_internal_keys, strip_internal_keys};
+use crate::reserved::{is_special_key, remove_internal_keys, strip_internal_keys};
 use crate::stdout::{StreamText, json_lines};
 use crate::typed::{self, NO_TRACEBACK, Refusal};
 use crate::warnings::Warnings;
@@ -56,8 +56,8 @@ fn read_lines(text: &StreamText<'_>, warnings: &mut Warnings) -> Result<Value, R
 fn accept(mut dict: Dict, warnings: &mut Warnings) -> Result<Dict, Refusal> {
     let sent_exception = normalize_exception(&mut dict);
     // Each of these steps looks up a key. Most results have none of the keys.
-    let treated = dict.keys().any(|key| is_treated(key));
-    if treated {
+    let has_special_keys = dict.keys().any(|key| is_special_key(key));
+    if has_special_keys {
         dict.shift_remove("_ansible_suppress_tmpdir_delete");
         rename_results(&mut dict, warnings);
         remove_internal_keys(&mut dict, warnings);
@@ -66,7 +66,7 @@ fn accept(mut dict: Dict, warnings: &mut Warnings) -> Result<Dict, Refusal> {
         add_lines(&mut dict, "stderr")?;
     }
     complete_status(&mut dict);
-    if treated {
+    if has_special_keys {
         warnings.take_from(&mut dict)?;
     }
     if dict["failed"].is_truthy() {

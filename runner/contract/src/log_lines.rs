@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_left_where_it_is() {
+    fn lines_beyond_the_maximum_are_not_taken() {
         let one = b"{\"modbox_log\": {\"level\": \"info\", \"msg\": \"\"}}\n";
         let (lines, rest) = take(&one.repeat(MAX_LINES + 3));
         assert_eq!((lines.len(), rest.len()), (MAX_LINES, 3 * one.len()));

@@ -26,7 +26,7 @@ pub(super) fn parse(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -
     let outcome = read(raw.stdout, lines, release, &mut warnings).and_then(|dict| accept(dict, &mut warnings));
     let (mut dict, parsed) = match outcome {
         Ok(dict) => (dict, true),
-        Err(Refusal::Deserialization(_)) => (undecoded(raw), false),
+        Err(Refusal::Deserialization(_)) => (module_failure(raw), false),
         Err(Refusal::Task(reason)) => {
             let msg = match release {
                 Release::V2_9 => "Unexpected failure during module execution.".to_owned(),
@@ -90,7 +90,7 @@ fn accept(mut dict: Dict, warnings: &mut Warnings) -> Result<Dict, Refusal> {
     Ok(dict)
 }
 
-fn undecoded(raw: &RawOutput<'_>) -> Dict {
+fn module_failure(raw: &RawOutput<'_>) -> Dict {
     let reason = match missing_interpreter(raw) {
         Some(_) => "The module failed to execute correctly, you probably need to set the interpreter.",
         None => "MODULE FAILURE",
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn only_2_9_takes_a_list_for_a_beginning() {
+    fn only_2_9_accepts_a_list_as_the_start() {
         check(Release::V2_14, b"[\n{}", b"", &[("failed", "False")]);
         check(Release::V2_9, b"[\n{}", b"", &[("msg", r"'MODULE FAILURE\nSee stdout/stderr for the exact error'")]);
         check(Release::V2_9, b"[1]", b"", &[("msg", "'Unexpected failure during module execution.'")]);

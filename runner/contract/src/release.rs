@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_versions_lead_back() {
+    fn words_and_versions_parse_to_their_release() {
         for release in Release::ALL {
             assert_eq!(release.as_str().parse(), Ok(release));
             assert_eq!(Release::of_version(release.version()), release);

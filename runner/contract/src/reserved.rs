@@ -10,10 +10,10 @@ const INTERNAL_PREFIX: &str = "_ansible_";
 /// The keys with which a module could change the inventory.
 const INVENTORY_KEYS: [&str; 2] = ["add_host", "add_group"];
 
-/// Returns whether a key of a result needs special treatment. The keys of the status are treated separately.
-pub(super) fn is_treated(key: &str) -> bool {
-    let treated = ["results", "ansible_facts", "stdout", "stderr", "warnings", "deprecations"];
-    key.starts_with(INTERNAL_PREFIX) || INVENTORY_KEYS.contains(&key) || treated.contains(&key)
+/// Returns whether a key of a result needs special handling. The keys of the status are handled separately.
+pub(super) fn is_special_key(key: &str) -> bool {
+    let special = ["results", "ansible_facts", "stdout", "stderr", "warnings", "deprecations"];
+    key.starts_with(INTERNAL_PREFIX) || INVENTORY_KEYS.contains(&key) || special.contains(&key)
 }
 
 /// Removes the keys that only Ansible may send, with a warning for each.

@@ -29,7 +29,7 @@ fn check_failure(stdout: &[u8], msg: &str) {
 }
 
 #[test]
-fn accepts_what_ansible_accepts() {
+fn accepts_output_that_ansible_accepts() {
     check(b"motd\n{\"changed\": true}\n", r#"{"changed": true, "failed": false}"#);
     check(b"{\"a\": NaN, \"a\": 1e400}", r#"{"a": Infinity, "failed": false, "changed": false}"#);
     check(b"\xff\n{}", r#"{"failed": false, "changed": false}"#);
@@ -45,7 +45,7 @@ fn accepts_what_ansible_accepts() {
 }
 
 #[test]
-fn fails_what_ansible_fails() {
+fn refuses_output_that_ansible_refuses() {
     check_failure(b"", "Module result deserialization failed: No start of json char found");
     check_failure(b"{} x", "Module result deserialization failed: No end of json char found");
     check_failure(b"{}\n{}", "Module result deserialization failed: Extra data: line 2 column 1 (char 3)");
@@ -104,7 +104,7 @@ fn keeps_the_traceback_that_was_sent() {
 }
 
 #[test]
-fn takes_reserved_keys_away() {
+fn removes_reserved_keys() {
     check(
         br#"{"_ansible_a": [1.5, null], "x": [{"_ansible_b": 2}], "add_host": {}, "results": 3, "_ansible_parsed": 0,
             "ansible_facts": {"discovered_interpreter_python": 1, "b": 2}, "warnings": ["w", "w", 1]}"#,
@@ -146,7 +146,7 @@ fn takes_the_last_json_line_when_asked_to() {
 }
 
 #[test]
-fn makes_failures_of_its_own() {
+fn makes_results_for_failures_of_the_runner() {
     let raw = RawOutput { stdout: b"half", stderr: b"", rc: 137, shebang: None };
     assert_eq!(
         ModuleResult::runner_failure("too slow", Some(&raw)).to_json(),

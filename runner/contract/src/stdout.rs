@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_what_is_not_utf8_in_two_readings() {
+    fn keeps_invalid_utf8_in_two_readings() {
         let text = StreamText::new(b"a\xff\xe2\x82b");
         assert_eq!(text.lossy, "a\u{fffd}\u{fffd}\u{fffd}b");
         assert_eq!(text.escaped.as_deref(), Some(r"a\udcff\udce2\udc82b"));
