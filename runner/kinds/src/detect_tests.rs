@@ -17,7 +17,7 @@ fn finds_wasm_first() {
 }
 
 #[test]
-fn refuses_what_is_no_module() {
+fn refuses_bytes_that_are_not_a_module() {
     let mut elf = *b"\x7fELF\x02\x01\x01\x00";
     check(&elf, Kind::Binary, "byte 0x7f at offset 0 is not text");
     elf[7] = 200;

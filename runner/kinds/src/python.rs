@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_python_leaves_the_choice() {
+    fn only_plain_python_leaves_the_interpreter_open() {
         let some = |text: &str| Some(text.to_owned());
         for (line, interpreters, expect) in [
             ("", &[][..], (None, "")),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_of_old_becomes_an_import() {
+    fn the_old_token_becomes_an_import() {
         let text = "#<<INCLUDE_ANSIBLE_MODULE_COMMON>>\nmain()\n";
         let source = PythonSource::read("m", &text.as_bytes().into(), &BTreeMap::new()).unwrap();
         assert_eq!(&source.text[..], b"from ansible.module_utils.basic import *\nmain()\n");

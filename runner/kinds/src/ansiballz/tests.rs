@@ -90,7 +90,7 @@ fn an_ambiguous_name_is_a_module_or_something_in_one() {
 }
 
 #[test]
-fn what_is_imported_imports_more() {
+fn imports_of_imports_are_included() {
     let files = Files::of(&[
         ("core/a/__init__.py", "from .b import x"),
         ("core/a/b.py", "from ..c import x\nfrom . import d"),
@@ -106,7 +106,7 @@ fn what_is_imported_imports_more() {
 }
 
 #[test]
-fn only_what_is_needed_must_be_there() {
+fn optional_imports_may_be_missing() {
     let optional = "try:\n    from ansible.module_utils.nowhere import x\nexcept ImportError:\n    pass\n";
     check("ansible.legacy.m", optional, Files::of(&[]), &["ansible/legacy/__init__.py", "ansible/legacy/m.py"]);
     for (source, name) in [

@@ -68,7 +68,7 @@ impl Version {
     }
 }
 
-struct Forms {
+struct Patterns {
     powershell_utils: [Regex; 2],
     csharp_util: Regex,
     csharp_using: Regex,
@@ -77,14 +77,14 @@ struct Forms {
     elevated: Regex,
 }
 
-static FORMS: LazyLock<Forms> = LazyLock::new(|| {
+static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
     let form = |pattern: &str| Regex::new(&format!("(?i-u)^{pattern}")).expect("a test compiles every pattern");
     let collection = r"ansible_collections\.\w+\.\w+\.plugins\.module_utils\.[\w\.]+";
     let required = |word: &str, own: &str| {
         form(&format!(r"#\s*ansiblerequires\s+-{word}\s+({own}|{collection}|\.[\w\.]+)(\s+-Optional)?"))
     };
     let version = |word: &str| form(&format!(r"#{word}\s+([0-9]+(\.[0-9]+){{0,3}})$"));
-    Forms {
+    Patterns {
         powershell_utils: [
             form(r"#\s*requires\s+-modules?\s*(Ansible\.ModuleUtils\..+)"),
             required("powershell", r"Ansible\.ModuleUtils\.[\w\.]+"),
@@ -102,18 +102,18 @@ pub(super) fn read(bytes: &[u8], language: Language) -> Requirements {
     let mut found = Requirements::default();
     for line in bytes.split(|byte| *byte == b'\n') {
         let util = match language {
-            Language::CSharp => util(&FORMS.csharp_using, line, Language::CSharp),
+            Language::CSharp => util(&PATTERNS.csharp_using, line, Language::CSharp),
             Language::Powershell => {
-                let mut forms = FORMS.powershell_utils.iter();
+                let mut forms = PATTERNS.powershell_utils.iter();
                 let first = forms.find_map(|form| util(form, line, Language::Powershell));
-                first.or_else(|| util(&FORMS.csharp_util, line, Language::CSharp))
+                first.or_else(|| util(&PATTERNS.csharp_util, line, Language::CSharp))
             }
         };
         found.utils.extend(util.filter(|util| !found.utils.contains(util)));
         if language == Language::Powershell {
-            Version::raise(&mut found.powershell, version(&FORMS.powershell, line));
-            Version::raise(&mut found.system, version(&FORMS.system, line));
-            found.elevated |= FORMS.elevated.is_match(line);
+            Version::raise(&mut found.powershell, version(&PATTERNS.powershell, line));
+            Version::raise(&mut found.system, version(&PATTERNS.system, line));
+            found.elevated |= PATTERNS.elevated.is_match(line);
         }
     }
     found
