@@ -13,8 +13,8 @@ const BYTE: u8 = b'd';
 /// Sends a copy of a descriptor.
 ///
 /// # Errors
+///
 /// The peer closed its end, or the socket is not a Unix socket.
-/// A peer that is gone, or a socket that is no Unix one.
 pub fn send(socket: impl AsFd, descriptor: impl AsFd) -> io::Result<()> {
     let descriptors = [descriptor.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];

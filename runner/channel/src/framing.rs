@@ -82,8 +82,8 @@ impl Framing {
         }
         Ok(Some(payload))
     }
+
     /// Reads a frame; the end of the stream is an error.
-    /// Reads a frame that has to come.
     ///
     /// # Errors
     ///
@@ -95,8 +95,8 @@ impl Framing {
     /// Sends a message.
     ///
     /// # Errors
+    ///
     /// Those of [`Self::write`], and a message that cannot be encoded as JSON.
-    /// Those of [`Self::write`], and a message that JSON cannot express.
     pub fn send(self, mut stream: impl Write, message: &impl Serialize) -> io::Result<()> {
         let mut frame = vec![0; HEADER];
         serde_json::to_writer(&mut frame, message)?;
@@ -105,17 +105,17 @@ impl Framing {
         stream.write_all(&frame)?;
         stream.flush()
     }
+
     /// Receives a message. Returns `None` at the end of the stream.
-    /// Receives a message; `None` at the end of the stream.
     ///
     /// # Errors
+    ///
     /// Those of [`Self::read`], and [`io::ErrorKind::InvalidData`] for a frame that is not a message of type `M`.
-    /// Those of [`Self::read`], and [`io::ErrorKind::InvalidData`] for a frame that is no such message.
     pub fn receive<M: DeserializeOwned>(self, stream: impl Read) -> io::Result<Option<M>> {
         self.read(stream)?.map(|json| parse(&json)).transpose()
     }
+
     /// Receives a message; the end of the stream is an error.
-    /// Receives a message that has to come.
     ///
     /// # Errors
     ///
@@ -130,8 +130,8 @@ impl Framing {
             || io::Error::new(io::ErrorKind::InvalidInput, format!("the frame is longer than {} bytes", self.max));
         length.map(u32::to_le_bytes).ok_or_else(too_long)
     }
+
     /// Returns the length that a header states.
-    /// Returns the length of a frame that begins with a header.
     pub(crate) fn length(self, header: [u8; HEADER]) -> io::Result<usize> {
         let length = u32::from_le_bytes(header);
         if length > self.max {
@@ -141,9 +141,9 @@ impl Framing {
         Ok(length as usize)
     }
 }
+
 /// Decodes a message. JSON that ends too early is invalid data and not the end of the stream, because the frame was
 /// complete.
-/// Reads a message. A text that ends in its midst came whole, so it is not taken for a stream that ended.
 fn parse<M: DeserializeOwned>(json: &[u8]) -> io::Result<M> {
     serde_json::from_slice(json).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
@@ -169,7 +169,7 @@ mod tests {
     const MESSAGES: Framing = Framing::new(1 << 10);
 
     #[test]
-    fn a_frame_is_read_as_it_was_written_and_what_follows_stays() {
+    fn reading_a_frame_leaves_the_bytes_after_it() {
         let mut wire = Vec::new();
         for payload in [&b"one"[..], b"", b"12345678"] {
             SHORT.write(&mut wire, payload).unwrap();

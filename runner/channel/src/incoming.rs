@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_survive_any_cutting() {
+    fn frames_are_reassembled_from_pieces_of_any_size() {
         let framing = Framing::new(100);
         let mut stream = Vec::new();
         for payload in [&b"one"[..], b"", b"three"] {
