@@ -1,6 +1,6 @@
-//! The lines that the jobs of a batch leave in the audit log.
+//! Writes one audit log line for each job of a batch.
 //!
-//! The batch writes them, not its workers: a job has its line also when its worker is killed.
+//! The batch writes the lines, not its workers, so that a job has its line even when its worker is killed.
 
 use modbox_cleanup::Cleanup;
 use modbox_python_json::{Value, decode};
@@ -9,15 +9,15 @@ use crate::app::audit::{AuditError, AuditedRun, PendingRecord};
 use crate::batch::job::Job;
 use crate::batch::process::Pending;
 
-/// Makes sure that a job can be audited, before it is sent to a worker. One that was sent before has its line already in
-/// the making.
+/// Reserves the audit line of a job before the job is sent to a worker, so that no job runs that cannot be audited.
+/// Does nothing for a job that was sent before: its line is reserved already.
 ///
 /// # Errors
 ///
-/// No room for another line.
+/// The log has no room for another line.
 pub(super) fn start(pending: &mut Pending, cleanup: &Cleanup) -> Result<(), AuditError> {
     let (Some(log), None) = (&pending.setup.audit, &pending.audit) else { return Ok(()) };
-    // It was parsed when it was read; only the line is kept of it.
+    // The line was parsed when it was read, so this does not fail. Only the text of a queued job is kept.
     let Ok(job) = Job::parse(&pending.line) else { return Ok(()) };
     let run = AuditedRun {
         module: &pending.setup.module,
@@ -32,16 +32,16 @@ pub(super) fn start(pending: &mut Pending, cleanup: &Cleanup) -> Result<(), Audi
     Ok(())
 }
 
-/// Writes the line of a job that was answered with this report.
+/// Writes the audit line of a job whose report is `report`.
 ///
 /// # Errors
 ///
-/// A file that does not take the line.
+/// The audit file cannot be written.
 pub(super) fn finish(audit: Option<PendingRecord>, report: &[u8]) -> Result<(), AuditError> {
     let Some(audit) = audit else { return Ok(()) };
     match str::from_utf8(report).ok().and_then(|report| decode(report.trim_end()).ok()) {
         Some(Value::Dict(report)) => audit.finish_as_written(&report),
-        // Dropped, it says that the run was interrupted.
+        // Dropping the record writes that the run was interrupted.
         _ => Ok(()),
     }
 }

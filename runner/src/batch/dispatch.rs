@@ -1,4 +1,4 @@
-//! The loop of a batch: who gets the next job, who has answered, who is late.
+//! The main loop of a batch: reads jobs, assigns them to workers, collects answers and kills workers that are late.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -16,78 +16,77 @@ use crate::app::Report;
 use crate::batch::job::{Job, JobError};
 use crate::batch::lines::{Line, Lines};
 use crate::batch::output::Output;
-use crate::batch::process::{self, Heard, Pending, Worker};
+use crate::batch::process::{self, OutputState, Pending, Worker};
 use crate::batch::setup::{Setup, Surroundings};
 use crate::batch::{audit, report};
 
-/// Jobs that were read and wait for a worker.
+/// Maximum number of jobs that were read and wait for a worker.
 const QUEUE: usize = 256;
 
-/// Bytes of them. One job more is read when this is reached.
+/// Maximum total bytes of queued jobs. The job that crosses this bound is still queued.
 const QUEUE_BYTES: usize = 32 << 20;
 
-/// Reports that wait for an earlier one before reading stops.
+/// Number of reports waiting for an earlier one at which reading stops.
 const MAX_HELD: usize = 4096;
 
-/// Workers that are kept although they have nothing to do, beside those that work.
+/// Maximum number of idle workers that are kept, in addition to the busy ones.
 const KEPT: usize = 16;
 
-/// How a batch is to be run.
+/// Configuration of a batch.
 #[derive(Debug)]
 pub struct BatchConfig {
-    /// Jobs that run at a time.
+    /// Maximum number of jobs that run at the same time.
     pub jobs: usize,
-    /// Answer in the order of the lines.
+    /// Write reports in the order of the input lines.
     pub ordered: bool,
-    /// The modbox program that workers are.
+    /// The modbox program, which is started once for each worker.
     pub program: PathBuf,
-    /// What every worker is told.
+    /// Settings that are sent to every worker.
     pub surroundings: Surroundings,
-    /// Where to register what must not outlive modbox.
+    /// Registry of what must not outlive modbox, such as worker processes.
     pub cleanup: Cleanup,
 }
 
-/// What a batch asks of whoever started it.
+/// Callbacks of a batch to the code that started it.
 pub trait Host {
-    /// Finds a job's module and what it may reach and use. The same answer for the same question, so that jobs share
-    /// workers.
+    /// Finds a job's module, policy and limits. Equal jobs must get the same `Setup`, so that they share workers.
     ///
     /// # Errors
     ///
-    /// Why the job cannot be run.
+    /// The reason why the job cannot be run.
     fn resolve(&mut self, job: &Job) -> Result<Arc<Setup>, String>;
 
-    /// Is told how far the batch is, often: each time before it waits for more lines.
+    /// Receives the progress of the batch. Called often: each time before the batch waits for more lines.
     fn progress(&mut self, progress: &Progress);
 }
 
-/// How far a batch is.
+/// Progress of a batch.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Progress {
     /// Jobs read.
     pub read: u64,
     /// Jobs answered.
     pub answered: u64,
-    /// Those of them that were not ok, changed or skipped.
+    /// Answered jobs whose status is not ok, changed or skipped.
     pub failed: u64,
-    /// Bytes of the input that were read.
+    /// Bytes of input read.
     pub bytes: u64,
 }
 
-/// How a batch ended.
+/// Final state of a batch.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Summary {
-    /// What was done.
+    /// Progress at the end.
     pub progress: Progress,
-    /// Jobs that were read and not started, because the batch was told to stop.
+    /// Jobs that were read but not started, because the batch was told to stop.
     pub cancelled: u64,
-    /// It was told to stop.
+    /// Whether the batch was told to stop.
     pub stopped: bool,
-    /// Jobs that ran and are missing in an audit file.
+    /// Jobs that ran but are missing in an audit file.
     pub unaudited: u64,
 }
 
-/// Why a batch cannot go on.
+/// Error that ends a batch.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
     /// Jobs cannot be read.
@@ -96,12 +95,12 @@ pub enum BatchError {
     /// Reports cannot be written.
     #[error("failed to write a report")]
     Write(#[source] io::Error),
-    /// The kernel does not wait for us.
+    /// Waiting for workers or starting one failed.
     #[error("failed to wait for workers")]
     Wait(#[source] io::Error),
 }
 
-/// A batch under way.
+/// A running batch.
 pub struct Batch<'a, W: Write> {
     config: BatchConfig,
     host: &'a mut dyn Host,
@@ -120,24 +119,24 @@ impl<W: Write> std::fmt::Debug for Batch<'_, W> {
 }
 
 impl<'a, W: Write> Batch<'a, W> {
-    /// Makes a batch that has not read anything yet.
+    /// Creates a batch without reading any input.
     pub fn new(config: BatchConfig, host: &'a mut dyn Host, output: W) -> Self {
         let output = Output::new(output, config.ordered);
         let (lines, queue, workers) = (Lines::default(), VecDeque::new(), Vec::new());
         Self { config, host, lines, output, queue, queued_bytes: 0, workers, summary: Summary::default() }
     }
 
-    /// Runs until every job of the input is answered, or until `stop` becomes readable: then it finishes what runs and
-    /// answers the rest of what it read as cancelled.
+    /// Runs until every job of the input is answered, or until `stop` becomes readable. In the second case, running
+    /// jobs finish, and the other jobs that were read are answered as cancelled.
     ///
     /// # Errors
     ///
-    /// An input that cannot be read, or an output that cannot be written.
+    /// The input cannot be read, the output cannot be written, or no worker can be started.
     pub fn run(mut self, input: BorrowedFd<'_>, stop: BorrowedFd<'_>) -> Result<Summary, BatchError> {
         loop {
             self.read_lines()?;
             self.hand_out()?;
-            // What was read is taken in before more is: an input that is quicker than the workers would be read whole.
+            // Queue what was read before reading more, so that a fast input is not read into memory as a whole.
             while self.has_room() && self.lines.holds_line() {
                 self.read_lines()?;
                 self.hand_out()?;
@@ -157,7 +156,7 @@ impl<'a, W: Write> Batch<'a, W> {
         self.queue.len() < QUEUE && self.queued_bytes < QUEUE_BYTES && self.output.held() < MAX_HELD
     }
 
-    /// Takes lines that have arrived into the queue.
+    /// Moves jobs from the line buffer to the queue, and answers the lines that cannot be run.
     fn read_lines(&mut self) -> Result<(), BatchError> {
         while self.has_room() {
             let Some(line) = self.lines.next() else { return Ok(()) };
@@ -192,13 +191,13 @@ impl<'a, W: Write> Batch<'a, W> {
         }
     }
 
-    /// Gives jobs to workers, and starts and ends workers for that.
+    /// Sends queued jobs to workers; starts and ends workers as needed.
     fn hand_out(&mut self) -> Result<(), BatchError> {
         let mut at = 0;
         while at < self.queue.len() {
             let setup = Arc::clone(&self.queue[at].setup);
             let Some(worker) = self.place(&setup)? else {
-                // Another module's worker may have room. When nobody has, looking on is in vain.
+                // A worker of another module may have room for a later job. Stop searching when no worker has.
                 if !self.workers.iter().any(|worker| self.takes_more(worker)) && self.active() >= self.config.jobs {
                     break;
                 }
@@ -230,7 +229,7 @@ impl<'a, W: Write> Batch<'a, W> {
         !self.summary.stopped && worker.has_room()
     }
 
-    /// Returns the worker for a job: an idle one, a new one, or one that is soon ready for it.
+    /// Returns the index of the worker for a job: an idle worker, a new one, or a busy one with room in its queue.
     fn place(&mut self, setup: &Arc<Setup>) -> Result<Option<usize>, BatchError> {
         let fits = |worker: &Worker| worker.setup.serves(setup);
         let best =
@@ -255,13 +254,13 @@ impl<'a, W: Write> Batch<'a, W> {
                 self.workers.push(worker);
                 Ok(Some(self.workers.len() - 1))
             }
-            // As many processes as this user may have: the others go on.
+            // The user has probably reached the limit of processes. The running workers go on.
             Err(_) if self.active() > 0 => Ok(None),
             Err(error) => Err(BatchError::Wait(error)),
         }
     }
 
-    /// Waits for something to happen, and takes it in.
+    /// Waits for input, answers, a stop request or a deadline, and handles what arrived.
     fn wait(&mut self, input: BorrowedFd<'_>, stop: BorrowedFd<'_>) -> Result<(), BatchError> {
         process::let_answers_gather(&self.workers);
         let reading = !self.lines.ended() && self.has_room();
@@ -291,7 +290,7 @@ impl<'a, W: Write> Batch<'a, W> {
         self.listen()
     }
 
-    /// Takes in the answers of all workers.
+    /// Reads the answers of all workers, and replaces workers that have ended.
     fn listen(&mut self) -> Result<(), BatchError> {
         let mut gone = Vec::new();
         let mut answers = Vec::new();
@@ -299,7 +298,7 @@ impl<'a, W: Write> Batch<'a, W> {
             if worker.wants_to_write() {
                 worker.flush();
             }
-            if let Heard::Gone = worker.listen(|job, line| answers.push((job, line.to_vec()))) {
+            if let OutputState::Closed = worker.listen(|job, line| answers.push((job, line.to_vec()))) {
                 gone.push(at);
             }
         }
@@ -315,25 +314,25 @@ impl<'a, W: Write> Batch<'a, W> {
                 true => format!("the worker process ended while the module ran: {ended}"),
                 false => format!("the worker process ended while it started: {ended}"),
             };
-            self.lose(worker, |setup| Report::crashed(&setup.module, &setup.policy, &message))?;
+            self.replace_lost(worker, |setup| Report::crashed(&setup.module, &setup.policy, &message))?;
         }
         Ok(())
     }
 
-    /// Ends workers that do not answer in time.
+    /// Kills workers that have missed their deadline.
     fn end_late(&mut self) -> Result<(), BatchError> {
         let now = Instant::now();
         while let Some(at) =
             self.workers.iter().position(|worker| worker.deadline().is_some_and(|deadline| deadline < now))
         {
             let worker = self.workers.swap_remove(at);
-            self.lose(worker, |setup| Report::late(&setup.module, &setup.policy, &setup.limits))?;
+            self.replace_lost(worker, |setup| Report::late(&setup.module, &setup.policy, &setup.limits))?;
         }
         Ok(())
     }
 
-    /// Answers the job that a lost worker ran, and has another worker do those that it had not begun.
-    fn lose(&mut self, mut worker: Worker, report: impl FnOnce(&Setup) -> Report) -> Result<(), BatchError> {
+    /// Answers the job that a lost worker was running, and queues again the jobs that the worker had not started.
+    fn replace_lost(&mut self, mut worker: Worker, report: impl FnOnce(&Setup) -> Report) -> Result<(), BatchError> {
         let mut jobs = std::mem::take(&mut worker.jobs);
         let ran = jobs.pop_front();
         let setup = Arc::clone(&worker.setup);
@@ -348,7 +347,7 @@ impl<'a, W: Write> Batch<'a, W> {
         if self.summary.stopped { self.cancel_queue() } else { Ok(()) }
     }
 
-    /// Reads and starts nothing more.
+    /// Stops reading input and starting jobs. Cancels every job that was read and has not started.
     fn stop(&mut self) -> Result<(), BatchError> {
         self.summary.stopped = true;
         while let Some(line) = self.lines.next() {
@@ -382,7 +381,7 @@ impl<'a, W: Write> Batch<'a, W> {
         self.answer_audited(job, &line, true)
     }
 
-    /// Answers a job that may have a line in the audit log. One without its line is a failed one.
+    /// Writes a job's audit line, if it has one, then its report. A job that lacks its audit line counts as failed.
     fn answer_audited(&mut self, job: Pending, line: &[u8], failed: bool) -> Result<(), BatchError> {
         let audited = audit::finish(job.audit, line);
         self.summary.unaudited += u64::from(audited.is_err());

@@ -1,4 +1,4 @@
-//! One line of a batch: which module, with which arguments, and how.
+//! Parses one line of a batch: the module, its arguments and the options of the run.
 
 use std::path::PathBuf;
 
@@ -8,64 +8,64 @@ use modbox_policy::{FileRules, LimitOverrides};
 use modbox_python_json::{decode, from_value};
 use serde::Deserialize;
 
-/// A job, as its line gives it.
+/// A job, as parsed from its line.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// What its report is to be known by; `null` when the line gives none.
+    /// Identifies the job in its report; `null` when the line has no `id`.
     pub id: Value,
     /// A module file, a guest crate's directory, or a name.
     pub module: PathBuf,
     /// The module's arguments.
     pub args: Dict,
-    /// What else the line says.
+    /// All other keys of the line.
     pub options: JobOptions,
 }
 
-/// What a line may say beside `id`, `module` and `args`.
+/// Optional keys of a line, beside `id`, `module` and `args`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct JobOptions {
-    /// The module's name, when it is not to be taken from `module`.
+    /// The module's name; derived from `module` when absent.
     pub name: Option<String>,
     /// Report what would change and change nothing.
     pub check: bool,
-    /// Ask the module for differences.
+    /// Diff mode: ask the module for differences.
     pub diff: bool,
-    /// How talkative the module is to be.
+    /// Verbosity that is passed to the module.
     pub verbosity: u8,
-    /// Tell the module to log nothing, and report nothing of its result but the status.
+    /// Tell the module to log nothing, and report only the status of its result.
     pub no_log: bool,
-    /// The kind that the module is to be taken for.
+    /// The module's kind; detected when absent.
     pub kind: Option<String>,
-    /// Give a wasm module its arguments on stdin, too.
+    /// Also pass a wasm module its arguments on stdin.
     pub stdin_args: bool,
-    /// Take the last line of stdout that is a JSON object as the result.
+    /// Use the last line of stdout that is a JSON object as the result.
     pub last_json_line: bool,
-    /// Rules for this job alone, beside those of the batch, in the form that a policy file has for one module.
+    /// Rules for this job only, in addition to those of the batch, in the form that a policy file has for one module.
     pub policy: Option<FileRules>,
     /// Limits of this job.
     pub limits: Option<LimitOverrides>,
-    /// What the module is told beside its arguments, and by which contract.
+    /// Internal arguments, and the release of Ansible whose contract applies.
     pub internal: Told,
-    /// Put the module of a kind that could be piped into its interpreter on the disk.
+    /// Write the module to the disk even when it could be piped into its interpreter.
     pub no_pipelining: bool,
 }
 
-/// Why a line is no job.
+/// Error in a line of a batch.
 #[derive(Debug, Clone)]
 pub struct JobError {
     /// The `id` of the line, if one can be read.
     pub id: Value,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
 }
 
 impl Job {
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
     ///
-    /// Text that is not JSON, unknown keys, values of another type.
+    /// The text is not JSON, a key is unknown, or a value has the wrong type.
     pub fn parse(line: &[u8]) -> Result<Self, JobError> {
         let wrong = |id: Value| move |message: String| JobError { id, message };
         let text = str::from_utf8(line).map_err(|_| wrong(Value::Null)("it is not UTF-8".to_owned()))?;
@@ -73,7 +73,7 @@ impl Job {
         let Value::Dict(mut entries) = value else {
             return Err(wrong(Value::Null)(format!("it is no object, but {}", value.type_name())));
         };
-        // Taken as they are: everything that JSON can say may stand in an id and in arguments.
+        // An id and arguments may hold any JSON value, so they are taken without conversion.
         let id = entries.shift_remove("id").unwrap_or(Value::Null);
         let module = match entries.shift_remove("module") {
             Some(Value::Str(module)) if !module.is_empty() => PathBuf::from(module),
@@ -99,18 +99,18 @@ impl Job {
         }
     }
 
-    /// Returns the module's name: the one that is given, or the file's without folder and extension.
+    /// Returns the module's name: the given one, or the file name without folder and extension.
     #[must_use]
     pub fn name(&self) -> String {
         let stem = || self.module.file_stem().unwrap_or(self.module.as_os_str()).to_string_lossy().into_owned();
         self.options.name.clone().unwrap_or_else(stem)
     }
 
-    /// Returns the kind that the module is to be taken for.
+    /// Returns the module's kind, if the line names one.
     ///
     /// # Errors
     ///
-    /// A word that is no kind.
+    /// The kind is unknown.
     pub fn kind(&self) -> Result<Option<Kind>, String> {
         self.options
             .kind
@@ -120,7 +120,7 @@ impl Job {
             .map_err(|error: modbox_kinds::UnknownKind| error.to_string())
     }
 
-    /// Returns what the module is told beside its arguments.
+    /// Returns the module's internal arguments.
     #[must_use]
     pub fn internal_args(&self, name: &str) -> InternalArgs {
         let told = self.options.internal.internal_args(name);

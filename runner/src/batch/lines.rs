@@ -1,14 +1,14 @@
-//! Lines from a stream that may never end, read as they come and never longer than a job can be.
+//! Splits an input stream, which may be endless, into lines of bounded length.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Longest line of a batch: the largest arguments, and what stands around them.
+/// Maximum length of a line: the largest arguments, plus the other keys of a job.
 pub(super) const MAX_LINE: usize = 65 << 20;
 
 const CHUNK: usize = 64 << 10;
 
-/// One line, with its number, which counts from 1.
+/// A line with its number, counted from 1.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) number: u64,
@@ -16,28 +16,28 @@ pub(super) struct Line {
     pub(super) text: Option<Vec<u8>>,
 }
 
-/// Cuts a stream into lines; blank ones are left out.
+/// Line splitter; skips blank lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     buffer: Vec<u8>,
-    /// How much of the buffer was given out.
+    /// Bytes at the start of the buffer that were returned already.
     taken: usize,
-    /// How much behind that has no line end.
+    /// Bytes after `taken` that were searched and have no line end.
     searched: usize,
     number: u64,
-    /// Inside a line that is too long.
+    /// Whether the current line is too long and its rest is skipped.
     skipping: bool,
     ended: bool,
-    /// Bytes read in all.
+    /// Total bytes read.
     pub(super) read: u64,
 }
 
 impl Lines {
-    /// Reads once; the caller knows that there is something to read.
+    /// Reads from the stream once. The caller has checked that it is readable.
     ///
     /// # Errors
     ///
-    /// A stream that cannot be read.
+    /// The stream cannot be read.
     pub(super) fn fill(&mut self, stream: BorrowedFd<'_>) -> io::Result<()> {
         self.buffer.drain(..self.taken);
         self.taken = 0;
@@ -54,26 +54,26 @@ impl Lines {
         Ok(())
     }
 
-    /// Whether the stream has ended; there may still be lines.
+    /// Returns whether the stream has ended; the buffer may still hold lines.
     pub(super) fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Stops reading: what is not a whole line yet is none.
+    /// Ends the stream and discards the buffer, including an incomplete last line.
     pub(super) fn close(&mut self) {
         self.ended = true;
         self.buffer.clear();
         (self.taken, self.searched, self.skipping) = (0, 0, false);
     }
 
-    /// Whether [`next`](Self::next) has something to look at, so that nothing more needs to be read.
+    /// Returns whether [`next`](Self::next) can make progress without reading more.
     pub(super) fn holds_line(&self) -> bool {
         let rest = &self.buffer[self.taken..];
         let at_the_end = self.ended && (self.skipping || !rest.is_empty());
         at_the_end || memchr::memchr(b'\n', &rest[self.searched..]).is_some()
     }
 
-    /// Returns the next line that is whole, or the last one of a stream that has ended.
+    /// Returns the next complete line, or the rest of a stream that has ended.
     pub(super) fn next(&mut self) -> Option<Line> {
         loop {
             let rest = &self.buffer[self.taken..];

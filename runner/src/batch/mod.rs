@@ -1,11 +1,11 @@
-//! Many runs in warm processes: jobs as JSON lines in, reports as JSON lines out.
+//! Runs many jobs in warm worker processes: reads jobs as JSON lines, writes reports as JSON lines.
 //!
-//! One thread reads jobs, hands them to workers and writes what they answer; it waits in `poll` for all of them at
-//! once. A worker is a process that runs the jobs of one module under one policy, one after the other, each in a
-//! fresh instance. It is killed and replaced when it does not answer in time, so that a job that hangs, even in the
-//! kernel, ends alone. Jobs with other grants or limits have a worker of their own.
+//! One thread reads jobs, sends them to workers and writes their reports. It waits for all of them in one `poll`. A
+//! worker is a process that runs the jobs of one module under one policy, one after the other, each in a fresh
+//! instance. A worker that does not answer in time is killed and replaced, so that a job that hangs, even in the
+//! kernel, affects no other job. Jobs with other grants or limits run in another worker.
 //!
-//! Whatever happens to a job, its line is answered by exactly one report. Nothing grows with the number of jobs: lines
+//! Each line gets exactly one report, whatever happens to its job. Memory does not grow with the number of jobs: lines
 //! are read only while the queue has room.
 
 mod audit;

@@ -1,13 +1,13 @@
-//! Reports on their way out: as they come, or in the order of their lines.
+//! Writes reports to the output, as they arrive or in the order of the input lines.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Writes reports.
+/// Writer of reports.
 #[derive(Debug)]
 pub(super) struct Output<W> {
     stream: W,
-    /// Reports whose turn has not come; `None` when the order does not matter.
+    /// Reports that wait for an earlier one; `None` when reports are written as they arrive.
     waiting: Option<BTreeMap<u64, Vec<u8>>>,
     next: u64,
 }
@@ -17,11 +17,11 @@ impl<W: Write> Output<W> {
         Self { stream, waiting: ordered.then(BTreeMap::new), next: 0 }
     }
 
-    /// Takes the report of the job with this number, counted from 0 without a gap.
+    /// Writes or holds back the report of job `number`. Jobs are counted from 0 without gaps.
     ///
     /// # Errors
     ///
-    /// A stream that does not take it.
+    /// The stream cannot be written.
     pub(super) fn put(&mut self, number: u64, line: &[u8]) -> io::Result<()> {
         let Some(waiting) = &mut self.waiting else { return self.stream.write_all(line) };
         if number != self.next {
@@ -41,7 +41,7 @@ impl<W: Write> Output<W> {
         self.stream.flush()
     }
 
-    /// How many reports wait for an earlier one.
+    /// Returns the number of reports that wait for an earlier one.
     pub(super) fn held(&self) -> usize {
         self.waiting.as_ref().map_or(0, BTreeMap::len)
     }

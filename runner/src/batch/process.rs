@@ -1,4 +1,4 @@
-//! A worker, seen from the batch: started, fed, listened to, killed.
+//! The batch's side of a worker process: starts it, sends it jobs, reads its answers and kills it.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -18,51 +18,52 @@ use crate::app::audit::PendingRecord;
 use crate::batch::setup::{FRAMES, Greeting, Setup, Surroundings};
 use crate::batch::worker;
 
-/// How long beyond its limits a job may take until its worker is killed: the worker itself ends it well before.
+/// Time beyond its limits that a job gets before its worker is killed. Normally the worker ends the job well before.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// How long a worker may take to start, beside compiling.
+/// Time that a worker gets to start, in addition to compiling.
 const START_PATIENCE: Duration = Duration::from_secs(20);
 
-/// The most jobs that a worker is sent ahead, when its jobs are short.
+/// Maximum number of jobs sent to a worker in advance when its jobs are short.
 const AHEAD: usize = 32;
 
-/// How long answers gather in the pipes of workers with plenty to do. To be woken by every answer costs two process
-/// switches for each job; on one processor a batch of short jobs takes half as long again. Workers write answers one by one
-/// all the same, so that none is lost with its worker.
+/// How long the batch lets answers gather in the pipes while all workers have plenty of jobs. Waking up for every
+/// answer costs two process switches for each job; on one processor a batch of short jobs would take 1.5 times as long.
+/// Workers still write each answer at once, so that no answer is lost with its worker.
 const GATHER: Duration = Duration::from_micros(500);
 
-/// Jobs that take less than this are short.
+/// A job that takes less than this is short.
 const SHORT: Duration = Duration::from_millis(2);
 
-/// How often a worker that is ending is looked at: it may be one that hangs.
+/// How often the batch checks whether an ending worker has ended. The worker may hang, so the number is small.
 const REAP_TRIES: u32 = 50;
 
-/// The same of one that has nothing to do. It ends at once where it gets a turn, and what it has made stays behind where
-/// it is killed before.
+/// The same for an idle worker. It ends as soon as the scheduler runs it; if it is killed before that, its temporary
+/// files stay behind. So this number is large.
 const IDLE_REAP_TRIES: u32 = 2500;
 
+/// Pause between two checks.
 const REAP_PAUSE: Duration = Duration::from_millis(2);
 
-/// Read at once.
+/// Bytes per read.
 const CHUNK: usize = 64 << 10;
 
-/// A job that waits for a worker or is with one.
+/// A job that waits for a worker or was sent to one.
 #[derive(Debug)]
 pub(super) struct Pending {
-    /// Its place among all lines.
+    /// Position among all jobs.
     pub(super) number: u64,
     pub(super) id: modbox_python_json::Value,
     pub(super) line: Vec<u8>,
     pub(super) setup: Arc<Setup>,
-    /// The line that it leaves in the audit log, once it was sent to a worker.
+    /// The reserved audit line, once the job was sent to a worker.
     pub(super) audit: Option<PendingRecord>,
 }
 
 /// A running worker.
 pub(super) struct Worker {
     pub(super) setup: Arc<Setup>,
-    /// What it was sent and has not answered, the oldest first: that one runs.
+    /// Jobs that were sent and not answered, oldest first. The first one is running.
     pub(super) jobs: VecDeque<Pending>,
     child: Arc<Mutex<Child>>,
     input: Option<ChildStdin>,
@@ -70,21 +71,21 @@ pub(super) struct Worker {
     outgoing: Vec<u8>,
     incoming: Incoming,
     ready: bool,
-    /// When it started on what it does now.
+    /// When the worker started its current activity: starting up, or the first of `jobs`.
     since: Instant,
-    /// How long the last jobs took, smoothed.
+    /// Smoothed duration of the last jobs.
     pace: Duration,
     pub(super) idle_since: Instant,
     /// Kills the process when it is dropped.
     _undo: UndoGuard,
 }
 
-/// What a worker had to say.
-pub(super) enum Heard {
-    /// Nothing new, or nothing that is whole.
-    Nothing,
-    /// It closed its output: it is ending.
-    Gone,
+/// State of a worker's output stream after reading.
+pub(super) enum OutputState {
+    /// The stream is open and has no further complete answer.
+    Open,
+    /// The worker closed the stream or broke the protocol: it is ending.
+    Closed,
 }
 
 /// Waits for a moment while all busy workers have plenty to do; see [`GATHER`].
@@ -100,7 +101,7 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// A process that cannot be started.
+    /// The process cannot be started.
     pub(super) fn start(
         program: &Path,
         surroundings: &Surroundings,
@@ -110,9 +111,10 @@ impl Worker {
         #[expect(clippy::disallowed_methods, reason = "the one place that starts workers")]
         let mut command = Command::new(program);
         command.arg(worker::WORD).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped());
-        // A run makes more small blocks of some sizes than the C library keeps at hand by default.
+        // A run allocates more small blocks of some sizes than glibc caches per thread by default.
         command.env("GLIBC_TUNABLES", "glibc.malloc.tcache_count=127");
-        // What a terminal sends to stop the batch is not for its workers: they finish.
+        // Puts the worker into another process group, so that Ctrl-C in a terminal reaches only the batch and running
+        // jobs can finish.
         command.process_group(0);
         let mut child = command.spawn()?;
         let missing = || io::Error::other("a worker without streams");
@@ -151,7 +153,7 @@ impl Worker {
         })
     }
 
-    /// Gives it a job.
+    /// Queues a job for this worker; [`flush`](Self::flush) writes it.
     pub(super) fn send(&mut self, job: Pending) {
         if self.jobs.is_empty() && self.ready {
             self.since = Instant::now();
@@ -160,7 +162,7 @@ impl Worker {
         self.jobs.push_back(job);
     }
 
-    /// Writes what it takes. A worker that is gone is noticed when its output ends.
+    /// Writes as much as the pipe takes. Ignores that the worker has ended: reading its output notices that.
     pub(super) fn flush(&mut self) {
         let Some(input) = &mut self.input else { return };
         let mut written = 0;
@@ -175,32 +177,32 @@ impl Worker {
         self.outgoing.drain(..written);
     }
 
-    /// Reads what it says and hands every answer on, with the job that it answers.
-    pub(super) fn listen(&mut self, mut answer: impl FnMut(Pending, &[u8])) -> Heard {
+    /// Reads the worker's output, and calls `answer` with each answered job and its answer.
+    pub(super) fn listen(&mut self, mut answer: impl FnMut(Pending, &[u8])) -> OutputState {
         let mut chunk = [0; CHUNK];
         loop {
             let count = match self.output.read(&mut chunk) {
-                Ok(0) => return Heard::Gone,
+                Ok(0) => return OutputState::Closed,
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Heard::Nothing,
-                Err(_) => return Heard::Gone,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return OutputState::Open,
+                Err(_) => return OutputState::Closed,
             };
             self.incoming.extend(&chunk[..count]);
             if self.take_in(Instant::now(), &mut answer).is_err() {
-                return Heard::Gone;
+                return OutputState::Closed;
             }
             if count < chunk.len() {
-                return Heard::Nothing;
+                return OutputState::Open;
             }
         }
     }
 
-    /// Takes in the frames that arrived.
+    /// Handles the complete frames that have arrived.
     ///
     /// # Errors
     ///
-    /// A frame that is too long, or an answer to nothing.
+    /// A frame is too long, or answers no job.
     fn take_in(&mut self, now: Instant, mut answer: impl FnMut(Pending, &[u8])) -> io::Result<()> {
         let mut answered = 0;
         while let Some(payload) = self.incoming.take()? {
@@ -212,7 +214,7 @@ impl Worker {
             answered += 1;
         }
         if answered > 0 {
-            // Several that arrived together were done one after another.
+            // Answers that arrived together come from jobs that ran one after another.
             let took = (now - self.since) / answered;
             self.pace = if self.pace == Duration::MAX { took } else { (self.pace * 7 + took) / 8 };
             (self.since, self.idle_since) = (now, now);
@@ -220,13 +222,18 @@ impl Worker {
         Ok(())
     }
 
-    /// Returns whether it is sent another job before it has answered the ones that it has. A worker with short jobs has
-    /// several, so that it does not wait for the next one.
+    /// Returns whether the worker can be sent another job now. A worker with short jobs is sent several in advance, so
+    /// that it never waits for the next one.
     pub(super) fn has_room(&self) -> bool {
         self.jobs.len() < if self.pace < SHORT { AHEAD } else { 1 }
     }
 
-    /// Returns when it has to have answered.
+    /// Returns whether the worker has enough jobs for the time in which answers gather; see [`GATHER`].
+    pub(super) fn has_plenty(&self) -> bool {
+        self.jobs.len() > AHEAD / 2
+    }
+
+    /// Returns when the worker must have answered at the latest; `None` while it is idle.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let limits = &self.setup.limits;
         match (self.ready, self.jobs.is_empty()) {
@@ -236,14 +243,15 @@ impl Worker {
         }
     }
 
-    /// Whether what it does now is the module's doing, not starting.
+    /// Returns whether the worker has started up, so that a failure from now on is the module's.
     pub(super) fn is_ready(&self) -> bool {
         self.ready
     }
 
-    /// Waits for one that is ending by itself, and returns how it ended. Whoever only closed its output is killed.
+    /// Waits for a worker that is ending, and returns its exit status. Returns `None` for one that closed its output
+    /// and goes on; dropping it kills it.
     pub(super) fn reap(&mut self) -> Option<ExitStatus> {
-        ended(&self.child, REAP_TRIES)
+        wait_for_exit(&self.child, REAP_TRIES)
     }
 
     pub(super) fn wants_to_write(&self) -> bool {
@@ -271,29 +279,29 @@ fn lock(child: &Mutex<Child>) -> std::sync::MutexGuard<'_, Child> {
     child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends a worker. It is asked first, so that it removes what its run left on the disk. Whoever would have it end sooner, as
-/// a second signal does, need not wait for this.
+/// Ends a worker: sends SIGTERM, so that it removes its temporary files, then SIGKILL. The lock is not held during the
+/// wait, so that another thread, as after a second signal, can end the worker sooner.
 fn kill(child: &Mutex<Child>, tries: u32) {
-    if ask(&mut lock(child)) && ended(child, tries).is_some() {
+    if terminate(&mut lock(child)) && wait_for_exit(child, tries).is_some() {
         return;
     }
     let mut child = lock(child);
-    // Neither fails but for a process that is gone already.
+    // Both fail only when the process has ended already.
     drop(child.kill());
     drop(child.wait());
 }
 
-/// Asks a process to end. Returns whether it was still there.
-fn ask(child: &mut Child) -> bool {
+/// Sends SIGTERM to a process. Returns whether the process still existed.
+fn terminate(child: &mut Child) -> bool {
     let is_there = matches!(child.try_wait(), Ok(None));
     if is_there {
-        // It was not waited for yet, so the number is still its own.
+        // The process was not reaped yet, so its id cannot belong to another process.
         let _ = rustix::process::kill_process(Pid::from_child(child), Signal::TERM);
     }
     is_there
 }
 
-fn ended(child: &Mutex<Child>, tries: u32) -> Option<ExitStatus> {
+fn wait_for_exit(child: &Mutex<Child>, tries: u32) -> Option<ExitStatus> {
     for _ in 0..tries {
         if let Ok(Some(status)) = lock(child).try_wait() {
             return Some(status);

@@ -1,11 +1,11 @@
-//! The lines that a batch prints: the report of a job, with the `id` in front.
+//! Encodes the output lines of a batch: a job's report, preceded by the job's `id`.
 
 use modbox_python_json::{Value, encode, to_value};
 use serde::Serialize;
 
 use crate::app::Report;
 
-/// What a worker answers: whether the job went well, then its report.
+/// Encodes a worker's answer: one byte that is 1 if the job succeeded, then its report line.
 pub(super) fn answer(line: &[u8], success: bool) -> Vec<u8> {
     let mut answer = Vec::with_capacity(1 + line.len());
     answer.push(u8::from(success));
@@ -13,12 +13,12 @@ pub(super) fn answer(line: &[u8], success: bool) -> Vec<u8> {
     answer
 }
 
-/// Takes a worker's answer apart.
+/// Splits a worker's answer into success and report line.
 pub(super) fn read_answer(answer: &[u8]) -> Option<(bool, &[u8])> {
     answer.split_first().map(|(success, line)| (*success != 0, line))
 }
 
-/// A line that a batch prints.
+/// An output line of a batch.
 #[derive(Serialize)]
 struct Line<'a> {
     id: &'a Value,
@@ -28,7 +28,7 @@ struct Line<'a> {
     report: &'a Report,
 }
 
-/// Returns a report as one JSON line. `number` is the line of a job that could not be read.
+/// Returns a report as one JSON line. `number` is the line number of a job that could not be read.
 pub(super) fn line(id: &Value, number: Option<u64>, report: &Report) -> Vec<u8> {
     let line = to_value(&Line { id, line: number, report }).expect("every part of a report has a JSON form");
     let mut text = encode(&line);

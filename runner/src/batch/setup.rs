@@ -1,4 +1,4 @@
-//! What the jobs of one worker have in common: the module, what it may reach and how much it may use.
+//! The settings that the jobs of one worker share: module, policy and limits.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,48 +12,48 @@ use serde::{Deserialize, Serialize};
 use crate::app::audit::AuditLog;
 use crate::app::{Module, PythonConfig};
 
-/// What passes between a batch and its workers. A job carries its arguments, a report what was kept of the output, several
-/// times escaped.
+/// Framing of messages between a batch and its workers. The bound is large: a job carries its arguments, and a report
+/// carries the kept output, escaped several times.
 pub(super) const FRAMES: Framing = Framing::new(1 << 30);
 
-/// The surroundings of every worker of a batch.
+/// Host settings that all workers of a batch share.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Surroundings {
-    /// Where compiled code is kept.
+    /// The cache of compiled code.
     pub cache_dir: Option<PathBuf>,
     /// The system's folder for temporary files.
     pub temp_dir: PathBuf,
-    /// Where native modules start.
+    /// The working directory of native modules.
     pub directory: PathBuf,
-    /// The whole environment, for native modules that are trusted with everything.
+    /// All environment variables, for native modules under `--allow-all`.
     pub environment: Vec<(OsString, OsString)>,
-    /// How Python modules are put together and kept.
+    /// How Python modules are assembled and cached.
     pub python: PythonConfig,
 }
 
-/// What one worker is for. Jobs share a worker only when all of this is the same.
+/// Setup of one worker. Jobs share a worker only when module, policy and limits are equal.
 #[derive(Debug)]
 pub struct Setup {
     /// The module.
     pub module: Arc<Module>,
-    /// The kind that it was asked to be taken for.
+    /// The kind that the job names for the module, if any.
     pub kind: Option<String>,
-    /// What it may reach.
+    /// The grants of the module.
     pub policy: Policy,
-    /// How much it may use.
+    /// The limits of each run.
     pub limits: Limits,
-    /// Where each run leaves a line.
+    /// The audit log, if runs are audited.
     pub audit: Option<Arc<AuditLog>>,
 }
 
 impl Setup {
-    /// Whether a worker for one can do the jobs of the other.
+    /// Returns whether a worker with this setup can run jobs of the other.
     pub(super) fn serves(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.module, &other.module) && self.limits == other.limits && self.policy == other.policy
     }
 }
 
-/// The first frame that a worker gets; the module's bytes are the second.
+/// The first frame that a worker receives. The second frame holds the module's bytes.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Greeting {
     pub(super) surroundings: Surroundings,
@@ -61,6 +61,6 @@ pub(super) struct Greeting {
     pub(super) kind: Option<String>,
     pub(super) policy: Policy,
     pub(super) limits: Limits,
-    /// The process that the worker must not outlive.
+    /// The id of the batch process, which the worker must not outlive.
     pub(super) parent: u32,
 }

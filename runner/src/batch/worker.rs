@@ -1,6 +1,7 @@
-//! The process that runs the jobs of one module: it loads the module, then takes line after line.
+//! The worker process: loads one module, then runs its jobs one after the other.
 //!
-//! It knows nothing of the batch around it. It ends when its input does, and dies with the process that started it.
+//! It knows nothing about the rest of the batch. It ends at the end of its input, and the kernel kills it when the
+//! process that started it ends.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -17,14 +18,14 @@ use crate::batch::job::Job;
 use crate::batch::report;
 use crate::batch::setup::{FRAMES, Greeting};
 
-/// The word by which a batch starts a worker.
+/// The first command-line word of a worker process.
 pub const WORD: &str = "__batch-worker";
 
-/// Serves a batch until the input ends.
+/// Runs jobs from `input` and writes their reports to `output`, until the input ends.
 ///
 /// # Errors
 ///
-/// A batch that is gone, or that does not speak as expected.
+/// The batch has ended, or has sent an unexpected message.
 pub fn serve(
     mut input: impl Read,
     mut output: impl Write,
@@ -32,20 +33,21 @@ pub fn serve(
     threads: Arc<dyn ProcessConfinement>,
 ) -> io::Result<()> {
     let Some(greeting) = FRAMES.receive::<Greeting>(&mut input)? else { return Ok(()) };
-    die_with(greeting.parent)?;
+    die_with_parent(greeting.parent)?;
     let Some(bytes) = FRAMES.read(&mut input)? else { return Ok(()) };
-    // The batch has checked the word.
+    // The batch has checked that the kind is known.
     let kind = greeting.kind.as_deref().and_then(|kind| kind.parse().ok());
     let module = Module::new(ModuleFile { path: greeting.path, bytes: bytes.into() }, kind);
     let surroundings = greeting.surroundings;
-    // The kernel is told once what this process may do; the directories of its runs lie in one that it may use.
+    // The process is confined once, for all its runs. So the scratch directories of the runs lie in one directory, to
+    // which it keeps access.
     let root = ScratchRoot::new(&surroundings.temp_dir, cleanup.clone());
     root.sweep_once();
-    let own = root.create(Use::Run).map_err(io::Error::other)?;
-    let process = WorkerProcess { threads, directory: own.path().to_owned() };
+    let directory = root.create(Use::Run).map_err(io::Error::other)?;
+    let process = WorkerProcess { threads, directory: directory.path().to_owned() };
     let runner = Runner::new(RunnerConfig {
         cache: surroundings.cache_dir.map(CompileCache::new),
-        temp_dir: own.path().to_owned(),
+        temp_dir: directory.path().to_owned(),
         directory: surroundings.directory,
         environment: surroundings.environment,
         python: surroundings.python,
@@ -57,7 +59,7 @@ pub fn serve(
         on_compile: None,
         confine: Some(Arc::new(process)),
     });
-    // What is wrong with the module is for the report of each job to say.
+    // The report of each job says what is wrong with the module.
     drop(runner.load(&module, &greeting.limits));
     FRAMES.write(&mut output, b"")?;
     while let Some(line) = FRAMES.read(&mut input)? {
@@ -82,7 +84,7 @@ pub fn serve(
                 }
                 report::answer(&report::line(&job.id, None, &done), done.status.is_success())
             }
-            // The batch has parsed it, too, and sends no other.
+            // The batch has parsed the line before, so an error here means a broken batch.
             Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error.message)),
         };
         FRAMES.write(&mut output, &answer)?;
@@ -90,7 +92,7 @@ pub fn serve(
     Ok(())
 }
 
-/// A process that runs many guests, all with the same grants.
+/// Confinement of a worker process, which runs many guests with the same grants.
 struct WorkerProcess {
     threads: Arc<dyn ProcessConfinement>,
     directory: PathBuf,
@@ -114,10 +116,10 @@ impl ProcessConfinement for WorkerProcess {
     }
 }
 
-/// Has the kernel kill this process when the one that started it ends, however it ends.
-fn die_with(parent: u32) -> io::Result<()> {
+/// Makes the kernel kill this process when `parent`, the process that started it, ends for any reason.
+fn die_with_parent(parent: u32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // It may have ended before.
+    // The parent may have ended before the call above.
     match getppid() {
         Some(pid) if pid.as_raw_nonzero().get().unsigned_abs() == parent => Ok(()),
         _ => Err(io::Error::other("the batch is gone")),
