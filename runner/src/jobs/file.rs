@@ -1,40 +1,40 @@
-//! What a job's file says, and what that means.
+//! The content of a job's file: writes it, and derives a job's state from it.
 
 use modbox_contract::Release;
 use modbox_python_json::{Dict, Value, decode};
 use modbox_vocabulary::LimitKind;
 
-use crate::jobs::order::Done;
+use crate::jobs::order::RunSummary;
 
-/// What `async_wrapper` says of a job that took too long.
+/// The message of `async_wrapper` for a job that took too long.
 const TIMEOUT: &str = "Timeout exceeded";
 
-/// A job, as its file has it.
+/// A job, as read from its file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobFile {
-    /// Its name.
+    /// The job's id, which is the name of its file.
     pub id: String,
-    /// What is in the file; `None` when it is not JSON, as while it is being written.
+    /// The content of the file; `None` when it is not a JSON object, for example while it is being written.
     pub content: Option<Dict>,
 }
 
-/// How far a job is.
+/// State of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It has not finished.
     Running,
-    /// It finished, and its module did what it was asked to.
+    /// It finished, and its module succeeded.
     Succeeded,
-    /// It finished, and its module failed or gave no result.
+    /// It finished, and its module failed or returned no result.
     Failed,
-    /// Its time was over.
+    /// It hit its time limit.
     TimedOut,
-    /// It did not finish, and nothing looks after it any more.
+    /// It did not finish, and its supervisor is gone.
     Lost,
 }
 
 impl State {
-    /// Returns the word that listings use.
+    /// Returns the state's name in listings.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl State {
 }
 
 impl JobFile {
-    /// Returns how far the job is. `is_alive` says of a process whether it looks after a job of that name.
+    /// Returns the job's state. `is_alive` returns whether the process with this id supervises the job of this name.
     pub fn state(&self, is_alive: impl FnOnce(u32, &str) -> bool) -> State {
         let truthy = |key: &str| self.content.as_ref().is_some_and(|file| file.get(key).is_some_and(Value::is_truthy));
         let started = self.content.as_ref().is_none_or(|file| file.contains_key("started"));
@@ -58,8 +58,8 @@ impl JobFile {
                 _ => State::Running,
             };
         }
-        let said = |key: &str| self.content.as_ref().and_then(|file| file.get(key));
-        let timed_out = said("child_pid").is_some() && said("msg").and_then(Value::as_str) == Some(TIMEOUT);
+        let entry = |key: &str| self.content.as_ref().and_then(|file| file.get(key));
+        let timed_out = entry("child_pid").is_some() && entry("msg").and_then(Value::as_str) == Some(TIMEOUT);
         match (truthy("failed"), timed_out) {
             (true, true) => State::TimedOut,
             (true, false) => State::Failed,
@@ -67,7 +67,7 @@ impl JobFile {
         }
     }
 
-    /// Returns what is said of the job, as `async_status` says it (ansible-core 2.19); `path` is the file's.
+    /// Returns the job's status as `async_status` reports it (ansible-core 2.19). `path` is the path of the job's file.
     #[must_use]
     pub fn to_status(&self, state: State, path: &str) -> Dict {
         let mut status = self.content.clone().unwrap_or_default();
@@ -95,25 +95,26 @@ impl JobFile {
     }
 }
 
-/// Returns a name for a job, but for the process that ends it. Ansible's own never have a zero in front.
+/// Returns a random name for a job. The job's id is this name, a dot and the supervisor's process id. Names made here
+/// start with a zero, after the `j` if there is one; names made by Ansible never do.
 #[must_use]
 pub fn new_name(release: Release) -> String {
     let mut random = [0; 8];
-    // Without random bytes the process's number still tells jobs apart.
+    // Without random bytes, the process id still makes ids unique.
     let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
     let number = u64::from_le_bytes(random) % 100_000_000_000;
     let letter = if release >= Release::V2_14 { "j" } else { "" };
     format!("{letter}0{number:011}")
 }
 
-/// Returns the name and the process in the id of a job that was started here.
+/// Splits the id of a job that modbox started into name and process id. Returns `None` for any other id.
 fn own_process(id: &str) -> Option<(&str, u32)> {
     let (name, process) = id.rsplit_once('.')?;
     let digits = name.strip_prefix('j').unwrap_or(name);
     (digits.len() == 12 && digits.starts_with('0')).then_some((name, process.parse().ok()?))
 }
 
-/// Returns what a job's file says before there is a result.
+/// Returns the content of a job's file while the job runs.
 #[must_use]
 pub fn started(id: &str, release: Release) -> Dict {
     let flag = |is: bool| if release >= Release::V2_19 { Value::from(is) } else { i64::from(is).into() };
@@ -121,25 +122,25 @@ pub fn started(id: &str, release: Release) -> Dict {
     entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Returns what whoever started a job is told.
+/// Returns what `modbox run --async` prints for a started job.
 #[must_use]
 pub fn reply(id: &str, path: &str, release: Release) -> Dict {
     let failed = if release >= Release::V2_19 { Value::from(false) } else { 0.into() };
     let mut reply = Dict::from_iter([("failed".to_owned(), failed)]);
     reply.extend(started(id, release));
     reply.insert("results_file".to_owned(), path.into());
-    // Ansible's controller adds this to what `async_wrapper` says.
+    // Ansible's controller adds this key to the output of `async_wrapper`.
     reply.insert("changed".to_owned(), true.into());
     reply
 }
 
-/// Returns what a job's file says of a run that is over, `process` being the one that did it.
+/// Returns the content of a job's file after the run. `process` is the id of the process of the run.
 #[must_use]
-pub fn finished(id: &str, process: u32, done: Done) -> Dict {
-    let Done { result, parsed, stderr, limit, command, kept_files } = done;
+pub fn finished(id: &str, process: u32, summary: RunSummary) -> Dict {
+    let RunSummary { result, parsed, stderr, limit, command, kept_files } = summary;
     let mut result = match decode(&result) {
         Ok(Value::Dict(result)) => result,
-        // The run made it of a dict.
+        // Cannot happen: the run encoded a dict.
         _ => Dict::new(),
     };
     let mut file = if limit.as_deref() == Some(LimitKind::Wall.as_str()) {
@@ -165,7 +166,7 @@ pub fn finished(id: &str, process: u32, done: Done) -> Dict {
     if let Some(path) = kept_files {
         file.insert("kept_files".to_owned(), path.into());
     }
-    // Whoever reads the file takes one with this key for unfinished.
+    // Readers take a file with this key for that of an unfinished job.
     file.shift_remove("started");
     file
 }
@@ -223,7 +224,7 @@ mod tests {
             r#"{"started": true, "finished": false, "ansible_job_id": "j1.2"}"#
         );
         assert_eq!(text(started("1.2", Release::V2_9)), r#"{"started": 1, "finished": 0, "ansible_job_id": "1.2"}"#);
-        let done = |result: &str, parsed, limit: Option<&str>| Done {
+        let summary = |result: &str, parsed, limit: Option<&str>| RunSummary {
             result: result.to_owned(),
             parsed,
             stderr: "e".to_owned(),
@@ -231,15 +232,15 @@ mod tests {
             command: "/m".to_owned(),
             kept_files: None,
         };
-        for (done, expect) in [
-            (done(r#"{"a": NaN, "started": 1}"#, true, None), r#"{"a": NaN, "stderr": "e"}"#),
-            (done("{}", false, Some("wall")), r#"{"msg": "Timeout exceeded", "failed": true, "child_pid": 9}"#),
+        for (summary, expect) in [
+            (summary(r#"{"a": NaN, "started": 1}"#, true, None), r#"{"a": NaN, "stderr": "e"}"#),
+            (summary("{}", false, Some("wall")), r#"{"msg": "Timeout exceeded", "failed": true, "child_pid": 9}"#),
             (
-                done(r#"{"failed": true, "msg": "m", "module_stdout": "o", "module_stderr": "e"}"#, false, None),
+                summary(r#"{"failed": true, "msg": "m", "module_stdout": "o", "module_stderr": "e"}"#, false, None),
                 r#"{"failed": true, "cmd": "/m", "data": "o", "stderr": "e", "msg": "m", "ansible_job_id": "j1.2"}"#,
             ),
         ] {
-            assert_eq!(text(finished("j1.2", 9, done)), expect);
+            assert_eq!(text(finished("j1.2", 9, summary)), expect);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The folder with the files of jobs, one for each.
+//! The folder of jobs, with one file for each job.
 //!
-//! Everything goes through the opened folder and bare names, so that no id leads out of it. A file is replaced in one
-//! step: whoever reads it sees the old one or the new one.
+//! Every file is opened by its bare name, relative to the opened folder, so that no id leads out of the folder. A file
+//! is replaced atomically: a reader sees either the old content or the new one.
 
 use std::fs::DirBuilder;
 use std::io::{self, Read, Write};
@@ -15,13 +15,14 @@ use modbox_python_json::{Dict, Value, decode, encode};
 use crate::jobs::file::JobFile;
 use crate::jobs::order::SUPERVISOR_WORD;
 
-/// Longer than any result that a run with default limits can leave; each of two streams is kept up to 4 MiB.
+/// Maximum length of a job's file. No result of a run with default limits is longer: it keeps at most 4 MiB of each of
+/// two streams.
 const MAX_FILE: u64 = 64 << 20;
 
-/// More jobs than anybody looks through.
+/// Maximum number of jobs in a listing.
 const MAX_LISTED: usize = 10_000;
 
-/// What the name of a file that is being written ends with (ansible-core's `async_wrapper`).
+/// Suffix of a file that is being written, as in ansible-core's `async_wrapper`.
 const UNFINISHED: &str = ".tmp";
 
 /// The folder of jobs.
@@ -31,48 +32,48 @@ pub struct JobFolder {
     dir: Dir,
 }
 
-/// What can go wrong with a job's file.
+/// Error with the folder of jobs or a file in it.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
-    /// A word that is no job's id.
+    /// The id is not a bare file name.
     #[error("`{0}` is no id of a job: those are names without a slash, such as `j012345678901.4711`")]
     Id(String),
-    /// Nothing of that name.
+    /// There is no job with this id.
     #[error("there is no job `{id}` in `{}`; `modbox jobs` lists those that there are", folder.display())]
     Unknown {
-        /// What was asked for.
+        /// The id.
         id: String,
-        /// Where.
+        /// The folder of jobs.
         folder: PathBuf,
     },
-    /// No folder.
+    /// The folder cannot be opened or created.
     #[error("failed to open the folder of jobs `{}`, where `--async-dir` or `ANSIBLE_ASYNC_DIR` says", path.display())]
     Folder {
-        /// Which one.
+        /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A file that cannot be read, written or removed.
+    /// A job's file cannot be opened, read, written or removed.
     #[error("failed to {verb} the job's file `{}`", path.display())]
     File {
-        /// What was tried.
+        /// The operation, for the message.
         verb: &'static str,
-        /// On what.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
 }
 
 impl JobFolder {
-    /// Opens the folder, and makes it, for its owner alone, when there is none.
+    /// Opens the folder. Creates it with mode 0700 if it does not exist.
     ///
     /// # Errors
     ///
-    /// A folder that can be neither opened nor made.
+    /// The folder can be neither opened nor created.
     pub fn open_or_make(path: &Path) -> Result<Self, JobError> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
         made.map_err(|source| JobError::Folder { path: path.to_owned(), source })?;
@@ -83,14 +84,14 @@ impl JobFolder {
     ///
     /// # Errors
     ///
-    /// A folder that cannot be opened.
+    /// The folder cannot be opened.
     pub fn open(path: &Path) -> Result<Self, JobError> {
         let dir = Dir::open_ambient_dir(path, cap_std::ambient_authority());
         let dir = dir.map_err(|source| JobError::Folder { path: path.to_owned(), source })?;
         Ok(Self { path: path.to_owned(), dir })
     }
 
-    /// Returns where a job's file is.
+    /// Returns the path of a job's file.
     #[must_use]
     pub fn path_of(&self, id: &str) -> PathBuf {
         self.path.join(id)
@@ -100,12 +101,12 @@ impl JobFolder {
     ///
     /// # Errors
     ///
-    /// No such job, and a file that is not regular, too long, or cannot be read.
+    /// There is no such job, or its file is not regular, too long or cannot be read.
     pub fn read(&self, id: &str) -> Result<JobFile, JobError> {
         let mut options = OpenOptions::new();
         // Without O_NONBLOCK, opening a FIFO would wait for a writer.
         options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-        let file = self.dir.open_with(checked(id)?, &options).map_err(self.failed("open", id))?;
+        let file = self.dir.open_with(check_id(id)?, &options).map_err(self.failed("open", id))?;
         let failed = || self.failed("read", id);
         if !file.metadata().map_err(failed())?.is_file() {
             return Err(failed()(io::Error::other("it is not a regular file")));
@@ -122,21 +123,21 @@ impl JobFolder {
         Ok(JobFile { id: id.to_owned(), content })
     }
 
-    /// Writes a job's file, in place of the one that there is.
+    /// Writes a job's file; replaces an existing one.
     ///
     /// # Errors
     ///
-    /// A full disk, and a folder that is gone.
+    /// The file cannot be written, for example because the disk is full or the folder is gone.
     pub fn write(&self, id: &str, content: Dict) -> Result<(), JobError> {
         let failed = || self.failed("write", id);
-        let unfinished = format!("{}{UNFINISHED}", checked(id)?);
+        let unfinished = format!("{}{UNFINISHED}", check_id(id)?);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let mut file = self.dir.open_with(&unfinished, &options).map_err(failed())?;
         let written = file.write_all(encode(&Value::Dict(content)).as_bytes());
         let placed = written.and_then(|()| self.dir.rename(&unfinished, &self.dir, id));
         placed.map_err(|error| {
-            // A half of a file is no use to anybody; that it cannot be removed is not the news.
+            // Remove the partial file. The error to report is that of writing, not one of removing.
             let _ = self.dir.remove_file(&unfinished);
             failed()(error)
         })
@@ -145,23 +146,23 @@ impl JobFolder {
     /// Returns whether a job has a file.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {
-        checked(id).is_ok_and(|id| self.dir.symlink_metadata(id).is_ok())
+        check_id(id).is_ok_and(|id| self.dir.symlink_metadata(id).is_ok())
     }
 
     /// Removes a job's file.
     ///
     /// # Errors
     ///
-    /// No such job, and a folder that does not let it go.
+    /// There is no such job, or its file cannot be removed.
     pub fn remove(&self, id: &str) -> Result<(), JobError> {
-        self.dir.remove_file(checked(id)?).map_err(self.failed("remove", id))
+        self.dir.remove_file(check_id(id)?).map_err(self.failed("remove", id))
     }
 
-    /// Returns the ids of all jobs and when their files were last written, the newest first.
+    /// Returns the ids of all jobs and the modification times of their files, newest first.
     ///
     /// # Errors
     ///
-    /// A folder that cannot be listed.
+    /// The folder cannot be listed.
     pub fn list(&self) -> Result<Vec<(String, SystemTime)>, JobError> {
         let failed = |source| JobError::Folder { path: self.path.clone(), source };
         let mut jobs = Vec::new();
@@ -187,20 +188,21 @@ impl JobFolder {
     }
 }
 
-/// An id as Ansible and we make them: a number, perhaps a letter in front, and the number of a process.
+/// Returns whether a name has the form of ids made by Ansible and modbox: an optional `j`, a number, a dot and a
+/// process id.
 fn is_id(name: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let parts = name.strip_prefix('j').unwrap_or(name).split_once('.');
     parts.is_some_and(|(number, process)| digits(number) && digits(process))
 }
 
-/// Anything that is a bare name may be asked for, as it may with `async_status`.
-fn checked(id: &str) -> Result<&str, JobError> {
+/// Checks that an id is a bare file name. Any bare name is accepted, as by `async_status`.
+fn check_id(id: &str) -> Result<&str, JobError> {
     let is_bare = !id.is_empty() && !id.contains(['/', '\0']) && id != "." && id != "..";
     if is_bare { Ok(id) } else { Err(JobError::Id(id.to_owned())) }
 }
 
-/// Returns whether a process looks after the job of that name.
+/// Returns whether the process with this id is the supervisor of the job of this name.
 #[must_use]
 pub fn is_alive(process: u32, name: &str) -> bool {
     let Ok(proc) = Dir::open_ambient_dir("/proc", cap_std::ambient_authority()) else { return true };

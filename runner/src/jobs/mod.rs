@@ -1,13 +1,14 @@
-//! Jobs: runs that go on when whoever asked for them is gone, and are asked about later.
+//! Jobs: runs in the background, whose state can be asked for later.
 //!
-//! `modbox run --async` starts a supervisor ([`supervise`]), a process in a session of its own. It writes the job's
-//! file, starts modbox once more to do the run ([`order`]), and replaces the file by the result. The run is ended by its
-//! own wall-clock limit, as any other; the supervisor ends one that does not end itself, and dies with its tree when it is killed.
+//! `modbox run --async` starts a supervisor ([`supervise`]), a process in a new session. The supervisor writes the
+//! job's file, starts another modbox process for the run ([`order`]), and replaces the file by the result. As always,
+//! the wall-clock limit ends the run. The supervisor ends a run that does not end at its limits. When the supervisor is
+//! killed, its process tree ends, too.
 //!
 //! Names and contents of the files are those of ansible-core's `async_wrapper` (2.9, 2.14 and 2.19), so that its
-//! `async_status` reads them, and what Ansible started can be asked about here. Three differences on purpose: files and
-//! folder are for their owner alone; a job whose supervisor was killed is said to be lost, not to run for ever; a job
-//! whose file was removed while it ran leaves none.
+//! `async_status` can read them, and `modbox status` can read the files of Ansible's jobs. There are three intended
+//! differences: only the owner can access files and folder; a job whose supervisor was killed is reported as lost, not
+//! as running for ever; a job whose file was removed while it ran writes no new one.
 
 pub mod file;
 pub mod folder;
@@ -16,4 +17,4 @@ pub mod supervise;
 
 pub use self::file::{JobFile, State};
 pub use self::folder::{JobError, JobFolder};
-pub use self::order::{Done, Order};
+pub use self::order::{Order, RunSummary};

@@ -1,6 +1,6 @@
-//! What passes between whoever starts a job, its supervisor and the process that does the run.
+//! The messages between the process that starts a job, the job's supervisor and the process of its run.
 //!
-//! It goes through pipes: neither arguments nor the command line of a job are in the argv of anything that it starts.
+//! Messages go through pipes, so that the arguments and the command line of a job are in no process's argv.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -11,72 +11,72 @@ use modbox_contract::Release;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// The word that makes modbox the supervisor of a job.
+/// The first command-line word of a supervisor process.
 pub const SUPERVISOR_WORD: &str = "__job-supervisor";
 
-/// Bounds a message: several times what a run may keep of its output, or be given as arguments.
+/// Maximum length of a message: several times the largest kept output and the largest arguments.
 const MAX_MESSAGE: u64 = 512 << 20;
 
-/// A job, as it is asked for.
+/// The request for a job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
-    /// Its name, to which the supervisor's number is added.
+    /// The job's name. Its id is this name, a dot and the supervisor's process id.
     pub name: String,
-    /// The folder for its file.
+    /// The folder of jobs.
     pub folder: PathBuf,
-    /// Whose file format it is to be.
+    /// The release of Ansible whose file format is used.
     pub release: Release,
-    /// How long to wait for the run before it is taken for one that does not end by itself.
+    /// How long the supervisor waits before it ends a run that does not end at its limits.
     pub patience: Duration,
-    /// The command line that asked for it.
+    /// The command line of `modbox run --async`.
     pub command: Vec<OsString>,
-    /// The supervisor's process, once there is one.
+    /// The supervisor's process id; 0 until the supervisor sets it.
     pub supervisor: u32,
-    /// The module's arguments, wherever the command line has them from, as JSON.
+    /// The module's arguments as JSON, merged from all their sources.
     pub args: String,
 }
 
-/// What became of the run.
+/// Summary of a finished run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Done {
-    /// The result that the run has, as JSON.
+pub struct RunSummary {
+    /// The result of the run, as JSON.
     pub result: String,
-    /// Whether it is the module's own.
+    /// Whether the module returned this result; otherwise modbox made it.
     pub parsed: bool,
     /// What the module wrote to standard error.
     pub stderr: String,
-    /// The limit that was hit.
+    /// The kind of the limit that was hit, if any.
     pub limit: Option<String>,
-    /// What ran: the module's file.
+    /// The module's file.
     pub command: String,
-    /// Where the run's files are, when they were kept.
+    /// The directory with the run's files, if they were kept.
     pub kept_files: Option<String>,
 }
 
-/// What a supervisor says when the job runs, or why it does not.
+/// Reply of a supervisor: the job runs, or could not be started.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub enum Begun {
+pub enum StartReply {
     /// The job's id.
     Job(String),
-    /// Why there is none.
+    /// The reason why there is no job.
     Failed(String),
 }
 
-/// Writes a message, which is all that is written.
+/// Writes the one message of a stream.
 ///
 /// # Errors
 ///
-/// A stream that is gone.
+/// The stream cannot be written.
 pub fn send(mut stream: impl Write, message: &impl Serialize) -> io::Result<()> {
     stream.write_all(&serde_json::to_vec(message)?)?;
     stream.flush()
 }
 
-/// Reads a message, to the end of the stream.
+/// Reads a message that extends to the end of the stream.
 ///
 /// # Errors
 ///
-/// A stream that breaks or is too long, and what is no such message.
+/// The stream cannot be read or is too long, or holds no message of this type.
 pub fn receive<M: DeserializeOwned>(stream: impl Read) -> io::Result<M> {
     let mut bytes = Vec::new();
     stream.take(MAX_MESSAGE + 1).read_to_end(&mut bytes)?;

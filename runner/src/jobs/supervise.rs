@@ -1,9 +1,9 @@
-//! The process that looks after a job: in a session of its own, it outlives whoever asked for the job, and nothing of
+//! The supervisor of a job: a process in a new session. It outlives the process that started the job, and no process of
 //! the job outlives it.
 //!
-//! It is modbox itself, started again with [`SUPERVISOR_WORD`](order::SUPERVISOR_WORD) and the job's name, by which `modbox status` knows that it lives. The
-//! run is a third process, with [`RUN_WORD`]: a run confines its process for good, and a confined process could not
-//! write the job's file any more.
+//! The supervisor is modbox, started again with [`SUPERVISOR_WORD`](order::SUPERVISOR_WORD) and the job's name. `modbox
+//! status` looks for these words to see whether the supervisor is alive. The run is a third process, started with
+//! [`RUN_WORD`]: a run confines its process irrevocably, and a confined process could not write the job's file.
 
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -19,23 +19,24 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use crate::jobs::file;
 use crate::jobs::folder::JobFolder;
-use crate::jobs::order::{self, Begun, Done, Order};
+use crate::jobs::order::{self, Order, RunSummary, StartReply};
 
-/// The word that makes modbox the process of a job's run.
+/// The first command-line word of the process of a job's run.
 pub const RUN_WORD: &str = "__job-run";
 
-/// How long a run that is told to end may take to leave nothing behind.
+/// How long a run may take to clean up after SIGTERM.
 const KILL_PATIENCE: Duration = Duration::from_secs(10);
 
+/// Pause between two checks whether the run has ended.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Starts a job. Returns when it runs, with its id.
+/// Starts a job. Returns its id when it runs.
 ///
 /// # Errors
 ///
-/// No process, no pipe, no folder.
+/// No process or pipe can be created, or the folder of jobs cannot be used.
 pub fn start(program: &Path, order: &Order) -> io::Result<String> {
-    // What whoever started this process left open for it is not for a process that stays.
+    // The supervisor stays, so it must not inherit descriptors that were left open for this process.
     modbox_native::hide_descriptors()?;
     #[expect(clippy::disallowed_methods, reason = "the one place that starts supervisors")]
     let mut command = Command::new(program);
@@ -50,8 +51,8 @@ pub fn start(program: &Path, order: &Order) -> io::Result<String> {
     let missing = || io::Error::other("a supervisor without streams");
     order::send(supervisor.stdin.take().ok_or_else(missing)?, order)?;
     match order::receive(supervisor.stdout.take().ok_or_else(missing)?) {
-        Ok(Begun::Job(id)) => Ok(id),
-        Ok(Begun::Failed(reason)) => Err(io::Error::other(reason)),
+        Ok(StartReply::Job(id)) => Ok(id),
+        Ok(StartReply::Failed(reason)) => Err(io::Error::other(reason)),
         Err(error) => {
             drop(supervisor.kill());
             let status = supervisor.wait()?;
@@ -60,12 +61,12 @@ pub fn start(program: &Path, order: &Order) -> io::Result<String> {
     }
 }
 
-/// Is a supervisor: takes an order from `input`, says on `output` that it began, and returns when the job is over.
-/// `hang_up` closes `output` for good.
+/// Runs the supervisor: reads an order from `input`, writes to `output` that the job runs, and returns when the job has
+/// ended. `hang_up` closes the descriptor behind `output`, so that the reader of `output` does not wait for the job.
 ///
 /// # Errors
 ///
-/// A job that cannot be begun, or whose file cannot be written.
+/// The job cannot be started, or its file cannot be written.
 pub fn supervise(
     input: impl Read,
     mut output: impl io::Write,
@@ -74,23 +75,23 @@ pub fn supervise(
     let order: Order = order::receive(input)?;
     match begin(&order) {
         Ok((folder, id, run)) => {
-            order::send(&mut output, &Begun::Job(id.clone()))?;
+            order::send(&mut output, &StartReply::Job(id.clone()))?;
             drop(output);
             hang_up()?;
             let process = run.id();
-            let done = attend(run, order.patience);
-            // Whoever removed the file does not want another.
+            let summary = wait_for_summary(run, order.patience);
+            // If the user has removed the file, do not write it again.
             if folder.has(&id) {
-                folder.write(&id, file::finished(&id, process, done)).map_err(io::Error::other)?;
+                folder.write(&id, file::finished(&id, process, summary)).map_err(io::Error::other)?;
             }
             Ok(())
         }
-        Err(error) => order::send(&mut output, &Begun::Failed(error)),
+        Err(error) => order::send(&mut output, &StartReply::Failed(error)),
     }
 }
 
 fn begin(order: &Order) -> Result<(JobFolder, String, Child), String> {
-    // Out of the reach of a terminal that closes, and of the signals that it sends.
+    // In a new session, the job gets no signals from the terminal, not even when the terminal closes.
     rustix::process::setsid().map_err(|error| format!("failed to start a session: {error}"))?;
     let folder = JobFolder::open_or_make(&order.folder).map_err(|error| error_chain(&error))?;
     let id = format!("{}.{}", order.name, std::process::id());
@@ -98,7 +99,7 @@ fn begin(order: &Order) -> Result<(JobFolder, String, Child), String> {
     match start_run(order) {
         Ok(run) => Ok((folder, id, run)),
         Err(error) => {
-            // Nobody is told of this job, so nobody would ask about it.
+            // The caller never learns this job's id, so the file would be useless.
             let _ = folder.remove(&id);
             Err(format!("failed to start the run: {error}"))
         }
@@ -120,34 +121,34 @@ fn start_run(order: &Order) -> io::Result<Child> {
     Ok(run)
 }
 
-/// Waits for what a run has to say. One that says nothing in time is ended.
-fn attend(mut run: Child, patience: Duration) -> Done {
-    let Some(stdout) = run.stdout.take() else { return lost("it has no output") };
-    let (sender, said) = mpsc::channel();
-    // Nobody waits for this thread: it ends with the pipe.
-    thread::spawn(move || drop(sender.send(order::receive::<Done>(stdout))));
-    match said.recv_timeout(patience) {
-        Ok(Ok(done)) => {
-            // It has only to exit now.
+/// Waits for the summary of a run, and ends a run that sends none in time.
+fn wait_for_summary(mut run: Child, patience: Duration) -> RunSummary {
+    let Some(stdout) = run.stdout.take() else { return lost_run("it has no output") };
+    let (sender, summary) = mpsc::channel();
+    // The thread is not joined: it ends when the pipe closes.
+    thread::spawn(move || drop(sender.send(order::receive::<RunSummary>(stdout))));
+    match summary.recv_timeout(patience) {
+        Ok(Ok(summary)) => {
+            // The run has only to exit now.
             end(&mut run, KILL_PATIENCE);
-            done
+            summary
         }
         Err(RecvTimeoutError::Timeout) => {
             end(&mut run, Duration::ZERO);
-            lost("it did not end at its limits")
+            lost_run("it did not end at its limits")
         }
         Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {
             let ended =
                 end(&mut run, KILL_PATIENCE).map_or_else(|| "it does not end".to_owned(), |status| status.to_string());
-            lost(&ended)
+            lost_run(&ended)
         }
     }
 }
 
-fn lost(why: &str) -> Done {
+fn lost_run(why: &str) -> RunSummary {
     let result =
         ModuleResult::runner_failure(&format!("the process that ran the module ended without a result: {why}"), None);
-    Done {
+    RunSummary {
         result: result.to_json(),
         parsed: false,
         stderr: String::new(),
@@ -157,11 +158,11 @@ fn lost(why: &str) -> Done {
     }
 }
 
-/// Waits for a run to end by itself, then tells it to, so that it removes what it made, then kills it. What is below it
-/// dies with it.
+/// Waits for a run to end, then sends SIGTERM, so that it removes its temporary files, then SIGKILL. Its child
+/// processes die with it.
 fn end(run: &mut Child, patience: Duration) -> Option<ExitStatus> {
     let ended = wait(run, patience).or_else(|| {
-        // Not waited for yet, so the number is still its own.
+        // The process was not reaped yet, so its id cannot belong to another process.
         let _ = rustix::process::kill_process(Pid::from_child(run), Signal::TERM);
         wait(run, KILL_PATIENCE)
     });
@@ -182,14 +183,14 @@ fn wait(run: &mut Child, patience: Duration) -> Option<ExitStatus> {
     }
 }
 
-/// Has the kernel tell this process to end when its supervisor does, however that ends.
+/// Makes the kernel send SIGTERM to this process when its supervisor ends for any reason.
 ///
 /// # Errors
 ///
-/// A supervisor that is gone.
-pub fn end_with(supervisor: u32) -> io::Result<()> {
+/// The supervisor has ended.
+pub fn end_with_supervisor(supervisor: u32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::TERM))?;
-    // It may have ended before.
+    // The supervisor may have ended before the call above.
     match getppid() {
         Some(parent) if parent.as_raw_nonzero().get().unsigned_abs() == supervisor => Ok(()),
         _ => Err(io::Error::other("the supervisor is gone")),

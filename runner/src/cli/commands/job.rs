@@ -1,4 +1,4 @@
-//! Jobs: `modbox run --async`, `modbox status` and `modbox jobs`, and the two processes that a job is.
+//! Jobs: the commands `modbox run --async`, `modbox status` and `modbox jobs`, and the two processes of a job.
 
 use std::ffi::OsString;
 use std::io;
@@ -18,16 +18,16 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::find_module;
 use crate::cli::settings::Settings;
 use crate::cli::{output, perform};
-use crate::jobs::order::{self, Done, Order};
+use crate::jobs::order::{self, Order, RunSummary};
 use crate::jobs::{JobError, JobFolder, State, file, folder, supervise};
 
-/// Where Ansible keeps the files of jobs (`async_dir`).
+/// The folder in which Ansible keeps the files of jobs (`async_dir`).
 const DEFAULT_FOLDER: &str = "~/.ansible_async";
 
-/// Time for all that a run does beside running the module, on a busy machine.
+/// Time for everything in a run but the module itself, on a busy machine.
 const OVERHEAD: Duration = Duration::from_secs(60);
 
-/// Returns the folder of jobs.
+/// Returns the folder of jobs, from the switch, the variable or the default.
 fn job_folder(args: &JobFolderArgs, environment: &Environment) -> anyhow::Result<PathBuf> {
     let named = environment.variable("ANSIBLE_ASYNC_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let folder = args.async_dir.clone().or(named).unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
@@ -37,7 +37,7 @@ fn job_folder(args: &JobFolderArgs, environment: &Environment) -> anyhow::Result
     Ok(environment.absolute(&Path::new(home).join(below_home)))
 }
 
-/// Starts a job, when the module is there and the command line is right, and prints what `async_wrapper` would.
+/// Starts a job and prints what `async_wrapper` would print. Checks the command line and the module's file first.
 pub(crate) fn start(
     context: &Context,
     args: &RunArgs,
@@ -56,7 +56,7 @@ pub(crate) fn start(
         name: file::new_name(told.contract),
         folder: folder.clone(),
         release: told.contract,
-        // Compiling may take as long again as the processor time that it has.
+        // Compiling may take up to twice its limit of processor time in wall-clock time.
         patience: limit + compile * 2 + OVERHEAD,
         command: argv.to_vec(),
         supervisor: 0,
@@ -80,7 +80,7 @@ pub(crate) fn start(
     Ok(ExitStatus::Success)
 }
 
-/// Is the supervisor of a job.
+/// Runs the supervisor of a job.
 pub(crate) fn supervisor() -> ExitStatus {
     let hang_up = || {
         let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
@@ -92,23 +92,23 @@ pub(crate) fn supervisor() -> ExitStatus {
     }
 }
 
-/// Is the process that does the run of a job.
+/// Runs the module of a job, in the process for the job's run.
 pub(crate) fn run(context: &Context) -> Result<ExitStatus, Failure> {
     let order: Order = order::receive(io::stdin().lock()).or_internal()?;
-    supervise::end_with(order.supervisor).or_internal()?;
-    let done = match perform(context, &order) {
-        Ok(done) => done,
+    supervise::end_with_supervisor(order.supervisor).or_internal()?;
+    let summary = match perform(context, &order) {
+        Ok(summary) => summary,
         Err(failure) => failed(&format!("{:#}", failure.error)),
     };
     if context.cleanup.is_ending() {
         return Ok(ExitStatus::Internal);
     }
-    order::send(io::stdout().lock(), &done).or_internal()?;
+    order::send(io::stdout().lock(), &summary).or_internal()?;
     Ok(ExitStatus::Success)
 }
 
-fn perform(context: &Context, order: &Order) -> Result<Done, Failure> {
-    // It was parsed before it became an order.
+fn perform(context: &Context, order: &Order) -> Result<RunSummary, Failure> {
+    // The command line was parsed before, when the job was started.
     let cli = Cli::try_parse_from(&order.command).or_internal()?;
     let Command::Run(args) = cli.command else {
         return Err(anyhow::anyhow!("the order of the job is not one to run a module")).or_internal();
@@ -117,21 +117,21 @@ fn perform(context: &Context, order: &Order) -> Result<Done, Failure> {
         return Err(anyhow::anyhow!("the arguments of the job are no dict")).or_internal();
     };
     let (report, audited) = perform::perform(context, &args, task, None)?;
-    let mut done = done(report, args.no_log);
+    let mut summary = summary(report, args.no_log);
     if let Err(failure) = audited {
-        done.stderr += &format!("the run is missing in an audit file: {:#}\n", failure.error);
+        summary.stderr += &format!("the run is missing in an audit file: {:#}\n", failure.error);
     }
-    Ok(done)
+    Ok(summary)
 }
 
-fn done(mut report: Report, no_log: bool) -> Done {
+fn summary(mut report: Report, no_log: bool) -> RunSummary {
     if no_log {
         report.result = report.result.censored(CENSORED);
         report.stderr.clear();
     }
-    Done {
+    RunSummary {
         result: report.result.to_json(),
-        // What is censored has no streams to be taken apart.
+        // A censored result has no stdout and stderr to extract, so it counts as parsed.
         parsed: report.result.parsed() || no_log,
         stderr: report.stderr,
         limit: report.limit.map(|hit| hit.kind.as_str().to_owned()),
@@ -140,12 +140,12 @@ fn done(mut report: Report, no_log: bool) -> Done {
     }
 }
 
-fn failed(message: &str) -> Done {
+fn failed(message: &str) -> RunSummary {
     let result = ModuleResult::runner_failure(message, None).to_json();
-    Done { result, parsed: false, stderr: String::new(), limit: None, command: String::new(), kept_files: None }
+    RunSummary { result, parsed: false, stderr: String::new(), limit: None, command: String::new(), kept_files: None }
 }
 
-/// Prints what is known of a job, as `async_status` does, or removes its file.
+/// Prints the status of a job, as `async_status` does, or removes the job's file.
 pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<ExitStatus, Failure> {
     let path = job_folder(&args.folder, &context.environment).or_usage()?;
     let id = &args.job;
@@ -183,16 +183,16 @@ fn status_of(state: State) -> ExitStatus {
     }
 }
 
-/// Prints a line for every job.
+/// Prints one line for each job.
 pub(crate) fn list(context: &Context, args: &JobsArgs) -> Result<ExitStatus, Failure> {
     let path = job_folder(&args.folder, &context.environment).or_usage()?;
     if !path.exists() {
-        // Nobody has started a job yet.
+        // No job was started yet.
         return Ok(ExitStatus::Success);
     }
     let folder = JobFolder::open(&path).map_err(failure)?;
     for (id, written) in folder.list().map_err(failure)? {
-        // It may have been removed since.
+        // The file may have been removed since it was listed.
         let Ok(job) = folder.read(&id) else { continue };
         let state = job.state(folder::is_alive).as_str();
         let age = SystemTime::now().duration_since(written).unwrap_or_default().as_secs();
