@@ -1,4 +1,4 @@
-//! The audit log: a line for every run, whatever becomes of it, and no run without one.
+//! Every run writes one line to the audit log, however it ends. A run that cannot be audited does not start.
 
 use std::fs;
 use std::fs::File;
@@ -57,7 +57,7 @@ pub(crate) fn module_with_secrets(dir: &TestDir) -> PathBuf {
     core_module(dir, "secretive.wasm", &fields)
 }
 
-/// A native module that leaves a trace when it is started.
+/// A native module that writes a file when it is started.
 pub(crate) fn tracing_module(dir: &TestDir) -> (PathBuf, PathBuf) {
     let trace = dir.join("trace");
     (dir.write("native", format!("#!/bin/sh\n# WANT_JSON\ntouch {}\necho '{{}}'\n", trace.display())), trace)
@@ -159,7 +159,7 @@ fn no_log_hides_every_value_and_the_result() {
         Modbox::run_module(&dir, &module).args(["--audit", "audit", "--no-log", "path=/nowhere"]).run().exits_with(0);
     let by_switch = line(&dir.join("audit"));
     assert_eq!(by_switch["args"], json!({"path": MASKED}));
-    // Of what was printed, so that it tells nothing of what was hidden.
+    // The digest is that of the printed result, so that it reveals nothing about hidden values.
     assert_eq!(by_switch["result_digest"], format!("sha256:{}", sha256(ran.stdout_text().trim_end().as_bytes())));
 
     let policy = format!("audit: {}\n", dir.join("by-ansible").display());
@@ -244,7 +244,7 @@ fn a_run_that_cannot_be_audited_does_not_start() {
 fn a_file_that_may_not_grow_is_noticed_before_the_run() {
     let dir = TestDir::new();
     let (module, trace) = tracing_module(&dir);
-    // In units of 512 bytes: nothing to stop the module, too little for a line.
+    // In units of 512 bytes: enough for the module, too little for a line.
     let script = format!(
         "ulimit -f 4; exec {} run --allow-all --audit audit {}",
         env!("CARGO_BIN_EXE_modbox"),

@@ -1,4 +1,4 @@
-//! The audit log of a batch: a line for every job, and no job without one.
+//! Every job of a batch writes one line to the audit log. A job that cannot be audited does not start.
 
 use std::fs;
 

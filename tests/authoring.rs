@@ -1,5 +1,5 @@
-//! Building guest crates as an author meets it: real cargo where something is built, scripts in the place of
-//! rustc and rustup where something is missing.
+//! Builds guest crates as an author does: with the real cargo where something is built, and with scripts in place of
+//! rustc and rustup to test what happens when a tool is missing.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,13 +16,13 @@ use modbox_authoring::{
 };
 use modbox_cleanup::Cleanup;
 
-/// A script that is written while another test starts a process is open in that process for a moment, and the
-/// kernel refuses to start it then. So nobody writes one while somebody builds.
+/// Excludes writing scripts while another test builds. A process started at that time inherits the open script for a
+/// moment, and the kernel refuses to start a script that is open for writing.
 static STARTING: RwLock<()> = RwLock::new(());
 
 const ANY: BuildOptions = BuildOptions { binary: None };
 
-/// A directory to work in, and what was told while working.
+/// A working directory, and the progress messages of the build.
 struct Bench {
     root: tempfile::TempDir,
     env: BTreeMap<OsString, OsString>,
@@ -39,7 +39,7 @@ impl Bench {
         self.root.path().canonicalize().unwrap().join(name)
     }
 
-    /// Writes a file whose time lies in the past, as that of a file that nobody is editing.
+    /// Writes a file with a modification time in the past, as if it was not edited recently.
     fn write(&self, name: &str, text: &str) {
         self.write_at(name, text, SystemTime::now() - Duration::from_secs(60));
     }
@@ -133,7 +133,7 @@ fn builds_a_component_and_knows_when_it_is_stale() {
     let before = read(&fresh.component);
     bench.write_at("hello/src/greeting", "{\"msg\": \"changed\"}\n", SystemTime::now() - Duration::from_secs(5));
     assert_eq!(bench.find_fresh("hello"), None);
-    // Cargo goes by times, so it must see one that is later than its last build.
+    // Cargo compares modification times, so this one must be later than the last build.
     bench.write_at("hello/src/greeting", "{\"msg\": \"changed\"}\n", SystemTime::now());
     assert!(!bench.build("hello").unwrap().fresh);
     assert_ne!(read(&fresh.component), before);
@@ -240,8 +240,8 @@ fn a_new_project_builds_and_its_tests_pass() {
     assert!(!told.contains("running 0 tests"), "{told}");
 }
 
-/// Scripts in the place of the author's tools. `rustc` knows its libraries in `lib`; cargo is real for
-/// `metadata`, and fails when it is asked to build.
+/// Scripts in place of the author's tools. `rustc` reports its libraries in `lib`; `cargo` runs the real one for
+/// `metadata`, and fails to build.
 fn without_target(version: &str) -> Bench {
     let mut bench = Bench::new();
     bench.write_package("hello", STANDALONE);
@@ -263,7 +263,7 @@ fn without_target(version: &str) -> Bench {
     bench
 }
 
-/// What rustup does when all goes well.
+/// A `rustup` that succeeds.
 fn adds_target(bench: &Bench) -> String {
     let libraries = bench.path("lib/rustlib/wasm32-wasip2/lib").display().to_string();
     format!("/bin/mkdir -p '{libraries}'; : > '{libraries}/libcore-1.rlib'; : > '{libraries}/libstd-1.rlib'")

@@ -1,4 +1,4 @@
-//! `modbox batch`: every line is answered once, whatever happens to its job, and to the others nothing happens.
+//! `modbox batch`: every line gets exactly one report, whatever happens to its job, and no job affects another.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -122,7 +122,7 @@ fn workers_are_confined_to_what_their_jobs_are_granted() {
     let dir = TestDir::new();
     let granted = dir.write("data/granted", "old");
     let line = |id: &str| json!({"id": id, "module": module("lineinfile"), "args": {"path": granted, "line": id}});
-    // What the arguments name is granted to the worker of these jobs, and hello's knows nothing of it.
+    // The arguments' paths are granted only to the worker of these jobs, not to that of `hello`.
     let ran = batch(&dir, &[line("one"), hello(1), line("two")]).args(["--ordered", "--jobs", "1"]).run().exits_with(0);
     let reports = reports(&ran);
     for report in reports.values() {
@@ -151,7 +151,7 @@ fn native_modules_are_confined_unless_they_are_trusted() {
 #[test]
 fn a_job_says_by_which_contract_and_what_its_module_is_told() {
     let dir = TestDir::new();
-    // Reserved keys are taken out of results, so the module shows them as text.
+    // Reserved keys are removed from results, so the module returns them as text.
     let body = "tr '\"' \"'\" <\"$1\" >told && printf '{\"told\": \"%s\"}' \"$(cat told)\"";
     let reads = dir.write("reads", format!("#!/bin/sh\n# WANT_JSON\n{body}\n"));
     let piped =
@@ -181,7 +181,7 @@ fn wait_for_file(path: &Path) {
     assert!(wait_for(PATIENCE, || path.exists()), "{} did not appear", path.display());
 }
 
-/// A job that says that it runs, and then sleeps.
+/// A job that signals that it runs, and then sleeps.
 fn sleeper(dir: &TestDir, id: &str, seconds: u64) -> Value {
     let started = dir.join("granted").join(id);
     json!({"id": id, "module": guest("sleep"), "args": {"started": started, "seconds": seconds}})
@@ -215,7 +215,7 @@ fn a_worker_that_gets_no_turn_when_the_batch_ends_removes_what_it_made_all_the_s
     let script = "(cat \"$1\"; until [ -e go ]; do sleep 0.02; done) | \"$0\" batch > out; cat out";
     let sh = Modbox::of("/bin/sh".as_ref(), &dir).args(["-c", script, env!("CARGO_BIN_EXE_modbox")]).arg(jobs);
     let running = sh.patience(PATIENCE).spawn();
-    // Its one job is done, so it waits for another one.
+    // The worker's only job is done, so the worker waits for another one.
     assert!(wait_for(PATIENCE, || fs::metadata(dir.join("out")).is_ok_and(|out| out.len() > 0)));
     let is_modbox = |pid: &Pid| {
         let exe = fs::read_link(format!("/proc/{}/exe", pid.as_raw_nonzero()));
@@ -316,7 +316,7 @@ fn a_killed_batch_leaves_no_worker() {
     running.wait().dies_of(Signal::KILL);
     let gone = |pid: &Pid| rustix::process::test_kill_process(*pid).is_err();
     assert!(wait_for(PATIENCE, || workers.iter().all(gone)));
-    // What only SIGKILL can leave, the next run sweeps.
+    // The next run sweeps what SIGKILL leaves behind.
     batch(&dir, &[hello(1)]).run().exits_with(0);
     dir.assert_nothing_left();
 }

@@ -1,4 +1,4 @@
-//! Core modules against WASI 0.1, made by a C compiler: they are given what components are given, and guarded alike.
+//! Core modules for WASI 0.1, built by a C compiler, get the same input as components and are guarded in the same way.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Compiled code is kept, checked before it is used, and thrown away when asked to. A cache that cannot be used costs time,
-//! never a run.
+//! Compiled code is cached, checked before use and removed on request. An unusable cache makes runs slower, but never
+//! fails one.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -103,7 +103,7 @@ fn a_module_that_did_not_change_is_not_read_again() {
 fn a_full_disk_costs_time_only() {
     let dir = TestDir::new();
     let cache = dir.mkdir("home/.cache");
-    // A disk of its own, too small for the compiled code.
+    // A separate file system, too small for the compiled code.
     let script = "mount -t tmpfs -o size=64k,mode=700 tmpfs \"$2\" && \"$0\" run \"$1\" name=x --output report \
                   && ls -A \"$2\"/modbox/compiled >&2";
     let spaces = if rustix::process::geteuid().is_root() { "-m" } else { "-rm" };
@@ -125,7 +125,7 @@ fn a_full_disk_costs_time_only() {
     dir.assert_nothing_left();
 }
 
-/// Removes the right to write, which holds for everyone but root, and gives it back.
+/// Removes write permission, which root ignores, and restores it.
 fn read_only<T>(path: &Path, body: impl FnOnce() -> T) -> T {
     fs::set_permissions(path, fs::Permissions::from_mode(0o500)).unwrap();
     let value = body();
@@ -192,7 +192,7 @@ fn a_damaged_entry_is_noticed_and_made_anew() {
         ("something else", b"\x7fELF".repeat(1000)),
     ];
     for (name, bytes) in cases {
-        // In place, as a failing disk does it.
+        // In place, as a failing disk would change it.
         fs::write(&entry, bytes).unwrap();
         assert_compiled(&run(&dir), true);
         assert_compiled(&run(&dir), false);
@@ -278,7 +278,7 @@ fn a_damaged_key_is_replaced_and_costs_time_once() {
         assert_compiled(&run(&dir), false);
         assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    // What is none and cannot be replaced is told on every run.
+    // A key that is damaged and cannot be replaced is reported on every run.
     fs::remove_file(&key).unwrap();
     fs::create_dir(&key).unwrap();
     let report = run(&dir);

@@ -1,10 +1,10 @@
-//! Golden cases of the command line: each `cli/*.txt` is a shell session with what it printed.
+//! Golden tests of the command line: each `cli/*.txt` is a shell session with its expected output.
 //!
-//! `$ ` starts a command for `sh` (`> ` continues it), run in a directory that is empty but for what lies in
-//! `cli/modules` (texts of wasm modules as binaries) and for `home` and `tmp`. Then follows what is expected: `1| ` lines of
-//! stdout, `2| ` lines of stderr (`1\ ` and `2\ ` when the last one has no line end), and `exit N` when that is not 0.
-//! Lines with `#` and empty ones are for the reader. `BLESS=1 cargo test …` writes what is seen into the files: read the
-//! difference before you commit it. Text that differs from run to run is replaced; see `unstable`.
+//! `$ ` starts a command for `sh` (`> ` continues it). It runs in a directory that holds only `home`, `tmp` and the
+//! files of `cli/modules` (texts of wasm modules are converted to binaries). The expected output follows: `1| ` lines
+//! of stdout, `2| ` lines of stderr (`1\ ` and `2\ ` when the last one has no line end), and `exit N` when the exit
+//! status is not 0. Empty lines and lines with `#` are ignored. `BLESS=1 cargo test …` writes the actual output into
+//! the files: read the difference before you commit it. Text that differs from run to run is replaced; see `unstable`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,7 +31,7 @@ fn sessions_go_as_recorded() {
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 loop {
-                    // A statement of its own, so that the lock is not held while the session runs.
+                    // A separate statement, so that the lock is not held while the session runs.
                     let next = pending.lock().unwrap().pop();
                     let Some(path) = next else { break };
                     differences.lock().unwrap().extend(replay(&path));

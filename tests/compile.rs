@@ -1,5 +1,5 @@
-//! Compiling is bounded and happens in a process that can do nothing else. Whatever a module does to the compiler,
-//! modbox ends in time with a well-formed report, and nothing stays behind.
+//! Compiling is bounded, and happens in a confined process. Whatever a module does to the compiler, modbox ends in time
+//! with a well-formed report, and leaves nothing behind.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ const SLACK: Duration = Duration::from_secs(3);
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How many damaged modules are tried, unless the variable `MODBOX_MUTATIONS` says otherwise.
+/// Default number of damaged modules; the variable `MODBOX_MUTATIONS` overrides it.
 const MUTATIONS: u64 = 200;
 
 /// One function with many locals and many empty loops, which is valid, small, and takes a compiler time and memory that
@@ -86,7 +86,7 @@ fn the_limits_on_compiling_can_be_set_in_a_policy_file() {
 fn a_module_that_is_too_large_is_not_even_parsed() {
     let dir = TestDir::new();
     for (layer, version) in [("core", b"\x01\0\0\0"), ("component", b"\x0d\0\x01\0")] {
-        // Nothing behind its head is valid, which is not what is complained of.
+        // Everything after the header is invalid, but the error must be about something else.
         let module = dir.write(layer, [b"\0asm", version.as_slice(), &[0xff; 2000]].concat());
         let run = |size| Modbox::run_module(&dir, &module).args(["--max-module", size]).report().run();
         assert_limit(&run("2007").exits_with(5), 2007, "bytes", "--max-module");
@@ -111,7 +111,7 @@ fn compiling(dir: &TestDir) -> (Running, Pid) {
     let mut worker = None;
     let found = wait_for(PATIENCE, || {
         worker = worker_of(running.pid());
-        // Not before it has given up everything, which it does in its first milliseconds.
+        // Wait until the process has confined itself, which it does in its first milliseconds.
         worker.is_some_and(|worker| status(worker).get("Seccomp").is_some_and(|mode| mode == "2"))
     });
     assert!(found, "nothing compiles");
@@ -143,7 +143,7 @@ fn proc_file(pid: Pid, name: &str) -> PathBuf {
 fn the_process_that_compiles_has_no_authority() {
     let dir = TestDir::new();
     let secret = dir.write("secret", "for modbox's caller only");
-    // Whoever starts modbox has left a file open.
+    // The process that starts modbox has left a file open.
     let running = Modbox::of(Path::new("sh"), &dir)
         .own_cache(&dir)
         .args(["-c", "exec \"$0\" run \"$1\" 3<\"$2\"", env!("CARGO_BIN_EXE_modbox")])
@@ -228,7 +228,7 @@ fn a_stopped_compiler_ends_with_the_time() {
         worker = worker_of(running.pid());
         worker.is_some()
     }));
-    // It uses no processor time any more, so only the clock ends it.
+    // The process uses no more processor time, so only the wall-clock limit ends it.
     rustix::process::kill_process(worker.unwrap(), Signal::STOP).unwrap();
     let ran = running.wait().exits_with(5).within(Duration::from_secs(4) + SLACK);
     assert_limit(&ran, 2_000_000, "us", "--compile-time");
@@ -244,7 +244,7 @@ fn nobody_gets_far_with_the_command_of_the_compiler() {
     }
 }
 
-/// Small and good enough to damage files with; the same numbers for the same seed.
+/// Small random number generator for damaging files; repeats its numbers for the same seed.
 struct Random(u64);
 
 impl Random {
@@ -260,9 +260,10 @@ impl Random {
         usize::try_from(self.next() % end.max(1) as u64).unwrap()
     }
 
-    /// Flips, overwrites, cuts, repeats, removes or swaps something; mostly little, as what is little gets far.
+    /// Flips, overwrites, cuts, repeats, removes or swaps bytes; mostly few, since small damage gets far into the
+    /// compiler.
     fn damage(&mut self, bytes: &mut Vec<u8>) {
-        // Past the head, without which a file is no module at all.
+        // After the header, without which a file is not a module.
         let at = 8 + self.below(bytes.len() - 8);
         let length = 1 + self.below(64);
         let end = at + self.below((bytes.len() - at).min(length));
@@ -306,7 +307,7 @@ fn a_damaged_module_gets_a_well_formed_report() {
         let ran = Modbox::run_module(&dir, module).own_cache(&dir).args(limits).report().run();
         let report = ran.json();
         let code = ran.status.code().unwrap_or_else(|| panic!("seed {seed}, number {number}: {ran}"));
-        // Damage can leave a module whole, make it fail, crash, or hit a limit; it is never modbox's own fault.
+        // A damaged module may work, fail, crash or hit a limit, but never causes an internal error of modbox.
         assert!([0, 1, 3, 5, 6].contains(&code), "seed {seed}, number {number}: {ran}");
         assert!(report["status"].is_string() && report["result"]["failed"].is_boolean(), "seed {seed}: {ran}");
         assert_eq!(code != 0, report["result"]["failed"] == true, "seed {seed}, number {number}: {ran}");

@@ -1,4 +1,4 @@
-//! README and the book: commands do what the page shows. `support/sessions.rs` says how pages are written.
+//! README and the book: commands print what the page shows. `support/sessions.rs` describes how pages are written.
 
 use crate::support::sessions::{Surroundings, check_sessions, console_documents, matches};
 

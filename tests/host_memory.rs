@@ -1,5 +1,5 @@
-//! What a guest makes the host hold is bounded, whatever it is: handles, timers, streams, messages, listings. The
-//! host's own memory stays near what it is for a guest that does nothing, and the report names the limit.
+//! The memory that a guest makes the host use is bounded, whatever it is for: handles, timers, streams, messages,
+//! listings. The host's memory stays near that for an idle guest, and the report names the limit.
 
 use std::fs;
 use std::path::Path;
@@ -8,16 +8,16 @@ use serde_json::json;
 
 use crate::support::{Modbox, Ran, TestDir, guest};
 
-/// What the host may hold beyond itself and a guest's own memory.
+/// Memory that the host may use in addition to its base and the guest's memory.
 const ALLOWANCE: u64 = 32 << 20;
 
-/// Starts a command, and says on stderr what it held at the most.
+/// Starts a command, and prints its peak memory to stderr.
 const MEASURE: &str = "import resource, subprocess, sys
 code = subprocess.run(sys.argv[1:]).returncode
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
 sys.exit(code)";
 
-/// Has a guest take something, and returns with the run what modbox held at the most, in bytes, its guest included.
+/// Runs a guest that takes a resource. Returns the run and the peak memory of modbox in bytes, including the guest.
 fn hoard(dir: &TestDir, what: &str, times: Option<u64>, options: &[&str]) -> (Ran, u64) {
     let args = json!({"what": what, "times": times}).to_string();
     let ran = Modbox::of(Path::new("python3"), dir)
@@ -64,7 +64,7 @@ fn whatever_a_guest_takes_the_host_stays_small() {
     for file in 0..20_000 {
         fs::write(granted.join(format!("{file:0200}")), "").unwrap();
     }
-    // Once before, so that it is compiled.
+    // Run once before, so that the module is compiled.
     hoard(&dir, "random", Some(1), &[]);
     let (ran, usual) = hoard(&dir, "random", Some(1), &[]);
     ran.exits_with(0);

@@ -1,6 +1,8 @@
-//! Archives that try to leave their folder, to fill disks, or to be what they are not, and the module `unarchive`.
+//! The module `unarchive` with hostile archives: some try to leave their folder, some to fill disks, some have a wrong
+//! format.
 //!
-//! The folder around `dest` is granted as a whole, so that it is the module that keeps to `dest`, and not the sandbox.
+//! The whole folder around `dest` is granted, so that the tests prove that the module, not the sandbox, stays in
+//! `dest`.
 
 use std::fs;
 use std::os::unix::fs::symlink;

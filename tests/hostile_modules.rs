@@ -1,5 +1,5 @@
-//! Files that are no modules, or try to be what they are not. Whatever they are, modbox ends in time, with a
-//! well-formed result and the right exit status, and without touching the host.
+//! Files that are not modules, or that imitate another kind. For each, modbox ends in time, with a well-formed result
+//! and the right exit status, and does not touch the host.
 
 use std::fs;
 use std::io::Write;
@@ -128,7 +128,7 @@ fn compiled_code_that_a_user_supplies_is_refused_even_when_all_is_allowed() {
     for options in [&[][..], &["--allow-all"], &["--kind", "binary", "--allow-all"], &["--kind", "core"]] {
         assert_not_loaded(run(&dir, &module, options), "already compiled");
     }
-    // A whole entry of the cache, with what authenticates it, is no module either.
+    // A complete cache entry, with its authentication tag, is not a module either.
     assert_not_loaded(run(&dir, &dir.write("entry.cwasm", entry), &["--allow-all"]), "already compiled");
 }
 

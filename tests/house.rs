@@ -1,8 +1,8 @@
-//! The house rules about who imports whom: which layer may name which, and that no file of a crate imports one that, directly
-//! or by way of others, imports it.
+//! The house rules for imports: which layer may import which, and that files of a crate have no import cycles.
 //!
-//! The rules read text, as those in `tidy.rs` do. Declaring a file by `mod` counts as importing it, so a file may not import
-//! the one that declares it; what two files share has a file of its own. Unit tests and the files that hold them are left out.
+//! The rules read text, as those in `tidy.rs` do. Declaring a file by `mod` counts as importing it, so a file may not
+//! import the one that declares it. What two files share is in a third file. Unit tests and the files that hold them
+//! are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use crate::support::repository;
 use crate::tidy::{ascii, rust_files, starts_with};
 
-/// The crates of the runner, the lowest first, each with those of modbox's crates that it may depend on. Cargo holds what
-/// their manifests say; this holds the manifests.
+/// The crates of the runner, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
+/// manifests; this test enforces their content.
 const CRATES: [(&str, &[&str]); 13] = [
     ("bytes", &[]),
     ("vocabulary", &[]),
@@ -46,11 +46,11 @@ const CRATES: [(&str, &[&str]); 13] = [
     ),
 ];
 
-/// The crates that must build without the engine: they, and what they depend on, are pure or know the kernel alone.
+/// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
 const WITHOUT_ENGINE: [&str; 8] =
     ["vocabulary", "channel", "cleanup", "contract", "kinds", "policy", "scratch", "kernel"];
 
-/// Which layer of the package `modbox` may name what of it. The first line whose folder fits counts.
+/// Which layers of the package `modbox` each layer may import. The first line with a matching folder counts.
 const LAYERS: [(&str, &[&str]); 7] = [
     ("app", &["app"]),
     ("batch", &["app", "batch"]),
@@ -150,7 +150,8 @@ fn a_kind_names_no_other_kind() {
     assert!(kinds.len() >= 7, "{kinds:?}");
     let mut wrong = Vec::new();
     for module in modules.iter().filter(|module| !module.name.is_empty()) {
-        // Detection needs the token that makes a script a `jsonargs` one; `request` has the errors of PowerShell in its own.
+        // Detection needs the token that makes a script a `jsonargs` one; `request` has the errors of PowerShell in its
+        // own.
         if matches!(module.name[0].as_str(), "detect" | "request" | "tests") {
             continue;
         }
@@ -169,7 +170,7 @@ fn crates() -> BTreeMap<PathBuf, Vec<Module>> {
         let path = Path::new(&source.path);
         let home = path.ancestors().skip(1).find(|dir| repository().join(dir).join("Cargo.toml").is_file());
         let home = home.expect("every file belongs to a package").to_owned();
-        // Beside a library, `main.rs` is a crate of its own, as each file in `bin` is.
+        // Beside a library, `main.rs` is a separate crate, as is each file in `bin`.
         let is_program =
             |file: &Path| file == Path::new("main.rs") && repository().join(&home).join("src/lib.rs").is_file();
         let Ok(file) = path.strip_prefix(home.join("src")) else { continue };
@@ -250,7 +251,7 @@ fn declarations(module: &Module, modules: &[Module]) -> Vec<Declaration> {
     found
 }
 
-/// Returns the paths of its own crate that the code of a module names, from the root on.
+/// Returns the paths within its crate that the code of a module names, from the crate's root.
 fn paths(name: &[String], code: &str) -> Vec<Vec<String>> {
     let start = ascii(r"\b(?:(crate)::|(self)::|((?:super::)+))");
     let mut paths = Vec::new();
@@ -337,7 +338,8 @@ fn circles_are_found_by_way_of_others_and_of_a_parent() {
     assert_eq!(found(&[root, child]).len(), 1);
 }
 
-/// What every file of the runner names of its own crate, unit tests included: file, its module, the path without `crate::`.
+/// What every file of the runner names of its own crate, unit tests included: file, its module, the path without
+/// `crate::`.
 fn named_paths() -> Vec<(String, String, String)> {
     let mut named = Vec::new();
     for source in rust_files() {

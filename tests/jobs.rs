@@ -1,5 +1,5 @@
-//! Jobs: they outlive whoever asked for them, end at their limit with all that they started, and leave a file that modbox
-//! and Ansible read.
+//! Jobs outlive the process that started them, end at their limit with all their processes, and leave a file that
+//! modbox and Ansible can read.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Modbox, Ran, TestDir, guest, wait_for};
 
-/// More than any of these jobs takes.
+/// Time limit, longer than any of these jobs takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn script(dir: &TestDir, name: &str, body: &str) -> PathBuf {
@@ -80,7 +80,7 @@ fn failures_have_a_file_too() {
     let id = start(&dir, dir.join("module"), &["--async", "30s", "--allow-net", "example.org:443"]);
     let denied = finished(&dir, &id).exits_with(1).json();
     assert!(denied["msg"].as_str().unwrap().contains("--allow-net"), "{denied}");
-    // What is wrong at once is said at once.
+    // Errors that are found before the start are reported at once.
     Modbox::run_module(&dir, dir.join("nothing")).args(["--async", "5s"]).run().exits_with(3);
     Modbox::run_module(&dir, dir.join("module")).args(["--async", "soon"]).run().exits_with(2);
     Modbox::run_module(&dir, dir.join("module")).args(["--async", "5s", "no-pair"]).run().exits_with(2);
@@ -108,7 +108,7 @@ fn a_job_whose_supervisor_is_killed_is_lost_and_leaves_nothing() {
     rustix::process::kill_process(supervisor, Signal::KILL).unwrap();
     assert!(wait_for(PATIENCE, || status(&dir, &id).status.code() == Some(6)));
     assert_eq!(status(&dir, &id).json()["finished"], true);
-    // Its run is told to end by the kernel, and takes its tree along.
+    // The kernel sends the run SIGTERM, and the run ends its process tree.
     let empty = || fs::read_dir(dir.scratch_root()).map_or(0, Iterator::count) == 0;
     assert!(wait_for(PATIENCE, empty), "the run's directory stays");
     dir.assert_nothing_left();

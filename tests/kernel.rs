@@ -1,5 +1,5 @@
-//! `modbox run` confines itself: what the report says of it, what happens on kernels that give less, and that a run
-//! still does all that it has to afterwards.
+//! `modbox run` confines itself: what the report says about the confinement, how it works on kernels with fewer
+//! features, and that a confined run still works.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -65,7 +65,7 @@ fn a_run_is_confined_by_the_kernel_also_when_it_compiles_first() {
 fn a_module_that_is_trusted_with_everything_is_not_confined() {
     let dir = TestDir::new();
     let run = Modbox::run_module(&dir, small_module(&dir, "small.wasm")).arg("--allow-all").report();
-    // Nothing is asked for either: it would be a contradiction.
+    // With `--allow-all` the required level is ignored, since the two contradict each other.
     let ran = without_landlock(|| run.args(["--min-confinement", "2"]).run()).exits_with(0);
     assert_eq!(layers(&ran), (0, vec!["wasmtime".to_owned()]), "{ran}");
 }
@@ -146,7 +146,7 @@ fn an_ordinary_user_is_confined_like_root() {
     let dir = TestDir::new();
     let [user, group] = [12345; 2];
     let rooted = rustix::process::geteuid().is_root();
-    // Another user may not be let into the target directory.
+    // Another user may have no access to the target directory.
     let place = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o755)).tempdir().unwrap();
     let at = |name: &str| place.path().join(name);
     copy_program(&at("modbox"));
@@ -236,7 +236,7 @@ fn a_long_log_can_be_added_to() {
 #[test]
 fn a_guest_with_all_of_its_memory_and_output_ends_in_a_report() {
     let dir = TestDir::new();
-    // Nothing is as large in memory as an array of short numbers.
+    // An array of short numbers takes the most memory for its size as JSON.
     let numbers = format!("{{\"a\": [{}0]}}", "0,".repeat(2_000_000));
     let args = json!({"stdout": numbers.bytes().map(|byte| format!("{byte:02x}")).collect::<String>(), "stderr": ""});
     let file = dir.write("args.json", args.to_string());

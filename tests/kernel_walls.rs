@@ -1,6 +1,6 @@
-//! The kernel's walls by themselves, without an engine before them: a thread of the test is confined to a plan and
-//! then tries what a guest that had escaped the engine would try. Each refusal has its twin that succeeds: inside the
-//! grants, or without the plan.
+//! The kernel's confinement by itself, without the engine: a thread of the test is confined, and then tries what a
+//! guest that has escaped the engine would try. For each refused operation, a second test shows that it succeeds inside
+//! the grants or without the confinement.
 
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
@@ -58,7 +58,7 @@ impl Walls {
         self.dir.join(name)
     }
 
-    /// Does something behind the walls.
+    /// Runs an action under the confinement.
     pub(crate) fn behind<T: Send>(&self, attempt: impl FnOnce() -> T + Send) -> T {
         confined(&self.plan, attempt)
     }

@@ -1,6 +1,7 @@
-//! Modules in C, Go, Python and JavaScript: built by `modbox build` where their tools are, with a remedy where they are not.
+//! Modules in C, Go, Python and JavaScript: `modbox build` builds them where their tools are installed, and names a
+//! remedy where they are not.
 //!
-//! That they all do the same, `polyglot.rs` says.
+//! `polyglot.rs` tests that they all return the same result.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `--log`: what modbox says of its own work, and nothing of it unless asked.
+//! `--log`: what modbox logs, and that it logs nothing without the switch.
 
 use serde_json::{Value, json};
 

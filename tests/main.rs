@@ -1,22 +1,22 @@
-//! The integration tests that need nothing but Rust, a C compiler and Python: the real binary, run on real files.
+//! The integration tests that need only Rust, a C compiler and Python. They run the real binary on real files.
 //!
-//! `runner/docs/src/contribute/tests.md` says which test goes where; `oracle.rs` and `toolchains.rs` are the other tiers.
+//! `runner/docs/src/contribute/tests.md` says where to put a test. `oracle.rs` and `toolchains.rs` are the other tiers.
 
 #![expect(clippy::disallowed_methods, reason = "tests start processes and read files of their own making")]
 
 pub(crate) use modbox_test_support as support;
 
-// A guest sees what the contract promises, and its output becomes a result by the contract's rules.
+// The contract for guests: their input, and how their output becomes a result.
 mod wasm_contract;
-// A guest reaches what was granted and nothing else.
+// A guest reaches only what is granted.
 mod wasm_files;
-// What operators and arguments grant, and who said so.
+// What operators and arguments grant, and the source of each grant.
 mod policy;
 // A guest ends at its limits, also inside host calls.
 mod wasm_limits;
-// What a guest makes the host hold is bounded.
+// The host memory that a guest can use is bounded.
 mod host_memory;
-// The guard around the file system: file grants, hostile surroundings, quotas and denials.
+// The file system guard: file grants, hostile environments, quotas and denials.
 mod wasm_guard;
 mod wasm_guard_hostile;
 mod wasm_guard_limits;
@@ -25,65 +25,65 @@ mod wasm_guard_runs;
 // Modes and owners of files.
 mod wasm_attributes;
 mod wasm_commands;
-// A guest reaches the hosts and ports that were granted, by sockets and by HTTP, and no others.
+// A guest reaches only the granted hosts and ports, by sockets and by HTTP.
 mod wasm_http;
 mod wasm_network;
 
-// `modbox run` confines itself, and says how far.
+// `modbox run` confines itself, and reports the confinement.
 mod kernel;
-// The kernel's walls by themselves, with no engine before them.
+// The kernel's confinement by itself, without the engine.
 mod kernel_walls;
-// System calls behind them.
+// The system calls that it refuses.
 mod kernel_calls;
 mod kernel_lists;
 
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;
-// What a confined native module reaches, by whichever language; that it ends; and single files that it writes.
+// Confined native modules: what they reach in several languages, their limits, and single files that they write.
 mod native_grants;
 mod native_groups;
 mod native_limits;
 mod native_names;
-// What arguments name is granted to it; and what happens on kernels that give less.
+// Native modules: grants by arguments, and confinement on kernels with fewer features.
 mod native_designation;
 mod native_ladder;
-// Building guest crates and making projects, with real cargo.
+// Building guest crates and creating projects, with the real cargo.
 mod authoring;
 
-// Files that are no modules, or try to be what they are not.
+// Files that are not modules, or that imitate another kind.
 mod hostile_modules;
-// Classic kinds: denied by default, and bounded like guests when allowed.
+// Classic kinds: denied by default, and limited like guests when allowed.
 mod native_modules;
 
-// What holds for every input.
+// Properties that hold for every input.
 mod properties;
 
-// `uri` and `get_url` and servers that mean harm, or are not granted.
+// `uri` and `get_url` with servers that are hostile or not granted.
 mod web_modules;
 
-// Jobs outlive their caller, end at their limit, and are asked about.
+// Jobs outlive their caller, end at their limit, and report their status.
 mod jobs;
-// Many runs in warm workers: every line is answered once.
+// Many runs in warm workers: every line gets one report.
 mod batch;
 
-// Compiling is bounded, happens without authority, and survives every damaged module.
+// Compiling is bounded and confined, and survives every damaged module.
 mod compile;
-// Compiled code is kept, checked and thrown away.
+// Compiled code is cached, checked and removed.
 mod cache;
-// A line for every run, and no run without one.
+// The audit log has a line for every run.
 mod audit;
 mod audit_batch;
-// What modbox says of its own work, when asked.
+// Logging with `--log`.
 mod logs;
 // Signals leave nothing behind.
 mod signals;
 
-// README and the book: what they show is what happens.
+// README and the book: commands print what the page shows.
 mod documents;
-// Golden cases of the command line; drop a file into `cli/`.
+// Golden tests of the command line: to add one, put a file into `cli/`.
 mod cli;
 // The house rules that a program can check.
 mod tidy;
 mod tidy_documents;
-// Which file imports which.
+// The house rules for imports.
 mod house;

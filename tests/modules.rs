@@ -1,7 +1,8 @@
-//! The example modules do what ansible-core's modules of the same names do.
+//! The example modules behave as ansible-core's modules of the same names.
 //!
-//! `modules_oracle.py` has the scenarios: each runs on both sides, in check mode, for real, and again. Here modbox
-//! runs the components as a kernel starts it for Ansible, and a policy file grants the folder of the scenarios.
+//! `modules_oracle.py` holds the scenarios. Each runs on both sides, in check mode, for real, and once more. Here
+//! modbox runs the components as the kernel starts it for Ansible, and a policy file grants the folder of the
+//! scenarios.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

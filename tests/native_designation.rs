@@ -1,4 +1,5 @@
-//! Naming is granting for native modules, too: by the documentation in a module, beside it, or by the operator's word.
+//! Naming a path grants it for native modules, too: by the documentation in a module, by that in a file beside it, or
+//! by the operator's switch.
 
 use std::fs;
 

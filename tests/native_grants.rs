@@ -1,6 +1,6 @@
-//! What a native module reaches: each thing tried by a Python script, a shell script and a compiled program, without the
-//! grant, refused by the kernel and named by the report with the switch; then with that very switch, and it works. As root
-//! and as an ordinary user.
+//! What native modules can use. A Python script, a shell script and a compiled program try each thing without the
+//! grant: the kernel refuses it, and the report names the switch. With that switch, it works. All as root and as an
+//! ordinary user.
 
 use std::fs;
 use std::net::TcpListener;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::{copy_executable, fixture, missing, native_c};
 
-/// Somebody who is not root.
+/// An ordinary user.
 const USER: u32 = 12345;
 
 /// A folder that an ordinary user can use, with modbox and the modules in it.

@@ -1,4 +1,5 @@
-//! Control groups of native modules: used where they can be made, never needed, and never left.
+//! Control groups of native modules: they are used where they can be created, are never required, and are always
+//! removed.
 
 #![cfg(target_os = "linux")]
 

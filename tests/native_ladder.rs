@@ -1,4 +1,5 @@
-//! What native modules are confined by where the kernel gives less, and that it is never less than is accepted.
+//! The confinement of native modules on kernels with fewer features, and that it is never weaker than the accepted
+//! level.
 
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
@@ -122,7 +123,8 @@ fn an_ordinary_user_gets_the_walls_of_the_kernel_without_namespaces() {
     assert_eq!(fs::read(other).unwrap(), b"content");
 }
 
-/// Looks at the processes above a module as far as they are modbox's, and says what there is to be seen of them.
+/// Shell command that prints the command lines of modbox's processes above a module, and which of their files in
+/// `/proc` the module can open.
 const LOOK_UP: &str = r#"python3 -c '
 import json, os
 seen, pid = {"opened": [], "cmdlines": []}, os.getpid()
@@ -144,7 +146,8 @@ while pid > 1:
 print(json.dumps(seen))
 '"#;
 
-/// What is not the module's stays with modbox: the first process of its room is a copy of modbox's own, memory and all.
+/// A module cannot read the memory of modbox's processes. This matters since the first process of its sandbox is a copy
+/// of modbox, including the memory.
 #[test]
 fn the_processes_above_a_module_keep_their_memory_to_themselves() {
     for (user, calls, level) in [(None, &[][..], 3), (Some(USER), &[][..], 3), (Some(USER), NO_MOUNTS, 2)] {

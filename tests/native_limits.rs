@@ -1,5 +1,5 @@
-//! Native modules that will not end: each is ended within a second of its limit, with a well-formed result, and nothing
-//! of it is left. Confined, as root and as an ordinary user.
+//! Native modules that do not end by themselves: each is ended within a second of its limit, with a well-formed result,
+//! and leaves nothing behind. Confined, as root and as an ordinary user.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -75,7 +75,7 @@ impl Place {
         let (report, elapsed) = self.run(script, switches);
         assert_eq!((&report["limit"]["kind"], &report["status"]), (&json!(kind), &json!("limit")), "{report:#}");
         assert_eq!(report["result"]["failed"], true, "{report:#}");
-        // From the first instruction on; how long modbox takes to start is no business of the limit.
+        // Measured from the first instruction; the limit does not include the start of modbox.
         let wall = Duration::from_micros(report["usage"]["wall_us"].as_u64().unwrap());
         assert!(
             wall < stretched(within + GRACE) && elapsed < stretched(within + 5 * GRACE),
@@ -170,7 +170,7 @@ fn a_disk_filler_ends() {
             (format!("i=0; while :; do i=$((i+1)); head -c 4000000 /dev/zero > {data}/$i; done"), "disk", 20 << 20),
             ("while :; do head -c 1000000 /dev/zero >> /tmp/big; done".to_owned(), "tmp", 15 << 20),
             ("while :; do head -c 1000000 /dev/zero >> /dev/shm/big; done".to_owned(), "tmp", 15 << 20),
-            // So quick that it ends by itself before anybody looks.
+            // So quick that it ends by itself before it is checked.
             (format!("head -c 25000000 /dev/zero > {data}/big; echo '{{}}'"), "disk", 20 << 20),
             ("head -c 15900000 /dev/zero > /tmp/big; echo '{}'".to_owned(), "tmp", 15 << 20),
         ] {

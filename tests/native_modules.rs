@@ -1,5 +1,5 @@
-//! Classic kinds by the command line: denied by default, started as Ansible starts them when allowed, and bounded
-//! like guests. `native_sandbox` tests the sandbox itself.
+//! Classic module kinds on the command line: denied by default, started as by Ansible when allowed, and limited like
+//! guests. `native_sandbox` tests the sandbox itself.
 
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ fn a_module_that_can_be_piped_in_is_on_no_disk() {
     assert!(laid_out["zero"].as_str().unwrap().ends_with("/AnsiballZ_module"), "{laid_out}");
     assert_eq!((&laid_out["files"], &laid_out["stdin"]), (&json!("AnsiballZ_module "), &json!("/dev/null")));
     dir.assert_nothing_left();
-    // Whoever keeps the files wants to see them.
+    // `--keep-files` writes the module to the disk, so that the user can read it.
     let kept = run(&["--keep-files"])["kept_files"].as_str().unwrap().to_owned();
     let text = std::fs::read_to_string(std::path::Path::new(&kept).join("AnsiballZ_module")).unwrap();
     assert!(text.contains("s3cr3t"), "{text}");
@@ -116,7 +116,7 @@ fn a_large_module_is_piped_in_whole() {
 fn a_module_is_told_what_the_switches_say() {
     let dir = TestDir::new();
     let module = dir.write("module", want_json("cp \"$1\" told; echo '{}'"));
-    // Reserved keys are taken out of results, so the module writes down what it was told.
+    // Reserved keys are removed from results, so the module writes its arguments to a file.
     let told = |options: &[&str]| -> Value {
         Modbox::run_module(&dir, &module).arg("--allow-all").args(options).run().exits_with(0);
         serde_json::from_slice(&std::fs::read(dir.join("told")).unwrap()).unwrap()
@@ -338,7 +338,7 @@ fn a_result_is_read_by_the_rules_of_ansible() {
         let dir = TestDir::new();
         let ran =
             Modbox::run_module(&dir, dir.write("module", want_json(body))).arg("--allow-all").run().exits_with(code);
-        // `NaN` is no JSON, although Python reads and writes it.
+        // `NaN` is not JSON, although Python reads and writes it.
         let text = ran.stdout_text().replace("NaN", "null");
         let result: Value = serde_json::from_str(&text).unwrap();
         for (key, value) in part.as_object().unwrap() {

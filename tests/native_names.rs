@@ -1,5 +1,5 @@
-//! Single files that are granted to native modules for writing: made, replaced, removed, as careful programs do it, and
-//! nothing beside them.
+//! Grants of single files for writing to native modules: the module can create, replace and remove the file, as
+//! programs that write atomically do, and can change nothing beside it.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -1,7 +1,7 @@
-//! Native runs, with real processes: what comes back, what ends them, and that nothing stays.
+//! Native runs with real processes: what they return, what ends them, and that they leave nothing behind.
 //!
-//! Every command line carries a marker of its own test, by which survivors are found in `/proc`; a
-//! process that must be gone first proves, by a file, that it was there.
+//! The command line of each process contains a marker of its test, so that survivors are found in `/proc`. A process
+//! that must be gone at the end first proves by a file that it was running.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::support::stretched;
 /// Names the command for [`plays_the_host_when_asked`].
 const PLAYED_COMMAND: &str = "MODBOX_TEST_PLAYED_COMMAND";
 
-/// Ends each run of these tests that nothing else ends.
+/// Time limit of each run, unless its test sets another limit.
 const SOON: Duration = Duration::from_millis(500);
 
 struct Room {
@@ -98,14 +98,14 @@ impl Room {
         assert!(is_gone(&status), "{status}");
     }
 
-    /// What there is to say of the process whose number is in a file; nothing, if it is not there.
+    /// Returns a description of the process whose id is in a file; an empty one if there is no process.
     fn status(&self, file: &str) -> String {
         let pid = fs::read_to_string(self.tmp.path().join(file)).unwrap();
         fs::read_to_string(Path::new("/proc").join(pid.trim()).join("status")).unwrap_or_default()
     }
 
-    /// A process in a session and process group of its own, orphaned twice, deaf to signals, holding the
-    /// module's output; and the wait until it is there.
+    /// Script that starts a process in a new session and process group, orphaned twice, that ignores signals and holds
+    /// the module's output; then waits until the process runs.
     fn daemon(&self) -> String {
         let marker = &self.marker;
         format!(
@@ -115,7 +115,7 @@ impl Room {
     }
 }
 
-/// One that ended as an orphan may still wait for init to take note.
+/// An orphan that has ended may still wait for init to reap it.
 fn is_gone(status: &str) -> bool {
     status.is_empty() || status.contains("State:\tZ")
 }
@@ -243,7 +243,7 @@ fn too_many_processes_end_the_run() {
         format!("i=0; while [ $i -lt 300 ]; do sleep 600 & i=$((i+1)); done; wait; : {marker}"),
         format!("perl -e 'fork for 1..9; sleep 600; # {marker}'"),
         format!("perl -e 'use POSIX; for (1..9) {{ fork; POSIX::setsid() }} sleep 600; # {marker}'"),
-        // Busy ones, who besides keep the launcher from running; the pipe bounds them should it fail.
+        // Busy processes, which also keep the launcher from running. The pipe bounds them if the test fails.
         format!(
             "perl -e 'use POSIX; pipe(R, W); syswrite W, \"x\" x 200; close W; \
              while (sysread R, $_, 1) {{ fork; POSIX::setsid() }} 1 while 1; # {marker}'"
@@ -343,7 +343,7 @@ fn what_hinders_the_launcher_is_an_error_that_says_so() {
     assert!(matches!(error, NativeError::Vanished { .. } | NativeError::Instruct(_)), "{error}");
 }
 
-/// Is no test by itself: [`nothing_is_left_when_the_host_is_killed`] starts it in a process of its own.
+/// Helper of [`nothing_is_left_when_the_host_is_killed`], which starts it in a separate process.
 #[test]
 fn plays_the_host_when_asked() {
     if let Ok(command) = std::env::var(PLAYED_COMMAND) {
@@ -360,7 +360,7 @@ fn nothing_is_left_when_the_host_is_killed() {
         .arg("plays_the_host_when_asked")
         .env(PLAYED_COMMAND, format!("{}; : {}; sleep 600", room.daemon(), room.marker))
         .current_dir(room.tmp.path())
-        // Killed, it cannot remove its own temporary directory, so that lies in this one.
+        // A killed process cannot remove its temporary directory, so that directory lies in this one.
         .env("TMPDIR", room.tmp.path())
         .stdout(Stdio::null())
         .spawn()
@@ -370,6 +370,6 @@ fn nothing_is_left_when_the_host_is_killed() {
     host.kill().unwrap();
     host.wait().unwrap();
     wait_until(|| marked(&room.marker).is_empty());
-    // A process that was killed shows no command line any more, a moment before it has ended.
+    // A killed process loses its command line a moment before it has ended.
     wait_until(|| is_gone(&room.status("daemon")));
 }

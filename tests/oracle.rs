@@ -1,4 +1,4 @@
-//! The integration tests beside the real ansible-core: modbox is compared with it, not with a reading of it.
+//! The integration tests that compare modbox with the real ansible-core.
 //!
 //! They install ansible-core, and older releases of it, from PyPI below the target directory.
 
@@ -6,35 +6,35 @@
 
 pub(crate) use modbox_test_support as support;
 
-// CPython and ansible-core, asked case by case about the pure parts of the contract.
+// The pure parts of the contract, compared with CPython and ansible-core case by case.
 mod oracle_contract;
-// ansible-core's validator, asked about its modules' specs and about generated ones.
+// Validation, compared with ansible-core's validator for its modules' specs and for generated ones.
 mod oracle_argument_spec;
-// Modes as the SDK reads them.
+// How the SDK parses file modes.
 mod oracle_modes;
 // What ansible-core registers for an output, key by key.
 mod oracle_results;
-// The contracts of three releases: what modules are told, what is written into them, what their output becomes.
+// The contracts of three releases: reserved arguments, files made from modules, and registered results.
 mod oracle_releases;
-// The real ansible-core is right: the same files through it and through modbox.
+// The same module files, run by the real ansible-core and by modbox.
 mod oracle_playbook;
-// The example modules do what ansible-core's modules of the same names do.
+// The example modules behave as ansible-core's modules of the same names.
 mod modules;
-// New-style PowerShell is handed what ansible-core would hand to it.
+// New-style PowerShell modules get the same input as from ansible-core.
 mod powershell;
-// Jobs, asked about by modbox and by Ansible.
+// The status of jobs, from modbox and from Ansible.
 mod oracle_jobs;
-// Archives that try to leave the folder that they are unpacked into.
+// Archives with entries that would be unpacked outside their folder.
 mod hostile_archives;
 
-// New-style Python: what is packed is what ansible-core packs.
+// New-style Python modules are assembled as by ansible-core.
 mod python_closure;
 // Ansible's own modules give the same results and leave the same files.
 mod python_modules;
-// Interpreters, arguments, the cache, and modules that are not as they should be.
+// Interpreters, arguments, the cache, and broken modules.
 mod python_runs;
-// In their confinement, by each way to start one.
+// Confinement, for each way to start an interpreter.
 mod python_confined;
 
-// README and the book, where they show ansible-core.
+// The sessions in README and the book that use ansible-core.
 mod oracle_documents;

@@ -1,8 +1,8 @@
-//! `modbox validate --jsonl` beside ansible-core's own validator: the specs of all of ansible-core's modules with the arguments of
-//! their examples and mutations of those, and generated specs with generated arguments.
+//! Compares `modbox validate --jsonl` with ansible-core's own validator: the specs of all ansible-core modules with the
+//! arguments of their examples and mutations of those, and generated specs with generated arguments.
 //!
-//! `MODBOX_SPEC_PAIRS=60000` tries that many of the generated ones, `MODBOX_SPEC_SEED=7` others. What is excepted from the
-//! comparison is said in `oracle/argument_spec/compare.py`.
+//! `MODBOX_SPEC_PAIRS=60000` sets the number of generated pairs, `MODBOX_SPEC_SEED=7` their seed.
+//! `oracle/argument_spec/compare.py` lists what is excluded from the comparison.
 
 use std::process::Command;
 

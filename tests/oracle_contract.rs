@@ -1,7 +1,7 @@
-//! The contract, against the programs that define it: CPython and ansible-core.
+//! Compares the contract with the programs that define it: CPython and ansible-core.
 //!
-//! Every test hands many cases to a filter in `oracle/`, which is run by an interpreter that has ansible-core
-//! 2.19, and compares answer by answer. Cases are generated from a fixed seed, so that a failure repeats.
+//! Every test sends many cases to a filter in `oracle/`, which an interpreter with ansible-core 2.19 runs, and compares
+//! each answer. Cases are generated from a fixed seed, so that failures can be reproduced.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,7 @@ fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).expect("the file was listed")
 }
 
-/// ansible-core's own modules, and what the system has of scripts and executables.
+/// ansible-core's own modules, and the system's scripts and executables.
 fn real_files() -> Vec<PathBuf> {
     let mut files = Vec::new();
     let root = oracle::python().parent().and_then(Path::parent).map(|root| root.join("lib")).unwrap_or_default();
@@ -126,7 +126,7 @@ fn list(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Markers, near misses, and the edges of what is text.
+/// Markers, near misses, and limits of text detection.
 fn generated_modules() -> Vec<Vec<u8>> {
     let lines: Vec<Vec<u8>> = MARKER_LINES.iter().map(|line| line.as_bytes().to_vec()).collect();
     let mut modules = vec![Vec::new(), b"#!".to_vec(), b"\0asm\x01\0\0\0".to_vec(), b"\x7fELF\x02\x01\x01\0".to_vec()];
@@ -245,7 +245,7 @@ fn json_agrees_with_python() {
                 let known = answer["repr"] != Value::Null;
                 assert!(!known || answer["repr"] == repr(&value).into(), "for {text:?}");
             }
-            // Python keeps such a key; nothing that has one is ever accepted as a result.
+            // Python keeps such a key, but output that contains one is never accepted as a result.
             Err(error) if error.surrogate_key().is_some() => {}
             Err(error) => assert_eq!(answer.get("error"), Some(&error.to_string().into()), "for {text:?}"),
         }

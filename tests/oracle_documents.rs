@@ -1,4 +1,4 @@
-//! README and the book, where they show ansible-core: commands do what the page shows.
+//! The sessions in README and the book that use ansible-core: commands print what the page shows.
 
 use crate::support::sessions::{Surroundings, check_sessions};
 

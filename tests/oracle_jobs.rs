@@ -1,4 +1,4 @@
-//! Jobs beside the real ansible-core: its `async_status` reads modbox's, and modbox reads those that Ansible started.
+//! Jobs and the real ansible-core: its `async_status` reads modbox's jobs, and modbox reads Ansible's.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Modes as the SDK reads them, against ansible-core: clauses, digits and what is neither.
+//! Compares how the SDK parses file modes with ansible-core: symbolic clauses, octal digits and invalid modes.
 
 use modbox_contract::{Dict, Value};
 use modbox_sdk::files::{Now, WrongMode, resolve_mode};

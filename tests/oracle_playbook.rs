@@ -1,6 +1,6 @@
-//! The same module files through a playbook of the real ansible-core and through modbox.
+//! Runs the same module files in a playbook of the real ansible-core and in modbox, and compares.
 //!
-//! One play serves many tests, since starting Ansible costs more than most tasks.
+//! One play serves many tests, since starting Ansible takes longer than most tasks.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,14 +51,14 @@ fn classic(kind: &str, interpreter: &str, body: &str) -> String {
     format!("#!{interpreter}\n{mark}{body}\n{end}")
 }
 
-/// What each side made of a module.
+/// The result of a module on each side.
 struct Sides {
     name: String,
     ansible: Dict,
     modbox: Dict,
 }
 
-/// Every classic module, through one play and one by one through modbox.
+/// The results of all classic modules, from one play and from one modbox run each.
 static CLASSIC: LazyLock<Vec<Sides>> = LazyLock::new(|| {
     let dir = TestDir::new();
     let mut names = Vec::new();
@@ -96,8 +96,7 @@ fn dicts(list: &str) -> Vec<Dict> {
     list.as_list().unwrap().iter().map(|value| value.as_dict().unwrap().clone()).collect()
 }
 
-/// Expects the same from both sides for the modules whose names are chosen, but for what `contract::result` says
-/// is different on purpose.
+/// Asserts that both sides agree for the selected modules, except for the intended differences in `contract::result`.
 #[track_caller]
 fn check_classic(chosen: impl Fn(&str) -> bool) {
     let chosen: Vec<&Sides> = CLASSIC.iter().filter(|sides| chosen(&sides.name)).collect();
@@ -112,7 +111,7 @@ fn check_classic(chosen: impl Fn(&str) -> bool) {
     assert!(differences.is_empty(), "{differences}");
 }
 
-/// A result's keys and values, without what is different on purpose.
+/// Returns a result's keys and values without the intended differences.
 fn comparable(result: &Dict, ansible: &Dict) -> BTreeMap<String, String> {
     let refused = result.get("msg").and_then(PythonValue::as_str).is_some_and(|msg| msg.starts_with("Task failed"));
     let kept = |key: &str| match key {
@@ -123,7 +122,7 @@ fn comparable(result: &Dict, ansible: &Dict) -> BTreeMap<String, String> {
     let value = |key: &str, value: &PythonValue| match key {
         // Ansible hides the traceback.
         "exception" => "a traceback".to_owned(),
-        // Each run has a directory of its own, which a shell may name.
+        // Each run has a different directory, which a shell may name.
         "module_stderr" => encode(value).split('/').next_back().unwrap_or_default().to_owned(),
         "warnings" => encode(value).replace("\\udcff", "\\ufffd"),
         _ => encode(value),
@@ -171,7 +170,7 @@ fn words_behind_an_interpreter_stay_words_as_before_2_19() {
     }
 }
 
-/// A play of WebAssembly modules; what it registered and what it left.
+/// A play of WebAssembly modules, with its registered results and the files that it left.
 struct WasmPlay {
     dir: TestDir,
     library: PathBuf,

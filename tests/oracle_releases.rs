@@ -1,5 +1,5 @@
-//! The contracts of 2.9, 2.14 and 2.19, against the releases themselves: the reserved arguments, the files that are made
-//! of modules, and what is registered for an output.
+//! Compares the contracts of 2.9, 2.14 and 2.19 with these releases: the reserved arguments, the files that are made
+//! from modules, and the result registered for an output.
 
 use std::sync::Arc;
 
@@ -213,7 +213,7 @@ fn results_agree_with_older_releases() {
             let registered = decode(answer["registered"].as_str().unwrap_or_default());
             let mut registered = match registered {
                 Ok(Value::Dict(registered)) => registered,
-                // Python keeps such a key; nothing that has one is ever accepted as a result here.
+                // Python keeps such a key, but output that contains one is never accepted as a result.
                 Err(error) if error.surrogate_key().is_some() => continue,
                 other => panic!("{release}: {other:?}"),
             };
@@ -227,9 +227,9 @@ fn results_agree_with_older_releases() {
     }
 }
 
-/// Takes out what differs on purpose or from run to run.
+/// Removes intended differences, and values that differ from run to run.
 fn comparable(ours: &mut Dict, registered: &mut Dict) {
-    // These releases only show it to people, in the controller's own words.
+    // These releases only show it to the user, in the controller's words.
     let own = ["Module invocation had junk", "Removed unexpected internal key", "Found internal 'results' key"];
     let of_runner =
         |warning: &Value| warning.as_str().is_some_and(|warning| own.iter().any(|start| warning.starts_with(start)));
@@ -241,12 +241,12 @@ fn comparable(ours: &mut Dict, registered: &mut Dict) {
         } else if let ([only], true) =
             (&warnings[..], registered.get("warnings").is_some_and(|sent| sent.as_list().is_none()))
         {
-            // What is no list becomes the item of one when there is something to add to it.
+            // A value that is not a list becomes a list when an item is added to it.
             let only = only.clone();
             ours.insert("warnings".to_owned(), only);
         }
     }
-    // A crash of Ansible has a traceback of its own, and not the module's output.
+    // A crash of Ansible has Ansible's traceback, not the module's output.
     if registered.get("msg").and_then(Value::as_str).is_some_and(|msg| msg.starts_with("Unexpected failure")) {
         registered.retain(|key, _| ["msg", "failed"].contains(&key.as_str()));
         ours.retain(|key, _| ["msg", "failed"].contains(&key.as_str()));

@@ -1,4 +1,4 @@
-//! Results, against ansible-core: the same outputs as modules of a real play, and through our rules.
+//! Compares results with ansible-core: the same outputs, as modules of a real play and through modbox's rules.
 
 use modbox_contract::{ModuleResult, RawOutput, Value, decode, encode};
 

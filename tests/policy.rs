@@ -1,6 +1,6 @@
-//! What operators and arguments grant, seen from outside: reports of the real binary with modbox's own modules.
+//! What policies and arguments grant, by the reports of the real binary with modbox's own modules.
 //!
-//! `cli/policy.txt` and `cli/requests.txt` have what is printed about policies.
+//! `cli/policy.txt` and `cli/requests.txt` test what modbox prints about policies.
 
 use std::fs;
 use std::os::unix::fs::symlink;

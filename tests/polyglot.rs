@@ -1,6 +1,7 @@
-//! One module in eight languages and kinds, and the examples in four languages: the same arguments give the same result.
+//! One module in eight languages and kinds, and the examples in four languages: the same arguments give the same
+//! result.
 //!
-//! The old-style one gets every value as a string; it prints `n` as a number again.
+//! The old-style module gets every value as a string, and prints `n` as a number again.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
-//! New-style PowerShell: what it is handed is what the real ansible-core hands to it on Windows.
+//! New-style PowerShell modules get the same input as from the real ansible-core on Windows.
 //!
-//! There is no PowerShell where these tests run. What stands in for it keeps what it is given, which is compared; that the
-//! wrappers then do their work is ansible-core's promise, and not tested here.
+//! These tests run without PowerShell. A stand-in stores its input, which is compared. That the wrappers then work is
+//! ansible-core's responsibility, and not tested here.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,5 @@
-//! What modbox packs of a Python module is what ansible-core's own assembler packs: the same files with the same bytes, for the
-//! modules of three releases and for modules that have every form of import.
+//! modbox assembles Python modules as ansible-core does: the same files with the same bytes, for the modules of three
+//! releases and for modules with every form of import.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;

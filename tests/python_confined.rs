@@ -1,5 +1,5 @@
-//! New-style Python modules in their confinement: what their interpreter needs is there, what they were not granted is not,
-//! by each of the ways to start one.
+//! New-style Python modules under confinement: the interpreter gets what it needs, and the module gets only what is
+//! granted, for each way to start an interpreter.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -46,7 +46,7 @@ fn an_interpreter_runs_by_whichever_links_lead_to_it() {
     let there = |modbox: Modbox| modbox.env("XDG_CACHE_HOME", dir.join("other-home/.cache"));
     let report = there(run(&dir, &python, "ping.py")).run().exits_with(0).json();
     assert_eq!((&report["result"]["ping"], &report["denials"]), (&json!("pong"), &json!([])));
-    // A program that is no interpreter is none, by whichever link.
+    // A program that is not an interpreter is refused, also through a link.
     let ran = run(&dir, &dir.join("env"), "ping.py").run().exits_with(3);
     assert!(ran.json()["result"]["msg"].as_str().unwrap().contains("cannot be used"), "{ran}");
     dir.assert_nothing_left();

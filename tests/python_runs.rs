@@ -1,5 +1,5 @@
-//! Runs of Python modules: what reaches the interpreter and how, which one it is, what is kept between runs, and modules
-//! that are not as they should be.
+//! Runs of Python modules: how modules are passed to the interpreter, which interpreter is used, what is cached between
+//! runs, and how broken modules fail.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::python_closure::package;
 use crate::support::{Modbox, Ran, TestDir, oracle};
 
-/// A module with a body of its own.
+/// A module with the given body.
 fn module(body: &str) -> String {
     let indented: String = body.lines().map(|line| format!("    {line}\n")).collect();
     format!(
@@ -145,7 +145,7 @@ fn files_that_are_kept_run_again() {
     assert!(String::from_utf8_lossy(&output.stdout).contains(r#""a": "again""#), "{output:?}");
 }
 
-/// Runs an assembled file as somebody would who has nothing but python.
+/// Runs an assembled file with Python alone.
 fn plain(file: &Path, python: &str, arguments: &[&Path], stdin: &str) -> Value {
     use std::io::Write as _;
     let mut command = Command::new(python);

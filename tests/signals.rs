@@ -1,5 +1,5 @@
-//! A signal in the middle leaves no temporary file, no process and no half-written cache entry, and ends modbox as it
-//! would end any other program. What only SIGKILL can leave, the next run sweeps.
+//! A signal during a run leaves no temporary file, process or half-written cache entry, and ends modbox as it would end
+//! any other program. What SIGKILL leaves behind, the next run sweeps.
 
 use std::fs;
 use std::path::Path;
@@ -10,12 +10,12 @@ use serde_json::json;
 
 use crate::support::{Modbox, Running, TestDir, core_module, guest, small_module, stretched, wait_for};
 
-/// How long a start may take, and an end.
+/// Time limit for a start, and for an end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
-/// Waits until a file is there, which says that what runs is in the middle of it.
+/// Waits until a file exists, which shows that the program is running.
 #[track_caller]
 fn wait_for_file(path: &Path) {
     assert!(wait_for(PATIENCE, || path.exists()), "{} did not appear", path.display());
@@ -34,7 +34,7 @@ fn asleep(dir: &TestDir) -> Running {
     running
 }
 
-/// Starts a native module with a daemon beside it, both deaf to signals, and waits until they run.
+/// Starts a native module and a daemon that both ignore signals, and waits until they run.
 fn native(dir: &TestDir) -> Running {
     let started = dir.join("started");
     let script = format!(
@@ -49,7 +49,7 @@ fn native(dir: &TestDir) -> Running {
     running
 }
 
-/// Starts a run that compiles for many seconds and waits until it is at it.
+/// Starts a run that compiles for many seconds, and waits until it compiles.
 fn compiling(dir: &TestDir) -> Running {
     // A result of each instruction is used by the next, in few but long functions.
     let body = "local.get 0 i64.const 3 i64.mul local.get 1 i64.xor i64.popcnt local.set 1 \
@@ -59,7 +59,7 @@ fn compiling(dir: &TestDir) -> Running {
         (0..60).map(|_| format!("(func (param i64 i64) (result i64) {body} local.get 0)")).collect();
     let module = core_module(dir, "large.wasm", &format!(r#"{functions} (func (export "_start"))"#));
     let running = Modbox::run_module(dir, module).own_cache(dir).patience(PATIENCE).spawn();
-    // Whoever compiles locks the entry of the cache before.
+    // A run locks the cache entry before it compiles.
     let cache = dir.join("home/.cache/modbox");
     assert!(wait_for(PATIENCE, || any_file(&cache)));
     std::thread::sleep(Duration::from_millis(300));
@@ -71,7 +71,7 @@ fn any_file(dir: &Path) -> bool {
     entries.any(|entry| if entry.path().is_dir() { any_file(&entry.path()) } else { true })
 }
 
-/// Starts the build of a guest crate that does not end and waits until it is at it.
+/// Starts the build of a guest crate that does not end, and waits until it runs.
 fn building(dir: &TestDir) -> Running {
     let started = dir.join("started");
     let manifest = "[package]\nname = \"slow\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
@@ -88,7 +88,8 @@ fn building(dir: &TestDir) -> Running {
     running
 }
 
-/// Sends each signal to what `start` starts, and expects a quick end by it that leaves nothing.
+/// Sends each signal to the process that `start` returns. Asserts that it ends quickly by the signal and leaves nothing
+/// behind.
 #[track_caller]
 fn check(start: impl Fn(&TestDir) -> Running) {
     for signal in SIGNALS {
@@ -168,7 +169,7 @@ fn a_killed_modbox_takes_its_native_module_with_it() {
     let dir = TestDir::new();
     let running = native(&dir);
     running.signal(Signal::KILL);
-    // Its output is closed, too: what held it is gone.
+    // The output is closed, too, so no process that held it is left.
     running.wait().dies_of(Signal::KILL);
     Modbox::run_module(&dir, small_module(&dir, "small.wasm")).run().exits_with(0);
     dir.assert_nothing_left();

@@ -1,8 +1,8 @@
-//! The house rules that a program can check: what files look like. Which file names which is in `house.rs`; the rules about
-//! documents are in `tidy_documents.rs`.
+//! The house rules for files that a program can check. The rules for imports are in `house.rs`, those for documents in
+//! `tidy_documents.rs`.
 //!
-//! The rules read text, not syntax trees. They take comments out and leave strings in, which is close enough: a path
-//! is not hidden from them by accident.
+//! The rules read text, not syntax trees. They remove comments and keep strings. That is precise enough: code does not
+//! hide a path from them by accident.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +20,7 @@ const MAX_LINES: usize = 400;
 /// Files that may be longer, each with its reason.
 const LONGER: [(&str, &str); 0] = [];
 
-/// Files that a tool has written: what they look like is its affair.
+/// Generated files, which are not checked.
 const WRITTEN: [&str; 1] = ["guest-sdk/host/bindings.rs"];
 
 /// Files that may hold paths of a home directory, each with its reason.

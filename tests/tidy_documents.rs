@@ -1,5 +1,5 @@
-//! The rules for documents that a program can check: README is short, words are plain, links lead somewhere, and what
-//! documents name is what the program has.
+//! The rules for documents that a program can check: README is short, words are plain, links have targets, and the
+//! documents name only what exists in the program.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ This page is generated: it shows `--help` of every command. A test compares it w
 const README_LINES: usize = 150;
 const README_COLUMNS: usize = 100;
 
-/// What documents do not say, and what they say instead. Code in backticks and blocks may.
+/// Words that documents must not use, with their replacements. Code in backticks and blocks is not checked.
 const NOT_PLAIN: [(&str, &str); 9] = [
     ("whoever", "name the person or program"),
     ("nobody", "say what does not happen"),

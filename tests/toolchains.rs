@@ -1,4 +1,4 @@
-//! The integration tests that need compilers of other languages: C, Go, Python and JavaScript to WebAssembly.
+//! The integration tests that need compilers to WebAssembly for C, Go, Python and JavaScript.
 //!
 //! They install those from PyPI, npm and Debian below the target directory.
 
@@ -6,11 +6,11 @@
 
 pub(crate) use modbox_test_support as support;
 
-// What a C compiler makes.
+// Modules from a C compiler.
 mod c_modules;
-// Modules in other languages than Rust, built by their own tools.
+// Modules in languages other than Rust, built by the tools of these languages.
 mod languages;
 // The same module in many languages and kinds.
 mod polyglot;
-// The book, by MkDocs from PyPI.
+// The book, built by MkDocs from PyPI.
 mod book;

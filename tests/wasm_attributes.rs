@@ -1,4 +1,5 @@
-//! `modbox:host/files`: modes and owners, as far as grants reach. Each thing that is refused has a twin that works.
+//! `modbox:host/files`: a guest can set modes and owners within its grants. Each denied case has a permitted
+//! counterpart.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

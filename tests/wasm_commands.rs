@@ -1,5 +1,5 @@
-//! Commands that guests ask for by `modbox:host/process`: which are granted, what they see, how they end, and that nothing of them
-//! stays.
+//! Commands that guests request by `modbox:host/process`: which are granted, what they see, how they end, and that they
+//! leave nothing behind.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -39,7 +39,7 @@ fn allows(report: &Value) -> Vec<&str> {
 }
 
 fn sh(dir: &TestDir, script: &str) -> Value {
-    // Every process of it can be told by its command line.
+    // Each of its processes can be identified by its command line.
     json!({"argv": ["sh", "-c", script, dir.path()]})
 }
 
@@ -254,7 +254,7 @@ fn no_signal_leaves_a_command_behind() {
         running.signal(signal);
         running.wait().dies_of(signal);
         if signal == Signal::KILL {
-            // Whoever runs the command sees to its end, and to what it has made, within a moment.
+            // The process that runs the command ends it and removes its files within a moment.
             let of_command = |entry: &fs::DirEntry| !entry.file_name().to_string_lossy().contains("-guest-");
             let left = || fs::read_dir(dir.scratch_root()).unwrap().flatten().filter(of_command).count();
             assert!(wait_for(PATIENCE, || left() == 0));

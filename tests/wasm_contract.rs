@@ -1,4 +1,4 @@
-//! What a guest is given, and how what it prints becomes a result.
+//! What a guest gets as input, and how its output becomes a result.
 
 use serde_json::{Value, json};
 

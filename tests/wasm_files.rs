@@ -1,5 +1,5 @@
-//! A guest reaches the directories that were granted, in the way they were granted, and nothing else. Each
-//! denial has a twin that is allowed, so that the denial proves something.
+//! A guest reaches only the granted directories, and only with the granted access. Each denied case has a permitted
+//! counterpart, so that the denial proves something.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -284,7 +284,7 @@ fn everything_is_granted_loudly() {
     let args = json!({"op": "read", "path": "/etc/passwd", "expect": "ok"});
     let ran = attempt(&dir, &args, &["--allow-all"]).exits_with(0).says("--allow-all");
     assert!(ran.json()["content"].as_str().unwrap().contains("root:"), "{ran}");
-    // The host's `/tmp` as well, where a guest otherwise has its own.
+    // Also for the host's `/tmp`, where a guest otherwise sees its private directory.
     let shared = tempfile::tempdir_in("/tmp").unwrap();
     let file = shared.path().join("file");
     let args = json!({"op": "create", "path": file, "expect": "ok"});

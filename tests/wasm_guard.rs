@@ -1,6 +1,6 @@
-//! Grants of single files, and what a guest sees around them. Each thing that is refused has a twin
-//! that works; overlapping grants are in `wasm_guard_runs.rs`, hostile surroundings in
-//! `wasm_guard_hostile.rs`, quotas and denials in `wasm_guard_limits.rs`.
+//! Grants of single files, and what a guest sees around them. Each denied case has a permitted counterpart. Overlapping
+//! grants are tested in `wasm_guard_runs.rs`, hostile environments in `wasm_guard_hostile.rs`, quotas and denials in
+//! `wasm_guard_limits.rs`.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

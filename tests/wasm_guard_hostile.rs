@@ -1,4 +1,4 @@
-//! Surroundings that work against the guard: links, swaps in the middle of a call, files that block, odd paths.
+//! The guard in hostile environments: links, files replaced during a call, files that block, odd paths.
 
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::net::UnixListener;
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::support::TestDir;
 use crate::wasm_guard::drive;
 
-/// How often a race is run until both sides of it were seen: a busy machine may give one side all of a run.
+/// Maximum number of runs of a race until both sides have won: on a busy machine, one side may win a whole run.
 const TRIES: u32 = 30;
 
 /// Swaps two names for as long as something runs.
@@ -20,8 +20,8 @@ fn swapping<T>(first: &Path, second: &Path, run: impl FnOnce() -> T) -> T {
     swapping_from(None, first, second, run)
 }
 
-/// The same from when a file is there, by which the guest says that it runs: what is swapped before that is settled into
-/// the grant.
+/// The same, starting when a file exists that the guest creates when it runs. A swap before that would only change the
+/// resolved grant.
 fn swapping_from<T>(started: Option<&Path>, first: &Path, second: &Path, run: impl FnOnce() -> T) -> T {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {

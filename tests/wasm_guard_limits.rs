@@ -1,5 +1,5 @@
-//! Quotas of what a guest writes, makes and opens; denials and how they are reported; and generated sequences of
-//! operations, which never reach a canary. Run through the library, with the limits of each test.
+//! Quotas for what a guest writes, creates and opens; denials and their reports; and generated sequences of operations,
+//! which never reach a canary. These tests use the library, with limits for each test.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The guest's own directory, `/tmp`, by whatever path it is reached.
+//! The guest's private directory, `/tmp`, by all paths that lead to it.
 
 use serde_json::json;
 

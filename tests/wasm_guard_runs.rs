@@ -1,4 +1,4 @@
-//! Overlapping grants, core modules, and what a guarded run leaves: nothing.
+//! Overlapping grants, core modules, and that a guarded run leaves nothing behind.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a guest reaches by `wasi:http`: by the same rules as sockets, and with everything that comes back bounded.
+//! What a guest reaches by `wasi:http`: the same rules as for sockets apply, and all responses are bounded.
 
 use std::io::Write;
 use std::net::TcpStream;

@@ -1,5 +1,5 @@
-//! A guest ends at its limits: spinning, asleep, blocked, greedy or talkative. The result is well-formed and
-//! the report names the limit.
+//! A guest ends at its limits, whether it spins, sleeps, blocks, allocates or prints too much. The result is
+//! well-formed, and the report names the limit.
 
 use std::process::Command;
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn an_endless_loop_ends_at_the_timeout() {
     ran.within(Duration::from_millis(400) + SLACK);
 }
 
-/// Runs a guest from a process that something was done to before.
+/// Runs a guest in a process that executes the Python code `done` before it becomes modbox.
 fn limited_after(done: &str, name: &str, options: &[&str]) -> Ran {
     let dir = TestDir::new();
     Modbox::run_module(&dir, guest(name)).args(["--timeout", "1ms"]).run();
@@ -136,7 +136,7 @@ fn a_table_that_takes_too_long_to_copy_is_refused() {
     let report = run("start.wasm", "2000000", "");
     assert_eq!(report["status"], "crashed", "{report}");
     assert!(report["result"]["msg"].as_str().unwrap().contains("table"), "{report}");
-    // It is told that it cannot have more, and traps if it does not take that for an answer.
+    // Growing the table beyond the limit fails with -1, on which this guest traps.
     let grow = |by: u32| {
         format!("(if (i32.eq (i32.const -1) (table.grow $t (ref.null func) (i32.const {by}))) (then unreachable))")
     };
@@ -159,7 +159,7 @@ fn a_named_pipe_in_a_grant_does_not_hang_the_run() {
         .report()
         .run()
         .within(Duration::from_secs(5));
-    // Refusing to open it is as good as ending at the limit.
+    // Refusing to open the file is as valid as ending at the limit.
     let report = ran.json();
     assert_eq!(report["result"]["failed"], true, "{ran}");
     dir.assert_nothing_left();
@@ -271,6 +271,6 @@ fn limits_come_from_a_policy_file_too() {
     let policy = dir.write("policy.yaml", "limits: {timeout: 300ms}\n");
     let run = || Modbox::run_module(&dir, guest("sleep")).arg("--policy").arg(&policy).report();
     assert_limit(&run().run().exits_with(5), "wall", 300_000, "us");
-    // The command line has the last word.
+    // The command line overrides the file.
     assert_limit(&run().args(["--timeout", "100ms"]).run().exits_with(5), "wall", 100_000, "us");
 }

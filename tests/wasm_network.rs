@@ -1,5 +1,5 @@
-//! What a guest reaches by sockets: each denial and its allowed twin, against servers on this machine. A server that is not
-//! to be reached counts who came.
+//! What a guest reaches by sockets, with servers on this machine: each denied case has a permitted counterpart. A
+//! server that must not be reached counts its connections.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -177,7 +177,7 @@ fn only_granted_names_are_looked_up() {
     denied("localhost");
     denied("notlocalhost");
     denied("metadata.google.internal");
-    // What resolvers would take for an address is no name.
+    // A name that resolvers would parse as an address is not accepted as a name.
     for odd in ["0x7f.1", "2130706433", "127.1"] {
         let (seen, denials) = try_step(&json!({"do": "lookup", "name": odd}), &rules);
         assert!(seen["error"].is_string() || seen["ok"] == "127.0.0.1", "{odd}: {seen}");
@@ -260,7 +260,7 @@ fn datagrams_go_where_a_rule_for_udp_says() {
         assert_eq!(denials.as_array().unwrap().len(), 1, "{kind}: {denials}");
         assert_eq!(count.load(Ordering::SeqCst), before, "{kind}: a datagram came through");
     }
-    // A port of one's own choice is listening.
+    // Binding to a chosen port counts as listening.
     let own = format!("127.0.0.1:{}", free_port());
     let step = json!({"do": "send", "from": own, "to": to, "say": "hi"});
     let allow = format!("--allow-listen udp:{own}");

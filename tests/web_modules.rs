@@ -1,6 +1,6 @@
-//! `uri` and `get_url` with servers that mean harm, that break off, or that nothing grants.
+//! `uri` and `get_url` with servers that are hostile, break the connection, or are not granted.
 //!
-//! What they do with servers that mean well, `modules.rs` compares with ansible-core.
+//! `modules.rs` compares them with ansible-core for well-behaved servers.
 
 use std::fs;
 use std::io::Write;
@@ -151,7 +151,7 @@ fn a_server_that_takes_its_time_is_left() {
     let (args, allow) = (json!({"dest": data.join("file"), "timeout": 1}), ["--allow-write", data.to_str().unwrap()]);
     let report = run(&dir, "get_url", &head, &args, &allow).exits_with(1).json();
     assert_eq!(report["result"]["msg"], "Connection failure: timed out", "{report:#}");
-    // It is never silent for a second; the run's own limit is what ends it.
+    // The server is never silent for a second, so only the limit of the run ends it.
     let limited = [allow[0], allow[1], "--timeout", "2s"];
     let report = run(&dir, "get_url", &body, &args, &limited).exits_with(5).json();
     assert_eq!(report["limit"]["kind"], "wall", "{report:#}");
@@ -242,7 +242,7 @@ fn a_file_that_alone_is_granted_is_written() {
     let dir = TestDir::new();
     let file = dir.join("data/file");
     dir.mkdir("data");
-    // Its name in the arguments grants it, and nothing beside it.
+    // Its name in the arguments grants it and nothing else.
     for before in [None, Some("older and longer")] {
         if let Some(before) = before {
             fs::write(&file, before).unwrap();

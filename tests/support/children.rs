@@ -1,10 +1,10 @@
-//! The processes that a process has started.
+//! Finds the child processes of a process.
 
 use std::fs;
 
 use rustix::process::Pid;
 
-/// Returns the children of a process. Not every kernel lists them, so all processes are asked for their parents.
+/// Returns the children of a process. Not every kernel lists children, so this reads the parent of each process.
 pub fn children(parent: Pid) -> Vec<Pid> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {

@@ -1,4 +1,4 @@
-//! The modbox command, run as a user would, in a clean environment and never for ever.
+//! Runs the modbox command as a user would, in a clean environment and with a time limit.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -16,11 +16,12 @@ use serde_json::Value;
 
 use crate::{TestDir, modbox, stretched, temporary};
 
-/// How long a command may take unless a test says otherwise. A little more than modbox grants to a run: its report tells more
-/// than that it was killed. On a busy machine whose disk is slow, Ansible's own modules took over a minute.
+/// Default time limit of a command. It is longer than the default time limit of a run, so that modbox ends the run
+/// first: its report says more than that modbox was killed. On a busy machine with a slow disk, Ansible's own modules
+/// took over a minute.
 const PATIENCE: Duration = DEFAULT_TIMEOUT.saturating_add(Duration::from_secs(30));
 
-/// A modbox command in the making.
+/// Builder of a modbox command.
 #[derive(Debug)]
 pub struct Modbox {
     command: Command,
@@ -28,7 +29,7 @@ pub struct Modbox {
     patience: Duration,
 }
 
-/// A modbox that runs.
+/// A running modbox process.
 #[derive(Debug)]
 pub struct Running {
     shown: String,
@@ -40,22 +41,22 @@ pub struct Running {
     patience: Duration,
 }
 
-/// A modbox that has ended. Shows what it printed when the test fails while it is alive.
+/// A modbox process that has ended. If the test fails while this value exists, its output is printed.
 #[derive(Debug)]
 pub struct Ran {
     shown: String,
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
-    /// What it printed.
+    /// The standard output.
     pub stdout: Vec<u8>,
-    /// What it said.
+    /// The standard error.
     pub stderr: Vec<u8>,
-    /// How long it took.
+    /// The wall-clock time from start to end.
     pub elapsed: Duration,
 }
 
 impl Modbox {
-    /// Prepares the binary in a test's directory. Compiled code is shared by all tests.
+    /// Prepares the modbox binary in a test's directory. All tests share one cache of compiled code.
     pub fn new(dir: &TestDir) -> Self {
         Self::of(&modbox(), dir)
     }
@@ -65,7 +66,7 @@ impl Modbox {
         Self::new(dir).arg("run").arg(module)
     }
 
-    /// Prepares another program in the same surroundings.
+    /// Prepares another program with the same environment.
     pub fn of(program: &Path, dir: &TestDir) -> Self {
         let mut command = Command::new(program);
         command
@@ -80,12 +81,12 @@ impl Modbox {
         Self { command, stdin: Vec::new(), patience: PATIENCE }
     }
 
-    /// Gives it a cache of its own, at first an empty one.
+    /// Gives the command a private cache in the test's directory, which is empty at first.
     pub fn own_cache(self, dir: &TestDir) -> Self {
         self.env("XDG_CACHE_HOME", dir.join("home/.cache"))
     }
 
-    /// Lets it find cargo and rustup, for commands that build.
+    /// Passes on the variables for cargo and rustup, for commands that build.
     pub fn with_toolchain(mut self) -> Self {
         let home = PathBuf::from(std::env::var_os("HOME").expect("Rust's tools are found by way of HOME"));
         for (name, default) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
@@ -110,7 +111,7 @@ impl Modbox {
         self
     }
 
-    /// Puts another program before it.
+    /// Wraps the command in another program.
     pub fn behind(mut self, wrap: impl FnOnce(Command) -> Command) -> Self {
         self.command = wrap(self.command);
         self
@@ -141,7 +142,7 @@ impl Modbox {
         self
     }
 
-    /// Starts it.
+    /// Starts the command.
     pub fn spawn(mut self) -> Running {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let shown = shown(&self.command);
@@ -157,7 +158,7 @@ impl Modbox {
         Running { shown, pid, started, ended, stdout, stderr, patience: self.patience }
     }
 
-    /// Runs it to its end.
+    /// Runs the command to its end.
     pub fn run(self) -> Ran {
         self.spawn().wait()
     }
@@ -169,23 +170,23 @@ impl Running {
         rustix::process::kill_process(self.pid, signal).unwrap();
     }
 
-    /// Returns the process's number.
+    /// Returns the process id.
     pub fn pid(&self) -> Pid {
         self.pid
     }
 
-    /// Returns how long it has been running.
+    /// Returns the time since the start.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// Waits for its end; kills it and fails when that does not come.
+    /// Waits for the process to end. After the time limit, kills it and fails the test.
     pub fn wait(self) -> Ran {
         let Ok((status, elapsed)) = self.ended.recv_timeout(self.patience) else {
             let _ = rustix::process::kill_process(self.pid, Signal::KILL);
             panic!("{} did not end within {:?}", self.shown, self.patience);
         };
-        // A pipe that stays open is held by a process that should be gone.
+        // If a pipe stays open, a process holds it that should have ended.
         let drained = wait_for(Duration::from_secs(5), || self.stdout.is_finished() && self.stderr.is_finished());
         assert!(drained, "{} ended, but something still holds its output", self.shown);
         let (stdout, stderr) = (self.stdout.join().unwrap(), self.stderr.join().unwrap());
@@ -201,28 +202,28 @@ impl Ran {
         self
     }
 
-    /// Asserts that a signal ended it.
+    /// Asserts that this signal ended the process.
     #[track_caller]
     pub fn dies_of(self, signal: Signal) -> Self {
         assert_eq!(self.status.signal(), Some(signal.as_raw()), "signal that ended {self}");
         self
     }
 
-    /// Asserts that it ended within a time, see [`stretched`].
+    /// Asserts that the process took at most this time; see [`stretched`].
     #[track_caller]
     pub fn within(self, time: Duration) -> Self {
         assert!(self.elapsed <= stretched(time), "{:?} is more than {time:?} for {self}", self.elapsed);
         self
     }
 
-    /// Asserts what it said on stderr, in part.
+    /// Asserts that stderr contains this text.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
         assert!(self.stderr_text().contains(text), "no `{text}` in the stderr of {self}");
         self
     }
 
-    /// Returns the one JSON object that it printed.
+    /// Parses stdout as one JSON object.
     #[track_caller]
     pub fn json(&self) -> Value {
         let parsed: Result<Value, _> = serde_json::from_slice(&self.stdout);
@@ -258,7 +259,7 @@ impl Drop for Ran {
     }
 }
 
-/// Waits until a condition holds, and returns whether it does.
+/// Waits until a condition holds or `patience` has passed. Returns whether the condition holds.
 pub fn wait_for(patience: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + patience;
     loop {
@@ -300,8 +301,8 @@ pub fn copy_program(to: &Path) {
     copy_executable(&modbox(), to);
 }
 
-/// Copies a program. Another process does, since whatever another test starts may hold for a moment what this one
-/// has open for writing: to start the program would fail then ("Text file busy").
+/// Copies a program with `/bin/cp`. If this process wrote the file, a process that another test starts at the same time
+/// could inherit the open descriptor for a moment, and starting the program would fail ("Text file busy").
 pub fn copy_executable(from: &Path, to: &Path) {
     let copied = Command::new("/bin/cp").arg(from).arg(to).status().unwrap();
     assert!(copied.success(), "{}", to.display());

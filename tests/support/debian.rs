@@ -1,5 +1,5 @@
-//! Programs that are in packages of Debian's and may not be on this machine: unpacked below the target directory, so that
-//! nothing of the machine is touched.
+//! Programs from Debian packages that may not be installed on this machine. They are unpacked below the target
+//! directory, so that the tests install nothing.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use crate::install::{Prepared, holding, tool};
 
-/// What modules of Ansible's start, or have Debian's Python import.
+/// Packages with programs that Ansible's modules start, or with Python packages that they import.
 const PACKAGES: [&str; 9] =
     ["createrepo-c", "dnf", "gnupg", "iptables", "python3-apt", "python3-pip-whl", "rpm", "subversion", "systemd"];
 
-/// Fetches packages, and what they need and the machine has not, with lists of its own; then unpacks them. Directories of
-/// a root are links where they are on the machine.
+/// Shell script that downloads packages, and their dependencies that the machine lacks, with private package lists, and
+/// unpacks them. A top-level directory that is a link on the machine is the same link in the unpacked root.
 const UNPACK: &str = r#"
 mkdir -p lists/partial archives/partial root/usr
 apt() {
@@ -40,20 +40,20 @@ done
 rm -rf lists archives ./*.bin
 "#;
 
-/// A hundred megabytes of lists and packages over a slow line.
+/// Time limit for downloading a hundred megabytes of lists and packages over a slow line.
 const INSTALL: Duration = Duration::from_secs(600);
 
 const REMEDY: &str = "the tests take programs that are not here out of packages of this machine's sources, as \
 `apt-get --download-only` finds them; that needs, the first time, a network";
 
-/// Returns a folder with directories of a root that hold the programs; nothing where there are no packages of Debian's.
+/// Returns the root folder with the unpacked programs; `None` if the system has no Debian packages.
 pub fn programs() -> Option<PathBuf> {
     static PROGRAMS: LazyLock<Option<Prepared>> = LazyLock::new(|| unpacked("debian-programs", &PACKAGES));
     PROGRAMS.clone().map(|made| made.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Returns a folder with directories of a root that hold what is in these packages, and is kept under a name; nothing
-/// where there are no packages of Debian's.
+/// Unpacks packages below the folder `name`, once, and returns the root folder with their files. Returns `None` if the
+/// system has no Debian packages.
 pub fn unpacked(name: &str, packages: &[&str]) -> Option<Prepared> {
     let has = |program: &str| Path::new("/usr/bin").join(program).exists();
     (has("apt-get") && has("dpkg-deb")).then(|| prepared(name, packages))
@@ -70,7 +70,7 @@ fn unpack(dir: &Path, packages: &[&str]) -> Result<(), String> {
     let mut command = Command::new("sh");
     command.args(["-ec", UNPACK, "sh"]).args(packages).current_dir(dir).env("LC_ALL", "C");
     tool(&mut command, INSTALL)?;
-    // What the scripts of packages would do.
+    // The scripts of the packages would make these links.
     for name in ["iptables", "ip6tables"] {
         let link = dir.join("root/usr/sbin").join(name);
         if link.with_file_name("xtables-nft-multi").exists() {

@@ -1,4 +1,4 @@
-//! The files of the repository.
+//! Lists the files of the repository.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use crate::repository;
 
-/// Returns the files of the repository: those that git tracks or would; without git, those that there are.
+/// Returns the files of the repository: those that git tracks or does not ignore; without git, all files.
 pub fn tracked() -> &'static [String] {
     static FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
         let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
@@ -17,7 +17,7 @@ pub fn tracked() -> &'static [String] {
             }
             _ => walk(repository()),
         };
-        // One that was removed and not yet committed is still listed.
+        // git still lists a removed file until the removal is committed.
         files.retain(|path| repository().join(path).is_file());
         files
     });

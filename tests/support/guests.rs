@@ -12,10 +12,10 @@ use crate::{TestDir, fixture, oracle, repository, temporary};
 
 const TARGET: &str = "wasm32-wasip2";
 
-/// A build of many programs on two busy cores, dependencies included.
+/// Time limit for building many programs with their dependencies, on two busy cores.
 const BUILD: Duration = Duration::from_secs(900);
 
-/// Returns the component of one of the programs in `tests/guests/src/bin`.
+/// Returns the component of a program in `tests/guests/src/bin`. Builds all of them first if needed.
 pub fn guest(name: &str) -> PathBuf {
     static DIR: LazyLock<Prepared> = LazyLock::new(|| build_guests("guests", &["test-guests".to_owned()]));
     let path = DIR.as_ref().unwrap_or_else(|error| panic!("{error}")).join(format!("{name}.wasm"));
@@ -23,23 +23,24 @@ pub fn guest(name: &str) -> PathBuf {
     path
 }
 
-/// Returns the component of one of modbox's own modules. `modbox build` makes a smaller one of the same, and takes ten times
-/// as long for it.
+/// Returns the component of one of modbox's own modules, built by cargo. `modbox build` would make a smaller component,
+/// but take ten times as long.
 pub fn module(name: &str) -> PathBuf {
     static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     if !built.contains_key(name) {
-        // Together, since each by itself keeps one processor busy.
+        // Build several together: building a single one keeps only one processor busy.
         let names = alike(name);
         let packages: Vec<_> = names.iter().map(|name| format!("modbox-module-{name}")).collect();
-        // In a folder of their own: test guests have some of their names.
+        // In another folder than the test guests, since some of the names are the same.
         let dir = build_guests("modules", &packages).unwrap_or_else(|error| panic!("{error}"));
         built.extend(names.into_iter().map(|name| (name.clone(), dir.join(format!("{name}.wasm")))));
     }
     built[name].clone()
 }
 
-/// Returns the modules that use as much of the SDK as this one: built together, each would have what one of them uses.
+/// Returns the modules that use the same features of the SDK as this one. Only those are built together, since cargo
+/// would unify the features of all modules in one build.
 fn alike(name: &str) -> Vec<String> {
     let modules = repository().join("modules");
     let sdk = |name: &str| {
@@ -52,11 +53,11 @@ fn alike(name: &str) -> Vec<String> {
     names.filter(|name| sdk(name).is_some_and(|sdk| sdk == wanted)).collect()
 }
 
-/// Returns the folder of modbox's own modules that were built for this machine, as Ansible runs them.
+/// Builds modbox's own modules as native programs, as Ansible runs them, and returns their folder.
 pub fn native_modules(names: &[&str]) -> PathBuf {
     let dir = locked("native-modules", |dir| {
         let mut cargo = cargo();
-        // Quickly compiled counts more than fast; and additions that overflow are told.
+        // Compile time matters more than speed; and this profile checks for integer overflow.
         cargo.args(["build", "--locked", "--profile=dev", "--target-dir"]).arg(dir).current_dir(repository());
         cargo.args(names.iter().map(|name| format!("--package=modbox-module-{name}")));
         tool(&mut cargo, BUILD).map(drop)
@@ -64,7 +65,7 @@ pub fn native_modules(names: &[&str]) -> PathBuf {
     dir.unwrap_or_else(|error| panic!("{error}")).join("debug")
 }
 
-/// Builds the programs of packages, below a folder.
+/// Builds the programs of packages for WebAssembly, below a folder.
 fn build_guests(folder: &str, packages: &[String]) -> Prepared {
     let dir = locked(folder, |dir| {
         ensure_target()?;
@@ -72,7 +73,7 @@ fn build_guests(folder: &str, packages: &[String]) -> Prepared {
         cargo
             .args(["build", "--locked", "--release", "--bins", "--target", TARGET])
             .args(packages.iter().map(|package| format!("--package={package}")))
-            // Many small programs: small and quickly compiled counts more than fast.
+            // For many small programs, size and compile time matter more than speed.
             .args(["--config", "profile.release.opt-level=\"s\""])
             .arg("--target-dir")
             .arg(dir)
@@ -96,7 +97,8 @@ fn ensure_target() -> Result<(), String> {
         .map_err(|error| format!("{error}\nguests need the Rust target {TARGET}: run `rustup target add {TARGET}`"))
 }
 
-/// Cargo without what the outer cargo set for this test, which would change how a guest is built.
+/// Returns a cargo command without the variables that the outer cargo set for this test. They would change how a guest
+/// is built.
 fn cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let kept = ["CARGO_HOME", "CARGO_NET_", "CARGO_REGISTR", "CARGO_HTTP_", "CARGO_TERM_"];
@@ -111,19 +113,20 @@ fn cargo() -> Command {
     cargo
 }
 
-/// Writes a component, given as text.
+/// Writes the component of a text in WebAssembly's text format.
 pub fn component(dir: &TestDir, name: &str, text: &str) -> PathBuf {
     dir.write(name, wat::parse_str(text).unwrap_or_else(|error| panic!("{name}: {error}")))
 }
 
-/// Writes a core module, given as text. Without `(memory …)` it gets one, since WASI asks for it.
+/// Writes the core module of fields in WebAssembly's text format. Adds a memory if there is none, since WASI requires
+/// one.
 pub fn core_module(dir: &TestDir, name: &str, fields: &str) -> PathBuf {
     let memory = if fields.contains("(memory") { "" } else { r#"(memory (export "memory") 1)"# };
     // Imports come before everything else in a module's text.
     component(dir, name, &format!("(module {fields} {memory})"))
 }
 
-/// Writes the smallest module that has a result, `{"changed": false, "small": true}`. It compiles in an instant.
+/// Writes a minimal module with the result `{"changed": false, "small": true}`, which compiles in an instant.
 pub fn small_module(dir: &TestDir, name: &str) -> PathBuf {
     let text = r#"
         (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
@@ -136,8 +139,7 @@ pub fn small_module(dir: &TestDir, name: &str) -> PathBuf {
     core_module(dir, name, text)
 }
 
-/// Compiles a C program of `tests/` to a core module against WASI 0.1, with the compiler that the oracle's
-/// environment holds.
+/// Compiles a C program of `tests/` to a core module for WASI 0.1, with the compiler in the oracle's environment.
 pub fn c_core(source: &str) -> PathBuf {
     compiled(source, "wasm", |output| {
         let cache = temporary().join("zig-cache");
@@ -169,7 +171,7 @@ fn compiled(source: &str, what: &str, command: impl FnOnce(&Path) -> Command) ->
         if written(&output) > written(&fixture(source)) {
             return Ok(());
         }
-        // Linked beside its place: an interrupted compiler leaves nothing that looks finished.
+        // Link to another name and rename, so that an interrupted compiler leaves no file that looks complete.
         let unfinished = dir.join("unfinished");
         tool(&mut command(&unfinished), BUILD)?;
         std::fs::rename(&unfinished, &output).map_err(|error| error.to_string())

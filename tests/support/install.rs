@@ -1,4 +1,4 @@
-//! Things that take long to make and serve every test: made once, kept under the target directory.
+//! Prepares folders that are slow to make and shared by tests: each is made once, and kept below the target directory.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,22 +10,22 @@ use rustix::fs::FlockOperation;
 use crate::command::wait_for;
 use crate::temporary;
 
-/// What many tests wait for: where it is, or why it could not be made. Kept as a value, so that each test that needs
-/// it fails with the reason.
+/// The path of a prepared folder, or the reason why it could not be prepared. The error is a value, so that each test
+/// that needs the folder fails with the reason.
 pub(crate) type Prepared = Result<PathBuf, String>;
 
-/// Returns the folder `name`, which `make` has filled completely, now or at some earlier time. Processes
-/// that come at once wait for the first.
+/// Returns the folder `name`. Calls `make` to fill the folder unless an earlier call has completed. Concurrent
+/// processes wait for the first one.
 pub(crate) fn once(name: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Prepared {
     holding(name, "", make)
 }
 
-/// Like [`once`], for a folder that is made again when what it is to hold is something else than before.
+/// Like [`once`], but makes the folder again when `contents` differs from that of the last call.
 pub(crate) fn holding(name: &str, contents: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Prepared {
     locked(name, |dir| {
         let stamp = dir.join("complete");
         if !fs::read_to_string(&stamp).is_ok_and(|made| made == contents) {
-            // What an interrupted attempt left is of no use.
+            // Remove what an interrupted or outdated attempt left.
             let _ = fs::remove_dir_all(dir);
             fs::create_dir_all(dir).map_err(|error| error.to_string())?;
             make(dir)?;
@@ -35,7 +35,8 @@ pub(crate) fn holding(name: &str, contents: &str, make: impl FnOnce(&Path) -> Re
     })
 }
 
-/// Returns the folder `name` after `make` has brought it up to date, while nobody else does.
+/// Returns the folder `name` after calling `make` to bring it up to date. Holds a lock, so that only one process does
+/// so at a time.
 pub(crate) fn locked(name: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Prepared {
     let root = temporary();
     fs::create_dir_all(&root).unwrap();
@@ -46,7 +47,7 @@ pub(crate) fn locked(name: &str, make: impl FnOnce(&Path) -> Result<(), String>)
     Ok(dir)
 }
 
-/// Runs a command to its end, for a bounded time, and returns what it printed.
+/// Runs a command with a time limit. Returns its output.
 pub(crate) fn tool(command: &mut Command, patience: Duration) -> Result<String, String> {
     let shown = format!("{command:?}");
     let mut output = tempfile::tempfile().map_err(|error| error.to_string())?;

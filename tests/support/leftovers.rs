@@ -1,4 +1,4 @@
-//! Finds what a run left behind.
+//! Finds processes and files that a run has left behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,10 @@ use std::time::Duration;
 use crate::TestDir;
 use crate::command::wait_for;
 
-/// Asserts that there is no process that was started in or for `dir`, no directory of a run, and no
-/// half-written cache entry.
+/// Asserts that no process started in or for `dir`, no scratch directory and no half-written cache entry is left.
 #[track_caller]
 pub(crate) fn assert_none(dir: &TestDir) {
-    // The kernel takes a moment to bury what was killed.
+    // The kernel takes a moment to remove killed processes.
     let gone = wait_for(Duration::from_secs(3), || processes_of(dir.path()).is_empty());
     assert!(gone, "processes are left: {:#?}", processes_of(dir.path()));
     let scratch: Vec<PathBuf> = entries(&dir.scratch_root());
@@ -38,8 +37,8 @@ fn unfinished_entries(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Describes the processes that name the directory in their command line, environment, working directory or
-/// program. The test process itself is none of them.
+/// Describes the processes that name the directory in their command line, environment, working directory or program
+/// path, except the test process itself.
 fn processes_of(dir: &Path) -> Vec<String> {
     let marker = dir.as_os_str().as_encoded_bytes();
     let mut found = Vec::new();

@@ -1,6 +1,6 @@
-//! What the tests stand on: a directory for each, the modbox command, guests, the real Ansible.
+//! Support for tests: a directory for each test, the modbox command, guests, and the real Ansible.
 //!
-//! A crate of its own, so that each tier of tests, and the benchmarks, are built with the same one.
+//! This is a separate crate, so that all tiers of tests and the benchmarks share one build of it.
 
 #![expect(clippy::missing_panics_doc, reason = "what does not work here fails the test that needs it")]
 
@@ -47,7 +47,8 @@ pub fn temporary() -> PathBuf {
     profile().parent().expect("a profile's folder lies in the target directory").join("tmp")
 }
 
-/// Returns the folder of the profile that the running test was built with: cargo puts tests and benchmarks into `deps` in it.
+/// Returns the folder of the profile that the running test was built with. Cargo puts tests and benchmarks into its
+/// `deps` folder.
 fn profile() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own program");
     test.ancestors().nth(2).expect("a test lies in the target directory").to_owned()
@@ -58,7 +59,7 @@ pub fn fixture(path: &str) -> PathBuf {
     repository().join("tests").join(path)
 }
 
-/// Returns what a report names as missing: what was denied, and what it hints at.
+/// Returns the missing grants that a report names: its denials and hints.
 pub fn missing(report: &Value) -> impl Iterator<Item = &Value> {
     ["denials", "hints"].into_iter().filter_map(|key| report[key].as_array()).flatten()
 }

@@ -1,7 +1,7 @@
-//! The documents of the repository as text: their fenced blocks, links, headings and prose.
+//! Parses the documents of the repository: fenced blocks, links, headings and prose.
 //!
-//! It reads the part of Markdown that the documents use: blocks are fenced by three backticks, headings begin with `#`,
-//! links are written in line. It does not render anything.
+//! The parser supports the part of Markdown that the documents use: blocks fenced by three backticks, headings that
+//! begin with `#`, inline links. It does not render anything.
 
 use std::fs;
 
@@ -12,9 +12,9 @@ use crate::{repository, tracked};
 /// A Markdown file of the repository.
 #[derive(Debug)]
 pub struct Document {
-    /// Its path below the repository.
+    /// The path, relative to the repository.
     pub path: String,
-    /// Its content.
+    /// The content.
     pub text: String,
 }
 
@@ -23,20 +23,20 @@ pub struct Document {
 pub struct Block {
     /// The word after the fence, such as `console`.
     pub language: String,
-    /// The file that the block shows, by `title="…"` after the language.
+    /// The name of the file that the block shows, from `title="…"` after the language.
     pub title: Option<String>,
     /// The reason why its commands are not run, from a comment `<!-- not run: … -->` before it.
     pub not_run: Option<String>,
-    /// The index of its first line in the document.
+    /// The index of the block's first line in the document.
     pub start: usize,
-    /// Its lines, without the fences.
+    /// The lines of the block, without the fences.
     pub lines: Vec<String>,
 }
 
-/// Where the book lies.
+/// The folder of the book.
 pub const BOOK: &str = "runner/docs";
 
-/// Returns the documents that people read; templates are documents of other projects.
+/// Returns the repository's Markdown files, except templates, which belong to other projects.
 pub fn documents() -> Vec<Document> {
     let paths = tracked().iter().filter(|path| path.ends_with(".md") && !path.contains("/template/"));
     paths.map(|path| Document::read(path)).collect()
@@ -98,7 +98,7 @@ impl Document {
         lines.map(|(index, line)| (index + 1, line)).collect()
     }
 
-    /// Returns the targets of its links and pictures, each with the number of its line.
+    /// Returns the targets of links and pictures, each with its line number.
     pub fn links(&self) -> Vec<(usize, String)> {
         let link = Regex::new(r"\]\(([^) ]+)\)").unwrap();
         let code = Regex::new(r"`[^`]*`").unwrap();
@@ -109,14 +109,14 @@ impl Document {
         self.prose().into_iter().flat_map(of_line).collect()
     }
 
-    /// Returns what a link to each of its headings says behind the `#`.
+    /// Returns the anchors of the headings.
     pub fn anchors(&self) -> Vec<String> {
         let headings = self.prose().into_iter().filter(|(_, line)| line.starts_with('#'));
         headings.map(|(_, line)| anchor(line.trim_start_matches('#'))).collect()
     }
 }
 
-/// Returns the anchor of a heading, as Python-Markdown and the usual hosts of repositories make it.
+/// Returns the anchor of a heading, as Python-Markdown and the common repository hosts generate it.
 fn anchor(heading: &str) -> String {
     let kept = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' ');
     let text: String = heading.trim().to_lowercase().chars().filter(kept).collect();

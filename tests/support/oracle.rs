@@ -1,7 +1,7 @@
-//! The real ansible-core, in a Python environment of its own under the target directory.
+//! The real ansible-core, in a Python environment below the target directory.
 //!
-//! It is run, never linked or copied. The environment also holds a C compiler for WebAssembly, because
-//! that, too, comes from Python's package index.
+//! The tests run it; they never link or copy it. The environment also holds a C compiler for WebAssembly, because that
+//! comes from Python's package index, too.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,25 +14,26 @@ use serde_json::{Value, json};
 use crate::install::{Prepared, holding, once, tool};
 use crate::{TestDir, fixture, temporary};
 
-/// The release whose behaviour modbox promises.
+/// The release whose behaviour modbox follows.
 pub const VERSION: &str = "2.19.14";
 
-/// What its environment holds. The last two are what modules of Ansible's need.
+/// Packages of its environment. Ansible's modules need the last two.
 const PACKAGES: [&str; 4] = ["ansible-core==2.19.14", "ziglang==0.17.1", "pexpect==4.9.0", "python-debian==1.1.1"];
 
-/// Older releases whose contract can be asked for, and their packages.
+/// Older releases whose contracts modbox supports, and their packages.
 const OLDER: [(&str, &str); 2] = [(EARLIER, "ansible-core==2.14.18"), (LEGACY, "ansible==2.9.27")];
 
-/// One that many still run.
+/// A release that is still widely used.
 pub const EARLIER: &str = "2.14.18";
 
-/// The last before collections.
+/// The last release before collections.
 pub const LEGACY: &str = "2.9.27";
 
-/// Where modules of collections come from: `ansible` is `ansible-core` and a hundred collections.
+/// The package with modules of collections: `ansible` is `ansible-core` and a hundred collections.
 const COLLECTIONS: &str = "ansible==12.3.0";
 
-/// Downloads that package as one file, and takes the few modules out of it that are compared: all of it are 80 000 files.
+/// Script that downloads that package as one file, and extracts only the few modules that are compared: the whole
+/// package has 80 000 files.
 const TAKE_MODULES: &str = r"
 import pathlib, subprocess, sys, zipfile
 folder, package = sys.argv[1:]
@@ -46,17 +47,17 @@ with zipfile.ZipFile(wheel) as packed:
 wheel.unlink()
 ";
 
-/// A hundred megabytes over a slow line.
+/// Time limit for downloading a hundred megabytes over a slow line.
 const INSTALL: Duration = Duration::from_secs(600);
 
-/// A play of seventy tasks takes half a minute, and on a busy machine many times that.
+/// Time limit for a play. One of seventy tasks takes half a minute, and many times that on a busy machine.
 const PLAY: Duration = Duration::from_secs(600);
 
 const REMEDY: &str = "\
 the tests compare modbox with ansible-core, which they install with pip into the target directory; that needs \
 python3 (3.11 or newer), pip (on Debian: `apt-get install python3-venv`, as root) and, the first time, a package index";
 
-/// Returns the interpreter of the environment, which is installed first if need be.
+/// Returns the interpreter of the environment. Installs the environment if needed.
 pub fn python() -> PathBuf {
     static PYTHON: LazyLock<Prepared> = LazyLock::new(|| {
         let dir = holding(&format!("oracle-{VERSION}"), &PACKAGES.join("\n"), |dir| {
@@ -104,10 +105,10 @@ pub fn legacy() -> PathBuf {
     folders.filter(|folder| folder.join("ansible").is_dir()).min().expect("it is installed")
 }
 
-/// Makes an environment with packages in it.
+/// Creates a Python environment with packages, and runs the statement `check` in it.
 pub(crate) fn install(dir: &Path, packages: &[&str], check: &str) -> Result<(), String> {
     let venv = dir.join("venv");
-    // Without pip, which Debian's python3 does not bring; it is found below.
+    // Without pip, since Debian's python3 does not include it. The loop below finds one.
     let mut make = Command::new(system_python(packages)?);
     tool(clean(make.args(["-m", "venv", "--without-pip"]).arg(&venv)), INSTALL)?;
     let python = venv.join("bin/python");
@@ -125,7 +126,7 @@ pub(crate) fn install(dir: &Path, packages: &[&str], check: &str) -> Result<(), 
     Err(errors.join("\n"))
 }
 
-/// The first `python3` that is new enough for ansible-core, and not too new for an older one.
+/// Returns the first `python3` that is new enough for ansible-core, and not too new for an older release.
 fn system_python(packages: &[&str]) -> Result<PathBuf, String> {
     let mut tried = Vec::new();
     let newest = if OLDER.iter().any(|(_, older)| packages == [*older]) { "(3, 12)" } else { "(4,)" };
@@ -142,20 +143,20 @@ fn system_python(packages: &[&str]) -> Result<PathBuf, String> {
     Err(tried.join("\n"))
 }
 
-/// pip as Python itself carries it.
+/// Returns the pip that is bundled with Python.
 fn own_pip(_: &Path, python: &Path, _: &[&str]) -> Result<Command, String> {
     tool(clean(Command::new(python).args(["-m", "ensurepip"])), INSTALL)?;
     Ok(pip_of(python))
 }
 
-/// The system's pip, told to install into the environment.
+/// Returns the system's pip, set to install into the environment.
 fn system_pip(_: &Path, python: &Path, packages: &[&str]) -> Result<Command, String> {
     let mut pip = Command::new(system_python(packages)?);
     pip.args(["-m", "pip", "--python"]).arg(python);
     Ok(pip)
 }
 
-/// Debian's pip, unpacked from its package: that needs no root.
+/// Returns Debian's pip, unpacked from its package, which does not need root.
 fn debian_pip(dir: &Path, python: &Path, _: &[&str]) -> Result<Command, String> {
     let script = "apt-get download -q python3-pip-whl && dpkg-deb -x python3-pip-whl_*.deb unpacked && \
                   cp unpacked/usr/share/python-wheels/pip-*.whl .";
@@ -173,7 +174,7 @@ fn pip_of(python: &Path) -> Command {
     pip
 }
 
-/// Takes out what would lead Python to packages outside the environment.
+/// Removes variables that would make Python use packages outside the environment.
 fn clean(command: &mut Command) -> &mut Command {
     ["PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE", "VIRTUAL_ENV", "PIP_TARGET", "PIP_PREFIX", "PIP_USER"]
         .into_iter()
@@ -186,16 +187,17 @@ pub fn ansible(dir: &TestDir, command: &str) -> Command {
     started(dir, &["-m".as_ref(), "ansible".as_ref(), command.as_ref()])
 }
 
-/// Prepares `ansible-playbook` like [`ansible`], for plays of many tasks: what modules import is imported once for all.
+/// Prepares `ansible-playbook` like [`ansible`], but faster for plays of many tasks: the imports of modules are loaded
+/// once for all tasks.
 pub fn forking_playbook(dir: &TestDir) -> Command {
     let script = fixture("oracle/forking_python.py");
     started(dir, &[script.as_os_str(), "-m".as_ref(), "ansible".as_ref(), "playbook".as_ref()])
 }
 
-/// Prepares Python, for it to run Ansible.
+/// Prepares a Python command that runs Ansible.
 fn started(dir: &TestDir, args: &[&OsStr]) -> Command {
     let python = python();
-    // Ansible looks for a file elsewhere when there is none here, and takes none without this extension.
+    // Without this file, Ansible would search for another one; it accepts only this extension.
     let config = dir.write("home/ansible.cfg", "");
     let mut ansible = Command::new(&python);
     ansible
@@ -222,8 +224,8 @@ fn started(dir: &TestDir, args: &[&OsStr]) -> Command {
     ansible
 }
 
-/// Runs tasks on this machine, with the modules in `library/` of the test's directory, and returns what each
-/// registered. A task that fails does not end the play.
+/// Runs tasks on this machine, with the modules in `library/` of the test's directory, and returns the registered
+/// result of each. A failed task does not end the play.
 #[track_caller]
 pub fn play(dir: &TestDir, tasks: &[Value], options: &[&str]) -> Vec<Value> {
     let text = play_to_text(dir, tasks, options);
@@ -236,7 +238,7 @@ pub fn play_to_text(dir: &TestDir, tasks: &[Value], options: &[&str]) -> String 
     play_by(ansible(dir, "playbook"), dir, tasks, options)
 }
 
-/// Runs tasks like [`play_to_text`], by a command to which only the options and the play are added.
+/// Runs tasks like [`play_to_text`], with the given command, to which only the options and the play are added.
 #[track_caller]
 pub fn play_by(mut playbook: Command, dir: &TestDir, tasks: &[Value], options: &[&str]) -> String {
     let named = |(index, task): (usize, &Value)| {
@@ -247,7 +249,7 @@ pub fn play_by(mut playbook: Command, dir: &TestDir, tasks: &[Value], options: &
         task
     };
     let mut all: Vec<Value> = tasks.iter().enumerate().map(named).collect();
-    // One task for all of them: it costs more than most of those that are tested.
+    // One task writes all results, since it takes longer than most of the tested tasks.
     let names: Vec<String> = (0..tasks.len()).map(|index| format!("task_{index}")).collect();
     let content = format!("{{{{ [{}] | to_json }}}}", names.join(", "));
     let registered = dir.join("registered");

@@ -1,4 +1,4 @@
-//! Servers on this machine for guests to reach: each on a free port, each on a thread of its own.
+//! Servers on this machine that guests connect to. Each runs in a separate thread.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -7,19 +7,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Longer than any test waits for a datagram.
+/// Time limit for a datagram, longer than any test waits for one.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A TCP server that counts who comes. It goes with the test's process.
+/// A TCP server that counts its connections. It ends with the test's process.
 #[derive(Debug)]
 pub struct Server {
-    /// Where it is.
+    /// The address of the server.
     pub address: SocketAddr,
     connections: Arc<AtomicUsize>,
 }
 
 impl Server {
-    /// Serves everybody who comes to an address, one after the other.
+    /// Starts a server at an address that calls `serve` for each connection, one after the other.
     pub fn at(address: &str, serve: impl Fn(TcpStream) + Send + 'static) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
@@ -34,18 +34,18 @@ impl Server {
         Self { address, connections }
     }
 
-    /// Says `hello`.
+    /// Starts a server that sends `hello` to each client.
     pub fn greeting(address: &str) -> Self {
         Self::at(address, |mut stream| drop(stream.write_all(b"hello")))
     }
 
-    /// Takes connections and says nothing; they stay open.
+    /// Starts a server that accepts connections, sends nothing and keeps them open.
     pub fn silent() -> Self {
         let held = std::sync::Mutex::new(Vec::new());
         Self::at("127.0.0.1:0", move |stream| held.lock().unwrap().push(stream))
     }
 
-    /// Answers each HTTP request with what `answer` makes of its head and body.
+    /// Starts a server that answers each HTTP request with the return value of `answer` for its head and body.
     pub fn http(answer: impl Fn(&str, &str) -> String + Send + 'static) -> Self {
         Self::at("127.0.0.1:0", move |stream| {
             if let Some((head, body)) = read_request(&stream) {
@@ -54,7 +54,7 @@ impl Server {
         })
     }
 
-    /// Returns how many came.
+    /// Returns the number of connections so far.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
@@ -64,7 +64,7 @@ impl Server {
     }
 }
 
-/// Reads a request's head, and a body of the length that the head says or in chunks.
+/// Reads a request's head, and its body by content length or in chunks.
 pub fn read_request(stream: &TcpStream) -> Option<(String, String)> {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
@@ -90,12 +90,13 @@ pub fn read_request(stream: &TcpStream) -> Option<(String, String)> {
     Some((head, String::from_utf8_lossy(&body).into_owned()))
 }
 
-/// A whole HTTP response.
+/// Returns a complete HTTP response.
 pub fn response(status: &str, fields: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n{fields}\r\n{body}", body.len())
 }
 
-/// Answers every datagram with `heard: ` and what it holds, and counts them.
+/// Starts a server that answers every datagram with `heard: ` and the datagram's content. Returns its address, and a
+/// counter of datagrams.
 pub fn udp_echo(address: &str) -> (SocketAddr, Arc<AtomicUsize>) {
     let socket = UdpSocket::bind(address).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();

@@ -1,14 +1,14 @@
-//! The commands in README and in the book, run as a reader would type them.
+//! Runs the commands in README and in the book as a reader would type them.
 //!
-//! A page is one session: its `console` blocks are run in order by one shell, from a fresh state. A line with `$ ` is a
-//! command and `> ` continues it; the lines beneath are what it prints, with `...` for any text, and for any number of
-//! lines when it stands alone. A command without output beneath it must succeed. A block with `title="NAME"` is a file
-//! of the session. `<!-- not run: REASON -->` before a block leaves it out. A page starts in a folder with `library/`,
-//! which holds a few modules; `<!-- session: clone -->` starts it in a clone of the repository instead, and
-//! `<!-- session: ansible-core -->` adds ansible-core to `PATH`.
+//! Each page is one session: one shell runs its `console` blocks in order, from a fresh state. A line with `$ ` is a
+//! command, and `> ` continues it. The lines below are its expected output: `...` stands for any text in a line, and
+//! alone for any number of lines. A command without expected output must succeed. A block with `title="NAME"` is a file
+//! of the session. A block after `<!-- not run: REASON -->` is skipped. A session starts in a folder with `library/`,
+//! which holds a few modules. With `<!-- session: clone -->` it starts in a clone of the repository instead, and `<!--
+//! session: ansible-core -->` adds ansible-core to `PATH`.
 //!
-//! `BLESS=1 cargo test …` writes what commands print now into the pages: read the difference before you commit it, and
-//! put `...` back in place of what differs from machine to machine.
+//! `BLESS=1 cargo test …` writes the actual output into the pages: read the difference before you commit it, and
+//! restore `...` for text that differs from machine to machine.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,10 +23,10 @@ use crate::{Modbox, TestDir, copy_executable, module, oracle, repository, tempor
 /// Modules in the `library/` of a session.
 const LIBRARY: [&str; 6] = ["command", "copy", "lineinfile", "ping", "setup", "stat"];
 
-/// Sessions that are run at a time.
+/// Number of sessions that run at the same time.
 const WORKERS: usize = 3;
 
-/// What a session finds when it starts.
+/// Initial state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surroundings {
     /// A folder with modules in `library/`.
@@ -37,14 +37,14 @@ pub enum Surroundings {
     Ansible,
 }
 
-/// A command of a page and what the page shows beneath it.
+/// A command of a page, with its expected output.
 #[derive(Debug)]
 struct Step {
-    /// The number of the line with the command's last line, counted from one.
+    /// The line number of the command's last line, counted from one.
     line: usize,
     command: String,
     shown: Vec<String>,
-    /// Files that the page has shown before it.
+    /// Files that the page shows before the command.
     files: Vec<(String, String)>,
 }
 
@@ -62,7 +62,7 @@ fn surroundings(document: &Document) -> Surroundings {
     }
 }
 
-/// Runs the sessions of all documents that start in these surroundings, and asserts that they go as shown.
+/// Runs the sessions of all documents with this initial state, and asserts that the output is as shown.
 #[track_caller]
 pub fn check_sessions(wanted: Surroundings) {
     let documents: Vec<Document> =
@@ -84,7 +84,7 @@ pub fn check_sessions(wanted: Surroundings) {
     assert!(differences.is_empty(), "{}\nBLESS=1 accepts what was seen", differences.join("\n"));
 }
 
-/// Runs the session of a page and returns how it differs from what the page shows.
+/// Runs the session of a page. Returns the differences from the page.
 fn replay(document: &Document) -> Vec<String> {
     let steps = steps(document);
     if steps.is_empty() {
@@ -93,7 +93,7 @@ fn replay(document: &Document) -> Vec<String> {
     let seen = run_session(surroundings(document), &steps);
     let mut differences = Vec::new();
     let mut lines: Vec<String> = document.text.lines().map(str::to_owned).collect();
-    // From the end, so that numbers of lines stay right.
+    // Start at the end, so that line numbers stay valid.
     for (step, (output, status)) in steps.iter().zip(seen).rev() {
         let shown: Vec<&str> = step.shown.iter().map(String::as_str).collect();
         let printed: Vec<&str> = output.lines().map(str::trim_end).collect();
@@ -139,7 +139,7 @@ fn steps(document: &Document) -> Vec<Step> {
     steps
 }
 
-/// Runs commands in one shell. Returns what each printed, and its exit status.
+/// Runs commands in one shell. Returns the output and exit status of each.
 fn run_session(surroundings: Surroundings, steps: &[Step]) -> Vec<(String, String)> {
     let dir = TestDir::new();
     let (place, _clone) = match surroundings {
@@ -173,9 +173,9 @@ fn run_session(surroundings: Surroundings, steps: &[Step]) -> Vec<(String, Strin
     path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
     shell = shell.env("PATH", std::env::join_paths(path).unwrap());
     if surroundings == Surroundings::Clone {
-        // Projects that sessions make and remove build on what was built before.
+        // Projects that sessions create and remove reuse earlier builds.
         shell = shell.env("CARGO_TARGET_DIR", documents_folder().join("target"));
-        // What a first build prints is not there in a second one.
+        // Quiet, since a first build prints more than a second one.
         shell = shell.env("CARGO_TERM_QUIET", "true");
     }
     shell.args(["-c", &script]).run();
@@ -187,11 +187,11 @@ fn run_session(surroundings: Surroundings, steps: &[Step]) -> Vec<(String, Strin
     (0..steps.len()).map(of_step).collect()
 }
 
-/// A folder with a `cargo` that takes `cargo run --release --` for the modbox that was built already.
+/// Creates a folder with a `cargo` that runs the existing modbox binary for `cargo run --release --`.
 fn shims(dir: &TestDir) -> PathBuf {
     let modbox = crate::modbox();
     let modbox = modbox.display();
-    // By its path, since `cargo` is this script in the session.
+    // Call cargo by its path, since `cargo` is this script in the session.
     let cargo = std::env::var("CARGO").expect("cargo runs the tests");
     let text = format!(
         "#!/bin/sh\nif [ \"$1 $2 $3\" = 'run --release --' ]; then shift 3; exec {modbox} \"$@\"; fi\nexec {cargo} \"$@\"\n"
@@ -201,18 +201,18 @@ fn shims(dir: &TestDir) -> PathBuf {
     dir.join("shims")
 }
 
-/// Returns the folder with the clone and what is built in it.
+/// Returns the folder with the clone and its builds.
 fn documents_folder() -> PathBuf {
     temporary().join("documents")
 }
 
-/// The clone that sessions start in, locked for one of them.
+/// The clone in which sessions start, locked for one session.
 struct CloneOfRepository {
     path: PathBuf,
     _lock: fs::File,
 }
 
-/// Brings the clone up to date: the files of the repository as they are, and what cargo built in it before.
+/// Updates the clone to the current files of the repository, and keeps what cargo has built in it.
 fn clone_of_repository() -> CloneOfRepository {
     let root = documents_folder();
     fs::create_dir_all(&root).unwrap();
@@ -231,7 +231,7 @@ fn clone_of_repository() -> CloneOfRepository {
     CloneOfRepository { path, _lock: lock }
 }
 
-/// Removes what sessions have left, but for what builds leave.
+/// Removes files that sessions have left, except build output.
 fn remove_others(root: &Path, below: &Path) {
     for entry in fs::read_dir(root.join(below)).into_iter().flatten().flatten() {
         let name = below.join(entry.file_name());
@@ -247,7 +247,7 @@ fn remove_others(root: &Path, below: &Path) {
     }
 }
 
-/// Returns whether lines are as shown: `...` stands for any text in a line, and alone for any lines.
+/// Returns whether the lines match: `...` stands for any text in a line, and alone for any number of lines.
 pub fn matches(shown: &[&str], seen: &[&str]) -> bool {
     match shown.split_first() {
         None => seen.is_empty(),

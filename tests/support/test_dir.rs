@@ -1,4 +1,4 @@
-//! A directory for each test.
+//! A temporary directory for each test.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{leftovers, temporary};
 
-/// A test's own directory: home, temporary files and cache of whatever it runs lie in it. Removed at the end.
+/// The directory of a test, with home, temporary files and cache for the programs that it runs. Removed when dropped.
 #[derive(Debug)]
 pub struct TestDir {
     dir: tempfile::TempDir,
@@ -14,7 +14,7 @@ pub struct TestDir {
 }
 
 impl TestDir {
-    /// Makes an empty one.
+    /// Creates a directory with empty `home` and `tmp`.
     #[expect(clippy::new_without_default, reason = "making one has an effect")]
     pub fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("test-").tempdir_in(temporary()).unwrap();
@@ -25,24 +25,24 @@ impl TestDir {
         Self { dir, path }
     }
 
-    /// Returns its absolute path, without symbolic links.
+    /// Returns the absolute path, without symbolic links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the absolute path of something in it.
+    /// Returns the absolute path of `name` in the directory.
     pub fn join(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Makes a directory in it.
+    /// Creates a directory in it, with its parents.
     pub fn mkdir(&self, name: &str) -> PathBuf {
         let path = self.join(name);
         fs::create_dir_all(&path).unwrap();
         path
     }
 
-    /// Writes a file into it, with the directories on the way.
+    /// Writes a file in it, and creates the parent directories.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -57,12 +57,12 @@ impl TestDir {
         path
     }
 
-    /// Returns the folder in which modbox makes the directories of its runs.
+    /// Returns the folder in which modbox creates scratch directories.
     pub fn scratch_root(&self) -> PathBuf {
         self.join("tmp").join(format!("modbox-{}", rustix::process::geteuid().as_raw()))
     }
 
-    /// Asserts that no process and no temporary file is left of what this test ran.
+    /// Asserts that the runs of this test have left no process and no temporary file.
     #[track_caller]
     pub fn assert_nothing_left(&self) {
         leftovers::assert_none(self);
@@ -71,7 +71,7 @@ impl TestDir {
 
 impl Drop for TestDir {
     fn drop(&mut self) {
-        // A test may have taken rights away; removal needs them back.
+        // Restore permissions that a test may have removed, since removing the directory needs them.
         let mut pending = vec![self.dir.path().to_owned()];
         while let Some(dir) = pending.pop() {
             let _ = fs::set_permissions(&dir, fs::Permissions::from_mode(0o700));

@@ -228,11 +228,6 @@ impl Worker {
         self.jobs.len() < if self.pace < SHORT { AHEAD } else { 1 }
     }
 
-    /// Returns whether the worker has enough jobs for the time in which answers gather; see [`GATHER`].
-    pub(super) fn has_plenty(&self) -> bool {
-        self.jobs.len() > AHEAD / 2
-    }
-
     /// Returns when the worker must have answered at the latest; `None` while it is idle.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let limits = &self.setup.limits;
