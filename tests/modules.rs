@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 
 use crate::support::{Modbox, TestDir, fixture, module, native_modules, oracle};
 
-/// Hundreds of Python processes on two busy cores.
+/// Time limit for hundreds of Python processes on two busy cores.
 const COMPARISON: Duration = Duration::from_secs(600);
 
-/// Modules that are not ansible-core's own.
+/// Modules that come from collections, not from ansible-core.
 const OF_COLLECTIONS: [&str; 2] = ["archive", "ini_file"];
 
-/// Modules that ask servers.
+/// Modules that send requests to servers.
 const OF_THE_WEB: [&str; 2] = ["get_url", "uri"];
 
-/// Modules that are compared as programs for this machine, too, which is how Ansible may be given them.
+/// Modules that are also compared as native programs, a form that Ansible can run, too.
 const NATIVE: [&str; 4] = ["archive", "file", "lineinfile", "unarchive"];
 
-/// What the scenarios of `command` run.
+/// Programs that the scenarios of `command` run.
 const COMMANDS: [&str; 9] = [
     "sh -c *",
     "echo *",
@@ -38,13 +38,13 @@ const COMMANDS: [&str; 9] = [
     "/etc/passwd",
 ];
 
-/// Compares one module, as a component, in all its scenarios; some also as a program for this machine.
+/// Compares one module in all its scenarios, as a component, and for some modules also as a native program.
 #[track_caller]
 fn check(name: &str, scenarios: usize) {
     let dir = TestDir::new();
     let (modules, work) = (dir.mkdir("modules"), dir.mkdir("work"));
     fs::copy(module(name), modules.join(format!("{name}.wasm"))).unwrap();
-    // The servers that some scenarios ask are this machine's.
+    // Some scenarios send requests to servers on this machine.
     let net = if OF_THE_WEB.contains(&name) { "127.0.0.1" } else { "" };
     let run =
         COMMANDS.iter().filter(|_| name == "command").map(|rule| format!("'{rule}'")).collect::<Vec<_>>().join(", ");
@@ -156,7 +156,7 @@ fn command_does_what_ansibles_does() {
 
 #[test]
 fn setup_tells_what_ansibles_does() {
-    // What changes from one moment to the next is there, and of the same type; all else is the same.
+    // Values that change over time must exist with the same type; all others must be equal.
     const MOVING: [&str; 8] = [
         "ansible_date_time",
         "ansible_loadavg",
@@ -198,7 +198,7 @@ fn setup_tells_what_ansibles_does() {
     assert_eq!(ours["ansible_memory_mb"]["real"]["total"], theirs["ansible_memory_mb"]["real"]["total"]);
     assert_eq!(ours["ansible_date_time"]["tz"], theirs["ansible_date_time"]["tz"]);
     assert_eq!(ours["ansible_env"], json!({"STAGE": "test"}));
-    // Without grants only what needs none.
+    // Without grants, only the facts that need none are returned.
     assert_eq!(keys(&setup(&[], &[]).into()), ["ansible_date_time", "ansible_env", "gather_subset", "module_setup"]);
     let filtered = setup(&grants, &["filter=mem*,ansible_dist*_version"]);
     let expect =
@@ -281,7 +281,7 @@ fn a_link_says_an_absolute_path_only_where_that_is_granted() {
     assert!(link.symlink_metadata().is_err());
     run(says).arg("--allow-read").arg(&allowed).run().exits_with(0);
     assert_eq!(link.read_link().unwrap(), target);
-    // What climbs out of the grant, what is the guest's own, and what is shown elsewhere.
+    // Paths that climb out of the grant, paths in the guest's private directory, and paths mapped elsewhere.
     for escape in [
         format!("{}/../data/x", allowed.display()),
         "/args/x".into(),

@@ -31,7 +31,7 @@ impl Place {
     }
 
     fn new(user: Option<u32>) -> Self {
-        // Another user may not be let into the target directory.
+        // Another user may have no access to the target directory.
         let dir = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o755)).tempdir().unwrap();
         let place = Self { dir, user };
         for own in ["home", "tmp", "data"] {
@@ -73,7 +73,7 @@ impl Place {
         self.at(name)
     }
 
-    /// Has a module try something, and returns the report.
+    /// Runs a module that tries an operation, and returns the report.
     #[track_caller]
     fn attempt(&self, module: &str, op: &str, what: &str, switches: &[&str]) -> Value {
         let args = json!({"op": op, "what": what}).to_string();
@@ -91,7 +91,7 @@ impl Place {
         report
     }
 
-    /// Nothing of a run is left in the folder for temporary files.
+    /// Asserts that runs have left nothing in the folder for temporary files.
     #[track_caller]
     fn assert_nothing_left(&self) {
         let roots = fs::read_dir(self.at("tmp")).unwrap().flatten();
@@ -112,7 +112,7 @@ fn assert_confined(report: &Value) {
     }
 }
 
-/// Tries something without a grant, and then with the switch that the report names, which must be the given one.
+/// Tries an operation without a grant, then with the switch that the report names, which must be the given one.
 #[track_caller]
 fn both(place: &Place, module: &str, op: &str, what: &str, capability: &str, switch: &str) -> Value {
     let refused = place.attempt(module, op, what, &[]);

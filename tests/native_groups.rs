@@ -21,10 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 const DONE: &str = "echo '{\"changed\": true}'";
 
-/// Each is far below the limit, all together are far above it.
+/// Shell command that starts processes, each far below the memory limit, but together far above it.
 const MANY: &str = "perl -e 'for (1..12) { fork or do { $x = \"x\" x 20_000_000; sleep 600 } } sleep 600'";
 
-/// Memory that no process maps.
+/// Shell command that uses memory that no process maps.
 const UNSEEN: &str = "python3 -c 'import os, time
 file = os.memfd_create(\"bomb\")
 for _ in range(3000): os.write(file, bytes(1000000))
@@ -66,7 +66,7 @@ impl Place {
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
     }
 
-    /// The directory below which a group that bounds memory is made here, as modbox says.
+    /// Returns the directory below which modbox creates control groups with a memory limit, as modbox reports it.
     fn parent(&self) -> Option<PathBuf> {
         let show = Command::new(self.dir.path().join("modbox")).args(["policy", "show", "--json"]).output().unwrap();
         let shown: Value = serde_json::from_slice(&show.stdout).unwrap();
@@ -92,7 +92,7 @@ fn assert_ended_by_memory(report: &Value) {
     assert!(wall < stretched(Duration::from_secs(5)), "{report:#}");
 }
 
-/// The groups of one launcher, or of all launchers that are gone.
+/// Returns the groups of one launcher, or of all launchers that have ended.
 fn groups(parent: &Path, of: Option<Pid>) -> Vec<String> {
     let names = fs::read_dir(parent).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
     let launcher = |name: &str| name.strip_prefix("modbox-")?.split('-').next()?.parse().ok().and_then(Pid::from_raw);
@@ -156,13 +156,13 @@ fn sleeping(place: &Place) -> (Child, Pid) {
 fn no_group_is_left_of_what_is_killed() {
     let place = Place::new();
     let Some(parent) = place.parent() else { return };
-    // The launcher sees that its host is gone.
+    // The launcher notices that its host has ended.
     let (mut modbox, launcher) = sleeping(&place);
     assert!(wait_for(PATIENCE, || groups(&parent, Some(launcher)).len() == 1));
     modbox.kill().unwrap();
     modbox.wait().unwrap();
     assert!(wait_for(PATIENCE, || groups(&parent, Some(launcher)).is_empty()));
-    // What a launcher leaves is removed by the next run.
+    // The next run removes what a launcher leaves behind.
     let (mut modbox, launcher) = sleeping(&place);
     assert!(wait_for(PATIENCE, || groups(&parent, Some(launcher)).len() == 1));
     rustix::process::kill_process(Pid::from_child(&modbox), Signal::STOP).unwrap();
@@ -204,11 +204,11 @@ fn without_groups_all_is_as_ever() {
     assert_eq!((&report["status"], layers(&report)), (&json!("changed"), vec![]), "{report:#}");
 }
 
-/// Groups of an ordinary user's own, removed when dropped.
+/// Control groups that an ordinary user owns; removed when dropped.
 struct Handed(Vec<PathBuf>);
 
 impl Handed {
-    /// Makes one in each hierarchy of version 1 that counts, and in that of version 2.
+    /// Creates one in each relevant hierarchy of version 1, and in that of version 2.
     fn new() -> Self {
         let groups = ["memory", "pids", "unified"].map(|name| Path::new("/sys/fs/cgroup").join(name));
         let group = |parent: PathBuf| {
@@ -237,7 +237,7 @@ fn an_ordinary_user_uses_the_groups_that_it_was_handed() {
     }
     let handed = Handed::new();
     if handed.0.len() < 3 {
-        // Another arrangement of hierarchies than this test knows.
+        // This test does not support another arrangement of hierarchies.
         return;
     }
     let join = handed.0.iter().map(|group| format!("echo $$ > {}/cgroup.procs && ", group.display()));
@@ -258,6 +258,6 @@ fn an_ordinary_user_uses_the_groups_that_it_was_handed() {
     assert_eq!(report["status"], "changed", "{report:#}");
     let report = place.run(&["unshare", "--mount", "sh", "-c", &user, "sh"], UNSEEN, &["--max-memory", "100MiB"]);
     assert_ended_by_memory(&report);
-    // That nothing is left in them shows when they can be removed.
+    // Removing them succeeds only if they are empty.
     drop(handed);
 }

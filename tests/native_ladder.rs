@@ -61,7 +61,7 @@ impl Place {
     }
 }
 
-/// Does something on a kernel that answers calls with an error.
+/// Runs an action as if on a kernel that answers some calls with an error.
 fn behind<T: Send>(calls: &[(i64, i32)], run: impl FnOnce() -> T + Send) -> T {
     let programs: Vec<BpfProgram> = calls
         .iter()
@@ -79,10 +79,10 @@ fn behind<T: Send>(calls: &[(i64, i32)], run: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(refused).join().unwrap())
 }
 
-/// As in a container: there are namespaces, and nothing can be mounted in them.
+/// Calls refused as in a container: namespaces work, but mounting in them fails.
 const NO_MOUNTS: &[(i64, i32)] = &[(libc::SYS_mount, libc::EPERM)];
 const NO_LANDLOCK: &[(i64, i32)] = &[(libc::SYS_landlock_create_ruleset, libc::ENOSYS)];
-/// As in a container with an older filter.
+/// Calls refused as in a container with an older seccomp filter.
 const NO_CLONE3: &[(i64, i32)] = &[(libc::SYS_clone3, libc::ENOSYS)];
 const NEITHER: &[(i64, i32)] = &[NO_MOUNTS[0], NO_LANDLOCK[0]];
 
@@ -102,7 +102,7 @@ fn an_ordinary_user_gets_the_walls_of_the_kernel_without_namespaces() {
     assert!(layers.contains("landlock") && layers.contains("seccomp") && !layers.contains("namespace"), "{report:#}");
     assert!(report["notes"].to_string().contains("mount in a namespace"), "{report:#}");
     assert!(place.at("data/made").exists());
-    // What the rules keep, and what they do not know.
+    // Operations that Landlock refuses, and operations that Landlock does not know.
     let other = place.at("other/file").display().to_string();
     for refused in [
         format!("cat {other}"),
@@ -245,7 +245,7 @@ fn without_landlock_namespaces_are_all_there_is_and_have_to_be_accepted() {
         assert_eq!(report["denials"][0]["allow"], "--min-confinement 1", "{report:#}");
         let report = place.without(NO_LANDLOCK, &format!("cat /etc/shadow; {DONE}"), &["--min-confinement", "1"]);
         assert_eq!((&report["status"], &report["confinement"]["level"]), (&json!("changed"), &json!(1)), "{report:#}");
-        // With neither there is nothing that keeps a module from anything.
+        // Without both, nothing confines a module.
         let report = place.without(NEITHER, &format!("touch made; {DONE}"), &["--min-confinement", "0"]);
         assert_eq!((&report["status"], &report["denials"][0]["allow"]), (&json!("denied"), &json!("--allow-all")));
         assert!(!place.at("data/made").exists());

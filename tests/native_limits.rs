@@ -13,7 +13,7 @@ use crate::support::{copy_program, stretched, wait_for};
 
 const USER: u32 = 12345;
 
-/// Far above what is needed, on a machine with other things to do.
+/// Time limit, far above what is needed, for a busy machine.
 const GRACE: Duration = Duration::from_secs(1);
 
 struct Place {
@@ -103,7 +103,7 @@ impl Place {
         assert!(left.is_empty(), "{left:?}");
     }
 
-    /// What leaves the tree of processes as far as it goes: two forks, a session of its own, deaf to signals.
+    /// Script that detaches a process as far as possible: two forks, a new session, all signals ignored.
     fn daemon(&self) -> String {
         let (data, marker) = (self.data(), &self.marker);
         format!(
@@ -211,7 +211,7 @@ fn a_busy_loop_ends_whoever_runs_it() {
     for place in Place::all() {
         for script in ["while :; do :; done", "setsid bash -c 'while :; do :; done'"] {
             let switches = ["--cpu-time", "400ms", "--timeout", "20s"];
-            // Processor time passes more slowly than the clock on a busy machine.
+            // On a busy machine, processor time passes more slowly than wall-clock time.
             place.limited(script, &switches, "cpu", Duration::from_secs(5));
         }
     }
@@ -226,7 +226,7 @@ fn nothing_is_left_when_modbox_is_killed() {
         assert!(wait_for(Duration::from_secs(20), || fs::metadata(&there).is_ok()), "it was never there");
         modbox.kill().unwrap();
         modbox.wait().unwrap();
-        // The directory of the run is swept by the next one.
+        // The next run sweeps the directory of this one.
         let (report, _) = place.run("echo '{}'", &[]);
         assert_eq!(report["status"], "ok", "{report:#}");
     }

@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 
 use crate::support::{Modbox, TestDir, fixture, oracle};
 
-/// Of 2.9 there are three thousand modules; one in so many is enough to meet every package.
+/// Of the three thousand modules of 2.9, one in this many is tested, which covers every package.
 const LEGACY_STEP: usize = 40;
 
-/// Both sides write these two in their own words.
+/// Files whose content differs between the two sides.
 const OWN_WORDS: [&str; 2] = ["ansible/__init__.py", "ansible/module_utils/__init__.py"];
 
 /// A question to the oracle.
 struct Case {
     name: String,
     path: PathBuf,
-    /// What modbox made of it; nothing when it refused.
+    /// The files that modbox packed; `None` if it refused the module.
     assembled: Option<PathBuf>,
 }
 
@@ -36,7 +36,7 @@ impl Case {
     }
 }
 
-/// Has ansible-core pack the same modules, and compares. Returns how many were packed by both.
+/// Packs the same modules with ansible-core, and compares. Returns the number of modules that both packed.
 #[track_caller]
 fn compare(dir: &TestDir, python: &Path, before: Option<&Path>, cases: &[Case]) -> usize {
     let mut filter = Command::new(python)
@@ -92,7 +92,7 @@ fn compare(dir: &TestDir, python: &Path, before: Option<&Path>, cases: &[Case]) 
     packed
 }
 
-/// Every module in a folder and below.
+/// Returns all modules in a folder and its subfolders.
 fn modules(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![folder.to_owned()];
@@ -148,7 +148,7 @@ fn modules_of_2_9_are_packed_as_it_packs_them() {
     assert_eq!(compare(&dir, &python, Some(&lib), &cases), cases.len());
 }
 
-/// Utilities of two collections and beside a playbook, with all that may be between a module and them.
+/// Creates utilities in two collections and beside a playbook, with every kind of file that an import may pass through.
 fn utilities(dir: &TestDir) {
     let of = |collection: &str, path: &str| format!("collections/ansible_collections/{collection}/{path}");
     for collection in ["n/c", "o/d"] {
@@ -248,7 +248,7 @@ fn every_form_of_import_is_packed_as_ansible_packs_it() {
     let (utils, collections) = (dir.join("module_utils"), dir.join("collections"));
     let options = ["--module-utils", utils.to_str().unwrap(), "--module-utils", collections.to_str().unwrap()];
     let case = |number: usize| {
-        // Relative imports lead somewhere only from inside of the collection.
+        // Relative imports resolve only inside the collection.
         let folder = ["collections/ansible_collections/n/c/plugins/modules", "library"][number % 4 / 3];
         let mut text = generated(&mut random);
         if folder == "library" {

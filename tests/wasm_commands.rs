@@ -25,7 +25,7 @@ fn modbox(dir: &TestDir, switches: &[&str], args: &Value) -> Modbox {
     Modbox::run_module(dir, guest("command")).args(switches).json_args(args).report()
 }
 
-/// What became of each command, and the report.
+/// Runs commands in a guest. Returns the outcome of each command, and the report.
 #[track_caller]
 fn seen(dir: &TestDir, switches: &[&str], commands: &Value) -> (Vec<Value>, Value) {
     let report = modbox(dir, switches, &json!({"commands": commands})).run().exits_with(0).json();
@@ -61,7 +61,7 @@ fn without_a_grant_every_command_is_denied_with_its_switch() {
         assert_eq!(seen["denied"], expect);
     }
     assert!(!ran.stderr_text().contains("broker"), "{ran}");
-    // What a denial says, pasted into a shell, allows that command and no other.
+    // The switch in a denial, pasted into a shell, allows that command and no other.
     let script = format!("exec \"$0\" run {} \"$@\"", expect[0]);
     let args = json!({"commands": commands}).to_string();
     let shell = Modbox::of(Path::new("/bin/sh"), &dir).args(["-c", &script, env!("CARGO_BIN_EXE_modbox")]);
@@ -126,7 +126,7 @@ fn a_program_that_the_module_could_change_is_not_run() {
             assert!(seen[0]["failed"].as_str().unwrap().contains("could put another in its place"), "{seen:?}");
         }
     }
-    // Something else is shown where the program is.
+    // Another directory is mapped to the path of the program.
     let mapped = format!("{data}::/usr/bin");
     let (seen, _) = seen(&dir, &["--allow-run", "echo", "--allow-read", &mapped], &json!([{"argv": ["echo"]}]));
     assert!(seen[0]["failed"].as_str().unwrap().contains("could put another in its place"), "{seen:?}");
@@ -154,7 +154,7 @@ fn a_command_sees_the_files_and_variables_that_are_granted() {
     assert!(seen[0]["stderr"].as_str().unwrap().contains("No such file"), "{seen:?}");
     assert_eq!((fs::read(&made).unwrap(), fs::read(&single).unwrap()), (b"more\n".to_vec(), b"after\n".to_vec()));
     assert_eq!(allows(&report), [format!("--allow-read {}", secret.display())]);
-    // What a module may say of the environment, the directory and the mask.
+    // The module can set the environment, the directory and the umask.
     let with = |key: &str, value: Value, script: &str| {
         let mut command = sh(&dir, script);
         command[key] = value;
@@ -235,7 +235,7 @@ fn what_passes_a_limit_is_ended_with_all_that_it_started() {
         assert_eq!(ran.json()["limit"]["kind"], kind, "{ran}");
         dir.assert_nothing_left();
     }
-    // A daemon does not outlive its command, nor is it waited for.
+    // A daemon is killed at the end of its command, without waiting for it.
     let daemon = "setsid sh -c 'trap \"\" TERM; sleep 3600; :' \"$0\" & echo left";
     let (seen, _) = seen(&dir, &["--allow-run", "sh -c *"], &json!([sh(&dir, daemon)]));
     assert_eq!((&seen[0]["end"], &seen[0]["stdout"]), (&json!(0), &json!("left\n")));
@@ -258,7 +258,7 @@ fn no_signal_leaves_a_command_behind() {
             let of_command = |entry: &fs::DirEntry| !entry.file_name().to_string_lossy().contains("-guest-");
             let left = || fs::read_dir(dir.scratch_root()).unwrap().flatten().filter(of_command).count();
             assert!(wait_for(PATIENCE, || left() == 0));
-            // The directory of the run itself, which only SIGKILL can leave, is swept by the next one.
+            // After SIGKILL, the directory of the run is left behind; the next run sweeps it.
             modbox(&dir, &[], &json!({})).run().exits_with(0);
         }
         dir.assert_nothing_left();

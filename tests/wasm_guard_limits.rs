@@ -75,7 +75,7 @@ fn bytes_are_counted_however_they_are_written() {
     let granted = dir.mkdir("granted");
     let limits = Limits { max_disk: 100_000, max_tmp: 30_000, ..Limits::default() };
     let path = |name: &str| granted.join(name);
-    // A stream that fails tells a guest of WASI 0.1's shape no more than that.
+    // A guest for WASI 0.1 learns only that the stream failed, not why.
     let (full, stream) = ("StorageFull", "Io");
     for (ops, expect, used) in [
         (
@@ -83,7 +83,7 @@ fn bytes_are_counted_however_they_are_written() {
             vec!["ok", stream, "ok"],
             90_000,
         ),
-        // What is written over counts, too.
+        // Overwritten bytes count, too.
         (json!([["fill", path("a"), "60000"], ["fill", path("a"), "60000"]]), vec!["ok", stream], 60_000),
         (
             json!([["write", path("d"), ""], ["set_len", path("d"), "100001"], ["set_len", path("d"), "100000"]]),
@@ -208,7 +208,7 @@ fn each_denial_names_the_switch_that_allows_it() {
         ("read", &outside, "open-at", format!("--allow-read {outside}")),
     ];
     let expect: Vec<_> = expect.iter().map(|(a, b, c, d)| (*a, *b, *c, d.as_str())).collect();
-    // The adapter looks at what it opens in more than one way; what matters is each first word on it.
+    // The adapter also reads the metadata of what it opens; those denials are left out.
     let seen: Vec<_> = denials(&report).into_iter().filter(|seen| seen.2 != "metadata-hash-at").collect();
     assert_eq!(seen, expect);
 }
@@ -236,7 +236,7 @@ fn denials_are_bounded() {
     assert_eq!((report.denials.len(), report.denials_omitted), (64, 136));
 }
 
-/// Words of which generated paths are made: ways down, ways up, links that lead out, and names.
+/// Components of generated paths: directories, `..`, links that lead out, and names.
 const WORDS: [&str; 12] = ["granted", "outside", "..", ".", "", "sub", "file", "up", "out", "new", "etc", "motd"];
 
 fn any_path(root: PathBuf) -> impl Strategy<Value = String> {

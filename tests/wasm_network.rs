@@ -35,7 +35,7 @@ fn assert_allowed(step: &Value, options: &[&str], expect: &str) {
     assert_eq!((&seen["ok"], &denials), (&json!(expect), &json!([])), "{step} {options:?}: {seen}");
 }
 
-/// Asserts that a step is refused with one denial, and that what the denial says allows it.
+/// Asserts that a step is refused with one denial, and that the switch in the denial allows it.
 #[track_caller]
 fn assert_denied(step: &Value, options: &[&str], capability: &str, subject: &str, operation: &str, allow: &str) {
     let (seen, denials) = try_step(step, options);
@@ -92,7 +92,7 @@ fn an_address_and_port_are_reached_when_a_rule_names_them() {
     let before = server.connections();
     denied(&[&wrong]);
     denied(&["127.0.0.2", "10.0.0.0/8", "[::1]"]);
-    // Broad rules and words for other ranges do not lead to this machine.
+    // Broad rules and the keywords for other ranges do not include this machine.
     denied(&["0.0.0.0/0", "[::/0]", "0.0.0.0/0+private+link-local+metadata"]);
     assert_eq!(server.connections(), before);
     assert_allowed(&connect, &["--allow-net", "0.0.0.0/0+loopback"], "hello");
@@ -142,7 +142,7 @@ fn a_name_leads_to_this_machine_only_by_the_word() {
     }
     assert_eq!(server.connections(), 0);
     assert_allowed(&connect, &["--allow-net", &format!("{rule}+loopback")], "hello");
-    // The name's rule is for the name: the same address by itself is another matter, until the name has been looked up.
+    // A rule for a name does not grant its address until the guest has looked up the name.
     let address = json!({"do": "connect", "to": server.address.to_string()});
     let with_name = format!("{rule}+loopback");
     let subject = server.address.to_string();
@@ -211,10 +211,10 @@ fn listening_is_a_grant_of_its_own() {
     assert_denied(&listen, &net, "listen", "127.0.0.1:0", "start-bind", allow);
     assert_allowed(&listen, &["--allow-net", "127.0.0.1", "--allow-listen", "127.0.0.1:0"], "hello");
     assert_allowed(&listen, &["--allow-net", "127.0.0.1", "--allow-listen", "0.0.0.0:0"], "hello");
-    // Every client socket may have a port of the system's choice; that does not make it a listener.
+    // A client socket may bind to a port chosen by the system; that does not count as listening.
     let every = json!({"do": "listen", "at": "0.0.0.0:0"});
     assert_denied(&every, &net, "listen", "0.0.0.0:0", "start-listen", "--allow-listen 0.0.0.0:0");
-    // Listening says nothing about connecting.
+    // A grant to listen does not grant connections.
     let (seen, denials) = try_step(&listen, &["--allow-listen", "127.0.0.1:0"]);
     assert!(seen["error"].is_string(), "{seen}");
     assert_eq!(denials[0]["operation"], "start-connect", "{denials}");
