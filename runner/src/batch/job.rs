@@ -123,13 +123,13 @@ impl Job {
     /// Returns the module's internal arguments.
     #[must_use]
     pub fn internal_args(&self, name: &str) -> InternalArgs {
-        let told = self.options.internal.internal_args(name);
+        let defaults = self.options.internal.internal_args(name);
         InternalArgs {
             check_mode: self.options.check,
             diff: self.options.diff,
             verbosity: self.options.verbosity.into(),
-            no_log: self.options.no_log || told.no_log,
-            ..told
+            no_log: self.options.no_log || defaults.no_log,
+            ..defaults
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Joins runs to the audit log: opened before the module is looked for, written before the result leaves.
+//! Connects runs with the audit log, which is opened before the module is looked up and written before the result is
+//! printed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,27 +12,27 @@ use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 
-/// The audit log of a command, if any was asked for.
+/// The audit log of a command, if the policy names any audit file.
 #[derive(Debug)]
 pub(crate) struct Audit(Option<Arc<AuditLog>>);
 
-/// The line of a run, if there is to be one.
+/// The reserved audit line of a run, if runs are audited.
 #[derive(Debug)]
 #[must_use = "the line is written by `finish`"]
 pub(crate) struct PendingAudit(Option<PendingRecord>);
 
 impl Audit {
-    /// Opens the files that the policy names.
+    /// Opens the audit files that the policy names.
     pub(crate) fn open(policy: &Policy) -> Result<Self, Failure> {
         AuditLog::open(policy).map(Self).map_err(failure)
     }
 
-    /// Refuses the policy of one module under which it could change an audit file.
+    /// Fails if the policy of a module would let the module change an audit file.
     pub(crate) fn check(&self, policy: &Policy) -> Result<(), Failure> {
         self.0.as_ref().map_or(Ok(()), |log| log.check(policy).map_err(failure))
     }
 
-    /// Passes on a module that was found and read; writes the line when it was not.
+    /// Returns `loaded`. If the module could not be loaded, writes the audit line of the failed run first.
     pub(crate) fn loaded<T>(&self, module: &Path, loaded: Result<T, Failure>) -> Result<T, Failure> {
         if let (Some(log), Err(failure)) = (&self.0, &loaded) {
             let text = format!("{:#}", failure.error);
@@ -43,7 +44,8 @@ impl Audit {
         loaded
     }
 
-    /// Notes a job whose module was not found or whose grants are wrong; returns what to say of it.
+    /// Writes the audit line of a job whose module was not found or whose grants are wrong. Returns the message for its
+    /// report: `message`, plus the error if the line cannot be written.
     pub(crate) fn job_not_run(&self, module: &Path, message: String) -> String {
         match self.0.as_ref().map(|log| log.append_not_loaded(module, &message, None)) {
             Some(Err(error)) => format!("{message}; and {error}"),
@@ -51,7 +53,8 @@ impl Audit {
         }
     }
 
-    /// Returns the log of a job under a policy of its own, which adds to the one of its batch.
+    /// Returns the audit log for a job whose policy may differ from that of its batch. Opens another log if the policy
+    /// names other audit files.
     pub(crate) fn of_job(&self, policy: &Policy) -> Result<Option<Arc<AuditLog>>, AuditError> {
         match &self.0 {
             Some(log) if log.paths().eq(policy.audit()) => log.check(policy).map(|()| Some(Arc::clone(log))),
@@ -60,7 +63,7 @@ impl Audit {
         }
     }
 
-    /// Checks that a run can be audited, just before it starts.
+    /// Reserves the audit line of a run, just before the run starts, so that no run starts that cannot be audited.
     pub(crate) fn start(
         &self,
         context: &Context,

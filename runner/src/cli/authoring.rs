@@ -1,4 +1,4 @@
-//! The authoring crate, called with this process's surroundings.
+//! Calls the authoring crate with this process's environment.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::output;
 
-/// Builds a crate unless its component is newer than everything that went into it.
+/// Builds a crate unless its component is newer than all of its sources. Returns the component's path.
 pub(crate) fn build_if_stale(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
     let build =
         |cx: &mut AuthoringContext<'_>| modbox_authoring::build_if_stale(cx, dir, &BuildOptions { binary: None });
@@ -16,7 +16,7 @@ pub(crate) fn build_if_stale(context: &Context, dir: &Path) -> Result<PathBuf, F
     Ok(built.component)
 }
 
-/// Calls something of the authoring layer with this process's surroundings.
+/// Calls a function of the authoring crate with this process's environment.
 pub(crate) fn with_context<T>(context: &Context, call: impl FnOnce(&mut AuthoringContext<'_>) -> T) -> T {
     let mut say = |message: &str| output::print_note(message);
     call(&mut AuthoringContext {

@@ -1,15 +1,15 @@
-//! Files and streams, read whole but never beyond a limit.
+//! Reads whole files and streams up to a limit.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Reads a whole file of at most `limit` bytes; only a regular file or a pipe has an end to wait for.
+/// Reads a whole file of at most `limit` bytes. On devices that never end, this stops at the limit with an error.
 pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_stream(File::open(path)?, limit)
 }
 
-/// Reads a stream to its end, if that comes within `limit` bytes.
+/// Reads a stream to its end. Fails if it is longer than `limit` bytes.
 pub(crate) fn read_stream(stream: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     stream.take(limit + 1).read_to_end(&mut bytes)?;

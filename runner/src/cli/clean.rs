@@ -1,17 +1,17 @@
-//! Makes text of a module safe for a terminal: it cannot move the cursor, change colours, turn the direction of writing,
-//! or pretend to be several lines where one is meant.
+//! Makes a module's text safe for a terminal: it cannot move the cursor, change colours, reverse the writing direction,
+//! or look like several lines where one is expected.
 //!
-//! Everything that a module, its file's name, its arguments or its metadata may have written goes through here, on a
-//! terminal or not. JSON does not: it leaves as ASCII, and its strings have these characters escaped.
+//! All text that may come from a module, its file name, its arguments or its metadata goes through here, also when the
+//! output is not a terminal. JSON output does not: it is ASCII, and its strings have these characters escaped.
 
 use std::fmt::Write as _;
 
-/// Escapes control characters. Line ends and tabs stay: for text of several lines.
+/// Escapes control characters except line ends and tabs, for text of several lines.
 pub(crate) fn clean(text: &str) -> String {
     escape(text, |c| is_control(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// Escapes control characters, line ends and tabs, too: for names, paths and whatever else is one line.
+/// Escapes all control characters, including line ends and tabs, for names, paths and other text of one line.
 pub(crate) fn clean_line(text: &str) -> String {
     escape(text, is_control)
 }
@@ -27,15 +27,15 @@ fn escape(text: &str, is_unsafe: impl Fn(char) -> bool) -> String {
     cleaned
 }
 
-/// Returns whether a terminal acts upon a character, or shows nothing for it.
+/// Returns whether a terminal interprets a character or shows nothing for it.
 pub(crate) fn is_control(c: char) -> bool {
     // C0, DEL and C1.
     c.is_control()
-        // Marks, embeddings, overrides and isolates of the direction of writing; U+206A and on are their old forms.
+        // Directional marks, embeddings, overrides and isolates; U+206A to U+206F are deprecated format characters.
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
-        // Line and paragraph separators, which some terminals and every Python take for line ends.
+        // Line and paragraph separators, which some terminals and every Python treat as line ends.
         || matches!(c, '\u{2028}' | '\u{2029}')
-        // Annotations and tags: text that is not seen.
+        // Annotations and tags: invisible text.
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(clean("naïve 名 👩\u{200d}🚀"), "naïve 名 👩\u{200d}🚀");
     }
 
-    /// Any character, those that matter more often than others.
+    /// Generates text of any characters, with control characters more frequent than others.
     fn text() -> impl Strategy<Value = String> {
         let control = prop_oneof![
             0_u32..0x20,
@@ -73,7 +73,7 @@ mod tests {
             let cleaned = clean(&text);
             prop_assert!(!cleaned.chars().any(|c| is_control(c) && !matches!(c, '\n' | '\t')));
             prop_assert!(!clean_line(&text).chars().any(is_control));
-            // What is clean stays as it is.
+            // Cleaning is idempotent.
             prop_assert_eq!(clean(&cleaned), cleaned.as_str());
         }
 

@@ -1,5 +1,5 @@
-//! What this process has running beside a module: the thread that waits for signals, and the one that turns the
-//! spinner. Both have to be out of the way for a moment when the process is confined.
+//! Pauses this process's other threads while the process is confined: the thread that waits for signals, and the one
+//! that draws the spinner.
 
 use std::io;
 
@@ -8,14 +8,14 @@ use indicatif::ProgressBar;
 use crate::app::ProcessConfinement;
 use crate::cli::signals::SignalWatch;
 
-/// The threads of this process.
+/// Handles to the other threads of this process.
 pub(crate) struct ThisProcess {
     signals: SignalWatch,
     spinner: Option<ProgressBar>,
 }
 
 impl ThisProcess {
-    /// Names them.
+    /// Collects the handles.
     pub(crate) fn new(signals: SignalWatch, spinner: Option<ProgressBar>) -> Self {
         Self { signals, spinner }
     }
@@ -24,7 +24,7 @@ impl ThisProcess {
 impl ProcessConfinement for ThisProcess {
     fn stop_threads(&self) -> io::Result<()> {
         if let Some(spinner) = &self.spinner {
-            // What it waited for is compiled by now.
+            // The module is compiled by now, so the spinner is not needed any more.
             spinner.disable_steady_tick();
             spinner.finish_and_clear();
         }

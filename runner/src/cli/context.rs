@@ -1,11 +1,11 @@
-//! What every command is given: the process's environment, what to undo, and the signals.
+//! The context of every command: the environment, the cleanup registry and the signal watch.
 
 use modbox_cleanup::Cleanup;
 
 use crate::cli::environment::Environment;
 use crate::cli::signals::SignalWatch;
 
-/// The surroundings of a command.
+/// Context of a command.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) environment: Environment,

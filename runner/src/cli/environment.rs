@@ -1,5 +1,5 @@
-//! What modbox takes from its surroundings: folders, variables, the working directory. Read once, here,
-//! and passed down as values.
+//! The process's environment: variables, standard folders and the working directory. It is read here, once, and passed
+//! down as values.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,36 +7,36 @@ use std::{env, io};
 
 use etcetera::BaseStrategy;
 
-/// The surroundings of one invocation of modbox.
+/// The environment of one invocation of modbox.
 #[derive(Debug, Clone)]
 pub(crate) struct Environment {
     /// The working directory.
     pub(crate) cwd: PathBuf,
-    /// Where temporary files go.
+    /// The folder for temporary files.
     pub(crate) temp_dir: PathBuf,
-    /// The user's cache folder, when the user has a home.
+    /// The user's cache folder; `None` when the user has no home.
     pub(crate) cache_dir: Option<PathBuf>,
-    /// The policy files that apply to every run, those of the system first.
+    /// The policy files that apply to every run, the system's first.
     pub(crate) policy_files: Vec<PathBuf>,
     /// Folders of `MODBOX_LIBRARY`.
     pub(crate) library: Vec<PathBuf>,
     /// Folders of `MODBOX_MODULE_UTILS`.
     pub(crate) module_utils: Vec<PathBuf>,
-    /// Every variable, in the order of the process.
+    /// All variables, in the order of the process.
     pub(crate) variables: Vec<(OsString, OsString)>,
 }
 
 impl Environment {
-    /// Reads the surroundings of this process.
+    /// Reads the environment of this process.
     ///
     /// # Errors
     ///
-    /// A working directory that is gone.
+    /// The working directory does not exist any more.
     pub(crate) fn of_process() -> io::Result<Self> {
         let base = etcetera::choose_base_strategy().ok();
         let user_policy = base.as_ref().map(|base| base.config_dir().join("modbox/policy.yaml"));
         let variables: Vec<(OsString, OsString)> = variables();
-        // An empty entry would mean the working directory, which nobody meant who left the variable empty.
+        // Skip empty entries: they would mean the working directory, which an empty variable is not meant to name.
         let folders = |variable: &str| {
             let given = variables.iter().find(|(name, _)| name == variable);
             let folders = given.into_iter().flat_map(|(_, value)| env::split_paths(value));
@@ -44,7 +44,7 @@ impl Environment {
         };
         let cwd = env::current_dir()?;
         Ok(Self {
-            // A module is told an absolute path, since it may start elsewhere.
+            // Absolute, since a module may start in another directory.
             temp_dir: cwd.join(temp_dir()),
             cwd,
             cache_dir: base.map(|base| base.cache_dir().join("modbox")),
@@ -60,7 +60,7 @@ impl Environment {
         self.variables.iter().find(|(other, _)| other == name).map(|(_, value)| value)
     }
 
-    /// Returns a path as an absolute one, without looking at the disk.
+    /// Makes a path absolute and normalizes it, without accessing the disk.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         modbox_policy::normalize(&self.cwd.join(path))
     }
@@ -74,6 +74,6 @@ fn variables() -> Vec<(OsString, OsString)> {
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 fn temp_dir() -> PathBuf {
     let dir = env::temp_dir();
-    // An empty TMPDIR is one that is not set.
+    // Treat an empty TMPDIR as not set.
     if dir.as_os_str().is_empty() { PathBuf::from("/tmp") } else { dir }
 }

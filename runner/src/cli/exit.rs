@@ -1,29 +1,29 @@
-//! The exit statuses, in one place.
+//! The exit statuses of modbox, and errors that carry one.
 
 use std::process::ExitCode;
 
 use crate::app::{Report, Status};
 
-/// How modbox ends. The numbers are a promise to scripts.
+/// Exit status of modbox. Scripts rely on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
-    /// The module is ok, changed something or skipped.
+    /// The module's status is ok, changed or skipped.
     Success = 0,
-    /// The module reported `failed`, or gave no valid result.
+    /// The module reported `failed`, or returned no valid result.
     Failed = 1,
     /// The command line, a policy file or an option is wrong.
     Usage = 2,
     /// The module cannot be found, read, built or loaded.
     Unavailable = 3,
-    /// The run needs what the policy refuses, and did not start.
+    /// The run needs a grant that the policy refuses, and did not start.
     Denied = 4,
     /// A limit was hit.
     Limit = 5,
-    /// The module crashed: a trap or a signal. Also a job that nothing looks after any more.
+    /// The module crashed: a trap or a signal. Also for a job whose supervisor is gone.
     Crashed = 6,
-    /// A job that was asked about has not finished.
+    /// `modbox status` was asked for a job that has not finished.
     Running = 7,
-    /// modbox's own fault.
+    /// An internal error of modbox.
     Internal = 70,
 }
 
@@ -47,20 +47,20 @@ impl From<&Report> for ExitStatus {
     }
 }
 
-/// An error with the status it ends modbox with.
+/// An error with the exit status that it leads to.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) status: ExitStatus,
     pub(crate) error: anyhow::Error,
 }
 
-/// Says which status an error ends modbox with.
+/// Conversion of errors to failures with an exit status.
 pub(crate) trait OrExit<T> {
-    /// Wrong usage: the command line, a policy file, an option.
+    /// Converts an error of usage: in the command line, a policy file or an option.
     fn or_usage(self) -> Result<T, Failure>;
-    /// A module that cannot be found, read, built or loaded.
+    /// Converts the error of a module that cannot be found, read, built or loaded.
     fn or_unavailable(self) -> Result<T, Failure>;
-    /// Our own fault, or this machine's.
+    /// Converts an internal error of modbox, or an error of this machine.
     fn or_internal(self) -> Result<T, Failure>;
 }
 

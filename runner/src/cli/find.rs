@@ -1,4 +1,4 @@
-//! A module's file and name, from what the command line calls it.
+//! Finds a module's file and name from the MODULE argument of the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::settings;
 
-/// Finds a module's file, and builds it first when it is a crate whose component is stale.
+/// Returns the path of a module's file. Builds the file first when the module is a crate whose component is stale.
 pub(crate) fn find_module(context: &Context, module: &Path, module_path: &[PathBuf]) -> Result<PathBuf, Failure> {
     let library = settings::library(&context.environment, module_path);
     match locate::locate(module, &library).or_unavailable()? {
@@ -17,7 +17,7 @@ pub(crate) fn find_module(context: &Context, module: &Path, module_path: &[PathB
     }
 }
 
-/// The module's name: what was asked for, without folder and extension.
+/// Returns the module's name: the MODULE argument without folder and extension.
 pub(crate) fn module_name(module: &Path) -> String {
     let name = module.is_dir().then(|| module.canonicalize().ok()).flatten().unwrap_or_else(|| module.to_owned());
     name.file_stem().unwrap_or(name.as_os_str()).to_string_lossy().into_owned()

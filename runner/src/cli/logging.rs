@@ -1,7 +1,7 @@
-//! Starts the logs that `--log` asks for. Without it there is no subscriber, and an event costs a comparison.
+//! Starts logging for `--log`. Without `--log` there is no subscriber, and an event costs one comparison.
 //!
-//! Events name files, paths and texts that modules chose. Each event is one line, written at once, and cleaned like
-//! everything that reaches a terminal; no text can pose as an event of its own.
+//! Events contain files, paths and texts that modules chose. Each event is one line, written at once, and cleaned as
+//! all terminal output is, so that no text can look like a separate event.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use tracing_subscriber::registry;
 use crate::cli::args::{LogArgs, LogFormat, LogLevel};
 use crate::cli::output;
 
-/// Starts the logs, if there are to be any.
+/// Starts logging, if the command line asks for it.
 pub(crate) fn start(args: &LogArgs) {
     let Some(level) = args.log else { return };
     let events = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(Lines(args.log_format));
@@ -24,11 +24,11 @@ pub(crate) fn start(args: &LogArgs) {
         LogFormat::Json => events.json().flatten_event(true).boxed(),
     };
     let subscriber = registry().with(layer.with_filter(targets(level)));
-    // Fails only when there is one already, and nothing else starts any.
+    // Fails only when a subscriber is set already; no other code sets one.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
-/// Other crates' events are for those who look into the engine itself.
+/// Returns the filter for a level. Events of other crates appear only at `trace`, for debugging the engine.
 fn targets(level: LogLevel) -> Targets {
     let (own, others) = match level {
         LogLevel::Error => (LevelFilter::ERROR, LevelFilter::OFF),
@@ -40,7 +40,7 @@ fn targets(level: LogLevel) -> Targets {
     Targets::new().with_target(env!("CARGO_CRATE_NAME"), own).with_default(others)
 }
 
-/// Standard error, line by line.
+/// Writer to standard error, one line at a time.
 #[derive(Debug, Clone, Copy)]
 struct Lines(LogFormat);
 
@@ -53,7 +53,7 @@ impl<'a> MakeWriter<'a> for Lines {
 }
 
 impl Write for Lines {
-    /// Is given one event at a time.
+    /// Writes one event. The subscriber calls this once for each event.
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         io::stderr().lock().write_all(line(self.0, event).as_bytes())?;
         Ok(event.len())
@@ -74,7 +74,7 @@ fn line(format: LogFormat, event: &[u8]) -> String {
     cleaned + "\n"
 }
 
-/// Escapes what JSON lets stand in strings and a terminal obeys.
+/// Escapes characters that JSON allows in strings but terminals interpret.
 fn ascii_json(json: &str) -> String {
     let mut ascii = String::with_capacity(json.len());
     for unit in json.encode_utf16() {

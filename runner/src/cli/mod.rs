@@ -1,4 +1,5 @@
-//! The only place that reads the command line and the environment, prints, and decides the exit status.
+//! The command-line program. Only this module reads the command line and the environment, prints, and decides the exit
+//! status.
 
 mod args;
 mod audit;
@@ -55,7 +56,7 @@ pub fn main() -> ExitCode {
     let cleanup = Cleanup::default();
     let ended = start(&argv, &cleanup).unwrap_or_else(|failure| {
         if is_broken_pipe(&failure.error) {
-            // Whoever read our output has seen enough.
+            // The reader of the output has closed it, as `head` does.
             return ExitStatus::Success;
         }
         if !cleanup.is_ending() {
@@ -63,7 +64,7 @@ pub fn main() -> ExitCode {
         }
         failure.status
     });
-    // A signal is ending the process in its own way; do not overtake it.
+    // The signal thread is cleaning up and ends the process by the signal; do not exit before it does.
     while cleanup.is_ending() {
         std::thread::park();
     }
@@ -114,7 +115,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
     }
 }
 
-/// Prints clap's help, version or complaint.
+/// Prints clap's help, version or error message.
 fn explain(argv: &[OsString], mut error: clap::Error) -> Result<ExitStatus, Failure> {
     if !error.use_stderr() {
         output::written(error.print()).or_internal()?;

@@ -1,5 +1,5 @@
-//! Prints: results and reports as JSON, a summary for people, errors with their causes. What came from a
-//! module is cleaned before it reaches a terminal.
+//! Prints results and reports as JSON, summaries for people, and errors with their causes. Text from modules is cleaned
+//! before it is printed.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -17,17 +17,17 @@ use crate::cli::args::OutputFormat;
 use crate::cli::clean::is_control;
 pub(crate) use crate::cli::clean::{clean, clean_line};
 
-/// Lines of unchanged text around a change.
+/// Number of unchanged lines shown around a change.
 const DIFF_CONTEXT: usize = 3;
 
-/// Longer values are cut in the summary; `--output result` has them whole.
+/// Maximum characters of a value in the summary; `--output result` prints whole values.
 const MAX_SHOWN: usize = 4096;
 
-/// Prints a report in the wanted form. `no_log` leaves nothing of the result but its status.
+/// Prints a report in the given format. With `no_log`, only the status of the result is printed.
 ///
 /// # Errors
 ///
-/// A standard output that cannot be written.
+/// Standard output cannot be written.
 pub(crate) fn print_report(report: &Report, format: OutputFormat, no_log: bool, verbosity: u8) -> anyhow::Result<()> {
     match format {
         OutputFormat::Result if no_log => print_line(&report.result.censored(CENSORED).to_json()),
@@ -46,36 +46,37 @@ pub(crate) fn print_report(report: &Report, format: OutputFormat, no_log: bool, 
     }
 }
 
-/// Prints one line to standard output, at once: runs that share a pipe do not write into each other's lines, as long as
-/// those are no longer than a pipe takes at once.
+/// Prints one line to standard output in one write, so that the lines of runs that share a pipe are not interleaved, as
+/// long as they are no longer than a pipe writes atomically.
 ///
 /// # Errors
 ///
-/// A standard output that cannot be written.
+/// Standard output cannot be written.
 pub(crate) fn print_line(line: &str) -> anyhow::Result<()> {
     print_bytes(&[line.as_bytes(), b"\n"].concat())
 }
 
-/// Prints a line that may hold a file's name: as it is for a program that reads it, cleaned for a terminal.
+/// Prints a line that may contain a file name: cleaned on a terminal, unchanged otherwise, so that programs get the
+/// exact name.
 ///
 /// # Errors
 ///
-/// A standard output that cannot be written.
+/// Standard output cannot be written.
 pub(crate) fn print_name(line: &str) -> anyhow::Result<()> {
     if io::stdout().is_terminal() { print_line(&clean_line(line)) } else { print_line(line) }
 }
 
-/// Prints bytes to standard output as they are.
+/// Prints bytes to standard output unchanged.
 ///
 /// # Errors
 ///
-/// A standard output that cannot be written.
+/// Standard output cannot be written.
 pub(crate) fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     written(stdout.write_all(bytes).and_then(|()| stdout.flush()))
 }
 
-/// Says what failed when standard output cannot be written.
+/// Adds a message to an error of writing to standard output.
 pub(crate) fn written(result: io::Result<()>) -> anyhow::Result<()> {
     result.context("failed to write to standard output")
 }
@@ -95,8 +96,8 @@ pub(crate) fn print_note(note: &str) {
     print_stderr(&format!("modbox: {}\n", indented(&clean(note))));
 }
 
-/// Prints clap's complaint, which quotes the command line. When that has control characters, clap's colours are lost
-/// with them: they look the same.
+/// Prints clap's error message, which quotes the command line. If the command line has control characters, the message
+/// is cleaned, and loses clap's colours, too.
 pub(crate) fn print_usage_error(error: &clap::Error, argv: &[OsString]) {
     if argv.iter().all(|word| word.to_string_lossy().chars().all(|c| !is_control(c))) {
         // Nothing can be done about a standard error that is gone.
@@ -111,10 +112,10 @@ fn print_stderr(text: &str) {
     drop(io::stderr().lock().write_all(&coloured(&io::stderr(), text)));
 }
 
-/// Takes colours out of a text for a stream that has none, so that all of it is written at once.
+/// Returns the text's bytes, without colours if the stream shows none. The caller can write them in one call.
 fn coloured(stream: &impl RawStream, text: &str) -> Vec<u8> {
     let mut kept = AutoStream::new(Vec::with_capacity(text.len()), AutoStream::choice(stream));
-    // Memory takes all of it.
+    // Writing to memory does not fail.
     let _ = kept.write_all(text.as_bytes());
     kept.into_inner()
 }
@@ -180,12 +181,13 @@ fn push_warnings(text: &mut String, warnings: Option<&Value>) {
     }
 }
 
-/// Puts the further lines of a text below its first one, so that none of them looks like a line of ours.
+/// Indents all lines of a text but the first, so that none of them looks like a line of modbox.
 fn indented(text: &str) -> String {
     text.trim_end_matches('\n').replace('\n', "\n    ")
 }
 
-/// A module's `diff` is one dict or a list of them, with `before` and `after`, or `prepared` text.
+/// Appends the differences in a module's `diff`: one dict or a list of dicts, with `before` and `after` or with
+/// `prepared` text.
 fn push_diffs(text: &mut String, diff: &Value) {
     let one = std::slice::from_ref(diff);
     for diff in diff.as_list().unwrap_or(one).iter().filter_map(Value::as_dict) {
@@ -207,7 +209,7 @@ fn push_diffs(text: &mut String, diff: &Value) {
     }
 }
 
-/// Ansible shows text as it is and anything else as JSON.
+/// Returns a value of a `diff` as Ansible shows it: text unchanged, other values as JSON.
 fn diff_text(value: &Value) -> String {
     match value {
         Value::Str(_) | Value::Surrogates(_) => python_str(value),

@@ -1,4 +1,4 @@
-//! One run by the switches of `modbox run`, up to its report.
+//! Does one run with the switches of `modbox run`, and returns its report.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::cli::find::{find_module, module_name};
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{self, Settings};
 
-/// Runs a module. Returns the report, and whether the run is in the audit log.
+/// Runs a module. Returns the report, and the error if the audit line could not be written.
 pub(crate) fn perform(
     context: &Context,
     args: &RunArgs,
@@ -24,7 +24,7 @@ pub(crate) fn perform(
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     let python = settings::python(&context.environment, &args.python.module_utils, args.python.ansiballz).or_usage()?;
     let interpreters = settings::interpreters(&context.environment, &args.interpreter).or_usage()?;
-    let told = args.told.resolve().or_usage()?;
+    let internal = args.internal.resolve().or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let found = find_module(context, &args.module, &args.lookup.module_path);
     let cache = cache_of_user(context);
@@ -35,12 +35,12 @@ pub(crate) fn perform(
     let mut effective = settings.for_module(&name, module.digest()).or_usage()?;
     audit.check(&effective.policy)?;
     if let Some(limit) = args.background {
-        // It speaks of the same time as `--timeout`: of the two switches, the stricter one.
+        // `--async` and `--timeout` limit the same time; the smaller value applies.
         effective.limits.timeout = args.limits.timeout.map_or(limit, |timeout| timeout.min(limit));
     }
     let request = RunRequest {
         name: &name,
-        arguments: Arguments::Task { args: task, internal: Box::new(internal_args(args, &told, &name)) },
+        arguments: Arguments::Task { args: task, internal: Box::new(internal_args(args, &internal, &name)) },
         policy: &effective.policy,
         limits: &effective.limits,
         interpreters: &interpreters,
@@ -61,14 +61,14 @@ pub(crate) fn perform(
     Ok((report, audited))
 }
 
-fn internal_args(args: &RunArgs, told: &Told, name: &str) -> InternalArgs {
-    let told = told.internal_args(name);
+fn internal_args(args: &RunArgs, internal: &Told, name: &str) -> InternalArgs {
+    let defaults = internal.internal_args(name);
     InternalArgs {
         check_mode: args.check,
         diff: args.diff,
         verbosity: args.verbose.into(),
-        no_log: args.no_log || told.no_log,
+        no_log: args.no_log || defaults.no_log,
         keep_remote_files: args.keep_files,
-        ..told
+        ..defaults
     }
 }

@@ -1,4 +1,4 @@
-//! The runner of this process, and the cache of this user.
+//! Creates the runner of this process, and locates the user's cache.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use crate::app::{PythonConfig, Runner, RunnerConfig};
 use crate::cli::confine::ThisProcess;
 use crate::cli::context::Context;
 
-/// Returns the cache of compiled modules of this user, unless the user has no home.
+/// Returns the user's cache of compiled modules; `None` when the user has no home.
 pub(crate) fn cache_of_user(context: &Context) -> Option<CompileCache> {
     context.environment.cache_dir.as_ref().map(|dir| CompileCache::new(dir.join("compiled")))
 }
 
-/// Makes the runner of this process.
+/// Creates the runner of this process.
 pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>, python: PythonConfig) -> Runner {
     let environment = &context.environment;
     Runner::new(RunnerConfig {

@@ -1,13 +1,13 @@
-//! SIGINT, SIGTERM and SIGHUP: everything that may not be left behind is undone, then the signal ends the
-//! process as it would have without us, so that a shell sees the usual status. SIGXCPU, which the kernel sends when
-//! all of the processor time is used, is no other.
+//! Handles SIGINT, SIGTERM and SIGHUP: runs the registered cleanup, then ends the process by the signal, so that a
+//! shell sees the usual status. SIGXCPU, which the kernel sends when the processor time is used up, is handled in the
+//! same way.
 //!
-//! A batch asks to be told first: it finishes what runs, and ends by the signal when it is done. A second signal ends
-//! it at once.
+//! A batch is notified of the first signal instead: it finishes the running jobs, then ends by the signal. A second
+//! signal ends it at once.
 //!
-//! A thread waits for them, from when there is something to undo: until then a signal ends the process by itself, and
-//! a process that never makes anything needs no thread. It can be paused for a moment: handlers stay, and what arrives
-//! meanwhile is acted on afterwards.
+//! A thread waits for signals. It starts when the first cleanup is registered. Until then a signal ends the process by
+//! its default action, and a process that registers nothing needs no thread. The thread can be paused: the handlers
+//! stay installed, and signals that arrive during the pause are handled after it.
 
 use std::io::{self, PipeReader, PipeWriter, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,13 +21,13 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-/// What ends the process.
+/// The signals that end the process.
 const SIGNALS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGXCPU];
 
-/// What handlers write to and the thread reads from.
+/// The channel that signal handlers write to and the thread reads from.
 type Delivery = SignalDelivery<UnixStream, SignalOnly>;
 
-/// The thread that waits for signals, seen from the others.
+/// Handle to the thread that waits for signals.
 #[derive(Debug, Clone)]
 pub(crate) struct SignalWatch {
     shared: Arc<Shared>,
@@ -36,17 +36,18 @@ pub(crate) struct SignalWatch {
 #[derive(Debug)]
 struct Shared {
     cleanup: Cleanup,
-    /// Wakes the thread to be paused.
+    /// Wakes the thread, so that it ends for a pause.
     wake: OwnedFd,
     waiting: Mutex<Waiting>,
-    telling: Mutex<Telling>,
+    graceful_stop: Mutex<GracefulStop>,
 }
 
+/// State of handlers and thread.
 #[derive(Debug)]
 enum Waiting {
-    /// There are no handlers yet.
+    /// There are no handlers and no thread yet.
     Unneeded,
-    /// Nor may there be a thread.
+    /// The same, and during a pause, in which no thread may start.
     UnneededPaused,
     Thread(JoinHandle<Delivery>),
     Paused(Delivery),
@@ -54,25 +55,27 @@ enum Waiting {
     Lost,
 }
 
+/// State of a graceful stop.
 #[derive(Debug, Default)]
-struct Telling {
-    /// Who wants to be told of the first signal.
-    told: Option<PipeWriter>,
-    /// The first signal, when somebody was told of it.
+struct GracefulStop {
+    /// The pipe that is written at the first signal, if a reader asked for it.
+    notify: Option<PipeWriter>,
+    /// The first signal, after the reader was notified of it.
     stopped_by: Option<i32>,
 }
 
-/// Waits for signals as soon as something is registered that must be undone.
+/// Returns a watch that starts to wait for signals when the first cleanup is registered.
 ///
 /// # Errors
 ///
-/// A process that may not install handlers.
+/// A handler cannot be installed.
 pub(crate) fn watch(cleanup: Cleanup) -> io::Result<SignalWatch> {
-    // A file that may not grow is an error where it is written, such as in the audit log, and not the end.
+    // With a handler for SIGXFSZ, a write beyond the file size limit, such as to the audit log, returns an error
+    // instead of ending the process.
     signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
     let waiting = Mutex::new(Waiting::Unneeded);
-    let shared = Shared { cleanup, wake, waiting, telling: Mutex::default() };
+    let shared = Shared { cleanup, wake, waiting, graceful_stop: Mutex::default() };
     let watch = SignalWatch { shared: Arc::new(shared) };
     watch.begin_when_needed();
     Ok(watch)
@@ -83,13 +86,13 @@ impl SignalWatch {
         let watch = self.clone();
         self.shared.cleanup.before_next(move || {
             if let Err(error) = watch.begin() {
-                // What is made stays behind when a signal comes; the next run sweeps it.
+                // A signal now ends the process without cleanup; the next run sweeps what it leaves.
                 tracing::warn!(%error, "signals are not waited for");
             }
         });
     }
 
-    /// Waits for signals from now on; while it is paused, installs the handlers alone.
+    /// Installs the handlers and starts the thread. During a pause, only installs the handlers.
     fn begin(&self) -> io::Result<()> {
         let mut waiting = self.shared.waiting();
         match *waiting {
@@ -116,23 +119,23 @@ impl SignalWatch {
         Ok(())
     }
 
-    /// Returns a pipe that becomes readable when the first signal comes, which does nothing else then.
+    /// Returns a pipe that becomes readable at the first signal. The first signal then has no other effect.
     ///
     /// # Errors
     ///
-    /// A pipe that cannot be made, handlers that cannot be installed.
+    /// The pipe cannot be created, or the handlers cannot be installed.
     pub(crate) fn stop_gracefully(&self) -> io::Result<PipeReader> {
         self.begin()?;
         let (reader, writer) = io::pipe()?;
-        self.shared.telling().told = Some(writer);
+        self.shared.graceful_stop().notify = Some(writer);
         Ok(reader)
     }
 
-    /// Ends the thread. No signal is lost; one that was being acted on ends the process in here.
+    /// Ends the thread. No signal is lost. If the thread is handling a signal, the process ends during this call.
     ///
     /// # Errors
     ///
-    /// A thread that cannot be woken or that panicked.
+    /// The thread cannot be woken, or has panicked.
     pub(crate) fn pause(&self) -> io::Result<()> {
         let mut waiting = self.shared.waiting();
         *waiting = match std::mem::replace(&mut *waiting, Waiting::Lost) {
@@ -147,11 +150,11 @@ impl SignalWatch {
         Ok(())
     }
 
-    /// Starts the thread again, if there was one or has to be one by now.
+    /// Starts the thread again, if it ran before the pause or became necessary during it.
     ///
     /// # Errors
     ///
-    /// A process that may not start threads.
+    /// The thread cannot be started.
     pub(crate) fn resume(&self) -> io::Result<()> {
         self.start(&mut self.shared.waiting())
     }
@@ -162,17 +165,17 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn telling(&self) -> MutexGuard<'_, Telling> {
-        self.telling.lock().unwrap_or_else(PoisonError::into_inner)
+    fn graceful_stop(&self) -> MutexGuard<'_, GracefulStop> {
+        self.graceful_stop.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells who wants to be told; returns whether there was somebody.
-    fn tell(&self, signal: i32) -> bool {
-        let mut telling = self.telling();
-        match telling.told.take() {
+    /// Notifies the reader of the graceful stop's pipe; returns whether there was one.
+    fn notify(&self, signal: i32) -> bool {
+        let mut graceful_stop = self.graceful_stop();
+        match graceful_stop.notify.take() {
             Some(mut pipe) => {
-                telling.stopped_by = Some(signal);
-                // A reader that is gone has nothing more to finish.
+                graceful_stop.stopped_by = Some(signal);
+                // A reader that has closed the pipe has nothing to finish.
                 drop(pipe.write_all(b"s"));
                 true
             }
@@ -180,9 +183,9 @@ impl Shared {
         }
     }
 
-    fn act_on(&self, delivery: &mut Delivery) {
+    fn handle_pending(&self, delivery: &mut Delivery) {
         for signal in delivery.pending() {
-            if !self.tell(signal) {
+            if !self.notify(signal) {
                 end(&self.cleanup, signal);
             }
         }
@@ -191,14 +194,14 @@ impl Shared {
     /// Waits for signals until it is woken.
     fn wait(&self, mut delivery: Delivery) -> Delivery {
         loop {
-            self.act_on(&mut delivery);
+            self.handle_pending(&mut delivery);
             if rustix::io::read(&self.wake, &mut [0; 8]).is_ok() {
                 return delivery;
             }
             let read = delivery.get_read().as_fd();
             let mut descriptors =
                 [PollFd::from_borrowed_fd(read, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
-            // Interrupted by a signal, as like as not the one that is waited for: look again.
+            // An error means that a signal interrupted the call, probably one of those waited for. Check again.
             let _ = poll(&mut descriptors, None);
         }
     }
@@ -210,9 +213,9 @@ fn install() -> io::Result<Delivery> {
     Delivery::with_pipe(read, write, SignalOnly, SIGNALS)
 }
 
-/// Ends the process by the signal that it was told to stop by, if there was one.
+/// Ends the process by the signal of a graceful stop, if there was one.
 pub(crate) fn end_as_stopped(signals: &SignalWatch) {
-    let signal = signals.shared.telling().stopped_by;
+    let signal = signals.shared.graceful_stop().stopped_by;
     if let Some(signal) = signal {
         end(&signals.shared.cleanup, signal);
     }

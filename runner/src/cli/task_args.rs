@@ -1,4 +1,4 @@
-//! The arguments of a module, from the switches and words that give them.
+//! Reads the arguments of a module from `KEY=VALUE` words and `--args` switches.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -11,13 +11,13 @@ use modbox_contract::{Dict, Value, args};
 
 use crate::cli::bounded;
 
-/// Larger than the arguments that any task passes; Ansible itself holds them in memory several times.
+/// Maximum bytes of arguments. No real task passes more; Ansible itself holds arguments in memory several times.
 pub(crate) const MAX_ARGS: u64 = 64 << 20;
 
-/// Characters of `--args` that an error quotes.
+/// Maximum characters of `--args` quoted in an error.
 const MAX_QUOTED: usize = 80;
 
-/// One thing that gives arguments, in the order of the command line.
+/// A source of arguments on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArgumentSource {
     /// The n-th `KEY=VALUE`.
@@ -26,7 +26,7 @@ pub(crate) enum ArgumentSource {
     Args(usize),
 }
 
-/// Returns in which order arguments were given, so that the later one can win.
+/// Returns the sources of arguments in the order of the command line, so that later ones can win.
 pub(crate) fn argument_order(matches: &ArgMatches) -> Vec<ArgumentSource> {
     let indices = |id| matches.indices_of(id).into_iter().flatten().enumerate();
     let pairs = indices("pairs").map(|(n, index)| (index, ArgumentSource::Pair(n)));
@@ -36,11 +36,11 @@ pub(crate) fn argument_order(matches: &ArgMatches) -> Vec<ArgumentSource> {
     order.into_iter().map(|(_, source)| source).collect()
 }
 
-/// Reads and merges arguments in the order in which they were given.
+/// Reads and merges arguments in the order of the command line.
 ///
 /// # Errors
 ///
-/// Arguments of neither form, that cannot be read, or with keys of the runner's.
+/// The arguments have neither form, cannot be read, or contain a reserved key.
 pub(crate) fn task_args(pairs: &[OsString], typed: &[OsString], order: &[ArgumentSource]) -> anyhow::Result<Dict> {
     let mut merged = Dict::new();
     for source in order {
@@ -56,7 +56,7 @@ pub(crate) fn task_args(pairs: &[OsString], typed: &[OsString], order: &[Argumen
     Ok(merged)
 }
 
-/// What stands in an error: a whole document would hide what is wrong with it.
+/// Shortens arguments for an error: a whole document would bury the message.
 fn shortened(args: &OsStr) -> String {
     let text = args.to_string_lossy();
     match text.char_indices().nth(MAX_QUOTED) {
@@ -65,7 +65,7 @@ fn shortened(args: &OsStr) -> String {
     }
 }
 
-/// Reads JSON, or YAML where that fails, from the switch itself, a file or standard input.
+/// Reads JSON, or YAML if that fails, from the switch itself, a file or standard input.
 fn typed_args(source: &OsStr) -> anyhow::Result<Dict> {
     let bytes = match source.as_bytes() {
         b"-" => bounded::read_stream(io::stdin().lock(), MAX_ARGS).context("failed to read standard input")?,

@@ -1,4 +1,4 @@
-//! The switches for what a module is told beside its arguments.
+//! The switches for a module's internal arguments.
 
 use clap::Args;
 use modbox_contract::told::ToldError;
@@ -7,7 +7,7 @@ use modbox_contract::{Release, Told};
 /// What the module is told, as typed. Every switch is one `_ansible_*` key but the first, which says which there are.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "What the module is told")]
-pub(crate) struct ToldArgs {
+pub(crate) struct InternalKeyArgs {
     /// Keep the contract of this release of Ansible [default: 2.19].
     #[arg(long, value_name = "2.9|2.14|2.19", value_parser = str::parse::<Release>)]
     pub(crate) contract: Option<Release>,
@@ -49,15 +49,15 @@ pub(crate) struct ToldArgs {
     pub(crate) string_conversion_action: Option<String>,
 }
 
-impl ToldArgs {
-    /// Checks the switches against each other.
+impl InternalKeyArgs {
+    /// Converts the switches to the contract's form, and checks them against each other.
     ///
     /// # Errors
     ///
-    /// Words that are not known, and switches for what the chosen release does not have.
+    /// A value is unknown, or the chosen release does not have one of the switches' features.
     pub(crate) fn resolve(&self) -> Result<Told, ToldError> {
         let args = self.clone();
-        let told = Told {
+        let internal = Told {
             contract: args.contract.unwrap_or_default(),
             module_name: args.module_name,
             no_target_syslog: args.no_target_syslog,
@@ -74,6 +74,6 @@ impl ToldArgs {
             target_log_info: args.target_log_info,
             tracebacks_for: args.tracebacks_for,
         };
-        told.check().map(|()| told)
+        internal.check().map(|()| internal)
     }
 }

@@ -1,4 +1,4 @@
-//! The switches of `status` and `jobs`, and the one of `run` that they share, as typed.
+//! The switches of `status` and `jobs`, and the switch that they share with `run`, as typed.
 
 use std::path::PathBuf;
 

@@ -1,12 +1,12 @@
-//! The switches of a subcommand, described only when that subcommand is what the command line asks for: describing all
-//! of them takes longer than a short module runs.
+//! Builds the switches of a subcommand only when the command line uses that subcommand. Building those of all
+//! subcommands takes longer than a short module runs.
 
 use std::ops::Deref;
 
 use clap::error::Error;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Id};
 
-/// A subcommand's arguments; the same as `T` in all that a user sees.
+/// Arguments of a subcommand, built late. For users, the command line is the same as with `T`.
 #[derive(Debug)]
 pub(crate) struct Late<T>(Box<T>);
 

@@ -1,4 +1,4 @@
-//! Where modules and interpreters are looked up, as typed.
+//! The switches for looking up modules and interpreters, as typed.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub(crate) struct LookupArgs {
     pub(crate) module_path: Vec<PathBuf>,
 }
 
-/// Parses `NAME=PATH`, or the path of a Python.
+/// Parses `NAME=PATH`, or the path of a Python interpreter.
 pub(crate) fn parse_interpreter(pair: &str) -> Result<(String, String), String> {
     match pair.split_once('=') {
         Some((name, path)) if !name.is_empty() && !path.is_empty() && !name.contains('/') => {

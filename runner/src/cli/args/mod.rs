@@ -1,12 +1,12 @@
-//! The command line as typed. Parsing only validates values; looking things up on the host is for
-//! `settings`. Nothing below `cli` sees any of this.
+//! The command line as typed. Parsing only validates values; `settings` looks things up on the host. These types are
+//! used only in `cli`.
 
+mod internal;
 mod jobs;
 mod late;
 mod lookup;
 mod python;
 mod rules;
-mod told;
 mod validate;
 
 use std::ffi::OsString;
@@ -17,12 +17,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use modbox_kinds::Kind;
 use modbox_policy::{parse_count, parse_duration, parse_size};
 
+use self::internal::InternalKeyArgs;
 pub(crate) use self::jobs::{JobFolderArgs, JobsArgs, StatusArgs};
 use self::late::Late;
 pub(crate) use self::lookup::{LookupArgs, parse_interpreter};
 pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
-use self::told::ToldArgs;
 pub(crate) use self::validate::ValidateArgs;
 
 /// Runs automation modules that nobody has to trust.
@@ -144,7 +144,7 @@ pub(crate) struct RunArgs {
     pub(crate) no_log: bool,
 
     #[command(flatten)]
-    pub(crate) told: ToldArgs,
+    pub(crate) internal: InternalKeyArgs,
     #[command(flatten)]
     pub(crate) grants: GrantArgs,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The command line of Python modules, as typed: what `run` and `batch` take for them, and `assemble`.
+//! The switches for Python modules, as typed: those that `run` and `batch` share, and those of `assemble`.
 
 use std::path::PathBuf;
 
@@ -10,8 +10,8 @@ use crate::cli::args::lookup::{LookupArgs, parse_interpreter};
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Python modules")]
 pub(crate) struct PythonArgs {
-    /// Look what modules import up here first: a folder like `ansible/module_utils`, or with `ansible_collections` in it.
-    /// Repeatable.
+    /// Look what modules import up here first: a folder like `ansible/module_utils`, or with `ansible_collections` in
+    /// it. Repeatable.
     #[arg(long, value_name = "DIR")]
     pub(crate) module_utils: Vec<PathBuf>,
     /// How they reach the interpreter: laid out and compiled in the cache, or as one script with a zip in it.

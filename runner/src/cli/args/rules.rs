@@ -1,5 +1,4 @@
-//! The switches that say what a module may reach and how much it may use, as typed. What they come to, together with the
-//! policy files, is for `settings`.
+//! The switches for grants and limits, as typed. `settings` merges them with the policy files.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `modbox assemble`: a Python module with all that it imports, as one file.
+//! `modbox assemble`: writes a Python module and all its imports as one file.
 
 use std::fs;
 use std::io::Write as _;
@@ -16,15 +16,16 @@ use crate::cli::find::{find_module, module_name};
 use crate::cli::runner::runner;
 use crate::cli::{output, settings};
 
-/// Whoever may read the file may run it.
+/// Permissions of the file: readable and executable by all users.
 const MODE: u32 = 0o755;
 
-/// Puts a module together and writes it.
+/// Assembles a module and writes it.
 pub(crate) fn run(context: &Context, args: &AssembleArgs) -> Result<ExitStatus, Failure> {
     let python = settings::python(&context.environment, &args.module_utils, AnsiballzForm::Zip).or_usage()?;
     let path = find_module(context, &args.module, &args.lookup.module_path)?;
     let file = locate::read(&path).or_unavailable()?;
-    // A module that only imports what python itself has is no new-style one by its text; asked for here, it is.
+    // Detection does not take a module that imports only Python's standard library for a new-style one, so the kind
+    // is given here.
     let module = Module::new(file, Some(Kind::Python));
     let name = module_name(&args.module);
     let interpreters = settings::interpreters(&context.environment, &args.interpreter).or_usage()?;
@@ -38,7 +39,7 @@ pub(crate) fn run(context: &Context, args: &AssembleArgs) -> Result<ExitStatus, 
     Ok(ExitStatus::Success)
 }
 
-/// Writes the whole file or nothing.
+/// Writes a file atomically.
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;

@@ -1,4 +1,4 @@
-//! `modbox batch`: many runs in warm processes, jobs as JSON lines in, reports as JSON lines out.
+//! `modbox batch`: runs many jobs in warm processes; reads jobs as JSON lines, and writes reports as JSON lines.
 
 use std::collections::HashMap;
 use std::fs;
@@ -28,19 +28,19 @@ use crate::cli::runner::cache_of_user;
 use crate::cli::settings::{self, Settings};
 use crate::cli::signals::{self, SignalWatch};
 
-/// Bytes of modules that are remembered; more are forgotten, and read again when they are asked for again.
-const MAX_REMEMBERED: usize = 256 << 20;
+/// Maximum total bytes of modules in memory. Beyond this, all are dropped, and read again when needed.
+const MAX_CACHED_BYTES: usize = 256 << 20;
 
-/// Setups that are remembered, so that jobs with the same module and grants find the same worker.
+/// Maximum number of setups in memory. They are kept so that jobs with the same module and grants use the same worker.
 const MAX_SETUPS: usize = 1024;
 
-/// Bytes of reports that are written at once; they are written at the latest when the batch waits for something.
+/// Size of the output buffer in bytes. The buffer is flushed whenever the batch waits.
 const OUTPUT: usize = 64 << 10;
 
-/// How often the progress is drawn.
+/// Minimum time between two updates of the progress bar.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
 
-/// Runs the jobs of standard input.
+/// Runs the jobs on standard input.
 pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Failure> {
     let environment = &context.environment;
     let settings = Settings::load(environment, &args.grants, &args.limits).or_usage()?;
@@ -57,7 +57,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
         policy,
         limits,
         modules: HashMap::new(),
-        remembered: 0,
+        cached_bytes: 0,
         rounds: 0,
         setups: Vec::new(),
         bar: progress_bar(),
@@ -98,7 +98,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
         output::print_note(&format!("{} jobs ran and are missing in an audit file", summary.unaudited));
     }
     if summary.stopped {
-        say_what_did_not(&summary);
+        print_stop_summary(&summary);
         signals::end_as_stopped(&context.signals);
     }
     Ok(match (summary.unaudited, summary.progress.failed) {
@@ -108,7 +108,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
     })
 }
 
-fn say_what_did_not(summary: &Summary) {
+fn print_stop_summary(summary: &Summary) {
     let Summary { progress, cancelled, .. } = summary;
     output::print_note(&format!(
         "told to stop: {} jobs ran, {cancelled} were read and not begun, the rest of the input was not read",
@@ -121,57 +121,57 @@ struct JobHost<'a> {
     audit: Audit,
     args: &'a BatchArgs,
     settings: Settings,
-    /// What holds for a module without rules of its own.
+    /// The policy of a module without specific rules.
     policy: Policy,
     limits: Limits,
-    /// By the word that a job names them with, then by the kind.
-    modules: HashMap<PathBuf, HashMap<Option<String>, Known>>,
-    remembered: usize,
-    /// How often lines were taken in. Those that are taken in together were all written before the first of them is
-    /// looked at, and so were the files that they name.
+    /// Modules by the `module` of their jobs, then by the `kind`.
+    modules: HashMap<PathBuf, HashMap<Option<String>, CachedModule>>,
+    cached_bytes: usize,
+    /// Number of times that the batch has waited for input. All lines of one round were written before the first of
+    /// them is handled, and so were the module files that they name. So one check of a file per round is enough.
     rounds: u64,
     setups: Vec<Arc<Setup>>,
     bar: Option<ProgressBar>,
     drawn: Instant,
 }
 
-/// A module that was read, and the state of its file then.
-struct Known {
+/// A module in memory, with the fingerprint of its file when it was read.
+struct CachedModule {
     path: PathBuf,
     fingerprint: FileFingerprint,
     /// The round in which the fingerprint was last compared.
-    looked: u64,
+    checked_round: u64,
     module: Arc<Module>,
 }
 
-/// Returns the state of a module's file; `None` when there is none.
+/// Returns the fingerprint of a module's file; `None` when there is no file.
 fn fingerprint(path: &Path) -> Option<FileFingerprint> {
     fs::metadata(path).ok().map(|file| FileFingerprint::from(&file))
 }
 
 impl JobHost<'_> {
     fn module(&mut self, job: &Job) -> Result<Arc<Module>, String> {
-        let known = self.modules.get_mut(&job.module).and_then(|kinds| kinds.get_mut(&job.options.kind));
-        if let Some(known) = known
-            && (known.looked == self.rounds || fingerprint(&known.path) == Some(known.fingerprint))
+        let cached = self.modules.get_mut(&job.module).and_then(|kinds| kinds.get_mut(&job.options.kind));
+        if let Some(cached) = cached
+            && (cached.checked_round == self.rounds || fingerprint(&cached.path) == Some(cached.fingerprint))
         {
-            known.looked = self.rounds;
-            return Ok(Arc::clone(&known.module));
+            cached.checked_round = self.rounds;
+            return Ok(Arc::clone(&cached.module));
         }
         let found = find_module(self.context, &job.module, &self.args.lookup.module_path);
         let path = found.map_err(|failure| format!("{:#}", failure.error))?;
         let missing = || format!("there is no module file `{}`", path.display());
         let fingerprint = fingerprint(&path).ok_or_else(missing)?;
         let file = locate::read(&path).map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;
-        self.remembered += file.bytes.len();
-        if self.remembered > MAX_REMEMBERED {
+        self.cached_bytes += file.bytes.len();
+        if self.cached_bytes > MAX_CACHED_BYTES {
             self.modules.clear();
             self.setups.clear();
-            self.remembered = file.bytes.len();
+            self.cached_bytes = file.bytes.len();
         }
         let module = Arc::new(Module::new(file, job.kind()?));
-        let known = Known { path, fingerprint, looked: self.rounds, module: Arc::clone(&module) };
-        self.modules.entry(job.module.clone()).or_default().insert(job.options.kind.clone(), known);
+        let cached = CachedModule { path, fingerprint, checked_round: self.rounds, module: Arc::clone(&module) };
+        self.modules.entry(job.module.clone()).or_default().insert(job.options.kind.clone(), cached);
         Ok(module)
     }
 
@@ -185,11 +185,11 @@ impl JobHost<'_> {
 
     fn set_up(&mut self, job: &Job) -> Result<Arc<Setup>, String> {
         let module = self.module(job)?;
-        let own = job.options.policy.is_some() || job.options.limits.is_some() || self.settings.has_module_rules();
-        let granted = if own { Some(self.grants(job, &module)?) } else { None };
+        let specific = job.options.policy.is_some() || job.options.limits.is_some() || self.settings.has_module_rules();
+        let granted = if specific { Some(self.grants(job, &module)?) } else { None };
         let (policy, limits) =
             granted.as_ref().map_or((&self.policy, &self.limits), |(policy, limits)| (policy, limits));
-        // A worker is confined to its grants for good, so what the arguments name has to be among them.
+        // A worker is confined to its grants irrevocably, so they must include the paths that the arguments name.
         let environment = &self.context.environment;
         let policy = settled_policy(&module, policy, &job.args, &environment.cwd, &environment.variables);
         let same = |setup: &&Arc<Setup>| {
@@ -226,7 +226,8 @@ impl Host for JobHost<'_> {
     }
 }
 
-/// A bar over the bytes of a file, a spinner over a stream of unknown length; nothing when nobody looks.
+/// Returns a bar over the bytes of an input file, or a spinner for a stream of unknown length. Returns `None` when
+/// standard error is not a terminal.
 fn progress_bar() -> Option<ProgressBar> {
     if !io::stderr().is_terminal() {
         return None;
@@ -244,7 +245,7 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Is a worker of a batch, on standard input and output.
+/// Runs a worker of a batch on standard input and output.
 pub(crate) fn worker(cleanup: &Cleanup, signals: SignalWatch) -> anyhow::Result<()> {
     let threads = Arc::new(ThisProcess::new(signals, None));
     let serve = crate::batch::worker::serve(io::stdin().lock(), io::stdout().lock(), cleanup.clone(), threads);

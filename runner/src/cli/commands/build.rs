@@ -1,4 +1,4 @@
-//! `modbox build`: a guest crate becomes a component.
+//! `modbox build`: builds a component from a module project.
 
 use modbox_authoring::BuildOptions;
 
@@ -8,7 +8,7 @@ use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 
-/// Builds a crate and prints where the component is.
+/// Builds a project and prints the component's path.
 pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitStatus, Failure> {
     let options = BuildOptions { binary: args.bin.clone() };
     let built = with_context(context, |cx| modbox_authoring::build(cx, &args.dir, &options)).or_unavailable()?;

@@ -1,4 +1,4 @@
-//! `modbox cache`: what is in the cache of compiled modules, and emptying it, in part or wholly.
+//! `modbox cache`: lists, prunes or clears the cache of compiled modules.
 
 use std::time::SystemTime;
 

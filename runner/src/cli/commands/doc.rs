@@ -1,4 +1,4 @@
-//! `modbox doc`: a module's manual, from its metadata.
+//! `modbox doc`: prints a module's manual from its metadata.
 
 use anyhow::Context as _;
 

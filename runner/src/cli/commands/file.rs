@@ -1,9 +1,9 @@
-//! `modbox FILE ARGSFILE`: how a kernel starts modbox for a `#!` line or through binfmt_misc, and so how an
-//! unmodified Ansible runs a `.wasm` module.
+//! `modbox FILE ARGSFILE`: the form in which the kernel starts modbox for a `#!` line or through binfmt_misc. With it,
+//! an unmodified Ansible runs a `.wasm` module.
 //!
-//! Whoever started it reads one JSON object from standard output and little else, so every failure leaves
-//! that way, too. Grants come from the policy files alone: whoever wrote the module wrote its `#!` line. What else `run`
-//! has switches for is taken from variables, which are the caller's: `MODBOX_MODULE_UTILS` and `MODBOX_INTERPRETER`.
+//! The caller reads one JSON object from standard output and little else, so failures are printed as JSON, too. Grants
+//! come from policy files only, since the `#!` line was written by the module's author. Other settings, for which `run`
+//! has switches, come from the caller's variables `MODBOX_MODULE_UTILS` and `MODBOX_INTERPRETER`.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -23,10 +23,10 @@ use crate::cli::settings::{self, Settings};
 use crate::cli::task_args::MAX_ARGS;
 use crate::cli::{bounded, output};
 
-/// Ansible puts this before the file's name when it copies a module.
+/// Prefix that Ansible adds to the file name when it copies a module.
 const ANSIBLE_PREFIX: &str = "AnsiballZ_";
 
-/// `FILE ARGSFILE`, and what stood behind the program on the `#!` line.
+/// The words `FILE ARGSFILE`, and the option after the program on the `#!` line, if any.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Invocation {
     option: Option<OsString>,
@@ -34,8 +34,8 @@ pub(crate) struct Invocation {
     args_file: PathBuf,
 }
 
-/// Recognises the form without a subcommand: two words of which the first is a path, or three when the
-/// kernel passes on what stood behind the program, which it does as one word.
+/// Recognises the form without a subcommand: two words, the first of which is a path; or three words, if the `#!` line
+/// has options after the program, which the kernel passes on as one word.
 pub(crate) fn recognize(argv: &[OsString]) -> Option<Invocation> {
     match argv {
         [_, file, args_file] if is_path(file) && !is_subcommand(file) && !file.as_bytes().starts_with(b"-") => {
@@ -50,7 +50,7 @@ pub(crate) fn recognize(argv: &[OsString]) -> Option<Invocation> {
     }
 }
 
-/// Returns whether a word names a file rather than a command.
+/// Returns whether a word names a file rather than a subcommand.
 pub(crate) fn is_path(word: &OsString) -> bool {
     word.as_bytes().contains(&b'/') || Path::new(word).is_file()
 }
@@ -59,7 +59,7 @@ fn is_subcommand(word: &OsString) -> bool {
     Cli::command().get_subcommands().any(|subcommand| word == subcommand.get_name())
 }
 
-/// Runs the module and prints one line of JSON, whatever happens.
+/// Runs the module and prints one line of JSON, also for a failure.
 pub(crate) fn run(context: &Context, invocation: &Invocation) -> Result<ExitStatus, Failure> {
     let (line, status) = match run_file(context, invocation) {
         Ok((report, audited)) => {
@@ -83,7 +83,7 @@ pub(crate) fn run(context: &Context, invocation: &Invocation) -> Result<ExitStat
     Ok(status)
 }
 
-/// Returns the report, and whether the run is in the audit log.
+/// Runs the module. Returns the report, and the error if the audit line could not be written.
 fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Result<(), Failure>), Failure> {
     refuse_option(invocation).or_usage()?;
     let settings = Settings::load(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;

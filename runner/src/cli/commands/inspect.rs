@@ -1,4 +1,5 @@
-//! `modbox inspect`: what a module is and asks for, and whether it is granted, without running it.
+//! `modbox inspect`: shows a module's kind, metadata and requests, and which requests are granted, without running the
+//! module.
 
 use std::fmt::Write as _;
 
@@ -14,7 +15,7 @@ use crate::cli::find::{find_module, module_name};
 use crate::cli::output::{self, clean_line};
 use crate::cli::settings::Settings;
 
-/// Prints what is known of a module's file.
+/// Prints the facts about a module's file.
 pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, Failure> {
     let path = find_module(context, &args.module, &args.lookup.module_path)?;
     let file = locate::read(&path).or_unavailable()?;
@@ -140,7 +141,7 @@ fn push_metadata(text: &mut String, metadata: &Metadata, requests: &[Compared]) 
     }
 }
 
-/// The options by which naming a path grants it, those inside others, too.
+/// Collects the options in which naming a path grants it, including suboptions.
 fn path_options(spec: &ArgumentSpec, prefix: &str, found: &mut Vec<String>) {
     for (name, option) in &spec.options {
         if let Some(access) = option.access {

@@ -46,16 +46,16 @@ pub(crate) fn start(
     argv: &[OsString],
     format: OutputFormat,
 ) -> Result<ExitStatus, Failure> {
-    let told = args.told.resolve().or_usage()?;
+    let internal = args.internal.resolve().or_usage()?;
     Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     let found = find_module(context, &args.module, &args.lookup.module_path)?;
     locate::read(&found).or_unavailable()?;
     let folder = job_folder(&args.jobs, &context.environment).or_usage()?;
     let compile = args.limits.compile_time.unwrap_or_else(|| Limits::default().compile_time);
     let order = Order {
-        name: file::new_name(told.contract),
+        name: file::new_name(internal.contract),
         folder: folder.clone(),
-        release: told.contract,
+        release: internal.contract,
         // Compiling may take up to twice its limit of processor time in wall-clock time.
         patience: limit + compile * 2 + OVERHEAD,
         command: argv.to_vec(),
@@ -73,7 +73,7 @@ pub(crate) fn start(
             output::print_line(&format!("started: {module}\n  ansible_job_id: {id}\n  results_file: {path}"))
         }
         OutputFormat::Result | OutputFormat::Report => {
-            output::print_line(&encode(&Value::Dict(file::reply(&id, &path, told.contract))))
+            output::print_line(&encode(&Value::Dict(file::reply(&id, &path, internal.contract))))
         }
     }
     .or_internal()?;

@@ -1,4 +1,4 @@
-//! `modbox completions` and `modbox man`: both made from the command line itself.
+//! `modbox completions` and `modbox man`: generates both from the clap definitions.
 
 use clap::CommandFactory;
 
@@ -6,7 +6,7 @@ use crate::cli::args::Cli;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 
-/// Prints the completions for a shell.
+/// Prints the completion script of a shell.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<ExitStatus, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "modbox", &mut script);
@@ -14,7 +14,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<ExitStatus, Fai
     Ok(ExitStatus::Success)
 }
 
-/// Prints the manual: the page of `modbox`, then those of its commands.
+/// Prints the manual: the page of `modbox`, then those of its subcommands.
 pub(crate) fn man() -> Result<ExitStatus, Failure> {
     let mut command = Cli::command();
     command.build();

@@ -1,4 +1,4 @@
-//! One file per command: from its arguments to an exit status.
+//! The subcommands, one file each. Each takes parsed arguments and returns an exit status.
 
 pub(crate) mod assemble;
 pub(crate) mod batch;

@@ -1,4 +1,4 @@
-//! `modbox new`: a module project that builds, runs and has a test.
+//! `modbox new`: creates a module project that builds, runs and has a test.
 
 use modbox_authoring::NewOptions;
 
@@ -8,7 +8,7 @@ use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 
-/// Writes the project and says what to do next.
+/// Writes the project, and prints the next step.
 pub(crate) fn run(context: &Context, args: &NewArgs) -> Result<ExitStatus, Failure> {
     let options = NewOptions { sdk: args.sdk.clone() };
     let parent = &context.environment.cwd;

@@ -1,4 +1,4 @@
-//! `modbox run`: one module, once.
+//! `modbox run`: runs one module once.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -14,7 +14,7 @@ use crate::cli::output;
 use crate::cli::perform::perform;
 use crate::cli::task_args::{ArgumentSource, task_args};
 
-/// Runs a module and prints its result; or starts a job that does, and prints what it is called.
+/// Runs a module and prints its result. With `--async`, starts a job that runs it, and prints the job's id.
 pub(crate) fn run(
     context: &Context,
     args: &RunArgs,
@@ -40,7 +40,7 @@ pub(crate) fn run(
 
 fn show(context: &Context, report: &Report, format: OutputFormat, args: &RunArgs) -> Result<ExitStatus, Failure> {
     if context.cleanup.is_ending() {
-        // A signal is ending us; what was cut short by it is no result.
+        // A signal is ending the process, so the run is incomplete and its result is not printed.
         return Ok(ExitStatus::Internal);
     }
     if args.verbose > 0 || format == OutputFormat::Human {

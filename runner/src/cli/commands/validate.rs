@@ -1,7 +1,7 @@
-//! `modbox validate`: arguments against a spec, without running anything; for one set of arguments, or as a filter that
-//! answers questions as they come.
+//! `modbox validate`: checks arguments against a spec without running a module, either one set of arguments, or as a
+//! filter that answers questions line by line.
 //!
-//! Nothing here decides what is right: that is the argument-spec crate, the same that guests have inside.
+//! The checks are those of the argument-spec crate, which guests contain, too.
 
 use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
@@ -21,16 +21,16 @@ use crate::cli::find::{find_module, module_name};
 use crate::cli::task_args::{ArgumentSource, task_args};
 use crate::cli::{bounded, environment, output};
 
-/// Longest question: the largest arguments, and what stands around them.
+/// Maximum length of a question: the largest arguments, plus the other keys.
 const MAX_LINE: u64 = 65 << 20;
 
-/// Larger than any spec: the bound of what modules carry of it.
+/// Maximum bytes of a spec file: the same as for a module's metadata.
 const MAX_SPEC: u64 = modbox_argument_spec::MAX_METADATA_BYTES as u64;
 
-/// More users than any machine has in its file; those of a directory service are not in it.
+/// Maximum bytes of `/etc/passwd`. No real file is longer; users of a directory service are not in it.
 const MAX_PASSWD: u64 = 16 << 20;
 
-/// Validates, and prints what is wrong.
+/// Validates arguments, and prints the errors.
 pub(crate) fn run(context: &Context, args: &ValidateArgs, order: &[ArgumentSource]) -> Result<ExitStatus, Failure> {
     let surroundings = Surroundings::of_process(context);
     if args.jsonl {
@@ -67,7 +67,7 @@ fn spec_of_module(context: &Context, args: &ValidateArgs, module: &Path) -> Resu
     Ok(metadata.with_context(no_spec).or_unavailable()?.argument_spec)
 }
 
-/// Reads options, or metadata with options in it, from JSON, or YAML where that fails.
+/// Reads options, or metadata that contains options, from JSON, or YAML if that fails.
 fn spec_of_file(path: &Path) -> anyhow::Result<ArgumentSpec> {
     let bytes = bounded::read_file(path, MAX_SPEC).with_context(|| format!("failed to read `{}`", path.display()))?;
     let wrong = || format!("wrong spec file `{}`", path.display());
@@ -90,7 +90,7 @@ fn spec_of_file(path: &Path) -> anyhow::Result<ArgumentSpec> {
     .with_context(wrong)
 }
 
-/// What a person wants to know, without secrets.
+/// Returns the errors, warnings and deprecations as text, with secrets masked.
 fn summary(name: &str, validated: &Validated) -> String {
     let secrets = Secrets::from(validated);
     let mut lines = Vec::new();
@@ -111,7 +111,7 @@ fn summary(name: &str, validated: &Validated) -> String {
     lines.join("\n")
 }
 
-/// Answers each line of standard input with one of standard output, at once when nothing more has come yet.
+/// Answers each line of standard input with a line on standard output. Flushes the output before it waits for input.
 fn filter(surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
     let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -163,10 +163,10 @@ fn broken(error: &str, number: u64) -> Value {
     Value::Dict(Dict::from_iter(entries))
 }
 
-/// What options are filled from that are not given, and what paths expand to.
+/// Environment for validation: variables for options' fallbacks, and home directories for paths.
 struct Surroundings {
     variables: Vec<(OsString, OsString)>,
-    /// The password file, once it was needed; read once for all questions.
+    /// The content of `/etc/passwd`; read when first needed, once for all questions.
     passwd: Rc<OnceCell<String>>,
 }
 
@@ -183,7 +183,8 @@ impl modbox_argument_spec::Environment for Surroundings {
         value.to_str().map(str::to_owned)
     }
 
-    /// As Python's `expanduser` finds it: `HOME`, and without it, or for another user, the password file.
+    /// Returns a home directory as Python's `expanduser` does: from `HOME`, or, without `HOME` or for another user,
+    /// from the password file.
     fn home(&self, user: Option<&str>) -> Option<String> {
         if user.is_none()
             && let Some(home) = self.variable("HOME")

@@ -1,4 +1,4 @@
-//! Policy files: read, parsed, and what they grant looked up.
+//! Reads and parses policy files, and resolves their grants.
 
 use std::fs::File;
 use std::io;
@@ -12,26 +12,26 @@ use crate::cli::bounded::read_stream;
 use crate::cli::environment::Environment;
 use crate::cli::settings::grants;
 
-/// Larger than any policy that a person writes.
+/// Maximum bytes of a policy file. No hand-written policy is longer.
 const MAX_POLICY: u64 = 1 << 20;
 
-/// Reads and parses a policy file; `None` when there is none.
+/// Reads and parses a policy file; returns `None` when it does not exist.
 ///
 /// # Errors
 ///
-/// A file that cannot be read, or is no policy file.
+/// The file cannot be read, or is not a valid policy file.
 pub(super) fn load(path: &Path) -> anyhow::Result<Option<PolicyFile>> {
     let Some(text) = read(path)? else { return Ok(None) };
     tracing::debug!(file = %path.display(), "read a policy file");
     PolicyFile::parse(&text).map(Some).with_context(|| format!("wrong policy file `{}`", path.display()))
 }
 
-/// Reads the text of a policy file; `None` when there is none. Only a regular file is read: an empty answer from anything
-/// else would be a policy without its restrictions.
+/// Reads the text of a policy file; returns `None` when it does not exist. Only a regular file is accepted: another
+/// kind of file could read as empty, which would be a policy without its restrictions.
 ///
 /// # Errors
 ///
-/// A file that cannot be read, is too long or not UTF-8.
+/// The file cannot be read, is not regular, is too long or is not UTF-8.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Option<String>> {
     let failed = || format!("failed to read the policy file `{}`", path.display());
     // Without O_NONBLOCK, opening a FIFO would wait for a writer.
@@ -52,27 +52,27 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// Something in a file that cannot be granted.
+/// A grant in a policy file that cannot be resolved.
 pub(crate) struct WrongGrant {
-    /// Where it stands.
+    /// Its position in the file.
     pub(crate) place: Place,
-    /// What is written there.
+    /// The grant as written.
     pub(crate) written: String,
-    /// Why.
+    /// The reason.
     pub(crate) error: anyhow::Error,
 }
 
-/// What a file grants, looked up.
+/// The rules of a policy file, with grants resolved.
 pub(crate) struct Resolved {
-    /// What can be granted.
+    /// The rules, with all valid grants.
     pub(crate) rules: Rules,
-    /// Where each of the paths in it stands.
+    /// The positions of the path grants in the file, in the order of `rules.paths`.
     pub(crate) places: Vec<Place>,
-    /// What cannot.
+    /// The grants that cannot be resolved.
     pub(crate) wrong: Vec<WrongGrant>,
 }
 
-/// Looks up what a file grants.
+/// Resolves the grants of a policy file, and collects those that cannot be resolved.
 pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str) -> Resolved {
     let mut resolved = Rules {
         source: source.to_owned(),
@@ -127,11 +127,11 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
     Resolved { rules: resolved, places, wrong }
 }
 
-/// Looks up what a file grants.
+/// Resolves all grants of a policy file.
 ///
 /// # Errors
 ///
-/// The first thing in it that cannot be granted.
+/// A grant cannot be resolved; the error names the first one in the file.
 pub(super) fn resolve_all(
     environment: &Environment,
     path: &Path,

@@ -1,5 +1,5 @@
-//! One grant at a time, from how it is written to what it means here: paths made absolute and looked at, variables looked
-//! up.
+//! Resolves single grants from their written form: makes paths absolute and follows links, and looks up variables,
+//! accounts and programs.
 
 use std::ffi::OsStr;
 use std::io;
@@ -40,13 +40,13 @@ pub(super) fn path(environment: &Environment, spec: &OsStr, access: Access, sour
     if is_own(&guest) {
         return Err(PolicyError::Reserved { guest, host: host.display().to_string() }.into());
     }
-    let (host, shape) = settle(&host, access)?;
+    let (host, shape) = resolve_links(&host, access)?;
     Ok(PathGrant { host, shape, guest, access, source: source.to_owned() })
 }
 
-/// Follows the links of a path that is to be granted, once and for all: what they lead to later is not granted. What
-/// is not there yet is a name in its directory, if it is to be made; to read, it must be there.
-fn settle(path: &Path, access: Access) -> anyhow::Result<(PathBuf, Shape)> {
+/// Follows the links of a granted path once, so that a link that changes later grants nothing else. A path to write may
+/// be missing: the grant is then for its name in its directory. A path to read must exist.
+fn resolve_links(path: &Path, access: Access) -> anyhow::Result<(PathBuf, Shape)> {
     match path.canonicalize() {
         Ok(real) if real.is_dir() => Ok((real, Shape::Directory)),
         Ok(real) => Ok((real, Shape::Name)),
@@ -59,7 +59,7 @@ fn settle(path: &Path, access: Access) -> anyhow::Result<(PathBuf, Shape)> {
     }
 }
 
-/// Resolves `NAME=VALUE`, or `NAME` with the value that it has here, if any.
+/// Resolves `NAME=VALUE`, or `NAME` with its value in this process. Returns `None` if `NAME` is not set.
 pub(super) fn env(environment: &Environment, spec: &OsStr, source: &str) -> anyhow::Result<Option<EnvGrant>> {
     let text = spec.to_str().context("a guest sees variables as UTF-8")?;
     let (name, value) = match text.split_once('=') {
@@ -75,24 +75,25 @@ pub(super) fn env(environment: &Environment, spec: &OsStr, source: &str) -> anyh
     Ok(value.map(|value| EnvGrant { name: name.to_owned(), value, source: source.to_owned() }))
 }
 
-/// Reads to whom the module may give files.
+/// Parses the users and groups to which the module may give files.
 pub(super) fn own(rule: &str, source: &str) -> anyhow::Result<OwnGrant> {
     let accounts = Accounts::host();
     let (user_id, group_id) = (|name: &str| accounts.users().id(name), |name: &str| accounts.groups().id(name));
     OwnGrant::parse(rule, source, user_id, group_id).map_err(anyhow::Error::msg)
 }
 
-/// Reads what may be reached on the network.
+/// Parses a rule for the hosts that the module may connect to.
 pub(super) fn net(rule: &str, source: &str) -> anyhow::Result<NetGrant> {
     Ok(NetGrant { rule: rule.parse()?, source: source.to_owned() })
 }
 
-/// Reads where the module may listen.
+/// Parses a rule for the addresses at which the module may listen.
 pub(super) fn listen(rule: &str, source: &str) -> anyhow::Result<ListenGrant> {
     Ok(ListenGrant { rule: rule.parse()?, source: source.to_owned() })
 }
 
-/// Reads which commands the module may run, and looks the program up: what has its name later is another one.
+/// Parses a rule for a command that the module may run, and looks up its program now, so that another program that gets
+/// the same name later is not granted.
 pub(super) fn run(rule: &str, source: &str) -> anyhow::Result<RunGrant> {
     let rule: RunRule = rule.parse()?;
     let real = |path: &Path| path.canonicalize().ok();

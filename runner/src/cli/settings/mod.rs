@@ -1,6 +1,5 @@
-//! From the command line as typed to what a run needs: policy files read and merged, paths made absolute
-//! and looked at, variables resolved, arguments parsed. Every mistake is an error of usage that names
-//! the switch or the file.
+//! Turns the typed command line into what a run needs: reads and merges policy files, resolves paths and variables.
+//! Every mistake is a usage error that names the switch or the file.
 
 mod files;
 mod grants;
@@ -17,18 +16,18 @@ pub(crate) use self::python::{interpreters, python};
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
 
-/// What operators wrote for every module and for single ones, in policy files and on the command line.
+/// The rules for all modules and for single ones, from policy files and the command line.
 pub(crate) struct Settings {
     environment: Environment,
-    /// The policy files, in order, and whether each is there.
+    /// The policy files, in order, and whether each exists.
     pub(crate) files: Vec<(PathBuf, bool)>,
     general: Vec<Rules>,
     modules: Vec<ModuleRules>,
     switches: Rules,
 }
 
-/// What a file says about one module. Looked up when that module runs: it is nobody else's business whether what it may
-/// reach is there.
+/// The rules of a policy file for one module. They are resolved only when that module runs, so that a missing path in
+/// them does not affect other modules.
 struct ModuleRules {
     file: PathBuf,
     key: Placed<ModuleKey>,
@@ -36,11 +35,11 @@ struct ModuleRules {
 }
 
 impl Settings {
-    /// Reads the policy files, and looks up what they and the switches grant to every module.
+    /// Reads the policy files, and resolves the grants to every module in them and in the switches.
     ///
     /// # Errors
     ///
-    /// A policy file or grant that is wrong or names what is not there.
+    /// A policy file or grant is wrong, or names something that does not exist.
     pub(crate) fn load(environment: &Environment, grants: &GrantArgs, limits: &LimitArgs) -> anyhow::Result<Self> {
         let mut settings = Self {
             environment: environment.clone(),
@@ -58,7 +57,7 @@ impl Settings {
             }
         }
         settings.switches = switches::rules(environment, grants, limits)?;
-        // Contradictions are found before any module is.
+        // Report contradictions before a module is looked up.
         settings.for_every_module()?;
         Ok(settings)
     }
@@ -75,29 +74,30 @@ impl Settings {
         Ok(found)
     }
 
-    /// Returns what holds for a module that nothing is known of.
+    /// Returns the policy and limits of a module without specific rules.
     ///
     /// # Errors
     ///
-    /// Grants that contradict each other.
+    /// Grants contradict each other.
     pub(crate) fn for_every_module(&self) -> anyhow::Result<Effective> {
         self.merged(Vec::new())
     }
 
-    /// Returns what holds for one module: its name is what it was asked for by, and proves nothing.
+    /// Returns the policy and limits of one module. `name` is the name on the command line; only the digest identifies
+    /// the module's content.
     ///
     /// # Errors
     ///
-    /// A rule for it that names what is not there, and grants that contradict each other.
+    /// A rule for the module names something that does not exist, or grants contradict each other.
     pub(crate) fn for_module(&self, name: &str, digest: &str) -> anyhow::Result<Effective> {
         self.merged(self.of_module(name, digest)?)
     }
 
-    /// Returns what holds for one job of a batch, with the rules and limits that it brings.
+    /// Returns the policy and limits of one job of a batch, including the job's rules and limits.
     ///
     /// # Errors
     ///
-    /// As [`Settings::for_module`], for what the job brings, too.
+    /// As [`Settings::for_module`], also for the job's rules.
     pub(crate) fn for_job(
         &self,
         name: &str,
@@ -112,46 +112,46 @@ impl Settings {
         }
         sources.push(rules);
         let mut effective = self.merged(sources)?;
-        // Closest to the run, these come even after the switches.
+        // A job's limits are the most specific ones, so they override even the switches.
         for (name, value) in limits.iter() {
             name.set(&mut effective.limits, value);
         }
         Ok(effective)
     }
 
-    /// Returns whether any module has rules of its own.
+    /// Returns whether any module has specific rules.
     pub(crate) fn has_module_rules(&self) -> bool {
         !self.modules.is_empty()
     }
 
     fn of_module(&self, name: &str, digest: &str) -> anyhow::Result<Vec<Rules>> {
-        let mut own = Vec::new();
+        let mut module_rules = Vec::new();
         for rules in self.modules.iter().filter(|rules| rules.key.value.matches(name, digest)) {
             let source = format!("{}, `{}`", source(&rules.file), rules.key.value);
-            own.push(files::resolve_all(&self.environment, &rules.file, &rules.rules, &source)?);
+            module_rules.push(files::resolve_all(&self.environment, &rules.file, &rules.rules, &source)?);
         }
-        Ok(own)
+        Ok(module_rules)
     }
 
-    /// Returns the modules that have rules of their own, in the order of the files.
+    /// Returns the names and digests of the modules with specific rules, in the order of the files.
     pub(crate) fn module_keys(&self) -> Vec<String> {
         self.modules.iter().map(|rules| rules.key.value.to_string()).collect()
     }
 
-    fn merged(&self, own: Vec<Rules>) -> anyhow::Result<Effective> {
+    fn merged(&self, module_rules: Vec<Rules>) -> anyhow::Result<Effective> {
         let mut sources = self.general.clone();
-        sources.extend(own);
+        sources.extend(module_rules);
         sources.push(self.switches.clone());
         merge(&sources).context("the grants contradict each other")
     }
 }
 
-/// How reports and listings name a policy file.
+/// Returns the name of a policy file in reports and listings.
 pub(crate) fn source(path: &Path) -> String {
     format!("policy file {}", path.display())
 }
 
-/// The folders in which module names are looked up, in order.
+/// Returns the folders in which module names are looked up, in order.
 pub(crate) fn library(environment: &Environment, module_path: &[PathBuf]) -> Vec<PathBuf> {
     let mut folders = vec![PathBuf::from("library")];
     folders.extend_from_slice(module_path);

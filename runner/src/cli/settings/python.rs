@@ -1,5 +1,4 @@
-//! How Python modules are put together and by what scripts are started: what was said, and what is taken from the
-//! surroundings.
+//! Resolves how Python modules are assembled and which interpreters run scripts, from switches and the environment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,14 +7,15 @@ use crate::app::{PayloadForm, PythonConfig};
 use crate::cli::args::{AnsiballzForm, parse_interpreter};
 use crate::cli::environment::Environment;
 
-/// Names one interpreter, as `--interpreter` does: for where nobody writes switches.
+/// The variable that names one interpreter, as `--interpreter` does. It is for runs without switches, such as those
+/// that Ansible starts.
 const INTERPRETER: &str = "MODBOX_INTERPRETER";
 
-/// Resolves the switches.
+/// Resolves the switches for Python modules.
 ///
 /// # Errors
 ///
-/// A folder that is none.
+/// A named folder does not exist.
 pub(crate) fn python(
     environment: &Environment,
     module_utils: &[PathBuf],
@@ -26,8 +26,8 @@ pub(crate) fn python(
         anyhow::ensure!(path.is_dir(), "`{from}{}`: there is no such folder", folder.display());
         Ok(path)
     };
-    let said = module_utils.iter().map(|path| folder("--module-utils ", path));
-    let folders = said.chain(environment.module_utils.iter().map(|path| folder("MODBOX_MODULE_UTILS=", path)));
+    let switches = module_utils.iter().map(|path| folder("--module-utils ", path));
+    let folders = switches.chain(environment.module_utils.iter().map(|path| folder("MODBOX_MODULE_UTILS=", path)));
     let search_path = environment.variable("PATH").map(|path| std::env::split_paths(path).collect::<Vec<_>>());
     let search_path = search_path.unwrap_or_default().into_iter().filter(|folder| folder.is_absolute());
     Ok(PythonConfig {
@@ -43,12 +43,11 @@ pub(crate) fn python(
     })
 }
 
-/// Returns what to start instead of interpreters: by the variable `MODBOX_INTERPRETER`, and by the switches, which count
-/// more.
+/// Returns the replacements for interpreters, from the variable `MODBOX_INTERPRETER` and the switches. Switches win.
 ///
 /// # Errors
 ///
-/// A variable that names none.
+/// The variable has a wrong form.
 pub(crate) fn interpreters(
     environment: &Environment,
     switches: &[(String, String)],

@@ -1,4 +1,4 @@
-//! What the switches of the command line grant and limit.
+//! Turns the switches for grants and limits into rules.
 
 use std::ffi::OsStr;
 
@@ -9,11 +9,12 @@ use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
 use crate::cli::settings::grants;
 
-/// Resolves the switches. Those of limits speak for themselves, so the rules have no source of their own.
+/// Resolves the switches. The rules have no common source: each grant names its switch, and the names of limits are
+/// clear enough.
 ///
 /// # Errors
 ///
-/// A grant that is wrong or names what is not there.
+/// A grant is wrong, or names something that does not exist.
 pub(super) fn rules(environment: &Environment, args: &GrantArgs, limits: &LimitArgs) -> anyhow::Result<Rules> {
     let mut rules = Rules { designated: args.designated, limits: overrides(limits), ..Rules::default() };
     rules.designates.clone_from(&args.designate);

@@ -1,7 +1,7 @@
-//! `modbox policy check`: what is wrong with policy files, and what is doubtful.
+//! `modbox policy check`: reports errors and warnings about policy files.
 //!
-//! A mistake is what a run would refuse the file for; a warning is what it would take, and what somebody may not have
-//! meant. Both are looked at from this machine: another one may have other files.
+//! An error makes a run refuse the file. A warning is about a rule that a run accepts but that may be a mistake. Both
+//! depend on this machine: another one may have other files.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,15 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::settings::{self, Resolved, WrongGrant};
 
-/// Places in which other programs keep what decides over the machine, or everybody's data.
+/// Directories that hold the system's configuration and programs, or all users' data.
 const BROAD: [&str; 14] =
     ["/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/opt", "/proc", "/root", "/run", "/sys", "/usr", "/var"];
 
-/// Prints everything there is to say about the files.
+/// Prints all findings about the files.
 pub(super) fn run(context: &Context, files: &[PathBuf]) -> Result<ExitStatus, Failure> {
     let mut wrong = false;
     for path in files {
-        let findings = look_at(&context.environment, path);
+        let findings = check_file(&context.environment, path);
         wrong |= findings.iter().any(|finding| finding.kind == Kind::Error);
         let shown = path.display();
         for Finding { place, kind, text } in &findings {
@@ -51,13 +51,13 @@ struct Finding {
     text: String,
 }
 
-/// What rules grant, and where each of the paths stands.
-struct Placed {
+/// Resolved rules, with the positions of their path grants.
+struct PlacedRules {
     rules: Rules,
     places: Vec<Place>,
 }
 
-fn look_at(environment: &Environment, path: &Path) -> Vec<Finding> {
+fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
     let error = |place, text| Finding { place, kind: Kind::Error, text };
     let text = match settings::read_policy_file(path) {
         Ok(Some(text)) => text,
@@ -75,23 +75,28 @@ fn look_at(environment: &Environment, path: &Path) -> Vec<Finding> {
         let text = "anybody on this machine can change this file".to_owned();
         findings.push(Finding { place: None, kind: Kind::Warning, text });
     }
-    let general = look_at_rules(environment, &file.rules, "the file", &mut findings);
-    contradictions(&[&general], &mut findings);
+    let general = check_rules(environment, &file.rules, "the file", &mut findings);
+    add_contradictions(&[&general], &mut findings);
     for (key, rules) in &file.modules {
-        let own = look_at_rules(environment, rules, "the rule", &mut findings);
-        contradictions(&[&general, &own], &mut findings);
+        let own = check_rules(environment, rules, "the rule", &mut findings);
+        add_contradictions(&[&general, &own], &mut findings);
         if let ModuleKey::Name(name) = &key.value {
             let text = format!("this holds for whatever is called `{name}`; a `sha256:` digest is one module");
             findings.push(Finding { place: Some(key.place), kind: Kind::Warning, text });
         }
     }
     findings.sort();
-    // What is wrong for every module is wrong for each.
+    // An error in the general rules was found again for each module.
     findings.dedup();
     findings
 }
 
-fn look_at_rules(environment: &Environment, written: &FileRules, source: &str, findings: &mut Vec<Finding>) -> Placed {
+fn check_rules(
+    environment: &Environment,
+    written: &FileRules,
+    source: &str,
+    findings: &mut Vec<Finding>,
+) -> PlacedRules {
     let Resolved { rules, places, wrong } = settings::resolve(environment, written, source);
     findings.extend(wrong.into_iter().map(|WrongGrant { place, written, error }| Finding {
         place: Some(place),
@@ -99,53 +104,53 @@ fn look_at_rules(environment: &Environment, written: &FileRules, source: &str, f
         text: format!("wrong grant `{written}`: {error:#}"),
     }));
     for (grant, place) in rules.paths.iter().zip(&places) {
-        let doubts = doubts(environment, grant).into_iter();
-        findings.extend(doubts.map(|text| Finding { place: Some(*place), kind: Kind::Warning, text }));
+        let warnings = path_warnings(environment, grant).into_iter();
+        findings.extend(warnings.map(|text| Finding { place: Some(*place), kind: Kind::Warning, text }));
     }
     for command in &written.allow.run {
-        let doubts = command.value.parse().ok().and_then(|rule| doubt_of_command(&rule));
-        findings.extend(doubts.map(|text| Finding { place: Some(command.place), kind: Kind::Warning, text }));
+        let warnings = command.value.parse().ok().and_then(|rule| command_warning(&rule));
+        findings.extend(warnings.map(|text| Finding { place: Some(command.place), kind: Kind::Warning, text }));
     }
-    Placed { rules, places }
+    PlacedRules { rules, places }
 }
 
-/// What somebody may not have meant by a command.
-fn doubt_of_command(rule: &RunRule) -> Option<String> {
+/// Returns a warning about a command whose program does not exist.
+fn command_warning(rule: &RunRule) -> Option<String> {
     let program = Path::new(rule.program());
     (program.is_absolute() && !program.exists()).then(|| format!("`{}` does not exist yet", program.display()))
 }
 
-/// Grants that contradict each other, which a run with them would refuse.
-fn contradictions(sources: &[&Placed], findings: &mut Vec<Finding>) {
+/// Adds an error if grants contradict each other, since a run would refuse them.
+fn add_contradictions(sources: &[&PlacedRules], findings: &mut Vec<Finding>) {
     let rules: Vec<Rules> = sources.iter().map(|source| source.rules.clone()).collect();
     if let Err(error) = merge(&rules) {
         let mut placed = sources.iter().flat_map(|source| source.rules.paths.iter().zip(&source.places));
-        // The later of two is the one that came to contradict.
+        // Report the later one of two contradicting grants.
         let place = placed.rfind(|(grant, _)| grant.guest == error.guest()).map(|(_, place)| *place);
         findings.push(Finding { place, kind: Kind::Error, text: error.to_string() });
     }
 }
 
-/// What somebody may not have meant.
-fn doubts(environment: &Environment, grant: &PathGrant) -> Vec<String> {
-    let mut doubts = Vec::new();
+/// Returns warnings about a path grant that may be a mistake.
+fn path_warnings(environment: &Environment, grant: &PathGrant) -> Vec<String> {
+    let mut warnings = Vec::new();
     let shown = grant.host.display();
     match grant.host.symlink_metadata() {
-        Err(_) => doubts.push(format!("`{shown}` does not exist yet")),
+        Err(_) => warnings.push(format!("`{shown}` does not exist yet")),
         Ok(metadata) if !metadata.is_dir() && !metadata.is_file() => {
-            doubts.push(format!("`{shown}` is neither a file nor a directory; no guest can open it"));
+            warnings.push(format!("`{shown}` is neither a file nor a directory; no guest can open it"));
         }
         Ok(_) => {}
     }
     let home = environment.variable("HOME").map(|home| PathBuf::from(home).canonicalize());
     let is_home = matches!(home, Some(Ok(home)) if home.starts_with(&grant.host) && grant.host.parent().is_some());
     if BROAD.iter().any(|broad| grant.host == Path::new(broad)) {
-        doubts.push(format!(
+        warnings.push(format!(
             "`{shown}` is a broad grant to {}: grant what the modules need of it",
             grant.access.as_str()
         ));
     } else if is_home {
-        doubts.push(format!("`{shown}` holds your home and all that lies in it"));
+        warnings.push(format!("`{shown}` holds your home and all that lies in it"));
     }
-    doubts
+    warnings
 }

@@ -1,4 +1,4 @@
-//! `modbox policy`: what is in force, and whether policy files are right.
+//! `modbox policy`: shows the policy in force, and checks policy files.
 
 mod check;
 mod show;
@@ -7,7 +7,7 @@ use crate::cli::args::PolicyCommand;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure};
 
-/// Shows or checks.
+/// Runs `policy show` or `policy check`.
 pub(crate) fn run(context: &Context, command: &PolicyCommand) -> Result<ExitStatus, Failure> {
     match command {
         PolicyCommand::Show(args) => show::run(context, args),

@@ -1,4 +1,4 @@
-//! `modbox policy show`: every grant and limit that a run would have, with who set it.
+//! `modbox policy show`: prints every grant and limit that a run would have, with its source.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::cli::find::{find_module, module_name};
 use crate::cli::output;
 use crate::cli::settings::Settings;
 
-/// Prints the policy in force, for every module or for one.
+/// Prints the policy in force, for all modules or for one.
 pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<ExitStatus, Failure> {
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     let (module, effective) = match &args.module {
@@ -29,21 +29,21 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<ExitStatus, Fail
         }
         None => (None, settings.for_every_module().or_usage()?),
     };
-    let shown = Shown { files: &settings.files, module, effective, others: settings.module_keys() };
-    let text = if args.json { encode(&shown.to_value()) } else { output::clean(shown.to_text().trim_end()) };
+    let listing = PolicyListing { files: &settings.files, module, effective, others: settings.module_keys() };
+    let text = if args.json { encode(&listing.to_value()) } else { output::clean(listing.to_text().trim_end()) };
     output::print_line(&text).or_internal()?;
     Ok(ExitStatus::Success)
 }
 
-struct Shown<'a> {
+struct PolicyListing<'a> {
     files: &'a [(PathBuf, bool)],
     module: Option<(String, String)>,
     effective: Effective,
-    /// The modules that files have rules of their own for.
+    /// The modules for which policy files have specific rules.
     others: Vec<String>,
 }
 
-impl Shown<'_> {
+impl PolicyListing<'_> {
     fn limits(&self) -> impl Iterator<Item = (LimitName, u64, &str)> {
         let effective = &self.effective;
         effective.limits_by.iter().map(|(name, by)| (*name, name.of(&effective.limits), by.as_str()))
