@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::support::{Modbox, TestDir, fixture, module, oracle};
 
-/// What each archive is refused for.
+/// The archives, with the reason for refusing each.
 const REFUSED: [(&str, &str); 35] = [
     ("climbs.tar", "it leads out of dest"),
     ("climbs-inside.tar", "it leads out of dest"),
@@ -51,7 +51,7 @@ const REFUSED: [(&str, &str); 35] = [
     ("many.tar.gz", "with more than 200000 members"),
 ];
 
-/// Unpacking a hundred megabytes on two busy cores.
+/// Time limit for unpacking a hundred megabytes on two busy cores.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 struct Archives {
@@ -71,7 +71,7 @@ impl Archives {
         Self { dir, archives, outside }
     }
 
-    /// A new folder to unpack into.
+    /// Creates a new folder to unpack into.
     fn dest(&self) -> PathBuf {
         let dest = self.dir.join("data/dest");
         let _ = fs::remove_dir_all(&dest);
@@ -128,7 +128,7 @@ fn what_only_looks_hostile_is_unpacked_in_dest() {
     assert!(fs::symlink_metadata(archives.dest().join("x")).is_err());
     let dest = archives.dest();
     let devices = |archive, name| archives.unpack(archive, &dest).arg(format!("exclude={name}")).run();
-    // What is left out is not judged, and an archive with nothing left is empty.
+    // Excluded entries are not checked, and an archive with only excluded entries counts as empty.
     let message = devices("device.tar", "d").exits_with(1).json()["msg"].as_str().unwrap().to_owned();
     assert!(message.contains("It holds no files"), "{message}");
 }
@@ -141,7 +141,7 @@ fn a_link_in_dest_that_leads_out_is_not_followed() {
     let failed = archives.unpack("behind-own-link.tar", &dest).run().exits_with(1);
     assert!(failed.json()["msg"].as_str().unwrap().contains("leads out of dest"), "{failed}");
     archives.assert_outside_is_as_it_was("behind-own-link.tar");
-    // One that stays inside is.
+    // A link that stays inside the folder is followed.
     fs::remove_file(dest.join("own")).unwrap();
     fs::create_dir(dest.join("real")).unwrap();
     symlink("real", dest.join("own")).unwrap();

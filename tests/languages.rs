@@ -11,7 +11,7 @@ use modbox_authoring::PROJECT_FILES;
 
 use crate::support::{LANGUAGES, Modbox, TestDir, example, language, tools_path};
 
-/// On two busy cores.
+/// Time limit on two busy cores.
 const BUILD: Duration = Duration::from_secs(600);
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::{Modbox, TestDir, oracle, wait_for};
 
-/// More than any of these jobs takes, also beside other tests.
+/// Time limit, longer than any of these jobs takes, even while other tests run.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn script(dir: &TestDir, name: &str, body: &str) -> PathBuf {
@@ -44,7 +44,7 @@ fn the_real_async_status_reads_our_jobs_and_we_read_those_of_ansible() {
     );
     assert_eq!(registered[2]["erased"].as_str().unwrap(), format!("{folder}/{done}"));
     asked(&done).exits_with(3);
-    // One that Ansible started.
+    // A job that Ansible started.
     let theirs = registered[3]["ansible_job_id"].as_str().unwrap();
     assert!(wait_for(PATIENCE, || asked(theirs).status.code() == Some(0)));
     assert_eq!(asked(theirs).json()["a"], 1);

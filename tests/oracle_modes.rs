@@ -7,7 +7,7 @@ use crate::oracle_contract::{Random, ask};
 
 const CASES: usize = 20_000;
 
-/// Mostly clauses, well formed and not quite.
+/// Generates modes: mostly symbolic clauses, valid and almost valid.
 fn wanted(random: &mut Random) -> Value {
     let mut pick = |from: &[&str]| from[random.below(from.len())].to_owned();
     match pick(&["number", "octal", "octal", "clauses", "clauses", "clauses", "clauses", "clauses", "clauses"]).as_str()

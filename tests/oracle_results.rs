@@ -4,19 +4,20 @@ use modbox_contract::{ModuleResult, RawOutput, Value, decode, encode};
 
 use crate::oracle_contract::{ask, base64};
 
-/// Whether a result is what Ansible registered, but for what differs on purpose or from run to run.
+/// Checks that a result equals the one that Ansible registered, except for intended differences and values that
+/// differ from run to run.
 fn same_result(registered: &str, ours: &ModuleResult) -> Result<(), String> {
     let Ok(Value::Dict(mut registered)) = decode(registered) else {
         return Err("Ansible registered no dict".to_owned());
     };
     let mut ours = ours.as_dict().clone();
-    // Ansible drops it when it registers a result.
+    // Ansible drops this key when it registers a result.
     ours.shift_remove("invocation");
-    // Ansible does not say what it refused; we do.
+    // Ansible does not say what it refused; modbox does.
     if ours.contains_key("module_stdout") && !registered.contains_key("module_stdout") {
         ours.retain(|key, _| !["module_stdout", "module_stderr", "rc"].contains(&key.as_str()));
     }
-    // Ansible shows bytes that are not UTF-8 as lone surrogates, which it would itself refuse in a result.
+    // Ansible shows bytes that are not UTF-8 as lone surrogates, which it refuses in a module's result.
     for key in ["module_stdout", "module_stderr"] {
         if let Some(shown) = registered.get_mut(key)
             && let Value::Surrogates(text) = shown
@@ -92,7 +93,7 @@ fn results_agree_with_ansible() {
     }
 }
 
-/// The outputs, as the filter wants them.
+/// Returns the outputs in the form that the filter reads.
 pub(crate) fn questions() -> Vec<Value> {
     OUTPUTS
         .iter()

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Modbox, Ran, TestDir, module};
 
-/// Runs a module with the words of a command line.
+/// Runs a module with the switches and arguments of a command line.
 fn run(dir: &TestDir, name: &str, words: &[&str]) -> Ran {
     let ran = Modbox::run_module(dir, module(name)).args(words).report().run();
     dir.assert_nothing_left();
     ran
 }
 
-/// The grants of a report, as `capability subject (source)`, with the test's directory as `%`.
+/// Returns the grants of a report, as `capability subject (source)`, with the test's directory as `%`.
 fn grants(dir: &TestDir, ran: &Ran) -> Vec<String> {
     let report = ran.json();
     let text = |grant: &Value, key: &str| grant[key].as_str().unwrap().to_owned();
@@ -27,7 +27,7 @@ fn grants(dir: &TestDir, ran: &Ran) -> Vec<String> {
     report["grants"].as_array().unwrap().iter().map(line).collect()
 }
 
-/// What a denied run lacks, as `operation capability subject: remedy`.
+/// Returns the missing grants of a denied run, as `operation capability subject: remedy`.
 fn denials(dir: &TestDir, ran: Ran) -> Vec<String> {
     let report = ran.exits_with(4).json();
     assert_eq!(report["status"], "denied");
@@ -124,7 +124,7 @@ fn a_file_that_is_not_there_yet_can_be_made_by_name() {
     let ran = run(&dir, "copy", &[&dest, "content=new"]).exits_with(0);
     assert_eq!(grants(&dir, &ran), ["write %/data/new (argument dest)"]);
     assert_eq!(fs::read_to_string(dir.join("data/new")).unwrap(), "new");
-    // A directory that is missing grants nothing, and the module fails by itself.
+    // A missing directory grants nothing, and the module itself reports the failure.
     let missing = run(&dir, "copy", &[&dest.replace("data", "no/such"), "content=new"]).exits_with(1);
     assert_eq!(grants(&dir, &missing), Vec::<String>::new());
     assert!(missing.json()["notes"][0].as_str().unwrap().contains("grants nothing"), "{missing}");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{LANGUAGES, Modbox, TestDir, c_core, fixture, guest, language, native_c, oracle};
 
-/// The kind that modbox is to see in a file, and the file.
+/// Returns the files, each with the kind that modbox must detect.
 fn modules() -> Vec<(&'static str, PathBuf)> {
     let mut modules = vec![
         ("component", guest("hello")),
@@ -35,7 +35,7 @@ fn prepared(dir: &TestDir, kind: &str, module: &PathBuf) -> Modbox {
     if is_wasm(kind) { modbox } else { modbox.arg("--allow-all") }
 }
 
-/// Runs all of them, and expects one result from each.
+/// Runs all files, and asserts that each returns the expected result.
 #[track_caller]
 fn check(prepare: impl Fn(Modbox) -> Modbox, expect: &Value) {
     let dir = TestDir::new();

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::oracle_contract::ask;
 use crate::support::{Modbox, TestDir, oracle};
 
-/// Keeps its arguments and its input.
+/// Stand-in for PowerShell, which stores its arguments and its input.
 const STAND_IN: &str = "#!/bin/sh\nprintf '%s\\n' \"$@\" > argv\ncat > payload\necho '{\"changed\": true}'\n";
 
-/// Modules, by their path: every form of a requirement, in every combination that Ansible treats differently.
+/// Modules by path, with every form of a requirement, in every combination that Ansible treats differently.
 const MODULES: &[(&str, &str)] = &[
     ("library/plain.ps1", "#!powershell\n#Requires -Version 5\n$complex_args.Keys\n"),
     (
@@ -39,7 +39,7 @@ const MODULES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Utils that are not ansible-core's.
+/// Module utils that do not come from ansible-core.
 const UTILS: &[(&str, &str)] = &[
     (
         "library/module_utils/Ansible.ModuleUtils.Own.psm1",
@@ -73,7 +73,7 @@ fn run(dir: &TestDir, module: &str, options: &[&str]) -> Modbox {
     run.arg("--module-utils").arg(ansible())
 }
 
-/// The two documents of a payload, with everything whose order is that of a set sorted.
+/// Returns the two documents of a payload. Lists that Ansible makes from sets are sorted.
 fn documents(payload: &str) -> (Value, Value) {
     let (bootstrap, manifest) = payload.split_once("\n\0\0\0\0\n").expect("two documents");
     let mut manifest: Value = serde_json::from_str(manifest).unwrap();
@@ -147,7 +147,7 @@ fn without_powershell_the_remedy_is_named() {
     let without = |path: &str| Modbox::run_module(&dir, &module).env("PATH", path).arg("--allow-all");
     let result = without("/nowhere").run().exits_with(3).json();
     assert!(result["msg"].as_str().unwrap().contains("--interpreter powershell=PATH"), "{result}");
-    // It is named, and so is an ansible-core.
+    // With switches that name the interpreter and an ansible-core, it runs.
     let stand_in = format!("powershell={}", dir.join("bin/pwsh").display());
     without("/usr/bin:/bin")
         .args(["--interpreter", &stand_in])
@@ -155,7 +155,7 @@ fn without_powershell_the_remedy_is_named() {
         .arg(ansible())
         .run()
         .exits_with(0);
-    // Without a grant it runs, and reaches nothing.
+    // Without a grant, the module runs, but reaches nothing.
     fs::remove_file(dir.join("payload")).unwrap();
     let confined =
         Modbox::run_module(&dir, &module).args(["--interpreter", &stand_in, "--module-utils"]).arg(ansible());

@@ -31,7 +31,7 @@ pub(crate) fn seen(result: &Value) -> Vec<String> {
     seen.iter().map(|seen| seen.as_str().unwrap().to_owned()).collect()
 }
 
-/// A directory `etc` with a file to grant, `motd`, and a neighbour.
+/// Creates a directory `etc` with a file to grant, `motd`, and another file.
 pub(crate) fn etc(dir: &TestDir) -> (PathBuf, PathBuf) {
     let neighbour = dir.write("etc/neighbour", "secret");
     (dir.write("etc/motd", "old"), neighbour)
@@ -174,7 +174,7 @@ fn a_writable_file_is_replaced_as_editors_do() {
         ["stat", temporary],
         ["list", motd.parent()],
         ["read", motd],
-        // One that is given up, one that is renamed on the way, and one that is left.
+        // One temporary file that is removed, one that is renamed in between, and one that stays.
         ["write", neighbour, "mine"],
         ["unlink", neighbour],
         ["write", temporary, "newest"],
