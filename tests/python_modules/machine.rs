@@ -1,5 +1,5 @@
-//! A machine that tasks may change: directories of this one as overlays, in a mount namespace, so that what is written to
-//! them lands in a folder of the test's. Programs that this machine has not are laid over it, for reading.
+//! A machine that tasks may change: overlays of this machine's directories, in a mount namespace, so that writes go to
+//! a folder of the test. Programs that this machine lacks are added as read-only layers.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,9 +7,9 @@ use std::process::Command;
 
 use super::table::Group;
 
-/// Mounts each directory named before `--` over itself: after `+` for it to be changed, after `=` for what is laid over it.
-/// For a trial, what is changed, there and in the folder, goes elsewhere. No service manager is seen, since it is that of
-/// the machine. Then runs what stands behind.
+/// Script that mounts an overlay on each directory named before `--`: after `+` a writable one, after `=` one with
+/// added programs. In a trial, changes to these directories and to the folder go elsewhere. The machine's service
+/// manager is hidden. Then runs the command after `--`.
 const SCRIPT: &str = r#"
 at=$1; over=$2; trial=$3; shift 3
 into=$at
@@ -35,12 +35,12 @@ export PATH="$PATH:/usr/sbin:/sbin"
 exec "$@"
 "#;
 
-/// Directories of a root in which packages have programs, and what those read.
+/// Directories of a root in which packages have programs and the files that these read.
 const LAID_OVER: [&str; 2] = ["/etc", "/usr"];
 
-/// Returns what goes before a command, for it to see the machine of a group, whose changes are in `at`. Nothing where it
-/// has none. `programs` is where those are that the group may need. In a trial, neither that machine nor the folder that is
-/// named is changed.
+/// Returns the words to put before a command, so that it sees the machine of a group, whose changes are in `at`.
+/// Returns none if the group has no machine. `programs` is the folder of programs that the group may need. In a trial,
+/// neither that machine nor the named folder is changed.
 pub(super) fn prefix(group: &Group, at: &Path, programs: Option<&Path>, trial: Option<&Path>) -> Vec<OsString> {
     if !group.has_machine() {
         return Vec::new();
@@ -50,7 +50,7 @@ pub(super) fn prefix(group: &Group, at: &Path, programs: Option<&Path>, trial: O
     let only_read =
         |directory: &&&str| programs.is_some() && !group.changes.iter().any(|changed| changed == **directory);
     directories.extend(LAID_OVER.iter().filter(only_read).map(|directory| format!("={directory}")));
-    // What is below another comes after it.
+    // A directory must be mounted after its parents.
     directories.sort_by(|one, other| one[1..].cmp(&other[1..]));
     let unshare = ["unshare", "--mount", "--uts", "--net", "--propagation", "private"];
     let as_root = (!rustix::process::geteuid().is_root()).then_some("--map-root-user");

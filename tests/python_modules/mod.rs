@@ -1,8 +1,8 @@
-//! ansible-core's own modules, through the real Ansible and through modbox: the same results and the same files.
+//! ansible-core's own modules return the same results and leave the same files in the real Ansible and in modbox.
 //!
-//! Each task of the table in `tasks/` is done twice, in two folders that begin the same: by a play, and by
-//! `modbox run`, confined to what the table grants. Compared is what is registered, but for times and temporary names, and
-//! what the folders hold afterwards. A grant that a task does not need is an error.
+//! Each task of the table in `tasks/` runs twice, in two folders with the same content: in a play, and by `modbox run`,
+//! confined to the grants in the table. The test compares the registered results, without times and temporary names,
+//! and the content of the folders afterwards. A grant that a task does not need is an error.
 
 mod machine;
 mod table;
@@ -25,14 +25,14 @@ use crate::python_closure::package;
 use crate::support::server::Server;
 use crate::support::{Modbox, TestDir, debian, oracle};
 
-/// Runs and plays at a time, on two processors.
+/// Number of concurrent runs and plays, on two processors.
 const RUNS: usize = 4;
 const PLAYS: usize = 2;
 
-/// The least number of modules that show all endings that they have.
+/// Minimum number of modules that show all their possible endings.
 const MODULES: usize = 40;
 
-/// A variable with the names of the groups that are done, with commas; without it, all are.
+/// The variable with the names of the groups to run, separated by commas; without it, all groups run.
 const ONLY: &str = "MODBOX_TASKS";
 
 /// Fills a folder.
@@ -54,7 +54,7 @@ fn begin(folder: &Path) {
     symlink("file", folder.join("link")).unwrap();
 }
 
-/// What a folder holds: modes, sizes, targets and texts by name.
+/// Returns the content of a folder: modes, sizes, targets and texts by name.
 fn holds(folder: &Path) -> BTreeMap<String, String> {
     let (mut found, mut pending) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(next) = pending.pop() {
@@ -92,7 +92,7 @@ fn holds(folder: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// A result without what differs from run to run.
+/// Returns a result without values that differ from run to run.
 fn comparable(result: &Dict, folder: &Path) -> BTreeMap<String, String> {
     const TIMES: [&str; 9] = ["start", "end", "delta", "elapsed", "atime", "mtime", "ctime", "inode", "version"];
     fn without_times(value: &PythonValue) -> PythonValue {
@@ -125,14 +125,14 @@ fn comparable(result: &Dict, folder: &Path) -> BTreeMap<String, String> {
     kept.map(|(key, value)| (key.clone(), shown(key, value))).collect()
 }
 
-/// Where modules are looked up, and what runs them.
+/// Everything that runs need: folders of modules and programs, the interpreter and a server.
 struct Place {
     dir: TestDir,
     python: PathBuf,
     modules: PathBuf,
     own: PathBuf,
     server: Server,
-    /// Where programs are that may not be on the machine.
+    /// The folder of programs that the machine may lack.
     programs: Option<PathBuf>,
 }
 
@@ -167,7 +167,7 @@ impl Place {
         comparable(result.as_dict().unwrap(), folder)
     }
 
-    /// Does a group's tasks, and says what is not as it was in the play.
+    /// Runs a group's tasks, and returns the differences from the play.
     fn compare(&self, group: &Group, folder: &Path, theirs: &[BTreeMap<String, String>]) -> String {
         let mut wrong = String::new();
         for (number, (task, theirs)) in group.tasks.iter().zip(theirs).enumerate() {
@@ -192,19 +192,19 @@ impl Place {
     }
 }
 
-/// A module that does not end as it should is in no release.
+/// Writes a module that ends without a result, which no module of a release does. Returns its path.
 fn silent(dir: &TestDir) -> PathBuf {
     let text =
         "#!/usr/bin/python\nfrom ansible.module_utils.basic import AnsibleModule\nAnsibleModule(argument_spec={})\n";
     dir.write("library/assert_nothing.py", text)
 }
 
-/// Where the machine's directories are that a group changes.
+/// Returns the folder with a group's changes to the machine's directories.
 fn beside(folder: &Path) -> PathBuf {
     folder.with_extension("machine")
 }
 
-/// Has Ansible do the tasks of some groups. Returns what each group registered.
+/// Runs the tasks of some groups with Ansible. Returns the registered results of each group.
 fn play(groups: &[&Group], side: &Path, server: SocketAddr, programs: Option<&Path>) -> Vec<Vec<PythonValue>> {
     let dir = TestDir::new();
     silent(&dir);
@@ -226,7 +226,7 @@ fn play(groups: &[&Group], side: &Path, server: SocketAddr, programs: Option<&Pa
     groups.iter().map(|group| registered.by_ref().take(group.tasks.len()).collect()).collect()
 }
 
-/// Does the plays of all groups, some at a time.
+/// Runs the plays of all groups, some of them concurrently.
 fn plays(groups: &[Group], side: &Path, server: SocketAddr, programs: Option<&Path>) -> Vec<Vec<PythonValue>> {
     let all: Vec<&Group> = groups.iter().collect();
     // A group that changes the machine has one of its own.
@@ -298,7 +298,8 @@ fn ansibles_modules_do_the_same_and_say_the_same() {
     place.dir.assert_nothing_left();
 }
 
-/// Leaves out what is not asked for, and what cannot be done here, which is told. Returns whether all groups are left.
+/// Removes groups that were not asked for, and, with a note, those that cannot run here. Returns whether all groups
+/// remain.
 fn leave_out(table: &mut Table, place: &Place) -> bool {
     let before = table.groups.len();
     if let Ok(only) = std::env::var(ONLY) {

@@ -1,4 +1,4 @@
-//! The table of tasks in `tasks/`. `README.md` says what its keys are.
+//! Reads the table of tasks in `tasks/`. `README.md` describes its keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -9,19 +9,19 @@ use serde_json::{Map, Value, json};
 
 use crate::support::fixture;
 
-/// What is in the table.
+/// The table.
 pub(super) struct Table {
     pub(super) groups: Vec<Group>,
     /// Endings that a module cannot show, by module.
     lacks: BTreeMap<String, BTreeMap<String, String>>,
-    /// Modules that cannot show here what they do, with the reason.
+    /// Modules that cannot be tested here, with the reason.
     missing: BTreeMap<String, String>,
 }
 
-/// Tasks that are done in order, in a folder of their own.
+/// Tasks that run in order, in a separate folder.
 pub(super) struct Group {
     pub(super) name: String,
-    /// Directories of the machine that its tasks change copies of.
+    /// Directories of the machine; the tasks change copies of them.
     pub(super) changes: Vec<String>,
     /// Whether its tasks need programs that may not be on the machine.
     pub(super) programs: bool,
@@ -53,14 +53,14 @@ struct File {
 }
 
 impl Group {
-    /// Whether it sees a machine of its own.
+    /// Returns whether the group sees a separate machine.
     pub(super) fn has_machine(&self) -> bool {
         self.programs || !self.changes.is_empty()
     }
 }
 
 impl Table {
-    /// Reads it. Groups with a machine of their own are the last.
+    /// Reads the table. Groups with a separate machine come last.
     pub(super) fn read() -> Self {
         let mut table = Self { groups: Vec::new(), lacks: BTreeMap::new(), missing: BTreeMap::new() };
         for entry in std::fs::read_dir(fixture("python_modules/tasks")).unwrap() {
@@ -85,7 +85,7 @@ impl Table {
         self.missing.extend(file.missing);
     }
 
-    /// Returns the modules that showed all endings that they have. `seen` is what was shown.
+    /// Returns the modules that showed all their possible endings. `seen` holds the endings shown.
     pub(super) fn whole<'a>(&self, seen: &BTreeSet<(&'a str, &str)>) -> BTreeSet<&'a str> {
         let unshown = self.unshown(seen);
         let whole =
@@ -93,14 +93,14 @@ impl Table {
         seen.iter().map(|(module, _)| *module).filter(|module| whole(module)).collect()
     }
 
-    /// Returns the endings that are shown, though the table says that they cannot be.
+    /// Returns the endings that were shown although the table excludes them.
     pub(super) fn shown_all_the_same<'a>(&self, seen: &BTreeSet<(&'a str, &'a str)>) -> Vec<(&'a str, &'a str)> {
         let lacks =
             |(module, ending): &(&str, &str)| self.lacks.get(*module).is_some_and(|all| all.contains_key(*ending));
         seen.iter().copied().filter(lacks).collect()
     }
 
-    /// Returns the endings that modules do not show, and give no reason for. `seen` has those that they show.
+    /// Returns the endings that modules did not show and the table does not exclude. `seen` holds the endings shown.
     pub(super) fn unshown<'a>(&self, seen: &BTreeSet<(&'a str, &str)>) -> Vec<(&'a str, &'static str)> {
         let modules: BTreeSet<&str> = seen.iter().map(|(module, _)| *module).collect();
         let all = modules.into_iter().flat_map(|module| ENDINGS.map(|ending| (module, ending)));
@@ -111,7 +111,7 @@ impl Table {
     }
 }
 
-/// What every module shows, unless it cannot.
+/// The endings that every module must show, unless the table excludes them.
 const ENDINGS: [&str; 4] = ["ok", "changed", "check", "failed"];
 
 impl Task {
@@ -127,20 +127,20 @@ impl Task {
         Self { module, args, play, check, allow, differs }
     }
 
-    /// The arguments, in a folder.
+    /// Returns the arguments, with paths in the given folder.
     pub(super) fn args(&self, folder: &Path, server: SocketAddr) -> Value {
         let text = self.args.to_string().replace('@', &folder.display().to_string());
         serde_json::from_str(&text.replace("SERVER", &server.to_string())).unwrap()
     }
 
-    /// The task in a play.
+    /// Returns the task in the form for a play.
     pub(super) fn in_play(&self, folder: &Path, server: SocketAddr) -> Value {
         let mut args = self.args(folder, server);
         args.as_object_mut().expect("arguments are named").extend(self.play.clone());
         json!({&self.module: args, "check_mode": self.check})
     }
 
-    /// The switches that grant what it needs, but for the one with this number.
+    /// Returns the switches for the task's grants, except the one with this number.
     pub(super) fn switches(&self, folder: &Path, server: SocketAddr, without: Option<usize>) -> Vec<String> {
         let kept = self.allow.iter().enumerate().filter(|(number, _)| Some(*number) != without);
         let switches = kept.flat_map(|(_, allow)| {
@@ -152,7 +152,7 @@ impl Task {
         switches.collect()
     }
 
-    /// How it ended, by what was registered.
+    /// Returns how the task ended, from its registered result.
     pub(super) fn ending(&self, failed: bool, changed: bool) -> &'static str {
         match (failed, self.check, changed) {
             (true, ..) => "failed",
