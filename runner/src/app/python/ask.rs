@@ -1,4 +1,4 @@
-//! Has an interpreter run a script of ours, in the sandbox that modules run in and under limits.
+//! Runs one of modbox's scripts with a Python interpreter, in the sandbox that modules run in and under limits.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,15 +10,15 @@ use modbox_vocabulary::{Exit, Invocation, Limits, NativeProgram, Program, quotin
 use crate::app::native::narrow;
 use crate::app::python::error::PythonError;
 
-/// Far more than any interpreter needs to say what it is, or to compile a few hundred files.
+/// Wall-clock limit; far more than any interpreter needs to report its version, or to compile a few hundred files.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the interpreter may reach meanwhile. Where modules are confined it is, too: the one that a module names need not be
-/// what it looks like.
+/// Paths that the interpreter may access while it runs a script. It is confined wherever modules are, because a program
+/// that a module names may not be the interpreter that it appears to be.
 pub(super) struct Reach<'a> {
-    /// Read.
+    /// Paths to read.
     pub(super) reads: &'a [PathBuf],
-    /// Written.
+    /// Directory to write.
     pub(super) writes: Option<&'a Path>,
 }
 
@@ -38,8 +38,8 @@ impl Reach<'_> {
     }
 }
 
-/// Runs a script, which it is given on its standard input, and returns what it printed; a text that says what went wrong
-/// when the interpreter is none, or failed.
+/// Runs a script on an interpreter's standard input and returns its output. The inner error is a text that says why the
+/// program is not an interpreter, or how it failed.
 pub(super) fn ask(
     cx: &NativeContext,
     tmpdir: &Path,
@@ -65,8 +65,8 @@ pub(super) fn ask(
     match outcome.exit {
         Exit::Code(0) => Ok(Ok(outcome.stdout.bytes)),
         Exit::Code(code) => {
-            let said = String::from_utf8_lossy(&outcome.stderr.bytes);
-            let last = said.trim().lines().last().unwrap_or_default().trim().to_owned();
+            let stderr = String::from_utf8_lossy(&outcome.stderr.bytes);
+            let last = stderr.trim().lines().last().unwrap_or_default().trim().to_owned();
             Ok(Err(if last.is_empty() { format!("it ended with status {code}") } else { last }))
         }
         Exit::Trap { .. } | Exit::Killed => Ok(Err("it was killed".to_owned())),

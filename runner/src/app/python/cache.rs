@@ -1,4 +1,4 @@
-//! What is kept of Python modules between runs, in a folder of the user's own.
+//! The cache of Python modules between runs, in a folder of the user.
 //!
 //! | folder | what | by |
 //! |---|---|---|
@@ -7,10 +7,11 @@
 //! | `index` | which payload a module has, and the stamps of all that this depends on | module and folders |
 //! | `interpreters` | what an interpreter is | its program |
 //!
-//! Everything is made beside its place and renamed, so that whoever looks sees all of it or nothing; of two who make the
-//! same, one wins. A tree that is in use is held by a lock, which keeps it from being removed. What was not used for the
-//! longest time goes when there is too much. The folder is refused when others can write it; beyond that, what lies there is
-//! trusted as the user's own files are. A folder that cannot be written costs time, never a run.
+//! Each entry is made under a temporary name and renamed, so that readers see all of it or nothing; if two processes
+//! make the same entry, one of them wins. A lock on a tree in use keeps it from being removed. When the cache is too
+//! large, the least recently used entries are removed. The folder is refused when other users can write it; beyond
+//! that, its contents are trusted like the user's own files. A folder that cannot be written costs time but fails no
+//! run.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -26,7 +27,7 @@ use serde::de::DeserializeOwned;
 use crate::app::python::disk::read_bounded;
 use crate::app::python::room;
 
-/// Bounds one file of the cache: the largest are payloads.
+/// Largest file of the cache that is read: the largest are payloads.
 const MAX_FILE: u64 = 256 << 20;
 
 /// A folder of the cache.
@@ -58,7 +59,7 @@ pub(super) struct Cache {
     cleanup: Cleanup,
 }
 
-/// A tree that stays for as long as this is held.
+/// Tree that is locked, and so not removed, for as long as this is held.
 #[derive(Debug)]
 pub(in crate::app) struct Tree {
     pub(super) path: PathBuf,
@@ -66,7 +67,7 @@ pub(in crate::app) struct Tree {
 }
 
 impl Cache {
-    /// Opens the cache, which is made when it is missing; `None` where others can write it, or nobody can make it.
+    /// Opens the cache, and makes it when it is missing; `None` where other users can write it or it cannot be made.
     pub(super) fn open(dir: &Path, cleanup: &Cleanup) -> Option<Self> {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
@@ -86,12 +87,12 @@ impl Cache {
         self.dir.join(shelf.folder())
     }
 
-    /// Reads what was kept.
+    /// Reads and decodes an entry.
     pub(super) fn get<T: DeserializeOwned>(&self, shelf: Shelf, key: &str) -> Option<T> {
         serde_json::from_slice(&self.read(shelf, key)?).ok()
     }
 
-    /// Reads a file that was kept.
+    /// Reads an entry's file, and marks it as used.
     pub(super) fn read(&self, shelf: Shelf, key: &str) -> Option<Vec<u8>> {
         let path = self.shelf(shelf).join(key);
         let bytes = read_bounded(&path, MAX_FILE).ok()?;
@@ -99,14 +100,14 @@ impl Cache {
         Some(bytes)
     }
 
-    /// Keeps something. Where that cannot be done, it is made again the next time.
+    /// Stores an entry. If that fails, the entry is made again the next time.
     pub(super) fn put(&self, shelf: Shelf, key: &str, value: &impl Serialize) {
         if let Ok(bytes) = serde_json::to_vec(value) {
             self.write(shelf, key, &bytes);
         }
     }
 
-    /// Keeps a file.
+    /// Stores an entry's file.
     pub(super) fn write(&self, shelf: Shelf, key: &str, bytes: &[u8]) {
         let folder = self.shelf(shelf);
         let unfinished = folder.join(room::unfinished_name());
@@ -122,17 +123,17 @@ impl Cache {
                 undo.disarm();
                 room::make(self);
             }
-            // Dropped, the guard removes what there is.
+            // The guard removes the unfinished file when it is dropped.
             Err(error) => tracing::debug!(%error, "the cache cannot be written"),
         }
     }
 
-    /// Returns a tree that is there, held.
+    /// Returns an existing tree, locked.
     pub(super) fn tree(&self, name: &str) -> Option<Tree> {
         let path = self.shelf(Shelf::Trees).join(name);
         let lock = open_dir(&path).ok()?;
         rustix::fs::flock(&lock, FlockOperation::NonBlockingLockShared).ok()?;
-        // It may have been renamed, to be removed, just before it was locked.
+        // Another process may have renamed it, to remove it, just before it was locked.
         let (held, named) = (rustix::fs::fstat(&lock).ok()?, rustix::fs::stat(&path).ok()?);
         let same = (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino);
         if same {
@@ -141,7 +142,7 @@ impl Cache {
         same.then_some(Tree { path, _lock: lock })
     }
 
-    /// Makes a tree: `fill` is given a folder to fill and the path that it will have.
+    /// Makes a tree. `fill` gets the folder to fill and the path that the tree will have.
     pub(super) fn make_tree<E: From<io::Error>>(
         &self,
         name: &str,
@@ -154,19 +155,19 @@ impl Cache {
         let removed = staging.clone();
         let undo = self.cleanup.register(move || drop(fs::remove_dir_all(removed)));
         fill(&staging, &path)?;
-        // Names must not be on the disk before what they name: compiled files are not looked at again.
+        // The contents must reach the disk before their name: compiled files are not checked again.
         let opened = open_dir(&staging).map_err(io::Error::from)?;
         rustix::fs::syncfs(&opened).map_err(io::Error::from)?;
         if fs::rename(&staging, &path).is_ok() {
             undo.disarm();
         }
-        // Otherwise somebody else made the same meanwhile, and ours is removed.
+        // If the rename failed, another process made the same tree meanwhile, and the guard removes this one.
         let tree = self.tree(name);
         room::make(self);
         Ok(tree)
     }
 
-    /// Returns the folder that it is, for people.
+    /// Returns the cache's folder, for messages.
     pub(super) fn dir(&self) -> &Path {
         &self.dir
     }
@@ -184,7 +185,7 @@ fn make_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Sets the time by which it is known when something was used last.
+/// Sets a path's times to now, which records its last use.
 pub(super) fn set_used_now(path: &Path) {
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let times = Timestamps { last_access: now, last_modification: now };

@@ -1,4 +1,4 @@
-//! Looks sources up in folders, and notes every path that the answer depends on.
+//! Looks up sources in folders, and records every path that the answers depend on.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -12,10 +12,10 @@ use modbox_kinds::ansiballz::{DottedName, Found, Lookup, MAX_SOURCE, Routing};
 use crate::app::python::error::PythonError;
 use crate::app::python::stamp::{Stamp, Stamps};
 
-/// ansible-core's own list of redirects has three hundred kilobytes.
+/// Largest file of redirects that is read; that of ansible-core has three hundred kilobytes.
 const MAX_ROUTING: u64 = 16 << 20;
 
-/// The folders in which things are looked up, in order.
+/// Folders in which sources are looked up, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Roots {
     /// Folders like `ansible/module_utils`.
@@ -26,7 +26,7 @@ pub(super) struct Roots {
     pub(super) core: PathBuf,
 }
 
-/// A lookup in folders.
+/// Lookup of sources in folders.
 #[derive(Debug)]
 pub(super) struct Disk {
     roots: Roots,
@@ -39,16 +39,16 @@ impl Disk {
         Self { roots, looked_at: BTreeMap::new(), routing: HashMap::new() }
     }
 
-    /// What the answers depended on.
+    /// Returns the stamps of all paths that the answers depended on.
     pub(super) fn into_stamps(self) -> Stamps {
         let mut stamps = Stamps::default();
         self.looked_at.into_iter().for_each(|(path, stamp)| stamps.push(path, stamp));
         stamps
     }
 
-    /// Reads a file that need not be there.
+    /// Reads a file; `None` if there is none.
     pub(super) fn read(&mut self, path: &Path, limit: u64) -> Result<Option<Vec<u8>>, PythonError> {
-        // Before it is read: a change meanwhile is noticed the next time.
+        // Taken before the file is read, so that a change during the read is noticed the next time.
         let stamp = Stamp::of(path);
         self.looked_at.insert(path.to_owned(), stamp);
         if stamp == Stamp::Missing {
@@ -60,7 +60,7 @@ impl Disk {
         }
     }
 
-    /// The package or the module of a name in a folder, the package first, as Python has it.
+    /// Finds the package or module of a name in a folder, the package first, as Python does.
     fn find(&mut self, folder: &Path, parts: &[String]) -> Result<Option<Found>, PythonError> {
         let path = parts.iter().fold(folder.to_owned(), |path, part| path.join(part));
         if let Some(source) = self.read(&path.join("__init__.py"), MAX_SOURCE + 1)? {
@@ -72,13 +72,13 @@ impl Disk {
         Ok(source.map(|source| Found { source: source.into(), is_package: false }))
     }
 
-    /// The first folder that has a collection. Others with the same one do not count.
+    /// Returns the first folder that has a collection; other folders with the same collection do not count.
     fn collection_folder(&mut self, [namespace, collection]: &[String; 2]) -> Option<PathBuf> {
         let folders = self.roots.collections.iter();
         let mut folders = folders.map(|root| root.join("ansible_collections").join(namespace).join(collection));
         folders.find(|folder| {
             let stamp = Stamp::of(folder);
-            // That one is there matters, and not what else lies in it.
+            // An existing folder gets no stamp: only its existence matters, not its other contents.
             if stamp == Stamp::Missing {
                 self.looked_at.insert(folder.clone(), stamp);
             }
@@ -142,7 +142,8 @@ impl Lookup for Disk {
     }
 }
 
-/// Reads a regular file up to a limit; a longer one is cut there, which whoever asked for one byte too many notices.
+/// Reads a regular file up to a limit; a longer file is cut there. A caller that must notice this asks for one byte
+/// more than it accepts.
 pub(super) fn read_bounded(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     // Without O_NONBLOCK, opening a FIFO would wait for a writer.
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();

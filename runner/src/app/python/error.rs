@@ -1,4 +1,4 @@
-//! Why a Python module cannot be put together or started.
+//! Errors in assembling or starting a Python module.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use modbox_kinds::ansiballz::{ClosureError, RoutingError};
 use modbox_native::NativeError;
 
-/// Why a Python module cannot be put together or started.
+/// An error in assembling or starting a Python module.
 #[derive(Debug, thiserror::Error)]
 pub enum PythonError {
-    /// No interpreter anywhere.
+    /// No usable interpreter was found.
     #[error(
         "there is no python that is new enough: tried {}; name one with `--interpreter PATH`, or in `MODBOX_INTERPRETER`",
         tried(.0)
     )]
     NoInterpreter(Vec<(String, String)>),
-    /// The interpreter that was asked for cannot be used.
+    /// The requested interpreter cannot be used.
     #[error(
         "the interpreter `{interpreter}` cannot be used: {reason}; name another with `--interpreter PATH`, or in \
          `MODBOX_INTERPRETER`"
@@ -23,10 +23,10 @@ pub enum PythonError {
     Interpreter {
         /// Which one.
         interpreter: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// No ansible-core.
+    /// No ansible-core was found.
     #[error(
         "there is no ansible-core, whose module_utils Python modules are made with: looked for in {}; install it, or name its \
          folder with `--module-utils PATH/ansible/module_utils`, or in `MODBOX_MODULE_UTILS`",
@@ -39,10 +39,10 @@ pub enum PythonError {
          another with `--interpreter PATH`"
     )]
     NotGranted(String),
-    /// A place that cannot be granted to an interpreter that is asked something.
+    /// A path that an interpreter needs for modbox's own script cannot be granted.
     #[error("failed to confine an interpreter")]
     Confine(#[from] modbox_policy::PolicyError),
-    /// A file that cannot be read.
+    /// A file cannot be read.
     #[error("failed to read `{path}`")]
     Read {
         /// Which one.
@@ -51,7 +51,7 @@ pub enum PythonError {
         #[source]
         source: io::Error,
     },
-    /// A file with redirects that is no such file.
+    /// A file of redirects (`meta/runtime.yml`) is invalid.
     #[error("failed to understand `{path}`")]
     Routing {
         /// Which one.
@@ -60,16 +60,16 @@ pub enum PythonError {
         #[source]
         source: RoutingError,
     },
-    /// The module's imports lead nowhere.
+    /// An import of the module cannot be resolved.
     #[error(transparent)]
     Closure(Box<ClosureError<PythonError>>),
     /// The zip cannot be written.
     #[error("failed to pack the module")]
     Zip(#[source] io::Error),
-    /// The thread that reads sources does not start, or does not end as it should.
+    /// The thread that reads sources did not start, or panicked.
     #[error("failed to read the module's imports")]
     Thread(#[source] io::Error),
-    /// A process of ours failed.
+    /// The process that runs modbox's own script failed.
     #[error("failed to ask the interpreter `{interpreter}`")]
     Ask {
         /// Which one.
@@ -81,7 +81,7 @@ pub enum PythonError {
 }
 
 impl PythonError {
-    /// Returns whether the fault is modbox's or this machine's, and not the module's.
+    /// Returns whether the fault lies with modbox or this machine, and not with the module.
     #[must_use]
     pub fn is_internal(&self) -> bool {
         matches!(self, Self::Zip(_) | Self::Thread(_) | Self::Ask { .. })

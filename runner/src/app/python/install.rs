@@ -1,6 +1,6 @@
-//! Where ansible-core is installed, and which python is its own.
+//! Finds the installed ansible-core and its Python interpreter.
 //!
-//! Found by looking at files alone: no program is started for it.
+//! It looks at files alone; no program is started.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,7 @@ use modbox_kinds::ansiballz::Core;
 use crate::app::python::disk::read_bounded;
 use crate::app::python::error::PythonError;
 
-/// `release.py` has a kilobyte.
+/// Bytes of `release.py` that are read; it has a kilobyte.
 const MAX_RELEASE: u64 = 64 << 10;
 
 /// An installed ansible-core.
@@ -20,12 +20,12 @@ const MAX_RELEASE: u64 = 64 << 10;
 pub(super) struct Install {
     /// The package `ansible`.
     pub(super) root: PathBuf,
-    /// Its release.
+    /// Version and author.
     pub(super) core: Core,
 }
 
 impl Install {
-    /// Reads the package `ansible` in a folder, if it is there.
+    /// Reads the package `ansible` at a path, if it is there.
     pub(super) fn at(root: &Path) -> Result<Option<Self>, PythonError> {
         let release = root.join("release.py");
         if !release.is_file() || !root.join("module_utils/basic.py").is_file() {
@@ -45,7 +45,7 @@ impl Install {
         Ok(Some(Self { root: root.to_owned(), core: Core { version, author } }))
     }
 
-    /// The package that a file lies in.
+    /// Returns the package `ansible` that a file lies in.
     pub(super) fn around(path: &Path) -> Result<Option<Self>, PythonError> {
         for folder in path.ancestors().filter(|folder| folder.file_name() == Some(OsStr::new("ansible"))) {
             if let Some(install) = Self::at(folder)? {
@@ -55,7 +55,7 @@ impl Install {
         Ok(None)
     }
 
-    /// The first one in folders like `site-packages`.
+    /// Returns the first package `ansible` in folders like `site-packages`.
     pub(super) fn first_in(folders: &[PathBuf]) -> Result<Option<Self>, PythonError> {
         for folder in folders {
             if let Some(install) = Self::at(&folder.join("ansible"))? {
@@ -65,7 +65,7 @@ impl Install {
         Ok(None)
     }
 
-    /// The oldest python that modules of this release run with, by what its documentation says of targets.
+    /// Returns the oldest Python that modules of this release run with, as ansible-core documents for targets.
     pub(super) fn least_python(&self) -> [u32; 2] {
         let mut numbers = self.core.version.split('.').map_while(|number| number.parse::<u32>().ok());
         match (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) {
@@ -78,7 +78,8 @@ impl Install {
     }
 }
 
-/// The interpreter of the `ansible` command in `PATH`: what Ansible itself uses for modules on the machine that it runs on.
+/// Returns the interpreter of the `ansible` command in `PATH`, which Ansible itself uses for modules on its own
+/// machine.
 pub(super) fn controllers_python(search_path: &[PathBuf]) -> Option<PathBuf> {
     let command = find_program("ansible", search_path)?;
     let head = read_bounded(&command, 4096).ok()?;
@@ -89,7 +90,7 @@ pub(super) fn controllers_python(search_path: &[PathBuf]) -> Option<PathBuf> {
     (python.is_absolute() && is_python && is_program(python)).then(|| python.to_owned())
 }
 
-/// The `site-packages` that belong to an interpreter by its place, and those of the system and the user.
+/// Returns the `site-packages` folders next to an interpreter, and those of the user and the system.
 pub(super) fn site_folders(python: Option<&Path>, home: Option<&Path>) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     if let Some(prefix) = python.and_then(|python| python.parent()?.parent()) {
@@ -105,7 +106,7 @@ pub(super) fn site_folders(python: Option<&Path>, home: Option<&Path>) -> Vec<Pa
     folders
 }
 
-/// Adds `lib/python3.*/NAME`, the newest first.
+/// Adds the folders `lib/python3.*/NAME`, the newest version first.
 fn push_versions(folders: &mut Vec<PathBuf>, lib: &Path, name: &str) {
     let minor = |path: &Path| path.file_name()?.to_str()?.strip_prefix("python3.")?.parse::<u32>().ok();
     let entries = fs::read_dir(lib).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_floor_follows_from_the_release() {
+    fn the_least_python_follows_from_the_release() {
         for (version, floor) in [
             ("2.9.27", [2, 6]),
             ("2.14.18", [2, 7]),

@@ -1,8 +1,8 @@
-//! Which python runs a module: the one that was asked for, or the first that is found.
+//! Chooses the Python interpreter of a module: the requested one, or the first one found.
 //!
-//! A module whose `#!` line says exactly `python` gets the one that Ansible would give it on its own machine: that of the
-//! `ansible` command; without one, the first of ansible-core 2.19's list (`INTERPRETER_PYTHON_FALLBACK`). An
-//! interpreter is asked once what it is; the answer is kept for as long as the files that it depends on do not change.
+//! A module whose `#!` line says exactly `python` gets the interpreter that Ansible would use on its own machine: that
+//! of the `ansible` command, or else the first of ansible-core 2.19's list (`INTERPRETER_PYTHON_FALLBACK`). An
+//! interpreter is probed once; the answer is cached until a file that it depends on changes.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,32 +22,32 @@ use crate::app::python::error::PythonError;
 use crate::app::python::install;
 use crate::app::python::stamp::{Stamp, Stamps};
 
-/// Where Ansible looks for an interpreter, in this order.
+/// Interpreters that Ansible looks for, in this order.
 const FALLBACK: [&str; 8] =
     ["python3.13", "python3.12", "python3.11", "python3.10", "python3.9", "python3.8", "/usr/bin/python3", "python3"];
 
-/// What an interpreter says of itself.
+/// Facts that an interpreter reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Facts {
-    /// `sys.version_info`, its first three.
+    /// First three parts of `sys.version_info`.
     pub(super) version: [u32; 3],
     /// `sys.executable`.
     pub(super) executable: String,
-    /// Where it is installed, and the environment that it belongs to.
+    /// Prefixes of its installation and of the environment that it belongs to.
     pub(super) prefixes: Vec<PathBuf>,
     /// `sys.path`.
     pub(super) folders: Vec<PathBuf>,
-    /// Where packages of this user would be.
+    /// Folder for packages of this user, whether it exists or not.
     pub(super) users_folder: Option<PathBuf>,
 }
 
-/// An interpreter that works.
+/// Interpreter that was probed and works.
 #[derive(Debug, Clone)]
 pub(super) struct Interpreter {
-    /// The program.
+    /// Path of the program.
     pub(super) program: String,
     pub(super) facts: Facts,
-    /// Differs for interpreters that need not understand each other's compiled files.
+    /// Digest that differs between interpreters that may not understand each other's compiled files.
     pub(super) identity: String,
 }
 
@@ -56,14 +56,14 @@ impl Interpreter {
         self.facts.version[..2] >= [major, minor][..]
     }
 
-    /// All that it reads from when it runs.
+    /// Returns all paths that the interpreter reads from when it runs.
     pub(super) fn runtime_paths(&self) -> Vec<PathBuf> {
         let program = Path::new(&self.program);
         let real = program.canonicalize().ok();
         let own = [Some(program.to_owned()), real, Some(PathBuf::from(&self.facts.executable))];
         let folders = self.facts.prefixes.iter().chain(&self.facts.folders).cloned();
         let mut paths: Vec<PathBuf> = own.into_iter().flatten().chain(folders).collect();
-        // The whole system is no interpreter's own.
+        // An interpreter's paths must not include the whole system.
         paths.retain(|path| path.is_absolute() && path != Path::new("/") && path.exists());
         paths.sort();
         paths.dedup();
@@ -71,21 +71,22 @@ impl Interpreter {
     }
 }
 
-/// The candidates when a module leaves the choice to us.
+/// Returns the candidates when a module does not name an interpreter.
 pub(super) fn candidates(search_path: &[PathBuf]) -> Vec<String> {
     let own = install::controllers_python(search_path).map(|python| python.display().to_string());
     let listed = FALLBACK.iter().filter_map(|name| install::find_program(name, search_path));
     own.into_iter().chain(listed.map(|path| path.display().to_string())).collect()
 }
 
-/// What is kept of an answer.
+/// Cached answer of a probe.
 #[derive(Serialize, Deserialize)]
 struct Known {
     facts: Facts,
     stamps: Stamps,
 }
 
-/// Asks an interpreter what it is, unless that is known. The text says why it cannot be used.
+/// Returns the facts about an interpreter, from the cache or by running a script with it. The inner error says why the
+/// interpreter cannot be used.
 pub(super) fn probe(
     cx: &NativeContext,
     cache: Option<&Cache>,
@@ -94,10 +95,10 @@ pub(super) fn probe(
     tmpdir: &Path,
 ) -> Result<Result<Interpreter, String>, PythonError> {
     let Some(path) = install::find_program(program, search_path) else { return Ok(Err("not found".to_owned())) };
-    // A module may start elsewhere.
+    // The module may start in another directory, so the path must be absolute.
     let path = cx.directory.join(path);
     let identity = identity(&path, &cx.environment);
-    // A script may choose another interpreter every time.
+    // A script may start another interpreter every time, so its answers are not cached.
     let cache = cache.filter(|_| is_elf(&path));
     let program = path.display().to_string();
     let interpreter = |facts| Interpreter { program: program.clone(), facts, identity: identity.clone() };
@@ -117,8 +118,8 @@ pub(super) fn probe(
     };
     let Ok(facts) = serde_json::from_slice::<Facts>(&printed) else { return Ok(Err("it is no python".to_owned())) };
     if let Some(cache) = cache {
-        // What lies beside it decides whether it is that of an environment; what is added to a folder of packages may
-        // add a folder to its path.
+        // `pyvenv.cfg` beside it decides whether it belongs to a virtual environment; a new file in a folder of
+        // packages may add a folder to its path.
         let beside = [path.parent().map(|bin| bin.join("../pyvenv.cfg")), facts.users_folder.clone()];
         let stamps = Stamps::of(beside.into_iter().flatten().chain(facts.folders.iter().cloned()));
         cache.put(Shelf::Interpreters, &identity, &Known { facts: facts.clone(), stamps });
@@ -126,7 +127,7 @@ pub(super) fn probe(
     Ok(Ok(interpreter(facts)))
 }
 
-/// A digest of the program and of the variables that tell it where to look.
+/// Returns a digest of the program and of the variables that change its search path.
 fn identity(program: &Path, environment: &[(OsString, OsString)]) -> String {
     let mut hash = Sha256::new();
     let mut add = |bytes: &[u8]| {

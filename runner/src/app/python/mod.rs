@@ -1,9 +1,9 @@
-//! From a new-style Python module to an invocation: the interpreter, ansible-core's files, the payload, and what is kept of
-//! all that for the next run.
+//! Prepares new-style Python modules: finds the interpreter and ansible-core, assembles the payload, and caches all of
+//! that for the next run.
 //!
-//! On this machine a payload is laid out once, compiled, and imported from there; what a run then costs is one look at each
-//! file that the payload was made of. Where nothing can be kept, and with [`PayloadForm::Zip`], the payload travels as
-//! Ansible sends it: one script on the interpreter's standard input.
+//! By default a payload is laid out once in the cache, compiled, and imported from there; a later run then only has to
+//! check each file that the payload was made of. Where nothing can be cached, and with [`PayloadForm::Zip`], the
+//! payload is passed as Ansible sends it: one script on the interpreter's standard input.
 
 mod ask;
 mod cache;
@@ -31,37 +31,37 @@ use self::install::Install;
 use self::interpreter::Interpreter;
 use self::part::{Part, SCRIPT, TreeError};
 
-/// Compiled files that are not compared with their source are there since Python 3.7.
+/// First Python whose compiled files can be marked as not to be compared with their source.
 const LEAST_FOR_TREES: [u32; 2] = [3, 7];
 
-/// How a payload reaches the interpreter.
+/// Form in which a payload reaches the interpreter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PayloadForm {
     /// Laid out and compiled in the cache.
     #[default]
     Cached,
-    /// As one script with a zip in it.
+    /// One script with a zip in it.
     Zip,
 }
 
-/// What running Python modules takes from the surroundings.
+/// Configuration for running Python modules.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PythonConfig {
-    /// Where payloads are kept; without one, they are made anew for each run.
+    /// Folder of cached payloads; without one, they are made anew for each run.
     pub cache: Option<PathBuf>,
-    /// How payloads reach the interpreter.
+    /// Form in which payloads reach the interpreter.
     pub form: PayloadForm,
-    /// Folders like `ansible/module_utils`, or with `ansible_collections` in them, that go before all others.
+    /// Folders like `ansible/module_utils`, or with `ansible_collections` in them, that are searched before all others.
     pub module_utils: Vec<PathBuf>,
-    /// The user's home, below which Ansible looks for both.
+    /// The user's home, below which Ansible looks for both sorts of folders.
     pub home: Option<PathBuf>,
-    /// Where programs are.
+    /// Folders in which programs are looked up.
     pub search_path: Vec<PathBuf>,
-    /// The version that pyenv is asked for, where interpreters are shims of it.
+    /// Version that pyenv is asked for (`PYENV_VERSION`), where interpreters are shims of pyenv.
     pub pyenv_version: Option<String>,
 }
 
-/// Empties the cache of Python modules. Returns how many entries went.
+/// Removes the cached Python modules that are not in use. Returns how many entries were removed.
 #[must_use]
 pub fn clear_cache(dir: &Path) -> u64 {
     match fs::metadata(dir) {
@@ -70,16 +70,16 @@ pub fn clear_cache(dir: &Path) -> u64 {
     }
 }
 
-/// One module that is to be started.
+/// Module that is ready to start.
 pub(super) struct Ready {
     pub(super) start: PythonStart,
-    /// What should be said of it.
+    /// Notes for the report.
     pub(super) notes: Vec<String>,
-    /// Held for as long as it runs.
+    /// Lock on the tree, held while the module runs.
     pub(super) _tree: Option<Tree>,
 }
 
-/// Puts modules together for one runner.
+/// Assembler of modules for one runner.
 pub(super) struct Assembler<'a> {
     config: &'a PythonConfig,
     cx: &'a NativeContext,
@@ -87,7 +87,7 @@ pub(super) struct Assembler<'a> {
     tmpdir: &'a Path,
 }
 
-/// A module's file, and what it is called.
+/// Module to assemble: its name, path and source.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub(super) name: &'a str,
@@ -101,7 +101,7 @@ impl<'a> Assembler<'a> {
         Self { config, cx, cache, tmpdir }
     }
 
-    /// Makes everything that starts a module. With `on_disk`, the payload is a file that may be kept.
+    /// Makes all that is needed to start a module. With `on_disk`, the payload is a file that may be kept.
     pub(super) fn start(&self, subject: Subject<'_>, on_disk: bool) -> Result<Ready, PythonError> {
         let path = absolute(subject.path, &self.cx.directory);
         let subject = Subject { path: &path, ..subject };
@@ -133,11 +133,11 @@ impl<'a> Assembler<'a> {
         Ok(Ready { start: PythonStart { interpreter: words, form, unknown_args, runtime_paths }, notes, _tree: None })
     }
 
-    /// Returns the file that runs with plain python anywhere.
+    /// Returns one file that runs with plain Python on any machine.
     pub(super) fn portable(&self, subject: Subject<'_>) -> Result<String, PythonError> {
         let path = absolute(subject.path, &self.cx.directory);
         let subject = Subject { path: &path, ..subject };
-        // No interpreter is needed to write it; one of this machine may know where ansible-core is.
+        // Writing the file needs no interpreter, but an interpreter of this machine may know where ansible-core is.
         let (interpreter, install) = match self.choose(subject) {
             Ok((interpreter, install)) => (Some(interpreter), install),
             Err(error @ (PythonError::NoInterpreter(_) | PythonError::Interpreter { .. })) => {
@@ -156,7 +156,7 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// The interpreter, and the ansible-core that goes with it.
+    /// Chooses the interpreter, and the ansible-core that goes with it.
     fn choose(&self, subject: Subject<'_>) -> Result<(Interpreter, Install), PythonError> {
         if let Some(program) = &subject.source.interpreter {
             if subject.source.own_choice && !self.may_choose(program) {
@@ -191,8 +191,8 @@ impl<'a> Assembler<'a> {
         })
     }
 
-    /// Whether a module may name this interpreter: one that it could start by itself, or that of a folder in which programs
-    /// are looked up. What is started says what the module may read.
+    /// Returns whether a module may choose this interpreter: a program that the module could start by itself, or one in
+    /// a folder of PATH. The check is needed because the interpreter decides which paths the module may read.
     fn may_choose(&self, program: &str) -> bool {
         let Some(confine) = &self.cx.confine else { return true };
         let path = Path::new(program);
@@ -204,8 +204,9 @@ impl<'a> Assembler<'a> {
         listed || base::paths().any(|base| path.starts_with(base)) || confine.policy.covers(&path, Access::Read)
     }
 
-    /// Returns the interpreter that is meant, where the one that is named is a script that looks it up. Whether that is asked
-    /// for is not for a module to say, but it may name a program of PATH.
+    /// Returns the interpreter behind a pyenv shim, or the program itself if it is not a shim. Shims that a module
+    /// names are resolved only in the folders of PATH: a module may name a program there, but must not choose a shim
+    /// elsewhere.
     fn behind_shim(&self, program: &str, trusted: bool) -> String {
         let path = install::find_program(program, &self.config.search_path).map(|path| self.cx.directory.join(path));
         let listed =
@@ -220,8 +221,8 @@ impl<'a> Assembler<'a> {
         interpreter::probe(self.cx, self.cache.as_ref(), &self.config.search_path, program, self.tmpdir)
     }
 
-    /// The ansible-core that a module is made with: the one that was named, the one that it lies in, the interpreter's own,
-    /// that of the `ansible` command, one of the system or the user.
+    /// Returns the ansible-core for a module: the one named by `module_utils`, the one that the module lies in, the
+    /// interpreter's own, that of the `ansible` command, or one of the system or the user.
     fn install(&self, subject: Subject<'_>, interpreter: Option<&Interpreter>) -> Result<Option<Install>, PythonError> {
         for folder in &self.config.module_utils {
             if let Some(install) = folder.parent().map(Install::at).transpose()?.flatten() {
@@ -259,6 +260,6 @@ fn too_old(interpreter: &Interpreter, install: &Install) -> Option<String> {
 }
 
 fn absolute(path: &Path, directory: &Path) -> PathBuf {
-    // Links lead away from the folders by which a module is known.
+    // Links are not followed, since they lead away from the folders by which a module is recognised.
     modbox_policy::normalize(&directory.join(path))
 }

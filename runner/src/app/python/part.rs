@@ -1,4 +1,4 @@
-//! One module on its way to an interpreter: its payload, looked up in the cache or put together, in both forms.
+//! Assembles one module's payload, or finds it in the cache, and returns it as a tree or as one file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,14 +16,15 @@ use crate::app::python::interpreter::Interpreter;
 use crate::app::python::stamp::Stamps;
 use crate::app::python::{Assembler, PythonConfig, PythonError, Subject};
 
-/// Stack for reading sources. The parser grows its own as it needs, but what it made is taken apart by recursion, once for
-/// each level of the source; a source of the largest size that is nothing but levels needs half of this.
+/// Stack of the thread that reads sources. The parser grows its stack as it needs, but its syntax tree is dropped
+/// recursively, once for each level of the source; a source of the largest size that consists only of nested levels
+/// needs half of this.
 const STACK: usize = 512 << 20;
 
-/// The script of a tree.
+/// Name of the script that starts a tree.
 pub(super) const SCRIPT: &str = "_modbox_run.py";
 
-/// What is known of a payload without its files.
+/// Index entry of a payload: its facts without its files.
 #[derive(Clone, Serialize, Deserialize)]
 struct Indexed {
     digest: String,
@@ -32,7 +33,7 @@ struct Indexed {
     stamps: Stamps,
 }
 
-/// Why there is no tree: what is wrong with the module, or with the cache.
+/// An error in making a tree: of the module, or of the cache.
 pub(super) enum TreeError {
     Python(PythonError),
     Cache(io::Error),
@@ -50,7 +51,7 @@ impl From<PythonError> for TreeError {
     }
 }
 
-/// One module on its way, with what was found out of it.
+/// Assembly of one module, with the results so far.
 pub(super) struct Part<'a> {
     assembler: &'a Assembler<'a>,
     subject: Subject<'a>,
@@ -78,7 +79,7 @@ impl<'a> Part<'a> {
         self.assembler.cache.as_ref()
     }
 
-    /// The payload laid out in the cache.
+    /// Returns the payload laid out in the cache; `None` without a cache.
     pub(super) fn tree(&mut self, interpreter: &Interpreter) -> Result<Option<Tree>, TreeError> {
         let Some(cache) = self.cache() else { return Ok(None) };
         let indexed = self.indexed()?;
@@ -99,12 +100,12 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// The payload as one file, without arguments.
+    /// Returns the payload as one file, without arguments.
     pub(super) fn portable(&mut self) -> Result<Arc<str>, PythonError> {
         let end = ansiballz::PORTABLE_END;
         let key = self.indexed()?.digest;
         let kept = self.cache().and_then(|cache| cache.read(Shelf::Payloads, &key));
-        // One that was cut off, by a full disk or a loss of power, is made again.
+        // A file that was cut off, by a full disk or a loss of power, is made again.
         if let Some(text) = kept.and_then(|bytes| String::from_utf8(bytes).ok()).filter(|text| text.ends_with(end)) {
             return Ok(text.into());
         }
@@ -121,7 +122,7 @@ impl<'a> Part<'a> {
         Ok(self.indexed()?.unknown_args)
     }
 
-    /// What is known of the payload, found out once.
+    /// Returns the payload's index entry, looking it up only once.
     fn indexed(&mut self) -> Result<Indexed, PythonError> {
         if let Some(indexed) = &self.indexed {
             return Ok(indexed.clone());
@@ -131,7 +132,8 @@ impl<'a> Part<'a> {
         Ok(indexed)
     }
 
-    /// What is known of the payload: from the cache, when nothing that it depends on has changed.
+    /// Looks up the payload's index entry in the cache, or assembles the payload if a file that it depends on has
+    /// changed.
     fn look_up(&mut self) -> Result<Indexed, PythonError> {
         let key = self.key();
         let known = self.cache().and_then(|cache| cache.get::<Indexed>(Shelf::Index, &key));
@@ -157,7 +159,7 @@ impl<'a> Part<'a> {
 
     fn assemble(&self) -> Result<(Payload, Stamps), PythonError> {
         let mut disk = Disk::new(self.roots.clone());
-        // The release is a part of the payload.
+        // The release is part of the payload, so the stamps must include its file.
         drop(disk.read(&self.install.root.join("release.py"), 1)?);
         let (module, source, core) = (&self.module, &self.subject.source.text, &self.install.core);
         let assembled = std::thread::scope(|scope| {
@@ -170,7 +172,7 @@ impl<'a> Part<'a> {
         Ok((payload, disk.into_stamps()))
     }
 
-    /// By what the index knows a module: its text, its names, and where things are looked up.
+    /// Returns the module's key in the index: a digest of its text, its names, and the folders of lookups.
     fn key(&self) -> String {
         let mut hash = Sha256::new();
         let text = format!("{}\0{}\0{:?}\0{:?}", self.module, self.subject.name, self.install.core, self.roots);
@@ -181,8 +183,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Where imports are looked up, in Ansible's order: what was named, what lies beside the module, the user's and the system's
-/// own, ansible-core.
+/// Returns the folders in which imports are looked up, in Ansible's order: the named ones, those beside the module, the
+/// user's, the system's, ansible-core.
 fn roots(config: &PythonConfig, module: &Path, install: &Install, folders: &[PathBuf]) -> Roots {
     let home = |name: &str| config.home.as_ref().map(|home| home.join(name));
     let beside = module.parent().map(|folder| folder.join("module_utils"));
@@ -216,7 +218,7 @@ fn roots(config: &PythonConfig, module: &Path, install: &Install, folders: &[Pat
     Roots { utilities, collections, core: install.root.clone() }
 }
 
-/// Writes the files of a tree, with the scripts that start it from where it will be.
+/// Writes a tree's files to `staging`, with the scripts that start it from `path`, its final place.
 fn lay_out(payload: &Payload, staging: &Path, path: &Path) -> io::Result<()> {
     let script = ansiballz::start_script(&path.display().to_string(), &payload.module, payload.has_loader);
     let (start_name, start) = START_MODULE;

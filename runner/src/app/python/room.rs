@@ -1,4 +1,4 @@
-//! Keeps the cache within its size: what was not used for the longest time goes first.
+//! Keeps the cache within its size by removing the least recently used entries.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,31 +8,32 @@ use rustix::fs::FlockOperation;
 
 use crate::app::python::cache::{self, Cache, Shelf};
 
-/// How large the cache may become: two hundred modules, laid out and compiled.
+/// Largest size of the cache: two hundred modules, laid out and compiled.
 const MAX_CACHE: u64 = 256 << 20;
 
-/// How many entries it may have; each is looked at when room is made.
+/// Largest number of entries; each is examined when the cache is trimmed.
 const MAX_ENTRIES: usize = 4096;
 
-/// Begins the names of what nobody may use: not finished yet, or about to be removed.
+/// Prefix of the names of entries that must not be used: not finished yet, or about to be removed.
 const UNFINISHED: &str = ".unfinished-";
 
-/// What is unfinished for so long is of a process that was killed.
+/// Age from which an unfinished entry belongs to a process that was killed.
 const UNFINISHED_FOR: Duration = Duration::from_hours(1);
 
-/// How exact the time of the last use is. More often would be a write to the disk on every run.
+/// Precision of the time of the last use. A higher one would mean a disk write on every run.
 const TOUCH_EVERY: Duration = Duration::from_hours(1);
 
-/// A name that nobody else has.
+/// Returns a unique name for an unfinished entry.
 pub(super) fn unfinished_name() -> String {
     let mut random = [0; 8];
-    // Without random bytes the name is still that of one process and one moment, and whoever makes it notices a clash.
+    // Without random bytes the name still has the process and the moment in it, and creating the entry fails on a
+    // clash.
     let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     format!("{UNFINISHED}{}-{now:x}-{:016x}", std::process::id(), u64::from_le_bytes(random))
 }
 
-/// Notes that something was used. Where that cannot be written, the cache is not emptied in the best order.
+/// Records that an entry was used. If that fails, only the order of removal suffers.
 pub(super) fn touch(path: &Path) {
     let used = fs::metadata(path).and_then(|metadata| metadata.modified());
     if used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > TOUCH_EVERY)) {
@@ -46,7 +47,8 @@ struct Entry {
     used: SystemTime,
 }
 
-/// Removes what is too much, and what killed processes left. Best effort: what cannot be removed now is removed later.
+/// Removes the oldest entries beyond the limits, and entries that killed processes left. Best effort: an entry that
+/// cannot be removed now is removed later.
 pub(super) fn make(cache: &Cache) {
     let mut entries = entries(cache);
     let mut total: u64 = entries.iter().map(|entry| entry.bytes).sum();
@@ -63,7 +65,7 @@ pub(super) fn make(cache: &Cache) {
     }
 }
 
-/// Removes everything that nobody uses. Returns how many entries went.
+/// Removes all entries that are not in use. Returns how many were removed.
 pub(super) fn clear(cache: &Cache) -> u64 {
     entries(cache).iter().filter(|entry| remove(&entry.path)).count() as u64
 }
@@ -89,7 +91,7 @@ fn entries(cache: &Cache) -> Vec<Entry> {
     found
 }
 
-/// The bytes of all files below a folder.
+/// Returns the total size of all files below a folder.
 fn size(folder: &Path) -> u64 {
     let (mut bytes, mut pending) = (0, vec![folder.to_owned()]);
     while let Some(folder) = pending.pop() {
@@ -104,7 +106,7 @@ fn size(folder: &Path) -> u64 {
     bytes
 }
 
-/// Removes an entry, unless a run uses it. Returns whether it is gone.
+/// Removes an entry, unless a run uses it. Returns whether it was removed.
 fn remove(path: &Path) -> bool {
     let Ok(metadata) = fs::symlink_metadata(path) else { return false };
     if !metadata.is_dir() {
@@ -114,7 +116,7 @@ fn remove(path: &Path) -> bool {
     if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
         return false;
     }
-    // Renamed first, so that nobody finds one half of it.
+    // Renamed first, so that no process finds a partly removed tree.
     let renamed = path.with_file_name(unfinished_name());
     fs::rename(path, &renamed).is_ok() && fs::remove_dir_all(&renamed).is_ok()
 }

@@ -1,21 +1,22 @@
-//! Shims of pyenv: scripts by the name of an interpreter that look up which one is meant, and start that.
+//! Resolves pyenv shims: scripts named like an interpreter that look up the real one and start it.
 //!
-//! In a room there is nothing that such a script could look up. So that is done here, as pyenv does it and by looking at files
-//! alone: the variable `PYENV_VERSION`, the first `.python-version` around the working directory, then pyenv's own
-//! `version`. Only for interpreters that whoever runs modbox has chosen: where a script leads, a module may read.
+//! Such a script cannot look anything up inside a sandbox. So modbox resolves it beforehand, as pyenv does but by
+//! looking at files alone: the variable `PYENV_VERSION`, the first `.python-version` around the working directory, then
+//! pyenv's own `version`. This is only for interpreters that the operator has chosen, because the module may read the
+//! place to which a shim leads.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::app::python::disk::read_bounded;
 
-/// A shim has a few hundred bytes, a file of versions fewer.
+/// Bytes that are read; a shim has a few hundred, a file of versions fewer.
 const MAX_FILE: u64 = 4 << 10;
 
-/// What a shim starts in the end.
+/// Text in a shim that starts pyenv.
 const STARTS: &str = "/libexec/pyenv\" exec";
 
-/// Returns the interpreter that a shim stands for: `None` for all that is no shim, or one that leads nowhere.
+/// Returns the interpreter behind a shim; `None` for a program that is not a shim, or for a shim that leads nowhere.
 pub(super) fn behind(program: &Path, directory: &Path, asked: Option<&str>) -> Option<PathBuf> {
     let text = read(program)?;
     let root = text.lines().find_map(|line| line.strip_prefix("export PYENV_ROOT=\"")?.strip_suffix('"'))?;
@@ -27,7 +28,7 @@ pub(super) fn behind(program: &Path, directory: &Path, asked: Option<&str>) -> O
     let wanted = asked.map(str::to_owned).filter(|asked| !asked.trim().is_empty());
     let wanted = wanted.or_else(around).or_else(|| read(&root.join("version")))?;
     let name = program.file_name()?;
-    // Several are looked through in their order; a `system` among them is somewhere else in PATH.
+    // Several versions are tried in their order; `system` means another place in PATH and is skipped.
     let versions = wanted.split([':', '\n', ' ']).map(|version| version.trim_end_matches('\r'));
     let versions =
         versions.filter(|version| !version.is_empty() && !version.contains('/') && !version.starts_with('.'));
@@ -37,7 +38,7 @@ pub(super) fn behind(program: &Path, directory: &Path, asked: Option<&str>) -> O
         .find(|python| python.is_file())
 }
 
-/// The folder of a version: its own, or the newest that its number begins.
+/// Returns the folder of a version: an exact match, or the newest version with that prefix.
 fn installed(versions: &Path, wanted: &str) -> Option<PathBuf> {
     let exact = versions.join(wanted);
     if exact.is_dir() {

@@ -1,4 +1,4 @@
-//! How a file is recognised as unchanged without reading it.
+//! Stamps of paths, by which a file is recognised as unchanged without reading it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use std::time::SystemTime;
 use modbox_vocabulary::FileFingerprint;
 use serde::{Deserialize, Serialize};
 
-/// The state of what a path leads to, links followed. A path to nothing has a stamp, too.
+/// State of the file that a path leads to, links followed. A path to nothing has a stamp, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stamp {
-    /// Nothing is there.
+    /// The path does not exist.
     Missing,
-    /// Something is there.
+    /// The fingerprint of the existing file.
     There(FileFingerprint),
 }
 
 impl Stamp {
-    /// Looks at a path.
+    /// Returns the stamp of a path.
     pub(super) fn of(path: &Path) -> Self {
         fs::metadata(path).map_or(Self::Missing, |file| Self::There(FileFingerprint::from(&file)))
     }
@@ -30,7 +30,7 @@ impl Stamp {
     }
 }
 
-/// The stamps of many paths.
+/// Stamps of many paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamps(Vec<(PathBuf, Stamp)>);
 
@@ -47,12 +47,12 @@ impl Stamps {
         self.0.push((path, stamp));
     }
 
-    /// Returns whether they are still those of the paths.
+    /// Returns whether all paths still have these stamps.
     pub(super) fn hold(&self) -> bool {
         self.0.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
     }
 
-    /// Returns whether a change from now on would change them.
+    /// Returns whether any change from now on would change the stamps.
     pub(super) fn are_settled(&self) -> bool {
         let now = SystemTime::now();
         self.0.iter().all(|(_, stamp)| stamp.is_settled(now))
