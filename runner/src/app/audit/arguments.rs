@@ -1,4 +1,4 @@
-//! A run's arguments as the audit log shows them: masked, without the internal ones, and bounded.
+//! Prepares a run's arguments for the audit log: masks secrets, leaves out internal arguments, and bounds the size.
 
 use modbox_argument_spec::{ArgumentSpec, Secrets};
 use modbox_contract::args::RESERVED_PREFIX;
@@ -7,16 +7,17 @@ use modbox_python_json::{Dict, Value, encode};
 use crate::app::metadata::WasmInfo;
 use crate::app::module::{Module, digest};
 
-/// What stands for arguments that must not be shown.
+/// Text in place of arguments that must not be shown.
 pub(super) const MASKED: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";
 
-/// Bytes that are kept of a text.
+/// Bytes of one text that are logged.
 pub(super) const MAX_TEXT: usize = 4 << 10;
 
-/// Bytes of JSON that all arguments may have together.
+/// Bytes of JSON for all arguments together.
 const MAX_ARGUMENTS: usize = 64 << 10;
 
-/// Masks and bounds the arguments that a caller gave to a module. Returns what is secret beside them.
+/// Masks and bounds the arguments that a caller gave to a module. Also returns the secrets among them, to be masked
+/// elsewhere in the record.
 pub(super) fn shown(module: &Module, arguments: &Dict, no_log: bool) -> (Value, Secrets) {
     let given = arguments.iter().filter(|(key, _)| !key.starts_with(RESERVED_PREFIX));
     let given: Dict = given.map(|(key, value)| (key.clone(), value.clone())).collect();
@@ -33,7 +34,8 @@ pub(super) fn shown(module: &Module, arguments: &Dict, no_log: bool) -> (Value, 
     (bounded(logged.arguments), logged.secrets)
 }
 
-/// Returns whether a module without metadata is one that has none. What cannot be read may say what is secret.
+/// Returns whether a module declares no options. If the metadata cannot be read, it may declare secrets, so the answer
+/// is no.
 fn declares_nothing(module: &Module) -> bool {
     match module.detection() {
         Ok(found) if found.kind.is_wasm() => {
@@ -50,7 +52,7 @@ fn bounded(arguments: Dict) -> Value {
     if text.len() <= MAX_ARGUMENTS { shown } else { omitted(&text) }
 }
 
-/// Cuts every long text.
+/// Shortens every long text in a value.
 fn cut(value: Value) -> Value {
     match value {
         Value::Str(text) if text.len() > MAX_TEXT => cut_text(&text),
@@ -71,7 +73,7 @@ fn omitted(text: &str) -> Value {
     [("omitted_bytes", Value::from(text.len() as u64)), ("sha256", digest(text.as_bytes()).into())].into()
 }
 
-/// Cuts a text of one line in place.
+/// Shortens a text of one line, and appends its length.
 pub(super) fn shortened(text: &str) -> String {
     match text.len() > MAX_TEXT {
         true => format!("{}… ({} bytes)", &text[..text.floor_char_boundary(MAX_TEXT)], text.len()),

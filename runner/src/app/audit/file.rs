@@ -1,8 +1,7 @@
-//! One audit file: opened before the run, appended to at its end.
+//! An audit file: opened before the run, appended to at the end of the run.
 //!
-//! A line is one `write(2)` under a lock, so that runs at the same time do not mix, and has reached the disk when the
-//! call returns. That costs what the disk takes for a flush, once a run. A line that the disk took only in part is
-//! taken back.
+//! A line is one `write(2)` under a lock, so that concurrent runs do not mix their lines, and has reached the disk when
+//! the call returns. That costs one disk flush per run. If the disk takes only part of a line, the part is removed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -17,36 +16,37 @@ use rustix::fs::{FallocateFlags, FlockOperation, OFlags, fallocate, fdatasync, f
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
-/// Room that must be there before a run starts. Only lines with very long arguments or many denials are longer.
+/// Free space required before a run starts. Only lines with very long arguments or many denials are longer.
 const ROOM: u64 = 64 << 10;
 
-/// How long to wait for another's lock, and for a pipe's reader. Whoever may open the file may hold its lock for ever.
+/// Longest wait for the lock of another process, and for a pipe's reader. Every process that may open the file can hold
+/// its lock for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often a lock is tried.
+/// Interval between attempts to take the lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Why a run cannot be audited.
+/// An error that keeps a run from being audited.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
-    /// A file that cannot be opened.
+    /// The file cannot be opened.
     #[error("the audit file `{}` cannot be opened, and a run that cannot be audited does not start: {hint}", path.display())]
     Open {
         /// The file.
         path: PathBuf,
-        /// What to do about it.
+        /// The remedy.
         hint: &'static str,
         /// Why.
         #[source]
         source: io::Error,
     },
-    /// Something that cannot be appended to.
+    /// The file is of a type that cannot be appended to.
     #[error(
         "the audit file `{}` is neither a regular file nor a pipe nor a character device; name another one",
         .0.display()
     )]
     Kind(PathBuf),
-    /// A file that a module could change.
+    /// The module could change the file.
     #[error(
         "the audit file `{}` lies in `{}`, which the module may write; put it elsewhere, or grant less",
         path.display(),
@@ -55,10 +55,10 @@ pub enum AuditError {
     Granted {
         /// The file.
         path: PathBuf,
-        /// The grant around it.
+        /// The writable grant that contains the file.
         grant: PathBuf,
     },
-    /// No room for another line.
+    /// The file has no room for another line.
     #[error("the audit file `{}` has no room for another line, and a run that cannot be audited does not start", path.display())]
     Full {
         /// The file.
@@ -67,7 +67,7 @@ pub enum AuditError {
         #[source]
         source: io::Error,
     },
-    /// A line that could not be written.
+    /// The line could not be written.
     #[error("the run is missing in the audit file `{}`", path.display())]
     Write {
         /// The file.
@@ -79,7 +79,7 @@ pub enum AuditError {
 }
 
 impl AuditError {
-    /// Returns whether the file that was named is wrong, and not the state that it or this machine is in.
+    /// Returns whether the caller named a wrong file. Otherwise the state of the file or of this machine is at fault.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Open { .. } | Self::Kind(_) | Self::Granted { .. })
@@ -93,15 +93,15 @@ pub(super) struct AuditFile {
     real_path: PathBuf,
     identity: (u64, u64),
     regular: bool,
-    /// Threads of one process share the lock of the file, so that they need one of their own.
+    /// Threads of one process share the file's `flock`, so they need this mutex as well.
     file: Mutex<File>,
 }
 
 impl AuditFile {
-    /// Opens a file to append to, makes it with mode 0600 when it is missing, and checks what it is.
+    /// Opens a file for appending, creates it with mode 0600 when it is missing, and checks its type.
     pub(super) fn open(path: &Path) -> Result<Self, AuditError> {
-        // A link in the file's own place could lead a line of a privileged run into any file. Without O_NONBLOCK, a FIFO
-        // would wait for a reader.
+        // Following a link in place of the file could write a line of a privileged run into any file. Without
+        // O_NONBLOCK, opening a FIFO would wait for a reader.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         let flags = i32::try_from(flags.bits()).unwrap_or_default();
         let opened = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path);
@@ -124,7 +124,7 @@ impl AuditFile {
         })
     }
 
-    /// Returns the path as it was named.
+    /// Returns the path as the policy names it.
     pub(super) fn path(&self) -> &PathBuf {
         &self.path
     }
@@ -134,17 +134,17 @@ impl AuditFile {
         &self.real_path
     }
 
-    /// Returns whether both are the same file.
+    /// Returns whether both are the same file, by device and inode.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.identity == other.identity
     }
 
-    /// Makes sure that there is room for a line. Another process may still take it.
+    /// Checks that there is room for a line. Another process may still take that room.
     pub(super) fn reserve(&self) -> Result<(), AuditError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let full = |source| AuditError::Full { path: self.path.clone(), source };
         if !self.regular {
-            // Writing nothing asks a device whether it takes something.
+            // An empty write tells whether a device accepts data.
             return match file.write(b"") {
                 Err(error) if error.kind() != ErrorKind::WouldBlock => Err(full(error)),
                 _ => Ok(()),
@@ -156,13 +156,13 @@ impl AuditFile {
             return Err(full(Errno::FBIG.into()));
         }
         match fallocate(&*file, FallocateFlags::KEEP_SIZE, size, ROOM) {
-            // Not every file system can.
+            // Not every file system supports this.
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::PERM) => Ok(()),
             Err(error) => Err(full(error.into())),
         }
     }
 
-    /// Appends a line, with its line end, and sees it to the disk.
+    /// Appends a line, including its line end, and flushes it to the disk.
     pub(super) fn append(&self, line: &[u8]) -> Result<(), AuditError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let locked = lock(&file);
@@ -188,7 +188,8 @@ fn hint(errno: Option<i32>) -> &'static str {
     }
 }
 
-/// Takes the lock, and returns whether it did. Without it lines are still appended whole on a local file system.
+/// Takes the lock; returns false if that fails or takes too long. Without the lock, a local file system still appends
+/// each line whole.
 fn lock(file: &File) -> bool {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -200,7 +201,7 @@ fn lock(file: &File) -> bool {
     }
 }
 
-/// Writes the line at once. What was written of a line that did not fit is taken back, as long as nobody else can have
+/// Writes the line with one call. Removes a line that did not fit, if the lock ensures that no other process has
 /// written behind it.
 fn append_whole(file: &mut File, line: &[u8], locked: bool) -> io::Result<()> {
     let before = file.metadata()?.len();
@@ -210,7 +211,7 @@ fn append_whole(file: &mut File, line: &[u8], locked: bool) -> io::Result<()> {
         Err(error) => error,
     };
     if locked {
-        // An append-only file keeps the torn line; it is no JSON, which whoever reads it notices.
+        // A file with the append-only attribute keeps the torn line. It is not valid JSON, so readers notice.
         let _ = file.set_len(before);
     }
     Err(failed)
@@ -225,7 +226,7 @@ fn write_once(file: &mut File, line: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Writes to a pipe or a device that may take the line in pieces, and waits for it no longer than [`PATIENCE`].
+/// Writes to a pipe or device, which may take the line in pieces; waits for it no longer than [`PATIENCE`].
 fn write_patiently(file: &mut File, mut line: &[u8]) -> io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while !line.is_empty() {
@@ -238,10 +239,11 @@ fn write_patiently(file: &mut File, mut line: &[u8]) -> io::Result<()> {
                     return Err(io::Error::new(ErrorKind::TimedOut, "whatever reads it does not"));
                 }
                 let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
-                // Whatever this says, the next write knows better.
+                // The next write reports any error, so this result is not needed.
                 let _ = poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(&timeout));
             }
-            // A broken pipe by that name is what ends a program whose output nobody wants, and no failure.
+            // Reported as another error, because callers take `BrokenPipe` for the normal end of a program whose output
+            // is closed, and not for a failure.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 return Err(io::Error::other("nobody reads it any more"));
             }

@@ -1,12 +1,12 @@
-//! The audit log: for every run one JSON line in each file that the operator named, whatever became of the run.
+//! The audit log: one JSON line for each run in each file that the operator named, however the run ends.
 //!
-//! A run that cannot be audited does not start: the files are opened, checked and found to have room before the module
-//! is looked at, and stay open, since a process that has confined itself could not open them any more. What
-//! is known beforehand, the masked arguments among it, is put together then, too, so that a run that a signal
-//! cuts short is audited like any other, with the status `interrupted`. Only what nobody can act upon leaves no line:
-//! SIGKILL, and the machine's end.
+//! A run that cannot be audited does not start. The files are opened, checked, and found to have room before the module
+//! is examined, and stay open, since a process that has confined itself can no longer open them. Facts that are known
+//! beforehand, including the masked arguments, are put into the record at that time, too, so that a run that a signal
+//! cuts short is audited like any other, with the status `interrupted`. Only events that no process can handle leave no
+//! line: SIGKILL, and the end of the machine.
 //!
-//! The line is written, and has reached the disk, before the result leaves.
+//! The line is written, and has reached the disk, before modbox returns the result.
 
 mod arguments;
 mod file;
@@ -29,11 +29,11 @@ use self::record::Record;
 use self::who::Who;
 use crate::app::report::Report;
 
-/// The audit files of a process. Shared by all of its runs and threads.
+/// Audit log of a process, shared by all of its runs and threads.
 #[derive(Debug)]
 pub struct AuditLog {
     files: Vec<AuditFile>,
-    /// As they were named, one file by two names twice.
+    /// Paths as the policy names them; two names of one file are both listed.
     named: Vec<PathBuf>,
     who: Who,
 }
@@ -43,13 +43,12 @@ impl AuditLog {
     ///
     /// # Errors
     ///
-    /// A file that cannot be opened, is no file to append to, has no room for another line, or can be changed by the
-    /// module.
+    /// A file that cannot be opened or appended to, has no room for another line, or can be changed by the module.
     pub fn open(policy: &Policy) -> Result<Option<Arc<Self>>, AuditError> {
         let mut files: Vec<AuditFile> = Vec::new();
         for path in policy.audit() {
             let file = AuditFile::open(path)?;
-            // One file by two names gets one line.
+            // A file with two names gets one line.
             if !files.iter().any(|other| other.is_same(&file)) {
                 tracing::debug!(file = %path.display(), "opened an audit file");
                 files.push(file);
@@ -63,12 +62,12 @@ impl AuditLog {
         Ok(Some(Arc::new(log)))
     }
 
-    /// Refuses a policy under which a module could change an audit file. A module that is trusted with everything
-    /// is trusted with this, too.
+    /// Refuses a policy under which a module could change an audit file. A module that is granted everything may change
+    /// it.
     ///
     /// # Errors
     ///
-    /// A writable grant around an audit file.
+    /// A writable grant that contains an audit file.
     pub fn check(&self, policy: &Policy) -> Result<(), AuditError> {
         if policy.allows_everything() {
             return Ok(());
@@ -83,19 +82,19 @@ impl AuditLog {
         }
     }
 
-    /// Checks that there is room for a line, and notes what is known of a run. Its line is written in every case: by
-    /// [`PendingRecord::finish`], when a signal ends the process, or when the pending record is dropped.
+    /// Checks that there is room for a line, and records the known facts of a run. Its line is written in every case:
+    /// by [`PendingRecord::finish`], when a signal ends the process, or when the pending record is dropped.
     ///
     /// # Errors
     ///
-    /// No room.
+    /// A file without room for the line.
     pub fn start(self: &Arc<Self>, run: &AuditedRun<'_>, cleanup: &Cleanup) -> Result<PendingRecord, AuditError> {
         self.files.iter().try_for_each(AuditFile::reserve)?;
         let record = Mutex::new(Some(Record::new(run, &self.who)));
         let shared = Arc::new(Shared { log: Arc::clone(self), record, started: Instant::now() });
         let undo = {
             let shared = Arc::clone(&shared);
-            // Nobody is left to be told that it failed.
+            // The process is ending, so an error cannot be reported any more.
             move || drop(shared.write(|_| {}))
         };
         Ok(PendingRecord { shared, cleanup: cleanup.clone(), undo: Some(cleanup.register(undo)) })
@@ -112,19 +111,20 @@ impl AuditLog {
         self.append(&record.to_line())
     }
 
-    /// Returns the files, as they were named.
+    /// Returns the paths of the files, as the policy names them.
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.named.iter()
     }
 
     fn append(&self, line: &str) -> Result<(), AuditError> {
-        // Each file gets its line, also when another one fails.
+        // Each file gets its line, even if another one fails.
         let results: Vec<_> = self.files.iter().map(|file| file.append(line.as_bytes())).collect();
         results.into_iter().collect()
     }
 }
 
-/// A run whose line is still to be written. Dropped without a report, it is written as an interrupted one.
+/// Record of a run whose line is still to be written. If it is dropped without a report, the line says that the run was
+/// interrupted.
 #[derive(Debug)]
 pub struct PendingRecord {
     shared: Arc<Shared>,
@@ -133,21 +133,21 @@ pub struct PendingRecord {
 }
 
 impl PendingRecord {
-    /// Writes the line of a run that ended with a report and made modbox end, or its job, with this exit status.
+    /// Writes the line of a run that ended with a report. `exit` is the resulting exit status of modbox or of the job.
     ///
     /// # Errors
     ///
     /// A file that does not take the line; the others have it.
     pub fn finish(self, report: &Report, exit: u8) -> Result<(), AuditError> {
         if self.cleanup.is_ending() {
-            // What a signal cut short is no report; the line says that it was interrupted.
+            // The report of a run that a signal cut short is not valid; the line says that it was interrupted.
             return Ok(());
         }
         self.shared.write(|record| record.complete(report, exit))
     }
 
-    /// Writes the line of a run that another process reported, as the JSON object of that report. Nobody's exit status
-    /// tells how it went.
+    /// Writes the line of a run that another process reported, from the JSON object of that report. The line has no
+    /// exit status.
     ///
     /// # Errors
     ///
@@ -164,7 +164,8 @@ impl PendingRecord {
 impl Drop for PendingRecord {
     fn drop(&mut self) {
         if self.cleanup.is_ending() {
-            // Left to the thread that ends the process: it must not do so while this one writes.
+            // The thread that ends the process writes the line. If this thread did, the process could end during the
+            // write.
             std::mem::forget(self.undo.take());
         }
     }
@@ -173,13 +174,13 @@ impl Drop for PendingRecord {
 #[derive(Debug)]
 struct Shared {
     log: Arc<AuditLog>,
-    /// Nothing, once the line is written.
+    /// `None` once the line is written.
     record: Mutex<Option<Record>>,
     started: Instant,
 }
 
 impl Shared {
-    /// Writes the line, unless it is written. Whoever comes second waits until it is.
+    /// Writes the line, unless it is written. A second caller waits until the first one has written it.
     fn write(&self, complete: impl FnOnce(&mut Record)) -> Result<(), AuditError> {
         let mut pending = self.record.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(mut record) = pending.take() else { return Ok(()) };

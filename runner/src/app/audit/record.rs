@@ -1,7 +1,7 @@
-//! What one line of the audit log says.
+//! One line of the audit log.
 //!
-//! Everything in it that a module or a caller wrote is masked, bounded, and escaped by the JSON around it, which is
-//! ASCII: no text can end the line or reach a terminal as a control character.
+//! Each text from a module or a caller is masked, bounded, and escaped as ASCII JSON, so that no text can end the line
+//! or send control characters to a terminal.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -19,34 +19,34 @@ use crate::app::module::{Module, digest};
 use crate::app::report::{CENSORED, Report};
 use crate::app::request::{Arguments, RunRequest};
 
-/// Grants and denials that are listed, each. How many there were is said when there are more.
+/// Grants and denials that are listed, each. Beyond that, the line has the number of omitted ones.
 const MAX_LISTED: usize = 100;
 
-/// The internal arguments that matter here.
+/// Internal arguments that the log reads.
 const CHECK_MODE_KEY: &str = "_ansible_check_mode";
 const NO_LOG_KEY: &str = "_ansible_no_log";
 
-/// What the audit log is told of a run before it starts.
+/// Facts about a run that the audit log gets before the run starts.
 #[derive(Debug)]
 pub struct AuditedRun<'a> {
     /// The module.
     pub module: &'a Module,
-    /// Its name.
+    /// The module's name.
     pub name: &'a str,
     /// The arguments, with or without internal ones.
     pub arguments: &'a Dict,
-    /// Whether the module was asked to change nothing.
+    /// Whether the run is in check mode.
     pub check_mode: bool,
-    /// Whether nothing of the arguments and the result may be shown.
+    /// Whether `no_log` hides the arguments and the result.
     pub no_log: bool,
-    /// What was granted.
+    /// The grants.
     pub grants: Vec<Grant>,
     /// The limits in force.
     pub limits: &'a Limits,
 }
 
 impl<'a> AuditedRun<'a> {
-    /// Takes what the log needs from a request.
+    /// Returns the facts from a request.
     #[must_use]
     pub fn of(module: &'a Module, request: &'a RunRequest<'_>) -> Self {
         let (arguments, check_mode, no_log) = match &request.arguments {
@@ -68,7 +68,7 @@ impl<'a> AuditedRun<'a> {
     }
 }
 
-/// One line in the making.
+/// Line that is being put together.
 #[derive(Debug)]
 pub(super) struct Record {
     line: Dict,
@@ -77,7 +77,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Notes what is known before a run: until it is completed, the line says that the run was interrupted.
+    /// Starts the record of a run. Until it is completed, it says that the run was interrupted.
     pub(super) fn new(run: &AuditedRun<'_>, who: &Who) -> Self {
         let mut record = Self::not_loaded(run.module.path(), who, SystemTime::now());
         let (args, secrets) = arguments::shown(run.module, run.arguments, run.no_log);
@@ -92,11 +92,11 @@ impl Record {
         record
     }
 
-    /// Notes what is known of a run whose module was not found. Its arguments are not shown: which of them are secret is
-    /// for the module to say.
+    /// Starts the record of a run whose module was not found. It omits the arguments, because only the module says
+    /// which of them are secret.
     pub(super) fn not_loaded(path: &Path, who: &Who, time: SystemTime) -> Self {
         let mut record = Self { line: Dict::new(), secrets: Secrets::default(), no_log: false };
-        // In the order in which they are read.
+        // The keys are in reading order.
         let time = humantime::format_rfc3339_micros(time).to_string();
         record.put("time", time.into());
         record.put("duration_us", 0_u64.into());
@@ -115,19 +115,19 @@ impl Record {
         record
     }
 
-    /// Notes how long the run took.
+    /// Records how long the run took.
     pub(super) fn took(&mut self, time: Duration) {
         self.put("duration_us", micros(time).into());
     }
 
-    /// Notes why there was no run.
+    /// Records why the run did not start.
     pub(super) fn fail(&mut self, error: &str, exit: Option<u8>) {
         self.put("status", "failed".into());
         self.put("exit", exit.map(u32::from).into());
         self.put("error", self.masked(error).into());
     }
 
-    /// Notes how the run went.
+    /// Records how the run went.
     pub(super) fn complete(&mut self, report: &Report, exit: u8) {
         let result = if self.no_log { report.result.censored(CENSORED).to_json() } else { report.result.to_json() };
         if let Value::Dict(value) = report.to_value() {
@@ -138,7 +138,7 @@ impl Record {
         self.put("error", error.into());
     }
 
-    /// Notes how the run went, from a report that another process wrote, and the result in it as JSON.
+    /// Records how the run went, from a report that another process wrote and the JSON of its result.
     pub(super) fn complete_as_written(&mut self, report: &Dict, result: &str) {
         for key in ["status", "limit", "usage", "confinement"] {
             self.put(key, report.get(key).cloned().unwrap_or_default());
@@ -151,7 +151,7 @@ impl Record {
         self.put("result_digest", format!("sha256:{}", digest(result.as_bytes())).into());
     }
 
-    /// Returns the line, with its line end.
+    /// Returns the line, including its line end.
     pub(super) fn to_line(&self) -> String {
         encode(&Value::Dict(self.line.clone())) + "\n"
     }
@@ -160,13 +160,13 @@ impl Record {
         self.line.insert(key.to_owned(), value);
     }
 
-    /// A text that a module may have made of its arguments.
+    /// Returns a text without secrets, since a module may have made it from its arguments.
     fn masked(&self, text: &str) -> String {
         if self.no_log { MASKED.to_owned() } else { shortened(&self.secrets.mask_text(text)) }
     }
 
-    /// Returns a list of grants or denials, bounded, without secrets; all of what they are about is `hidden` under `no_log`, when
-    /// it may have come from the arguments.
+    /// Returns a bounded list of grants or denials without secrets. With `hidden`, which `no_log` sets for denials,
+    /// their subjects and remedies are masked, too, since these may come from the arguments.
     fn listed(&self, items: &[Value], omitted: u64, hidden: bool) -> Value {
         let text = |key: &str, text: &str| match hidden && matches!(key, "subject" | "allow") {
             true => MASKED.to_owned(),
@@ -184,7 +184,7 @@ impl Record {
     }
 }
 
-/// Returns a count of a report; 0 for one that is left out.
+/// Returns a number from a report; 0 if it is missing.
 fn count(number: Option<&Value>) -> u64 {
     match number {
         Some(Value::Int(number)) => u64::try_from(*number).unwrap_or_default(),
@@ -192,7 +192,7 @@ fn count(number: Option<&Value>) -> u64 {
     }
 }
 
-/// Returns a part of a report as a report writes it.
+/// Returns a part of a report in its serialised form.
 fn json(part: &impl Serialize) -> Value {
     to_value(part).expect("every part of a report has a JSON form")
 }
@@ -208,7 +208,7 @@ fn module(path: &Path, name: Option<&str>, kind: Option<Kind>, digest: Option<&s
     .into()
 }
 
-/// The limits in force, under the names that `usage` has.
+/// Returns the limits in force, under the names that `usage` has.
 fn limits(limits: &Limits) -> Value {
     let entry = |kind: LimitKind| {
         let key = match kind.unit() {

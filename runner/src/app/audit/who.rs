@@ -1,4 +1,5 @@
-//! Who runs modbox, as the kernel knows it. Nothing here comes from the environment, which whoever runs modbox writes.
+//! The user and process that run modbox, as the kernel knows them. Nothing here comes from the environment, which that
+//! user can set.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,18 +7,18 @@ use std::io::Read;
 use modbox_python_json::{Dict, Value};
 use rustix::process;
 
-/// Larger than the user list of any machine that keeps it in a file.
+/// Bytes of `/etc/passwd` that are read; more than on any machine that keeps its users in that file.
 const MAX_PASSWD: u64 = 1 << 20;
 
-/// The login user of a process that no login started.
+/// Login user of a process that no login started.
 const NO_LOGIN: u32 = u32::MAX;
 
-/// Who runs modbox, and where.
+/// User, login, process and host that run modbox.
 #[derive(Debug, Clone)]
 pub(super) struct Who {
     uid: u32,
     euid: u32,
-    /// The user who logged in: the kernel keeps it through `sudo` and `su`.
+    /// User that logged in: the kernel keeps it through `sudo` and `su`.
     login_uid: Option<u32>,
     user: Option<String>,
     login: Option<String>,
@@ -26,7 +27,7 @@ pub(super) struct Who {
 }
 
 impl Who {
-    /// Asks the kernel, and `/etc/passwd` for names.
+    /// Returns the identity of this process: from the kernel, with names from `/etc/passwd`.
     pub(super) fn of_process() -> Self {
         let uid = process::getuid().as_raw();
         let login_uid = read("/proc/self/loginuid", 64).and_then(|text| text.trim().parse().ok());
