@@ -1,5 +1,5 @@
-//! A broker, seen from the process that asks it: started before that process confines itself, asked by frames over a socket,
-//! ended by closing it.
+//! The client of a broker: starts it before this process confines itself, sends it requests over a socket, and ends it
+//! by closing the socket.
 
 use std::fs::File;
 use std::io;
@@ -20,34 +20,34 @@ use rustix::net::Shutdown;
 use crate::app::commands::wire::{self, Greeting, MESSAGES, STREAMS};
 use crate::app::config::RunnerConfig;
 
-/// The first argument that makes modbox a broker. Not for people: without a socket as its standard input it fails at once.
+/// First argument that makes modbox a broker. Not for users: without a socket as its standard input it fails at once.
 pub const WORD: &str = "__command-broker";
 
-/// How long a broker may take beyond the time of a command: it starts and ends the command's processes.
+/// Time that a broker may take beyond the time of a command, to start and end the command's processes.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How long a broker may take to end, with all that it has started.
+/// Time that a broker may take to end, with all processes that it has started.
 const END_PATIENCE: Duration = Duration::from_secs(8);
 
-/// A broker that runs.
+/// Running broker.
 pub(in crate::app) struct Broker {
     line: Arc<Line>,
-    /// One asks at a time.
+    /// Lock so that one request is sent at a time.
     asking: Mutex<()>,
-    /// Ends the broker, also when a signal ends this process.
+    /// Cleanup that ends the broker, also when a signal ends this process.
     _undo: UndoGuard,
 }
 
-/// The way to a broker.
+/// Connection to a broker.
 struct Line {
     socket: File,
-    /// At its end when the broker is.
+    /// Standard output of the broker; it reaches its end when the broker ends.
     gone: ChildStdout,
     child: Mutex<Child>,
 }
 
 impl Broker {
-    /// Starts a broker that knows a policy.
+    /// Starts a broker and sends it the policy.
     pub(super) fn start(config: &RunnerConfig, policy: &Policy, limits: &Limits) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let program = config.worker.clone().unwrap_or_else(|| PathBuf::from(modbox_native::THIS_BINARY));
@@ -55,11 +55,11 @@ impl Broker {
         let mut command = Command::new(program);
         command.arg0("modbox").arg(WORD).env_clear().current_dir("/");
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::null());
-        // What a terminal sends to end this process is not for the broker: it ends by itself, when everything is cleaned up.
+        // The broker must not get a terminal's signals to this process: it ends by itself, after its cleanup.
         command.process_group(0);
         let mut child = command.spawn()?;
         let gone = child.stdout.take().ok_or_else(|| io::Error::other("a broker without streams"))?;
-        // As a file it is read and written by the calls that a confined process still has.
+        // A `File` uses `read` and `write`, which a confined process may still call.
         let socket = File::from(OwnedFd::from(ours));
         let line = Arc::new(Line { socket, gone, child: Mutex::new(child) });
         let undone = Arc::clone(&line);
@@ -75,7 +75,7 @@ impl Broker {
         Ok(Self { line, asking: Mutex::new(()), _undo: undo })
     }
 
-    /// Ends the broker. What it runs is gone when this returns.
+    /// Ends the broker. All that it runs has ended when this returns.
     pub(in crate::app) fn close(&self) {
         self.line.close();
     }
@@ -83,10 +83,10 @@ impl Broker {
 
 impl Line {
     fn close(&self) {
-        // Whoever waits for an answer hears that none comes.
+        // A thread that waits for an answer gets an error.
         let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
         wait(&self.gone, END_PATIENCE);
-        // Buried, where that is still allowed; otherwise with this process.
+        // Reaps the child where the process may still do that; otherwise the kernel does when this process ends.
         drop(self.child.lock().unwrap_or_else(PoisonError::into_inner).try_wait());
     }
 
@@ -106,7 +106,7 @@ impl RunsCommands for Broker {
         match self.line.ask(request, stdin) {
             Ok(answer) => answer,
             Err(error) => {
-                // An answer that comes now would be taken for that to the next question.
+                // A late answer would be taken for the answer to the next request.
                 let _ = rustix::net::shutdown(&self.line.socket, Shutdown::Both);
                 Err(CommandRefusal::Failed(format!("failed to speak with the process that runs commands: {error}")))
             }
@@ -114,7 +114,7 @@ impl RunsCommands for Broker {
     }
 }
 
-/// Waits until something can be read, or there is nothing more to read.
+/// Waits until there is data or the end of the stream; returns false after `patience`.
 fn wait(descriptor: &impl AsFd, patience: Duration) -> bool {
     let mut descriptors = [PollFd::new(descriptor, PollFlags::IN)];
     let timeout = Timespec::try_from(patience).ok();

@@ -19,10 +19,10 @@ use modbox_vocabulary::{
 use crate::app::config::RunnerConfig;
 use crate::app::native;
 
-/// Links on the way to a program; as many as the kernel follows.
+/// Symbolic links that are followed to a program; as many as the kernel follows.
 const MAX_LINKS: usize = 40;
 
-/// Runs the commands that a policy grants.
+/// Runner of the commands that a policy grants.
 pub(super) struct Direct {
     policy: Policy,
     most: Limits,
@@ -65,7 +65,7 @@ impl Direct {
         Ok(program.to_owned())
     }
 
-    /// Looks for a program as whoever trusts the module would.
+    /// Looks a program up in PATH, for a module that is granted everything.
     fn any_program(&self, request: &CommandRequest) -> Result<PathBuf, CommandRefusal> {
         let program = Path::new(&request.program);
         if request.program.contains('/') {
@@ -77,7 +77,7 @@ impl Direct {
         found.into_iter().find(|path| path.is_file()).ok_or(CommandRefusal::NotFound)
     }
 
-    /// Returns the variables of a command: those that are granted, with what the module says beside them.
+    /// Returns the variables of a command: the granted ones, with those that the module sets in addition.
     fn variables(&self, request: &CommandRequest) -> Result<Vec<(OsString, OsString)>, CommandRefusal> {
         let all = self.policy.allows_everything();
         let mut variables = if all { self.environment.clone() } else { native::environment(&self.policy) };
@@ -87,7 +87,7 @@ impl Direct {
             }
             let granted = all || is_harmless(name) || self.policy.env().iter().any(|grant| grant.name == *name);
             if !granted {
-                // Without its value, which may be nobody's business: what is granted may be set.
+                // The denial omits the value, which may be secret; a grant allows the module to set one.
                 let allow = format!("--allow-env {}", exactly(&format!("{name}="), &[]));
                 let (capability, subject) = (Capability::Env, name.clone());
                 return Err(CommandRefusal::Denied(Denial { capability, subject, operation: Operation::Run, allow }));
@@ -98,7 +98,7 @@ impl Direct {
         Ok(variables)
     }
 
-    /// Returns where a command starts, if that is not left to whoever starts it.
+    /// Returns the directory in which a command starts; `None` if the module leaves it open.
     fn start_directory(&self, request: &CommandRequest) -> Result<Option<PathBuf>, CommandRefusal> {
         let Some(written) = &request.directory else { return Ok(None) };
         if self.policy.allows_everything() {
@@ -174,12 +174,12 @@ impl RunsCommands for Direct {
     }
 }
 
-/// Variables that say in which language a program speaks and what time it is, and choose nothing that is run.
+/// Returns whether a variable only sets a program's language or time zone, and so cannot choose code to run.
 fn is_harmless(name: &str) -> bool {
     matches!(name, "LANG" | "LANGUAGE" | "TZ") || name.starts_with("LC_")
 }
 
-/// Returns the grant by which a module could change what is run as a program, or be shown something else in its place.
+/// Returns the grant that would let a module change a program, or that maps another file to its path.
 fn changeable<'a>(policy: &'a Policy, program: &Path) -> Option<&'a PathGrant> {
     let mut path = program.to_owned();
     for _ in 0..MAX_LINKS {
@@ -209,7 +209,7 @@ fn changes<'a>(policy: &'a Policy, path: &Path) -> Option<&'a PathGrant> {
     policy.paths().iter().find(on_host).or_else(shown)
 }
 
-/// What a command may use, of what is left, and never more than a whole run.
+/// Returns the limits of a command: what is left of the run's, and never more than those of a whole run.
 fn bounded(left: &Limits, most: &Limits) -> Limits {
     Limits {
         timeout: left.timeout.min(most.timeout),

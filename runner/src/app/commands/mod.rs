@@ -1,10 +1,10 @@
-//! Commands that guests ask for by `modbox:host/process`: checked against the policy, and run as native modules are, in a room
-//! with the same grants.
+//! Commands that guests run through `modbox:host/process`: checked against the policy, and run in the same confinement
+//! as native modules, with the same grants.
 //!
-//! `Direct` does that. A process that has confined itself can start nothing any more, so there a `Broker` does: modbox once
-//! more, started before, which holds the policy itself and checks every request again, since whoever asks may have been taken over by
-//! its guest. It is started only for a module that imports the interface under a policy that grants a command; without a grant
-//! nobody runs commands, and every call is a denial.
+//! `Direct` does that. A process that has confined itself can start no process, so there a `Broker` does it:
+//! another modbox process, started before the confinement. It holds the policy and checks every request again, since
+//! the guest may have taken over the process that sends the request. It is started only for a module that imports the
+//! interface under a policy that grants a command. Without such a grant, no command runs and every call is a denial.
 
 mod broker;
 mod direct;
@@ -25,7 +25,8 @@ use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
 
 impl Runner {
-    /// Returns who runs the commands of a module, if anybody does. To be called before this process is confined.
+    /// Returns the runner of a module's commands, if the module may run any. Must be called before this process is
+    /// confined.
     pub(super) fn commands(
         &self,
         loaded: &LoadedModule,
@@ -40,13 +41,13 @@ impl Runner {
         }
         if self.broker.get().is_none() {
             let broker = Broker::start(&self.config, policy, request.limits).map_err(RunError::Broker)?;
-            // A process that confines itself runs one module after the other.
+            // No other thread sets it: a process that confines itself runs one module at a time.
             drop(self.broker.set(Arc::new(broker)));
         }
         Ok(self.broker.get().map(|broker| Arc::clone(broker) as Arc<dyn RunsCommands>))
     }
 
-    /// Ends who runs commands, and with it what still runs, in a process for one run.
+    /// Ends the broker, and with it all running commands, if this process is for one run.
     pub(super) fn end_commands(&self) {
         let one_run = self.config.is_for_one_run();
         if let Some(broker) = self.broker.get().filter(|_| one_run) {

@@ -1,7 +1,7 @@
-//! The process that is a broker: it is told a policy, and then runs command after command for whoever started it.
+//! The broker process: receives a policy, then runs one command after another for the process that started it.
 //!
-//! Whoever asks is not trusted: a request is bounded, and checked against the policy that came first. When whoever asks is gone, even by
-//! SIGKILL, what runs is ended and what it left is removed.
+//! The client is not trusted: requests are bounded, and checked against the policy that came first. When the client
+//! ends, even by SIGKILL, the broker ends the running command and removes its files.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -15,14 +15,14 @@ use crate::app::commands::direct::Direct;
 use crate::app::commands::wire::{self, Greeting, MESSAGES, STREAMS};
 use crate::app::config::RunnerConfig;
 
-/// Is a broker over a socket, until the other end closes it. In the midst of a command this does not return then, but everything
-/// is undone and `end` called, on another thread.
+/// Runs a broker over a socket until the other end closes it. If that happens during a command, another thread cleans
+/// up and calls `end`, while this function may not return.
 ///
 /// # Errors
 ///
-/// Something that is no socket, or whoever does not speak as expected.
+/// A descriptor that is not a socket, or a client that breaks the protocol.
 pub fn serve(socket: OwnedFd, cleanup: Cleanup, end: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    // Nothing that is started gets more than its three streams.
+    // Started processes inherit only their three streams.
     modbox_native::hide_descriptors()?;
     let socket = File::from(socket);
     let Some(greeting) = MESSAGES.receive::<Greeting>(&socket)? else { return Ok(()) };

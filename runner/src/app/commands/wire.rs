@@ -1,5 +1,5 @@
-//! The messages between a confined process and its broker. A request is followed by the standard input of the command, an
-//! answer by what the command printed, each as a frame of bytes.
+//! Messages between a confined process and its broker. The standard input of the command follows a request, and the
+//! command's output follows an answer, each as a frame of bytes.
 
 use std::fs::File;
 use std::io;
@@ -10,13 +10,13 @@ use modbox_policy::Policy;
 use modbox_vocabulary::{CommandOutput, CommandRefusal, Limits};
 use serde::{Deserialize, Serialize};
 
-/// Messages. A command is at most 2 MiB long, and each of its bytes takes at most six in JSON.
+/// Framing of messages. A command is at most 2 MiB long, and each of its bytes takes at most six in JSON.
 pub(super) const MESSAGES: Framing = Framing::new(16 << 20);
 
-/// Streams: what a guest may hand over, or what a run keeps of its output.
+/// Framing of streams: a command's input from a guest, or the captured output of a run.
 pub(super) const STREAMS: Framing = Framing::new(1 << 30);
 
-/// What a broker is told first.
+/// First message to a broker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Greeting {
@@ -26,10 +26,10 @@ pub(super) struct Greeting {
     pub(super) directory: PathBuf,
 }
 
-/// The answer to a request: the command's end, whose two outputs follow as streams, or why it did not run.
+/// Answer to a request: the command's end, followed by its two outputs as streams, or the reason why it did not run.
 type Answer = Result<CommandOutput, CommandRefusal>;
 
-/// Sends what became of a command.
+/// Sends the answer to a request.
 pub(super) fn send_answer(stream: &File, result: Answer) -> io::Result<()> {
     match result {
         Ok(mut output) => {
@@ -41,7 +41,7 @@ pub(super) fn send_answer(stream: &File, result: Answer) -> io::Result<()> {
     }
 }
 
-/// Receives what became of a command.
+/// Receives the answer to a request.
 pub(super) fn receive_answer(stream: &File) -> io::Result<Answer> {
     let mut answer: Answer = MESSAGES.receive_required(stream)?;
     if let Ok(output) = &mut answer {
