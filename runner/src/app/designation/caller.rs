@@ -1,25 +1,25 @@
-//! Where the caller stands and lives: what relative paths and `~` mean.
+//! Resolves relative paths and `~` as the caller means them.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// More users than any `/etc/passwd` lists.
+/// Bytes of `/etc/passwd` that are read; more than any machine has.
 const MAX_PASSWD: u64 = 4 << 20;
 
-/// Whoever asked for the run.
+/// Caller of the run: its directory, its environment, and the kind of its module.
 pub(in crate::app) struct Caller<'a> {
-    /// Where they stand.
+    /// Working directory of the caller.
     pub(in crate::app) directory: &'a Path,
-    /// Their variables.
+    /// Environment of the caller.
     pub(in crate::app) environment: &'a [(OsString, OsString)],
-    /// Whether they asked for a native module.
+    /// Whether the run is of a native module.
     pub(in crate::app) is_native: bool,
 }
 
 impl Caller<'_> {
-    /// Returns what the caller means by a path; `None` for the home of a user that is not known.
+    /// Returns the absolute path that the caller means; `None` for the home of an unknown user.
     pub(super) fn absolute(&self, path: &str) -> Option<PathBuf> {
         let Some(after) = path.strip_prefix('~') else { return Some(self.directory.join(path)) };
         let (user, rest) = after.split_at(after.find('/').unwrap_or(after.len()));
@@ -40,7 +40,7 @@ impl Caller<'_> {
     }
 }
 
-/// The users of this machine. Those of a directory service are not in it.
+/// Returns the text of `/etc/passwd`. It lacks the users of a directory service.
 fn passwd() -> Option<String> {
     let mut bytes = Vec::new();
     File::open("/etc/passwd").ok()?.take(MAX_PASSWD).read_to_end(&mut bytes).ok()?;

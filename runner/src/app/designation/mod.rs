@@ -1,25 +1,27 @@
-//! Naming is granting: which paths the arguments of a run name, and what that grants.
+//! Designation: which paths the arguments of a run name, and which grants follow from that.
 //!
-//! An option that the module's spec types as `path`, with `access: read`, `write` or `entry`, designates what the
-//! caller names in it: exactly that path is granted, with exactly that access, as far as the policy's `designated` lets
-//! it. The rules:
+//! An option that the module's spec types as `path`, with `access: read`, `write` or `entry`, designates the path that
+//! the caller names in it: exactly that path is granted, with exactly that access, as far as the policy's `designated`
+//! setting allows. The rules:
 //!
-//! - **Only what the caller wrote designates.** A default was written by the module's author and a fallback variable was
-//!   chosen by them: a module that could grant itself a path by naming it there would need no grants at all. Such a path
-//!   needs a grant like any other, and the run is denied, with the remedy, when it has none.
-//! - A relative path is relative to where the caller stands, and `~` is the caller's home. Since the module would look for
-//!   both in its own `/tmp`, the argument is rewritten to the absolute path. `$NAME` is the module's to expand, in its
-//!   own environment: what it makes of it needs a grant of its own. A native module keeps a bare name of
-//!   nothing that could be read: it may be relative to a place of the module's own, as `cron_file` is.
-//! - A directory that is there is granted with all that is in it; anything else is one name in its directory. Where that
-//!   directory is missing, too, nothing can be granted and the module finds nothing, which is the truth.
-//! - Symbolic links are followed once, here. The module sees what they lead to under the name that was given. With `access: entry`
-//!   the last one is not: what the module is to remove or replace is the link, and the granted name shows it as one.
-//! - What an operator's grant covers needs no other one. A path that is named for writing in a directory that is granted
-//!   for reading is a writable place in it.
-//! - `/tmp` and `/args` are every guest's own and cannot be designated; what lies in the host's `/tmp` can.
+//! - **Only paths that the caller wrote designate.** The module's author chose the defaults and the fallback variables:
+//!   a module that could grant itself a path by naming it there would need no grants at all. Such a path needs a grant
+//!   like any other; without one, the run is denied, with the remedy.
+//! - A relative path is relative to the caller's working directory, and `~` is the caller's home. The module would look
+//!   for both in its own `/tmp`, so the argument is rewritten to the absolute path. The module itself expands `$NAME`,
+//!   in its own environment; the resulting path needs a separate grant. A native module's argument stays unchanged if
+//!   it is a bare name for reading and no such file exists: it may be relative to another place that the module knows,
+//!   as `cron_file` is.
+//! - An existing directory is granted with all its contents; any other path is granted as one name in its directory. If
+//!   that directory is missing, too, nothing can be granted, and the module finds nothing, which is correct.
+//! - Symbolic links are followed once, here. The module sees their target under the name in the argument. With `access:
+//!   entry`, the last link is not followed: the module is to remove or replace the link itself, and the granted name
+//!   shows it as a link.
+//! - A path that an operator's grant covers needs no further grant. A path that is named for writing in a directory
+//!   that is granted for reading becomes a writable place in it.
+//! - Every guest has its own `/tmp` and `/args`, which cannot be designated; paths below the host's `/tmp` can.
 //!
-//! The spec is read from the module's bytes by the host; what a guest validates plays no part.
+//! The host reads the spec from the module's bytes; validation by the guest plays no part.
 
 mod caller;
 mod place;
@@ -36,23 +38,23 @@ pub(super) use self::caller::Caller;
 use crate::app::missing_grant::{MissingGrant, Need};
 use crate::app::request::Arguments;
 
-/// More paths than anybody names one by one; each is looked at and opened.
+/// Paths that can be designated; more than a caller names one by one. Each is examined and opened.
 const MAX_PATHS: usize = 256;
 
-/// More than a person reads.
+/// Missing grants that are listed; a person reads no more.
 const MAX_MISSING: usize = 64;
 
-/// What a run may reach once its arguments have been read, and the arguments as the module gets them.
+/// Effective policy of a run after its arguments were read, and the arguments for the module.
 pub(super) struct Settled {
     pub(super) policy: Policy,
     pub(super) arguments: Arguments,
-    /// What the run needs and nothing grants.
+    /// Grants that the run needs but lacks.
     pub(super) missing: Vec<MissingGrant>,
-    /// What an operator may want to know.
+    /// Notes for the operator.
     pub(super) notes: Vec<String>,
 }
 
-/// Grants what the arguments name.
+/// Grants the paths that the arguments name.
 pub(super) fn settle(metadata: &Metadata, policy: &Policy, arguments: &Arguments, caller: &Caller<'_>) -> Settled {
     let mut arguments = arguments.clone();
     let args = match &mut arguments {
@@ -64,7 +66,7 @@ pub(super) fn settle(metadata: &Metadata, policy: &Policy, arguments: &Arguments
     Settled { policy, arguments, missing, notes }
 }
 
-/// The variables that the module sees.
+/// Environment that the module sees.
 struct GrantedVariables<'a>(&'a Policy);
 
 impl spec::Environment for GrantedVariables<'_> {
@@ -86,17 +88,17 @@ impl Run<'_> {
         let environment = GrantedVariables(&granted);
         let mut seen = 0;
         metadata.argument_spec.visit_paths(args, &environment, &mut |named| {
-            // What Ansible adds to the arguments was not named by anybody.
+            // Ansible added this argument; the caller did not name it.
             if named.option.starts_with(RESERVED_PREFIX) {
                 return None;
             }
             match named.origin {
                 Origin::Argument if !named.has_variables => {
                     seen += 1;
-                    self.named(&named, seen <= MAX_PATHS)
+                    self.grant_named(&named, seen <= MAX_PATHS)
                 }
                 _ => {
-                    self.unnamed(&named, &environment);
+                    self.check_unnamed(&named, &environment);
                     None
                 }
             }
@@ -108,16 +110,16 @@ impl Run<'_> {
         }
     }
 
-    /// A path that the caller wrote. Returns what to write in its place.
-    fn named(&mut self, named: &NamedPath, grants: bool) -> Option<String> {
+    /// Grants a path that the caller wrote. Returns the text to replace it with in the arguments, if any.
+    fn grant_named(&mut self, named: &NamedPath, grants: bool) -> Option<String> {
         let access = access(named.access);
         if !grants || !self.policy.designated().allows(access) {
             self.check(named, access);
             return None;
         }
-        // Nobody knows the user: the module will say so.
+        // The home is that of an unknown user; the module reports that.
         let absolute = self.caller.absolute(&named.path)?;
-        // The documentation of a native module does not say what a name is relative to.
+        // The documentation of a native module does not say which directory a bare name is relative to.
         let is_name = !named.path.contains('/') && !named.path.starts_with('~');
         if self.caller.is_native && is_name && access == Access::Read && !absolute.exists() {
             return None;
@@ -145,20 +147,20 @@ impl Run<'_> {
                 return;
             }
         };
-        // No argument hands the audit log to the module that it is about.
+        // An argument must not grant writing to the audit log of the run.
         let holds_log = |log: &std::path::PathBuf| log.canonicalize().is_ok_and(|log| log.starts_with(&host));
         if access == Access::Write && self.policy.audit().iter().any(holds_log) {
-            self.lacks_argument(access, path);
+            self.add_missing_argument(access, path);
             return;
         }
         let source = format!("argument {}", named.option);
         let grant = PathGrant { host, shape, guest: path.to_owned(), access, source };
         if self.policy.designate(grant).is_err() {
-            self.lacks_argument(access, path);
+            self.add_missing_argument(access, path);
         }
     }
 
-    /// A path that naming does not grant: another grant must cover it as it stands.
+    /// Checks that a grant covers a path, as written, that naming it does not grant.
     fn check(&mut self, named: &NamedPath, access: Access) {
         if named.path.starts_with('~') {
             return;
@@ -177,26 +179,26 @@ impl Run<'_> {
                 (true, true) => Need::HiddenArgument,
                 (true, false) => Need::Argument,
             };
-            self.lacks(access, &named.path, need, allow.join(" "));
+            self.add_missing(access, &named.path, need, allow.join(" "));
         }
     }
 
-    /// A path that the module's author chose, or that the module makes of a variable. What it is relative to is the
-    /// module's own.
-    fn unnamed(&mut self, named: &NamedPath, environment: &dyn spec::Environment) {
+    /// Checks that a grant covers a path from a default or a variable. A relative one is left alone, since it is
+    /// relative to the module's own directory.
+    fn check_unnamed(&mut self, named: &NamedPath, environment: &dyn spec::Environment) {
         let access = access(named.access);
         let seen = named.seen_by(environment);
         if !seen.starts_with('/') {
             return;
         }
         let Some(path) = place::clean(seen.as_ref()) else { return };
-        // What is not there cannot be read, whoever allows it.
+        // A missing file cannot be read, with or without a grant.
         let missing = access == Access::Read && !std::path::Path::new(&path).exists();
         if missing || place::is_covered(&self.policy, &path, access, named.access != spec::Access::Entry) {
             return;
         }
         if named.origin == Origin::Argument {
-            return self.lacks_argument(access, &path);
+            return self.add_missing_argument(access, &path);
         }
         let at_top = !named.option.contains(['.', '[']);
         let allow = if at_top && self.policy.designated().allows(access) {
@@ -204,16 +206,16 @@ impl Run<'_> {
         } else {
             place::switch(&path, access)
         };
-        self.lacks(access, &path, Need::Default, allow);
+        self.add_missing(access, &path, Need::Default, allow);
     }
 
-    /// Notes that an argument names an absolute path that nothing grants.
-    fn lacks_argument(&mut self, access: Access, path: &str) {
+    /// Records that an argument names an absolute path without a grant.
+    fn add_missing_argument(&mut self, access: Access, path: &str) {
         let need = if place::is_hidden(path, access) { Need::HiddenArgument } else { Need::Argument };
-        self.lacks(access, path, need, place::switch(path, access));
+        self.add_missing(access, path, need, place::switch(path, access));
     }
 
-    fn lacks(&mut self, access: Access, subject: &str, need: Need, allow: String) {
+    fn add_missing(&mut self, access: Access, subject: &str, need: Need, allow: String) {
         let operation = if need == Need::Default { Operation::Default } else { Operation::Argument };
         let denial = Denial { capability: access.capability(), subject: subject.to_owned(), operation, allow };
         let missing = MissingGrant { denial, need };

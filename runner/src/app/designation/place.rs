@@ -1,4 +1,4 @@
-//! Where a named path is on the host, and whether something covers it already.
+//! Finds where a named path is on the host, and whether a grant covers it already.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -6,20 +6,20 @@ use std::path::{Component, Path, PathBuf};
 use modbox_policy::{Access, Decides, PathGrant, Policy, RESERVED, Shape, normalize};
 use modbox_vocabulary::quoting;
 
-/// Returns an absolute path by its plain name, without `.`, `..` and doubled slashes; `None` when that is not UTF-8. Links
-/// stay in it, but where `..` follows one, the kernel's answer counts.
+/// Returns an absolute path without `.`, `..` and doubled slashes; `None` if the result is not UTF-8. Links stay in it,
+/// except where `..` follows one: then the path is resolved as the kernel does.
 pub(super) fn clean(path: &Path) -> Option<String> {
     let climbs = path.components().any(|component| component == Component::ParentDir);
     let resolved = if climbs { resolve(path).ok().map(|(real, _)| real) } else { None };
     resolved.unwrap_or_else(|| normalize(path)).into_os_string().into_string().ok()
 }
 
-/// Finds what a path names: with links followed, but for the last one if `follow` says so, and what it is. What is not there is a
-/// name in its directory.
+/// Resolves a path and returns its shape. Links are followed, except for the last one if `follow` is false. A missing
+/// file is a name in its directory.
 ///
 /// # Errors
 ///
-/// A directory that is not there or cannot be looked into.
+/// A parent directory that is missing or cannot be searched.
 pub(super) fn find(path: &Path, follow: bool) -> io::Result<(PathBuf, Shape)> {
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) if !follow && is_link(path) => Ok((parent.canonicalize()?.join(name), Shape::Name)),
@@ -43,7 +43,7 @@ fn resolve(path: &Path) -> io::Result<(PathBuf, Shape)> {
     }
 }
 
-/// Returns whether a grant gives this access to a path, and the path does not leave it by a link.
+/// Returns whether a grant gives this access to a path, and no link on the path leads out of the grant.
 pub(super) fn is_covered(policy: &Policy, path: &str, access: Access, follow: bool) -> bool {
     match policy.decides(Path::new(path)) {
         Decides::Grant(grant) => grant.access >= access && stays_inside(grant, Path::new(path), follow),
@@ -56,19 +56,19 @@ fn stays_inside(grant: &PathGrant, path: &Path, follow: bool) -> bool {
     if rest.as_os_str().is_empty() {
         return true;
     }
-    // What is mapped elsewhere means what the operator put there.
+    // The operator mapped another place to this path, on purpose.
     let mapped = Path::new(&grant.guest).canonicalize().ok().as_ref() != Some(&grant.host);
-    // Nothing is there: so there is no link that leads out.
+    // A missing path contains no link that leads out.
     mapped || find(&grant.host.join(rest), follow).map_or(true, |(real, _)| real.starts_with(&grant.host))
 }
 
-/// Returns whether the guest has a directory of its own in the place of what would be granted, so that it can see the host's
-/// only elsewhere.
+/// Returns whether a directory of the guest hides the place to grant, so that the guest can see the host's only under
+/// another path.
 pub(super) fn is_hidden(path: &str, access: Access) -> bool {
     RESERVED.iter().any(|own| grantable(path, access) == Path::new(own))
 }
 
-/// Returns the option that grants a path: what is there by itself, else the directory to make it in.
+/// Returns the command-line option that grants a path: the path itself if it exists, else the directory to make it in.
 pub(super) fn switch(path: &str, access: Access) -> String {
     let mut grant = grantable(path, access).to_string_lossy().into_owned();
     if is_hidden(path, access) {
@@ -77,8 +77,8 @@ pub(super) fn switch(path: &str, access: Access) -> String {
     format!("--allow-{} {}", access.as_str(), quoting::quote(&grant))
 }
 
-/// Returns what can be granted of a path: itself, or the innermost directory of it that exists. A name in an existing
-/// directory can be granted for writing before it exists.
+/// Returns the part of a path that can be granted: the path itself, or its innermost existing ancestor. A name in an
+/// existing directory can be granted for writing before it exists.
 fn grantable(path: &str, access: Access) -> &Path {
     let path = Path::new(path);
     let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);

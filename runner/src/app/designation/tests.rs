@@ -1,4 +1,4 @@
-//! What arguments grant, with real directories and links.
+//! Tests of what arguments grant, with real directories and links.
 
 use std::ffi::OsString;
 use std::fs;
@@ -28,9 +28,9 @@ struct Case {
 }
 
 impl Case {
-    /// A directory with `file`, `dir/inner`, `link` to `dir/inner` and a home; `designated: write`.
+    /// Makes a directory with `file`, `dir/inner`, `link` to `dir/inner` and a home; `designated: write`.
     fn new() -> Self {
-        // Not below `/tmp`, which has rules of its own. Who builds elsewhere has no such directory yet.
+        // Not below `/tmp`, which has special rules. With another target directory, this one does not exist yet.
         let target = env!("CARGO_MANIFEST_DIR").to_owned() + "/../target";
         fs::create_dir_all(&target).unwrap();
         let dir = tempfile::tempdir_in(target).unwrap();
@@ -68,7 +68,7 @@ impl Case {
         settle(&metadata, &self.policy, &Arguments::Complete(args), &caller)
     }
 
-    /// Compares what is granted beside what operators grant, and the arguments as they leave.
+    /// Compares the grants beside the operator's, and the arguments for the module.
     #[track_caller]
     fn check(&self, args: &str, grants: &[&str], leave: &str) {
         let settled = self.settle_with(SPEC, args);
@@ -117,7 +117,7 @@ fn exactly_what_is_named_is_granted() {
 }
 
 #[test]
-fn what_ansible_adds_designates_nothing() {
+fn internal_arguments_designate_nothing() {
     Case::new().check(r#"{"_ansible_tmpdir": "%/dir"}"#, &[], r#"{"_ansible_tmpdir": "%/dir"}"#);
     let reserved = r#"{"name": "x", "argument_spec": {"_ansible_tmpdir": {"type": "path", "access": "write"}}}"#;
     assert!(Metadata::from_json(reserved).is_err(), "no spec can change that");
@@ -135,7 +135,7 @@ fn relative_paths_and_homes_are_the_callers() {
 }
 
 #[test]
-fn what_a_native_module_means_by_a_name_may_lie_elsewhere() {
+fn a_native_module_keeps_a_bare_name_of_a_missing_file() {
     let case = Case { is_native: true, ..Case::new() };
     case.check(r#"{"src": "file"}"#, &["read %/file (argument src)"], r#"{"src": "%/file"}"#);
     case.check(r#"{"src": "missing"}"#, &[], r#"{"src": "missing"}"#);
@@ -158,12 +158,12 @@ fn links_are_followed_once() {
 }
 
 #[test]
-fn what_is_covered_is_not_granted_again() {
+fn covered_paths_are_not_granted_again() {
     let mut case = Case::new();
     case.allow("dir", Access::Write);
     case.check(r#"{"src": "dir/inner"}"#, &[], r#"{"src": "%/dir/inner"}"#);
     case.check(r#"{"dest": "dir/new"}"#, &[], r#"{"dest": "%/dir/new"}"#);
-    // What leads out of the grant is not in it.
+    // A link that leads out of the grant is not covered by it.
     symlink(case.path("file"), case.path("dir/out")).unwrap();
     case.check(r#"{"src": "dir/out"}"#, &["read %/file::%/dir/out (argument src)"], r#"{"src": "%/dir/out"}"#);
 }
@@ -182,13 +182,13 @@ fn a_path_for_writing_is_writable_in_what_is_granted_for_reading() {
     ] {
         assert_eq!(settled.policy.covers(Path::new(&case.path(name)), access), expect, "{name}");
     }
-    // The whole directory for writing takes the grant for reading in.
+    // A grant of the whole directory for writing includes the one for reading.
     let settled = case.settle_with(SPEC, r#"{"dest": "%"}"#);
     assert!(settled.policy.covers(Path::new(&case.path("dir/inner")), Access::Write));
 }
 
 #[test]
-fn operators_turn_it_down() {
+fn the_designated_setting_bounds_designation() {
     let mut case = Case::new();
     case.policy.set_designated(Designated::Read);
     case.check(r#"{"src": "file"}"#, &["read %/file (argument src)"], r#"{"src": "%/file"}"#);
@@ -202,7 +202,7 @@ fn operators_turn_it_down() {
 }
 
 #[test]
-fn what_the_module_chose_is_not_granted() {
+fn defaults_and_variables_grant_nothing() {
     let mut case = Case::new();
     case.policy.allow_env(EnvGrant { name: "CONF".to_owned(), value: case.path("file"), source: String::new() });
     let spec =
@@ -222,7 +222,7 @@ fn what_the_module_chose_is_not_granted() {
         "{}",
         &["default write %/a: --allow-write %/a"],
     );
-    // The module expands what it has been granted, and that was not named.
+    // The module expands the variable, so the caller did not name that path.
     case.denies(SPEC, r#"{"dest": "$CONF"}"#, &["argument write %/file: --allow-write %/file"]);
     for harmless in [
         r#"{"type": "path", "access": "read", "default": "%/missing"}"#,
@@ -236,7 +236,7 @@ fn what_the_module_chose_is_not_granted() {
 }
 
 #[test]
-fn what_is_every_guests_own_cannot_be_designated() {
+fn the_tmp_of_guests_cannot_be_designated() {
     let case = Case::new();
     case.denies(SPEC, r#"{"src": "/tmp"}"#, &["argument read /tmp: --allow-read /tmp::/host/tmp"]);
     case.denies(SPEC, r#"{"dest": "/tmp/../tmp/"}"#, &["argument write /tmp: --allow-write /tmp::/host/tmp"]);
@@ -256,7 +256,7 @@ fn a_directory_that_is_missing_grants_nothing_and_says_so() {
 }
 
 #[test]
-fn no_number_of_paths_is_too_many_to_read() {
+fn designated_paths_and_missing_grants_are_bounded() {
     let case = Case::new();
     let many: Vec<String> = (0..MAX_PATHS * 4).map(|n| format!("\"%/dir/{n}\"")).collect();
     let settled = case.settle_with(SPEC, &format!(r#"{{"all": [{}]}}"#, many.join(",")));
