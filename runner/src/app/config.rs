@@ -1,4 +1,4 @@
-//! What a runner takes from its surroundings.
+//! Configuration of a `Runner`: directories, the environment, caches, and how the process is confined.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,39 +10,39 @@ use modbox_wasm::{CompileCache, Instances};
 use crate::app::confine::ProcessConfinement;
 use crate::app::python::PythonConfig;
 
-/// What a runner takes from its surroundings.
+/// Configuration of a [`Runner`](crate::app::Runner).
 pub struct RunnerConfig {
-    /// Where compiled code is kept; without one, every run compiles.
+    /// Cache of compiled code; without one, every run compiles.
     pub cache: Option<CompileCache>,
     /// The system's folder for temporary files.
     pub temp_dir: PathBuf,
-    /// Where native modules start.
+    /// Working directory in which native modules start.
     pub directory: PathBuf,
-    /// The whole environment, for native modules that are trusted with everything.
+    /// The whole environment; native modules receive it when they are trusted with everything.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where to register what a signal must not leave behind.
+    /// Registry of what must be removed or ended when a signal ends this process.
     pub cleanup: Cleanup,
-    /// The modbox program that is started to compile, and for each [command](crate::app::commands) of a guest,
-    /// [`THIS_BINARY`](modbox_native::THIS_BINARY) for modbox itself. Without one this process compiles, and neither time nor memory of that
-    /// is limited; and no command runs, whatever is granted.
+    /// The modbox program to start for compiling and for each [command](crate::app::commands) of a guest;
+    /// [`THIS_BINARY`](modbox_native::THIS_BINARY) means modbox itself. Without one, this process compiles, with no
+    /// limit on time or memory, and no command runs, whatever is granted.
     pub worker: Option<PathBuf>,
-    /// Where the memory of guests comes from: [`Instances::Pooled`] where modules run many times.
+    /// How guests get their memory: [`Instances::Pooled`] where modules run many times.
     pub instances: Instances,
-    /// Run each guest on a thread of its own, so that [`Runner::run`](crate::app::Runner::run) returns at the wall-clock
+    /// Runs each guest on its own thread, so that [`Runner::run`](crate::app::Runner::run) returns at the wall-clock
     /// limit even when a host call hangs. A call that hangs in the file system ends only with its process.
     pub watched: bool,
-    /// Called before a module is compiled, since that may take seconds.
+    /// Callback before a module is compiled, since compiling may take seconds.
     pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
-    /// How Python modules are put together and kept.
+    /// How Python modules are assembled and cached.
     pub python: PythonConfig,
-    /// How to confine this whole process to what the first module that it runs is granted. Without it the engine is the
-    /// one wall, as it must be in a process with other things to do.
+    /// How to confine this whole process to the grants of the first module that it runs. Without it, the engine is the
+    /// only boundary, as it must be in a process that also does other work.
     pub confine: Option<Arc<dyn ProcessConfinement>>,
 }
 
 impl RunnerConfig {
-    /// Returns what an embedder needs least: temporary files in `temp_dir`, compiling without a cache and in this process,
-    /// guests on the thread of their caller, their memory from the system.
+    /// Returns the smallest configuration for an embedder: temporary files in `temp_dir`, compiling in this process
+    /// without a cache, guests on the caller's thread with memory from the system.
     #[must_use]
     pub fn new(temp_dir: PathBuf) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl RunnerConfig {
         self.confine.as_ref().is_some_and(|process| process.directory().is_some())
     }
 
-    /// Whether this process makes one run and does nothing else.
+    /// Returns whether this process makes one run and does nothing else.
     pub(super) fn is_for_one_run(&self) -> bool {
         self.confine.as_ref().is_some_and(|process| process.directory().is_none())
     }

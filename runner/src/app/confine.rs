@@ -1,4 +1,5 @@
-//! Confines the process before a guest's first instruction, when it is a process that runs one module and ends.
+//! Confines this process before a guest's first instruction, if the process only runs modules. Also turns a confinement
+//! below the required level into an error with its remedy.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,25 +14,26 @@ use crate::app::config::RunnerConfig;
 use crate::app::error::RunError;
 use crate::app::request::RunRequest;
 
-/// What a process must see to so that it can be confined, which is for good: it runs no second module that is granted
-/// anything else. For [`RunnerConfig::confine`].
+/// Hooks of a process that can be confined; see [`RunnerConfig::confine`]. Confinement is permanent: the process runs
+/// no later module with other grants.
 pub trait ProcessConfinement: Send + Sync {
-    /// Ends every thread but the caller's: confinement binds that one and those that it starts.
+    /// Ends every thread except the caller's. Confinement applies to the calling thread and to threads that it starts
+    /// later.
     ///
     /// # Errors
     ///
     /// A thread that cannot be ended.
     fn stop_threads(&self) -> io::Result<()>;
 
-    /// Starts them again, as far as they are needed.
+    /// Starts the ended threads again, as far as they are needed.
     ///
     /// # Errors
     ///
     /// A thread that cannot be started.
     fn start_threads(&self) -> io::Result<()>;
 
-    /// Returns the directory that all runs of this process make theirs in; without one, the process is for one run. In a
-    /// process of many runs, all are granted what the first one is.
+    /// Returns the directory in which all runs of this process make theirs; `None` means that the process is for one
+    /// run. In a process of many runs, all runs have the grants of the first one.
     fn directory(&self) -> Option<PathBuf> {
         None
     }
@@ -40,7 +42,7 @@ pub trait ProcessConfinement: Send + Sync {
     fn largest_file(&self) -> u64;
 }
 
-/// A run that the kernel would confine less than the policy asks for.
+/// A run that the kernel would confine less than the policy requires: the level reached, the denial and the message.
 #[derive(Debug)]
 pub struct Shortfall {
     pub(super) reached: Reached,
@@ -48,7 +50,7 @@ pub struct Shortfall {
     pub(super) message: String,
 }
 
-/// The threads of a process, stopped until this is dropped.
+/// Guard that keeps the threads of this process stopped until it is dropped.
 #[must_use = "dropping it starts the threads"]
 pub(super) struct StoppedThreads<'c>(Option<&'c dyn ProcessConfinement>);
 
@@ -66,7 +68,7 @@ impl Drop for StoppedThreads<'_> {
     }
 }
 
-/// Stops the threads of this process, if it is one that runs modules and does nothing else.
+/// Stops the threads of this process, if `config.confine` is set; otherwise does nothing.
 ///
 /// # Errors
 ///
@@ -77,12 +79,12 @@ pub(super) fn stop_threads(config: &RunnerConfig) -> Result<StoppedThreads<'_>, 
     Ok(StoppedThreads(process.map(|process| process as &dyn ProcessConfinement)))
 }
 
-/// Confines this process to what the request grants, and returns what is in force: nothing for a process that is not to be
-/// confined and for a request that grants everything.
+/// Confines this process to the grants of the request, and returns the confinement in force. It is empty for a process
+/// without [`RunnerConfig::confine`] and for a request that grants everything.
 ///
 /// # Errors
 ///
-/// A process that cannot be confined, or a kernel that gives less than the policy asks for.
+/// A process that cannot be confined, or a kernel that gives less than the policy requires.
 pub(super) fn confine(
     config: &RunnerConfig,
     confined: &OnceLock<Reached>,
@@ -115,7 +117,7 @@ pub(super) fn confine(
     Err(RunError::Unconfined(Box::new(shortfall(reached, least, source))))
 }
 
-/// Confines this process, whose one thread is the caller's.
+/// Confines this process. The caller's thread must be its only one.
 fn confine_process(
     process: &dyn ProcessConfinement,
     request: &RunRequest<'_>,
@@ -129,14 +131,14 @@ fn confine_process(
     let own = OwnPaths { run, largest_file: process.largest_file() };
     let mut plan = Plan::for_guest(request.policy, request.limits, &own);
     if let Some(limits) = plan.limits.as_mut().filter(|_| directory.is_some()) {
-        // Counted over all runs; each has the engine's own meter.
+        // The kernel would count CPU time over all runs; each run has the engine's own meter.
         limits.cpu_time = None;
     }
     Ok(modbox_kernel::confine_process(&plan)?)
 }
 
-/// Says why a native module did not start: where namespaces are not to be had, there is no level below 2 for it, since
-/// nothing would keep it from anybody's files.
+/// Returns the error of a native module that did not start because it would be confined too little. Without namespaces
+/// there is no level below 2 for a native module, since nothing would keep it from other users' files.
 pub(super) fn native_shortfall(reached: Reached, least: u8, policy: &Policy) -> RunError {
     let level = reached.level;
     let missing = reached.missing.join("; ");

@@ -1,13 +1,15 @@
-//! What the documentation of a native module says of its options: which of them name paths.
+//! Reads from a native module's documentation which of its options name paths.
 //!
-//! Ansible's modules carry their documentation as YAML in the text `DOCUMENTATION = r''' … '''`; modules in other
-//! languages have it in a file beside them, `NAME.yml`, under the key `DOCUMENTATION`. It is a claim, like a guest's
-//! metadata, and by itself grants nothing: a path is granted when the caller names it in an option that is typed `path`.
+//! Ansible's modules carry their documentation as YAML in the text `DOCUMENTATION = r''' … '''`. Modules in other
+//! languages have it in a file beside them, `NAME.yml`, under the key `DOCUMENTATION`. Documentation is a claim, like a
+//! guest's metadata, and grants nothing by itself: a path is granted when the caller names it in an option of type
+//! `path`.
 //!
-//! Ansible's documentation does not say what a module does with a path. So the rule is: such an option designates for
-//! **reading**, the least for which naming a path makes sense. For writing it does when the documentation has
-//! `access: write` beside the type, or when the operator says `--designate OPTION:write`, which also makes a path of an
-//! option that nobody documents. Defaults are left out: what a module does with them is refused, and named, when it does it.
+//! Ansible's documentation does not say what a module does with a path. So such an option designates for **reading**,
+//! the least access for which naming a path makes sense. It designates for writing when the documentation has `access:
+//! write` beside the type, or when the operator passes `--designate OPTION:write`, which also turns an undocumented
+//! option into a path. Defaults are left out: if the module uses one without a grant, that use is denied and reported
+//! when it happens.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -20,16 +22,16 @@ use modbox_policy::Policy;
 
 use crate::app::module::Module;
 
-/// What a module's text calls it.
+/// Name of the documentation in a module's text and in the file beside it.
 const NAME: &str = "DOCUMENTATION";
 
-/// Longer than the documentation of any module, by far.
+/// Bytes of documentation that are read; far more than any module has.
 const MAX_DOCUMENTATION: usize = 1 << 20;
 
-/// Options of options of options.
+/// Depth of nested options that are read.
 const MAX_DEPTH: usize = 8;
 
-/// Reads the documentation in a module's text or else in the file beside it; `None` when there is none that can be read.
+/// Reads the documentation in a module's text, or else in the file beside it; `None` if neither can be read.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Option<Metadata> {
     let documentation = in_text(bytes).or_else(|| beside(path))?;
     let entries = match serde_saphyr::from_str::<Value>(&documentation).ok()? {
@@ -44,8 +46,9 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Option<Metadata> {
     Metadata::from_value(&Value::Dict(metadata)).ok()
 }
 
-/// Returns whether the text that is assigned to the name at an offset is raw, its quotes, and what comes behind those.
-fn assigned(head: &[u8], at: usize) -> Option<(bool, &[u8], &[u8])> {
+/// Parses an assignment to `DOCUMENTATION` at an offset. Returns whether the string is raw, its quotes, and the bytes
+/// after the opening quotes.
+fn parse_assignment(head: &[u8], at: usize) -> Option<(bool, &[u8], &[u8])> {
     let begins_a_line = at == 0 || head[at - 1] == b'\n';
     let blanks = |bytes: &[u8]| bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let rest = head.get(at + NAME.len()..).filter(|_| begins_a_line)?;
@@ -57,21 +60,21 @@ fn assigned(head: &[u8], at: usize) -> Option<(bool, &[u8], &[u8])> {
     matches!(quotes, b"\"\"\"" | b"'''").then_some((raw, quotes, rest))
 }
 
-/// The text between the quotes, as Python reads it.
+/// Returns the documentation in a module's text, with escapes resolved as Python does.
 fn in_text(bytes: &[u8]) -> Option<String> {
     let head = bytes.get(..bytes.len().min(MAX_DOCUMENTATION * 2))?;
-    let (raw, quotes, rest) = memchr::memmem::find_iter(head, NAME).find_map(|at| assigned(head, at))?;
+    let (raw, quotes, rest) = memchr::memmem::find_iter(head, NAME).find_map(|at| parse_assignment(head, at))?;
     let end = rest.windows(3).take(MAX_DOCUMENTATION).position(|window| window == quotes)?;
     let text = str::from_utf8(&rest[..end]).ok()?;
-    // Of the escapes of ordinary strings these are the ones that documentation has.
+    // Documentation uses only these escapes of ordinary strings.
     Some(if raw { text.to_owned() } else { text.replace("\\\n", "").replace("\\\"", "\"").replace("\\\\", "\\") })
 }
 
-/// The documentation in the file beside a module.
+/// Returns the documentation in the file beside a module.
 fn beside(path: &Path) -> Option<String> {
     let file = ["yml", "yaml"].iter().find_map(|extension| {
         let sidecar = path.with_extension(extension);
-        // Nothing that would have to be waited for.
+        // Opens regular files only, since opening a FIFO could block.
         sidecar.metadata().ok().filter(std::fs::Metadata::is_file)?;
         File::open(sidecar).ok()
     })?;
@@ -88,7 +91,7 @@ fn beside(path: &Path) -> Option<String> {
     }
 }
 
-/// The options that are paths, or hold some, in the form of an argument spec.
+/// Returns the options that are paths or contain paths, in the form of an argument spec.
 fn options(documented: &Value, depth: usize) -> Dict {
     let Some(documented) = documented.as_dict().filter(|_| depth < MAX_DEPTH) else { return Dict::new() };
     documented.iter().filter_map(|(name, option)| Some((name.clone(), spec_of(option.as_dict()?, depth)?))).collect()
@@ -127,7 +130,7 @@ fn spec_of(option: &Dict, depth: usize) -> Option<Value> {
     Some(Value::Dict(spec))
 }
 
-/// Returns what is known of a module's options, with what the operator says of them.
+/// Returns a module's metadata or documentation, with the operator's `--designate` options applied.
 pub(super) fn described<'m>(module: &'m Module, policy: &Policy, args: &Dict) -> Option<Cow<'m, Metadata>> {
     let known = module.metadata().or_else(|| module.documentation());
     if policy.designates().is_empty() {
@@ -142,7 +145,7 @@ pub(super) fn described<'m>(module: &'m Module, policy: &Policy, args: &Dict) ->
     Some(Cow::Owned(metadata))
 }
 
-/// Makes a path of an option, whatever is known of it.
+/// Declares an option to be a path, whatever type the documentation gives it.
 fn designate(metadata: &mut Metadata, option: &str, access: modbox_policy::Access, is_list: bool) {
     let options = &mut metadata.argument_spec.options;
     let known = |(name, spec): (&String, &OptionSpec)| {
@@ -209,7 +212,7 @@ options:
     }
 
     #[test]
-    fn what_is_no_documentation_is_none() {
+    fn invalid_documentation_is_ignored() {
         let path = Path::new("/nowhere/x");
         for text in [
             "DOCUMENTATION = '''",
@@ -220,7 +223,7 @@ options:
         ] {
             assert!(read(path, text.as_bytes()).is_none(), "{text}");
         }
-        // Aliases of aliases do not become more than there is memory for.
+        // YAML aliases of aliases must not expand until memory runs out.
         let bomb = (1..30).fold("a0: &a0 [x, x]\n".to_owned(), |text, n| {
             format!("{text}a{n}: &a{n} [*a{0}, *a{0}, *a{0}, *a{0}]\n", n - 1)
         });

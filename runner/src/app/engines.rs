@@ -1,4 +1,4 @@
-//! From a module's bytes to compiled code in an engine: once for each module, and again where a pool is full.
+//! Loads a module's compiled code into an engine: once per module, and again when a pool is full.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::app::module::Module;
 use crate::app::runner::Runner;
 
 impl Runner {
-    /// Compiles a wasm module, or takes its compiled code from the cache, so that no run has to wait for it. A run does
-    /// this by itself when it was not done; modules of other kinds need nothing.
+    /// Compiles a wasm module, or loads its compiled code from the cache, so that no run has to wait for it. Optional:
+    /// a run loads the module itself if needed. Modules of other kinds need no loading.
     ///
     /// # Errors
     ///
-    /// Bytes that are no valid module, or that take more than the limits allow to compile.
+    /// Bytes that are not a valid module, or that take more than the limits allow to compile.
     pub fn load(&self, module: &Module, limits: &Limits) -> Result<(), RunError> {
         module.detection().map_err(Clone::clone)?;
         if let Some(format) = module.format() {
@@ -38,21 +38,21 @@ impl Runner {
             return Err(RunError::Unloadable(Arc::clone(error)));
         }
         let loaded = self.load_once(module, format, limits).map_err(|error| match error {
-            // Another limit or another moment makes no difference to these.
+            // These errors do not depend on the limits or the moment, so they are kept.
             RunError::Wasm(error @ (WasmError::Compile(_) | WasmError::Link(_))) => {
                 RunError::Unloadable(Arc::clone(module.unloadable.get_or_init(|| Arc::new(error))))
             }
             error => error,
         })?;
-        // Another thread may have been first; both loaded the same.
+        // Another thread may have been first; both loaded the same code.
         Ok(module.loaded.get_or_init(|| loaded))
     }
 
     fn load_once(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, RunError> {
         match self.config.instances {
             Instances::OnDemand => self.load_on_demand(module, format, limits),
-            // Too little address space, an old kernel, or a module that does not fit: it runs all the same. What is
-            // wrong with the module itself would be so again.
+            // The pool failed: too little address space, an old kernel, or a module that does not fit. The module can
+            // run without a pool. An error of the module itself would occur again.
             Instances::Pooled => match self.load_pooled(module, format, limits) {
                 Err(error) if error.is_internal() => self.load_on_demand(module, format, limits),
                 loaded => loaded,
@@ -68,14 +68,14 @@ impl Runner {
         limits: &Limits,
     ) -> Result<LoadedModule, RunError> {
         if self.wasm.get().is_none() {
-            // Another thread may be first.
+            // Another thread may have set it first.
             drop(self.wasm.set(self.new_sandbox(Instances::OnDemand)?));
         }
         let sandbox = self.wasm.get().ok_or(WasmError::Vanished)?;
         sandbox.load(|| bytes(module), format, module.digest(), limits)
     }
 
-    /// Loads a module into an engine, and so a pool, of its own.
+    /// Loads a module into a separate engine, and so into a separate pool.
     fn load_pooled(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, RunError> {
         self.new_sandbox(Instances::Pooled)?.load(|| bytes(module), format, module.digest(), limits)
     }

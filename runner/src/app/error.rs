@@ -1,4 +1,4 @@
-//! Why a module could not be started.
+//! Errors that keep a module from starting.
 
 use std::sync::Arc;
 
@@ -12,49 +12,50 @@ use crate::app::confine::Shortfall;
 use crate::app::locate::LocateError;
 use crate::app::python::PythonError;
 
-/// Why a module could not be started.
+/// An error that kept a module from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The bytes are not what the caller takes them for, or are never run.
+    /// The module's kind is unknown, not the declared one, or one that modbox never runs.
     #[error("failed to recognise the module")]
     Detect(#[from] detect::DetectError),
-    /// The file is not there any more, or another one.
+    /// The file is missing or was replaced since it was first read.
     #[error("failed to read the module again")]
     Read(#[from] LocateError),
-    /// A kind that is not supported, or an interpreter line that is wrong.
+    /// The kind is not supported, or the interpreter line is invalid.
     #[error("failed to prepare the module")]
     Prepare(#[from] PrepareError),
-    /// A Python module that cannot be put together.
+    /// A Python module could not be assembled.
     #[error("failed to put the module together with what it imports")]
     Python(#[from] PythonError),
-    /// No temporary directory.
+    /// The temporary directory could not be made.
     #[error("failed to make a temporary directory, where `TMPDIR` says")]
     Scratch(#[from] ScratchError),
-    /// The engine could not load or start it.
+    /// The engine could not load or start the module.
     #[error("failed to load the module")]
     Wasm(#[from] WasmError),
-    /// The engine cannot load it, as was found out before.
+    /// The engine could not load the module in an earlier run, and would fail again.
     #[error("failed to load the module")]
     Unloadable(#[source] Arc<WasmError>),
-    /// No process could be started.
+    /// The process could not be started.
     #[error("failed to start the module")]
     Native(#[from] NativeError),
     /// The process could not be confined.
     #[error("failed to confine the module")]
     Kernel(#[from] KernelError),
-    /// The threads that are in the way could not be ended, or not be started again.
+    /// The threads of this process could not be ended, or could not be started again.
     #[error("failed to stop and start the threads of modbox")]
     Threads(#[source] std::io::Error),
-    /// The process that runs commands for the module does not start.
+    /// The broker, which runs commands for the module, could not be started.
     #[error("failed to start the process that runs commands")]
     Broker(#[source] std::io::Error),
-    /// The kernel gives less than the policy asks for. No error of a report, which says that the run was denied.
+    /// The kernel gives less confinement than the policy requires. The report does not show this as an error but as a
+    /// denied run.
     #[error("{}", .0.message)]
     Unconfined(Box<Shortfall>),
 }
 
 impl RunError {
-    /// Returns whether the fault is modbox's or this machine's, and not the module's.
+    /// Returns whether the fault lies with modbox or this machine, and not with the module.
     #[must_use]
     pub fn is_internal(&self) -> bool {
         match self {

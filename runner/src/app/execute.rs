@@ -1,4 +1,4 @@
-//! Runs what was granted, in the sandbox of its kind.
+//! Executes a module in the sandbox for its kind, with the policy that `grant` returned.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
 use crate::app::{confine, prepare};
 
-/// What came of executing a module.
+/// Result of executing a module.
 pub(super) struct Executed {
     pub(super) ran: Result<Ran, RunError>,
     /// The directory of the run, if it is kept.
     pub(super) kept_files: Option<String>,
-    /// What an operator should know, in the order in which it came up.
+    /// Notes for the operator, in the order in which they arose.
     pub(super) notes: Vec<String>,
 }
 
-/// A module that was started, and has ended.
+/// A module that was started and has ended.
 pub(super) struct Ran {
     pub(super) prepared: Prepared,
     pub(super) outcome: Outcome,
-    /// What is left of a native module's namespaces; waits for their end when it is dropped.
+    /// Rest of a native module's namespaces; dropping it waits until they have ended.
     pub(super) _leaving: Option<Leaving>,
 }
 
 impl Runner {
-    /// Executes a module that has all grants that it needs.
+    /// Executes a module that lacks no grant.
     pub(super) fn execute(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Executed {
         let mut notes = Vec::new();
         match RunDir::create(&self.scratch, purpose(kind, request)) {
@@ -47,7 +47,7 @@ impl Runner {
                     Ok(Ran { outcome: Outcome { exit: Exit::Code(_), .. }, .. }) if self.config.is_for_many_runs() => {
                         run_dir.give_back();
                     }
-                    // A guest's thread that was left behind makes nothing any more.
+                    // An abandoned guest thread can make no more files in it.
                     _ => run_dir.close(),
                 }
                 Executed { ran, kept_files, notes }
@@ -85,7 +85,7 @@ impl Runner {
         Ok(Ran { prepared, outcome, _leaving: leaving })
     }
 
-    /// Runs a guest.
+    /// Executes a guest.
     fn execute_wasm(
         &self,
         module: &Module,
@@ -123,8 +123,8 @@ impl Runner {
     }
 }
 
-/// What the directory of a run is for. Beside a name that is granted for writing there may be temporaries, which are
-/// noted in it.
+/// Returns the use of the run's directory. A path that is granted by name for writing may have temporary files beside
+/// it, and the directory keeps notes of them.
 fn purpose(kind: Kind, request: &RunRequest<'_>) -> Use {
     let notes =
         || request.policy.paths().iter().any(|grant| grant.shape == Shape::Name && grant.access == Access::Write);
@@ -135,8 +135,8 @@ fn purpose(kind: Kind, request: &RunRequest<'_>) -> Use {
     }
 }
 
-/// Returns the host's directory for what a module leaves for the time of the run. A guest with a `/tmp` of its own does
-/// not learn where that is on the host.
+/// Returns the host's directory for a module's temporary files. It is empty for a guest that has its own `/tmp`: such
+/// guests do not learn where that is on the host.
 fn tmpdir(kind: Kind, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<PathBuf, ScratchError> {
     match (kind.is_wasm(), request.policy.allows_everything()) {
         (false, _) => Ok(run_dir.path().to_owned()),

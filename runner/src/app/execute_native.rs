@@ -1,4 +1,4 @@
-//! Runs of native modules: what they are confined to, and Python modules, which are put together first.
+//! Executes native modules in their confinement, and assembles Python modules before they start.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
 
 impl Runner {
-    /// Runs a native module. `stopped` are the threads of this process, which start again when the launcher runs: of a
-    /// process with one thread it can be a copy.
+    /// Executes a native module. `stopped` holds the stopped threads of this process; they start again once the
+    /// launcher runs, because only a process with one thread can be copied to make the launcher.
     pub(super) fn execute_native(
         &self,
         invocation: &Invocation,
@@ -40,20 +40,22 @@ impl Runner {
         }
     }
 
-    /// What a native process runs with: confined to the policy, unless that grants everything, and able to read `own`.
-    fn native_context(&self, policy: &Policy, kept: bool, own: &[PathBuf]) -> NativeContext {
+    /// Returns the context of a native process: confined to the policy, unless that grants everything, and able to read
+    /// `runtime_paths`.
+    fn native_context(&self, policy: &Policy, kept: bool, runtime_paths: &[PathBuf]) -> NativeContext {
         let confine = (!policy.allows_everything()).then(|| Confine {
             policy: policy.clone(),
             least: policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
             kept,
-            readable: narrow(own),
+            readable: narrow(runtime_paths),
         });
         let environment = match &confine {
             Some(_) => environment(policy),
             None => self.config.environment.clone(),
         };
         NativeContext {
-            // A process that is here to run modules can be copied; what else an embedder's has in it is not for a room.
+            // A process that only runs modules can be copied. The memory of an embedder's process must not get into a
+            // sandbox.
             launcher: match self.config.confine {
                 Some(_) => Launcher::Own,
                 None => Launcher::Program(PathBuf::from(THIS_BINARY)),
@@ -65,11 +67,11 @@ impl Runner {
         }
     }
 
-    /// Puts a Python module together with all that it imports, as one file that runs with plain python anywhere.
+    /// Assembles a Python module with all its imports into one file that runs with plain Python on any machine.
     ///
     /// # Errors
     ///
-    /// A module of another kind, an import of what is nowhere, or no ansible-core.
+    /// A module of another kind, an import that is not found, or no ansible-core.
     pub fn assemble(
         &self,
         module: &Module,

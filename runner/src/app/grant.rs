@@ -1,4 +1,5 @@
-//! What a run may reach and what it lacks: the policy, what its arguments name, and what the module asks for.
+//! Computes the effective policy of a run from the operator's policy, the paths that arguments designate, and the
+//! module's requests.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -15,7 +16,8 @@ use crate::app::runner::Runner;
 use crate::app::{documentation, native, requests};
 
 impl Runner {
-    /// Returns what a run may reach, with its arguments as the module is to get them, and the grants that it needs and lacks.
+    /// Returns the effective policy of a run, the arguments to pass to the module, and the grants that the run needs
+    /// but lacks.
     pub(super) fn grant(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Settled {
         let as_requested = || Settled {
             policy: request.policy.clone(),
@@ -26,7 +28,7 @@ impl Runner {
         if request.policy.allows_everything() {
             return as_requested();
         }
-        // Bytes that cannot be read are for the engine to complain about.
+        // If the bytes cannot be read, the engine reports that later.
         let mut settled = match documentation::described(module, request.policy, request.arguments.given()) {
             Some(metadata) => {
                 let (directory, environment) = (&self.config.directory, &self.config.environment);
@@ -44,7 +46,8 @@ impl Runner {
     }
 }
 
-/// Returns what a run with these arguments may reach: the policy, and what the arguments name as far as it lets them.
+/// Returns the effective policy of a run with these arguments: the given policy, with the paths that the arguments
+/// designate as far as it allows.
 #[must_use]
 pub fn settled_policy<'p>(
     module: &Module,

@@ -1,5 +1,5 @@
-//! From an outcome to a verdict: the module's result where it gave one, a failed result that says what
-//! happened where it did not.
+//! Turns an outcome into a report: with the module's result if it printed one, else with a failed result that says what
+//! happened.
 
 use std::ffi::OsString;
 
@@ -16,16 +16,16 @@ use crate::app::native;
 use crate::app::report::{Report, Status};
 use crate::app::request::RunRequest;
 
-/// From here on an exit code is how a shell reports death by a signal.
+/// Base of the exit codes by which a shell reports death by a signal.
 const SIGNAL_BASE: i32 = 128;
 
 /// The largest signal number of Linux.
 const LAST_SIGNAL: i32 = 64;
 
-/// What a run that had no exit status reports as `rc`, as Ansible does for a module that was killed.
+/// `rc` of a run without an exit status; Ansible reports the same for a module that was killed.
 const KILLED: i64 = 137;
 
-/// Returns the report of a run whose module was executed, or could not be. `report` has what was known before.
+/// Returns the report of a run whose module was executed or failed to start. `report` holds what was known before.
 pub(super) fn ended(
     report: Report,
     executed: Executed,
@@ -78,7 +78,7 @@ fn judged(report: Report, ran: &Ran, request: &RunRequest<'_>, environment: &[(O
     }
 }
 
-/// Writes a log line of the module into modbox's log, and returns it as a note.
+/// Writes a log line of the module to modbox's log, and returns it as a note.
 fn logged(LogLine { level, message }: LogLine) -> String {
     match level {
         LogLevel::Info => tracing::info!(message, "the module says"),
@@ -87,7 +87,7 @@ fn logged(LogLine { level, message }: LogLine) -> String {
     format!("the module says: {message}")
 }
 
-/// Returns the report of a run that is not started for want of grants.
+/// Returns the report of a run that does not start because grants are missing.
 pub(super) fn denied(report: Report, missing: Vec<MissingGrant>) -> Report {
     for MissingGrant { denial, .. } in &missing {
         tracing::warn!(capability = %denial.capability, subject = denial.subject, "denied: the module does not start");
@@ -123,7 +123,7 @@ pub(super) fn not_started(report: Report, error: RunError) -> Report {
 fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (Status, ModuleResult) {
     if let Some(hit) = outcome.limit {
         tracing::warn!(limit = hit.kind.as_str(), allowed = hit.allowed, unit = hit.unit.as_str(), "a limit was hit");
-        // Only a cut-off stderr leaves the result whole; whatever else a stopped module printed is not its last word.
+        // Only a cut-off stderr leaves the result whole. Other output of a stopped module may be incomplete.
         let whole = hit.kind == LimitKind::Stderr && result.parsed();
         let result = if whole { result } else { ModuleResult::runner_failure(&limit_message(hit), Some(raw)) };
         return (Status::Limit, result);

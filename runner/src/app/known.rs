@@ -1,5 +1,5 @@
-//! What is known of a module's file that was read before, so that it need not be read again: all that a run needs of a
-//! wasm module whose compiled code is in the cache. It lies beside that code.
+//! Facts about a module's file that was read before, so that an unchanged file need not be read again: all that a run
+//! needs of a wasm module whose compiled code is in the cache. They are stored beside that code.
 
 use modbox_cleanup::Cleanup;
 use modbox_kinds::Kind;
@@ -9,15 +9,15 @@ use modbox_wasm::CompileCache;
 use serde::{Deserialize, Serialize};
 use tracing::debug;
 
-/// What follows from a wasm module's bytes.
+/// Facts about a wasm module, computed from its bytes and stored in the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Known {
-    /// Bytes, without a `#!` line.
+    /// Size in bytes, without a `#!` line.
     pub(super) size: u64,
     /// SHA-256 of the file, in hex.
     pub(super) digest: String,
     kind: String,
-    /// Why it is that kind.
+    /// Reason for the kind.
     reason: String,
     /// The text of its metadata section.
     pub(super) metadata: Option<String>,
@@ -29,20 +29,20 @@ impl Known {
         Self { size, digest: digest.to_owned(), kind, reason, metadata }
     }
 
-    /// Returns the kind, and why it is that one.
+    /// Returns the kind, and the reason for it.
     pub(super) fn detection(&self) -> Option<Detection> {
         let kind = self.kind.parse().ok().filter(|kind: &Kind| kind.is_wasm())?;
         Some(Detection { kind, reason: self.reason.clone() })
     }
 
-    /// Looks up a file in this state.
+    /// Looks up the facts about a file with this fingerprint.
     pub(super) fn recall(cache: &CompileCache, file: &FileFingerprint) -> Option<Self> {
         let known = serde_json::from_slice(&cache.recall(file)?).ok();
         debug!(known = known.is_some(), "looked for the module among those that were read before");
         known
     }
 
-    /// Notes it for a file in this state; where that cannot be done, the file is read again next time.
+    /// Stores the facts for a file with this fingerprint. If that fails, the file is read again next time.
     pub(super) fn remember(&self, cache: &CompileCache, file: &FileFingerprint, cleanup: &Cleanup) {
         let remembered = serde_json::to_vec(self).map(|note| cache.remember(file, &note, cleanup));
         debug!(?remembered, "noted what the module is");

@@ -1,8 +1,8 @@
 //! Finds and reads a module's file.
 //!
-//! A name is looked up as Ansible looks up its own: folder by folder, by the file's name with or without
-//! its extension, leaving out files that are never modules. Where Ansible takes whichever file the
-//! folder lists first, the first by name is taken here, so that the answer is always the same.
+//! Looks a name up as Ansible does: folder by folder, by the file's name with or without its extension, leaving out
+//! files that are never modules. Ansible takes the file that the folder happens to list first; this takes the first by
+//! name, so that the answer is always the same.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -11,69 +11,69 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Larger than any module that was met; a Python interpreter as a component has 20 MB.
+/// Largest module file that is read; a Python interpreter as a component has 20 MB.
 pub const MAX_MODULE: u64 = 256 << 20;
 
-/// The files by which a directory is told to be a project: those that `modbox-authoring` builds, which a test compares.
+/// Files that mark a directory as a project. `modbox-authoring` builds these; a test compares the two lists.
 pub const PROJECT_FILES: [&str; 5] = ["Cargo.toml", "main.c", "go.mod", "main.py", "main.js"];
 
 /// Extensions of files that are not modules (ansible-core 2.19, `MODULE_IGNORE_EXTS`).
 const IGNORED_EXTENSIONS: [&str; 10] = ["pyc", "pyo", "swp", "bak", "rpm", "md", "txt", "rst", "yaml", "yml"];
 
-/// Where a module was found.
+/// Location of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Located {
     /// A file.
     File(PathBuf),
-    /// A directory with a guest crate in it.
+    /// A directory with a guest project in it.
     Crate(PathBuf),
 }
 
-/// A module's file, read.
+/// A module's path and contents.
 #[derive(Debug, Clone)]
 pub struct ModuleFile {
-    /// Where it was.
+    /// Path of the file.
     pub path: PathBuf,
-    /// All of it.
+    /// Whole contents.
     pub bytes: Arc<[u8]>,
 }
 
-/// Why a module cannot be found or read.
+/// An error in finding or reading a module.
 #[derive(Debug, thiserror::Error)]
 pub enum LocateError {
-    /// Nothing of that name anywhere.
+    /// The name is unknown in every folder of the library.
     #[error("there is no module `{name}`: no such file, and nothing of that name in {}", folders(.searched))]
     NotFound {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// Where it was looked up.
+        /// The folders that were searched.
         searched: Vec<PathBuf>,
     },
-    /// A path to nothing.
+    /// The path does not exist.
     #[error("there is no module file `{}`", .0.display())]
     NoSuchFile(PathBuf),
-    /// A directory without a crate.
+    /// The path is a directory without a project.
     #[error(
         "`{}` is a directory without any of {}; name a module file or a guest crate",
         .0.display(),
         PROJECT_FILES.join(", ")
     )]
     NotACrate(PathBuf),
-    /// A FIFO, socket or device: reading it might never end.
+    /// The path is a FIFO, socket or device: reading it might never end.
     #[error("`{}` is not a regular file", .0.display())]
     NotRegular(PathBuf),
-    /// A file that is too large.
+    /// The file is too large.
     #[error("`{}` is longer than the limit of {MAX_MODULE} bytes for a module", .0.display())]
     TooLarge(PathBuf),
-    /// A file that is not the one any more that it was a moment ago.
+    /// The file changed after modbox had opened it.
     #[error("the module `{}` changed while it was being read; run it again", .0.display())]
     Changed(PathBuf),
-    /// A file that cannot be read.
+    /// The file cannot be read.
     #[error("failed to read the module `{}`", path.display())]
     Read {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -88,7 +88,7 @@ fn folders(searched: &[PathBuf]) -> String {
 ///
 /// # Errors
 ///
-/// Nothing there, or a directory that is no crate.
+/// No such module, or a directory that is not a project.
 pub fn locate(module: &Path, library: &[PathBuf]) -> Result<Located, LocateError> {
     let is_path = module.as_os_str().as_bytes().contains(&b'/');
     match fs::metadata(module) {
@@ -135,7 +135,7 @@ pub fn read(path: &Path) -> Result<ModuleFile, LocateError> {
     Ok(ModuleFile { path: path.to_owned(), bytes: contents(path, &file, &metadata)? })
 }
 
-/// Opens a module's file, if it is one that can be read.
+/// Opens a module's file, after checking its type and size.
 pub(super) fn open(path: &Path) -> Result<(File, Metadata), LocateError> {
     let failed = |source| LocateError::Read { path: path.to_owned(), source };
     // Without O_NONBLOCK, opening a FIFO would wait for a writer.
@@ -151,10 +151,10 @@ pub(super) fn open(path: &Path) -> Result<(File, Metadata), LocateError> {
     Ok((file, metadata))
 }
 
-/// Reads an open file of this length.
+/// Reads an open file of the length that `metadata` says.
 pub(super) fn contents(path: &Path, file: &File, metadata: &Metadata) -> Result<Arc<[u8]>, LocateError> {
     let failed = |source| LocateError::Read { path: path.to_owned(), source };
-    // Read where it stays: going through a `Vec` would copy every module once more on every run.
+    // Reads straight into the `Arc`: going through a `Vec` would copy every module once more on every run.
     let length = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
     let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
     let buffer = Arc::get_mut(&mut bytes).expect("nobody else has it yet");

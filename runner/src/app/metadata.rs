@@ -1,8 +1,7 @@
-//! Reads what a wasm module says of itself, without running anything: imports, exports, and the JSON
-//! object in its `modbox:module` section.
+//! Reads a wasm module's claims without running anything: imports, exports, and the JSON object in its `modbox:module`
+//! section.
 //!
-//! All of it is a claim. It is shown, compared with the policy and used to check arguments early; it grants
-//! nothing.
+//! All of it is a claim. It is shown, compared with the policy and used to check arguments early; it grants nothing.
 
 use modbox_argument_spec::Metadata;
 use wasmparser::{Encoding, Parser, Payload};
@@ -12,40 +11,40 @@ const SECTION: &str = modbox_argument_spec::SECTION_NAME;
 
 const MAX_METADATA: usize = modbox_argument_spec::MAX_METADATA_BYTES;
 
-/// More imports and exports than a listing shows.
+/// Imports or exports that are read; more than a listing shows.
 const MAX_LISTED: usize = 10_000;
 
-/// What a wasm module says of itself.
+/// Imports, exports and metadata of a wasm module.
 #[derive(Debug, Default)]
 pub struct WasmInfo {
-    /// What it imports: `wasi:cli/environment@0.2.3`, or `wasi_snapshot_preview1.fd_write`.
+    /// Imports: `wasi:cli/environment@0.2.3`, or `wasi_snapshot_preview1.fd_write`.
     pub imports: Vec<String>,
-    /// What it exports.
+    /// Exports.
     pub exports: Vec<String>,
     /// The bytes of the section, as text.
     pub metadata: Option<String>,
 }
 
-/// Why the bytes tell nothing.
+/// An error in reading a wasm module's claims.
 #[derive(Debug, thiserror::Error)]
 pub enum MetadataError {
-    /// Bytes that are not wasm.
+    /// The bytes are not wasm.
     #[error("failed to parse the module")]
     Parse(#[from] wasmparser::BinaryReaderError),
-    /// A section that is too long.
+    /// The section is too long.
     #[error("the `{SECTION}` section is longer than the limit of {MAX_METADATA} bytes")]
     TooLong,
-    /// A section that is not UTF-8.
+    /// The section is not UTF-8.
     #[error("the `{SECTION}` section is not UTF-8")]
     NotText,
-    /// A section that is no metadata.
+    /// The section holds invalid metadata.
     #[error("the `{SECTION}` section is wrong")]
     Spec(#[from] modbox_argument_spec::SpecError),
 }
 
 impl WasmInfo {
-    /// Reads a component or a core module. The section may lie in a core module inside a component, which
-    /// is where a linker leaves it; the first one found counts.
+    /// Reads a component or a core module. The section may lie in a core module inside a component, which is where a
+    /// linker leaves it; the first one found counts.
     ///
     /// # Errors
     ///

@@ -1,30 +1,30 @@
-//! Grants that a run needs before it starts, and lacks.
+//! Grants that a run needs but lacks, and the message that names them before the run starts.
 
 use std::fmt;
 
 use modbox_vocabulary::Denial;
 
-/// A grant that a run needs and lacks, and what the need comes from.
+/// A grant that a run needs but lacks, and the source of the need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MissingGrant {
     pub(super) denial: Denial,
     pub(super) need: Need,
 }
 
-/// What a missing grant is needed for.
+/// Source of the need for a missing grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
     /// An argument names the path.
     Argument,
     /// An argument names a relative path, which the module would look for in its own directory.
     RelativeArgument,
-    /// An argument names a path below a directory that the module has its own of.
+    /// An argument names a path that a directory of the guest, such as `/tmp`, hides.
     HiddenArgument,
-    /// An option that is not given has the path as its default.
+    /// The default of an omitted option is the path.
     Default,
-    /// The module's metadata calls it required.
+    /// The module's metadata requests it as required.
     Metadata,
-    /// It is granted, and the kernel cannot enforce the grant for a native module; a wider one it can.
+    /// The policy grants it, but the kernel cannot enforce it for a native module; it can enforce a wider grant.
     Enforcement,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for MissingGrant {
     }
 }
 
-/// Returns the message of a run that was not started for want of grants.
+/// Returns the message of a run that did not start because grants are missing.
 pub(super) fn message(missing: &[MissingGrant]) -> String {
     missing.iter().map(MissingGrant::to_string).collect::<Vec<_>>().join("; ")
 }

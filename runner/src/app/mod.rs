@@ -1,8 +1,8 @@
 //! One run: a module's file and its arguments go in, a report comes out.
 //!
-//! A run is a pipeline of values: [`Module`] (load) → `Settled` (`grant`) → `Prepared` (`prepare`) → `Executed`
-//! (`execute`) → [`Report`] (`judge`). Whatever the module does ends as a report with a well-formed result; what keeps it from
-//! starting does, too.
+//! A run is a pipeline of values: [`Module`] (load) → `Settled` (`grant`) → `Prepared` (`prepare`) →
+//! `Executed` (`execute`) → [`Report`] (`judge`). Every run ends with a report that has a well-formed result, whatever
+//! the module does, and also when it cannot start.
 
 pub mod audit;
 pub mod commands;

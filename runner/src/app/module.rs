@@ -1,4 +1,4 @@
-//! A module that is ready to be run, once or many times.
+//! A loaded module, ready to run once or many times.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -19,33 +19,33 @@ use crate::app::known::Known;
 use crate::app::locate::{self, LocateError, ModuleFile};
 use crate::app::metadata::WasmInfo;
 
-/// A module's bytes with what follows from them. What is costly is found out once: the digest and the kind when it is
-/// made, metadata and compiled code when a run first needs them. Shared by threads as `&Module`.
+/// A module's bytes and the facts derived from them. Costly facts are computed once: the digest and the kind when the
+/// module is made, metadata and compiled code when a run first needs them. Threads share it as `&Module`.
 #[derive(Debug)]
 pub struct Module {
     path: PathBuf,
     size: u64,
     bytes: OnceLock<Arc<[u8]>>,
-    /// Where the bytes are, until somebody needs them.
+    /// Open file to read `bytes` from when they are first needed.
     unread: Option<File>,
     digest: String,
     detection: Result<Detection, DetectError>,
     metadata: OnceLock<Option<Metadata>>,
     documentation: OnceLock<Option<Metadata>>,
     pub(super) loaded: OnceLock<LoadedModule>,
-    /// What is wrong with it, so that no engine will load it.
+    /// Error that keeps every engine from loading the module.
     pub(super) unloadable: OnceLock<Arc<WasmError>>,
 }
 
 impl Module {
-    /// Recognises a module by its bytes; with `kind`, takes it for that kind. A module of no kind can still be asked
-    /// to run: the report of that run says what is wrong with it.
+    /// Recognises a module by its bytes, or takes it for `kind` if given. A module of unknown kind can still be run:
+    /// the report of that run says what is wrong.
     #[must_use]
     pub fn new(file: ModuleFile, kind: Option<Kind>) -> Self {
         let ModuleFile { path, mut bytes } = file;
         let detection = detect::choose(kind, &bytes);
         let digest = digest(&bytes);
-        // A guest is only its binary; the line in front is for whoever starts the file.
+        // A guest is only its binary; the `#!` line is for starting the file directly.
         if detection.as_ref().is_ok_and(|found| found.kind.is_wasm()) && bytes.starts_with(b"#!") {
             bytes = modbox_kinds::skip_shebang(&bytes).into();
         }
@@ -64,8 +64,8 @@ impl Module {
         }
     }
 
-    /// Opens a module's file. One that has been the same since modbox last read it is known again by what the `cache`
-    /// says, and read only when it has to be compiled. With `kind`, takes it for that kind.
+    /// Opens a module's file. If the file is unchanged since modbox last read it, its facts come from `cache`, and the
+    /// file is read only when it has to be compiled. With `kind`, takes it for that kind.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl Module {
         }
         let bytes = locate::contents(path, &file, &metadata)?;
         let module = Self::new(ModuleFile { path: path.to_owned(), bytes }, kind);
-        // What changed while it was read is not what was read.
+        // If the file changed while it was read, the fingerprint is not that of these bytes.
         let unchanged = file.metadata().is_ok_and(|after| FileFingerprint::from(&after) == before);
         if let Some(cache) = cache.filter(|_| unchanged) {
             module.remember(cache, &before, cleanup);
@@ -96,7 +96,7 @@ impl Module {
 
     fn known(path: &Path, file: File, known: Known, detection: Detection) -> Self {
         let Known { size, digest, metadata, .. } = known;
-        // What is wrong with the text was no obstacle when the module was first read, and is none now.
+        // Invalid metadata did not stop the module when it was first read, and does not now.
         let metadata = metadata.and_then(|text| Metadata::from_json(&text).ok());
         Self {
             path: path.to_owned(),
@@ -112,7 +112,7 @@ impl Module {
         }
     }
 
-    /// Notes what was found out, for the next time. Where that fails, the next time takes longer.
+    /// Stores the module's facts in the cache for the next run. If that fails, the next run only takes longer.
     fn remember(&self, cache: &CompileCache, file: &FileFingerprint, cleanup: &Cleanup) {
         let Some(detection) = self.detection.as_ref().ok().filter(|found| found.kind.is_wasm()) else { return };
         let info = self.bytes.get().and_then(|bytes| WasmInfo::parse(bytes).ok());
@@ -120,24 +120,24 @@ impl Module {
         Known::new(self.size, &self.digest, detection, metadata).remember(cache, file, cleanup);
     }
 
-    /// Returns the file, as it was named.
+    /// Returns the path, as the caller gave it.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns how many bytes there are, of a wasm module without a `#!` line.
+    /// Returns the size in bytes; that of a wasm module excludes a `#!` line.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Returns the whole file, of a wasm module without a `#!` line.
+    /// Returns the whole file; that of a wasm module excludes a `#!` line.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read any more or that is another one now. Only modules that were [opened](Self::open) and
-    /// known fail.
+    /// A file that cannot be read any more or was replaced. Only modules that were [opened](Self::open) and whose facts
+    /// came from the cache can fail.
     pub fn bytes(&self) -> Result<&Arc<[u8]>, LocateError> {
         if let Some(bytes) = self.bytes.get() {
             return Ok(bytes);
@@ -157,7 +157,7 @@ impl Module {
         if bytes.starts_with(b"#!") {
             bytes = modbox_kinds::skip_shebang(&bytes).into();
         }
-        // Another thread may have been first; both read the same.
+        // Another thread may have been first; both read the same bytes.
         Ok(self.bytes.get_or_init(|| bytes))
     }
 
@@ -167,16 +167,16 @@ impl Module {
         &self.digest
     }
 
-    /// Returns the kind, and why it is that one.
+    /// Returns the kind, and the reason for it.
     ///
     /// # Errors
     ///
-    /// Bytes that are of no kind, or that are not what the caller takes them for.
+    /// Bytes of unknown kind, or of another kind than the caller declared.
     pub fn detection(&self) -> Result<&Detection, &DetectError> {
         self.detection.as_ref()
     }
 
-    /// Returns which of the two wasm formats it is in, if in one.
+    /// Returns the wasm format; `None` for other kinds.
     pub(super) fn format(&self) -> Option<WasmFormat> {
         match self.detection.as_ref().ok()?.kind {
             Kind::Component => Some(WasmFormat::Component),
@@ -185,7 +185,7 @@ impl Module {
         }
     }
 
-    /// Returns what the documentation of a native module says of its options, if it can be read.
+    /// Returns the documentation of a native module's options, if it can be read.
     pub(super) fn documentation(&self) -> Option<&Metadata> {
         if self.format().is_some() || self.detection.is_err() {
             return None;
@@ -194,7 +194,7 @@ impl Module {
         self.documentation.get_or_init(read).as_ref()
     }
 
-    /// Returns what a wasm module says of itself, if it says something that can be read.
+    /// Returns a wasm module's metadata, if it has any that can be read.
     #[must_use]
     pub fn metadata(&self) -> Option<&Metadata> {
         let read = || {
@@ -205,7 +205,7 @@ impl Module {
     }
 }
 
-/// Returns the SHA-256 of a module in hex, by which policies and caches know it.
+/// Returns the SHA-256 of a module in hex, by which policies and caches identify it.
 #[must_use]
 pub fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {

@@ -1,4 +1,5 @@
-//! What a native module is run with: its rights, its variables, and what the kernel cannot keep it to.
+//! Derives the environment, readable paths and hints of a native module, and finds grants that the kernel cannot
+//! enforce for it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,16 +12,16 @@ use modbox_vocabulary::{Capability, Denial, Hint, HintSource, Operation, Outcome
 use crate::app::missing_grant::{MissingGrant, Need};
 use crate::app::request::{Arguments, RunRequest};
 
-/// Shorter names of variables stand in every text.
+/// Length below which a variable's name gives no hint: shorter names occur in every text.
 const MIN_NAME: usize = 3;
 
-/// Missing grants and hints that are listed, each; more than a person reads.
+/// Missing grants and hints that are listed, each; a person reads no more.
 const MAX_HINTS: usize = 16;
 
-/// Lines of complaints that are looked at.
+/// Lines with complaints that are examined.
 const MAX_LINES: usize = 1000;
 
-/// What the C library says of what is refused.
+/// Texts with which the C library reports a refused or failed call.
 const COMPLAINTS: [&str; 6] = [
     "No such file or directory",
     "Permission denied",
@@ -30,17 +31,17 @@ const COMPLAINTS: [&str; 6] = [
     "Errno",
 ];
 
-/// Returns the variables that are granted.
+/// Returns the granted variables.
 pub(super) fn environment(policy: &Policy) -> Vec<(OsString, OsString)> {
     policy.env().iter().map(|grant| (grant.name.clone().into(), grant.value.clone().into())).collect()
 }
 
-/// Returns what a module needs of its own, without folders that hold much more than that.
-pub(super) fn narrow(own: &[PathBuf]) -> Vec<PathBuf> {
-    own.iter().filter(|path| !is_wide(path)).cloned().collect()
+/// Returns the given paths without folders that hold much more than one program.
+pub(super) fn narrow(paths: &[PathBuf]) -> Vec<PathBuf> {
+    paths.iter().filter(|path| !is_wide(path)).cloned().collect()
 }
 
-/// Returns what a program needs to be there, as far as can be told from where it is: itself, and the folder that it is
+/// Returns the paths that a program needs, as far as its location tells: the program itself and the folder that it is
 /// installed in.
 pub(super) fn installation(program: &Path) -> Vec<PathBuf> {
     let Some(real) = program.canonicalize().ok().filter(|_| program.is_absolute()) else { return Vec::new() };
@@ -52,14 +53,14 @@ pub(super) fn installation(program: &Path) -> Vec<PathBuf> {
     [program.to_owned(), real].into_iter().chain(folders).collect()
 }
 
-/// Whether a folder holds much more than one program: all of the system, or what a user has.
+/// Returns whether a folder holds much more than one program: a top-level folder of the system, or a user's home.
 fn is_wide(folder: &Path) -> bool {
     let parent = folder.parent();
     folder == Path::new("/root") || parent.is_none_or(|parent| parent == Path::new("/") || parent == Path::new("/home"))
 }
 
-/// Returns the grants of the network that the kernel cannot keep a process to: it knows the ports of connections, and
-/// neither hosts nor the ports of datagrams. Each names what it can keep to instead.
+/// Returns the network grants that the kernel cannot enforce: it filters by the ports of connections, but neither by
+/// host nor by the ports of datagrams. Each names a grant that can be enforced instead.
 pub(super) fn unenforceable(policy: &Policy) -> Vec<MissingGrant> {
     let missing = |capability: Capability, subject: String, allow: String| {
         let allow = format!("--allow-{capability} {}", quoting::quote(&allow));
@@ -90,17 +91,17 @@ pub(super) fn unenforceable(policy: &Policy) -> Vec<MissingGrant> {
     net.chain(listen).take(MAX_HINTS).collect()
 }
 
-/// Returns the policy without the grants of the network that the kernel cannot keep a process to.
+/// Returns the policy without the network grants that the kernel cannot enforce.
 pub(super) fn kept(policy: &Policy) -> Policy {
     let mut kept = policy.clone();
     for missing in unenforceable(policy) {
         kept.forbid_net(&missing.denial.subject);
     }
-    // There may have been more than are told.
+    // `unenforceable` lists only the first ones; if some remain, no network is granted.
     if unenforceable(&kept).is_empty() { kept } else { kept.without_network() }
 }
 
-/// Returns guesses at what a module that failed was not granted, from what it was given and printed.
+/// Returns guesses at the grants that a failed module lacked, from its arguments and its output.
 pub(super) fn hints(
     denials: &[Denial],
     outcome: &Outcome,
@@ -112,13 +113,14 @@ pub(super) fn hints(
     hints
 }
 
-/// Returns paths that a failed module was given or complains about, that exist, and that it was not shown. The observer sees
-/// most of them at the kernel; these are guesses at the rest.
+/// Returns existing paths that a failed module was given or complains about, but could not see. The observer sees most
+/// of them at the kernel; these are guesses at the rest.
 fn path_hints(denials: &[Denial], outcome: &Outcome, arguments: &Arguments, policy: &Policy) -> Vec<Hint> {
     let given = arguments.given().iter().filter_map(|(_, value)| value.as_str());
-    let said = [&outcome.stdout.bytes, &outcome.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let output =
+        [&outcome.stdout.bytes, &outcome.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let complaints =
-        said.iter().flat_map(|text| text.lines()).filter(|line| COMPLAINTS.iter().any(|it| line.contains(it)));
+        output.iter().flat_map(|text| text.lines()).filter(|line| COMPLAINTS.iter().any(|it| line.contains(it)));
     let ends = |c: char| c.is_whitespace() || "'\"`:,;()[]{}<>\\".contains(c);
     let words = complaints.take(MAX_LINES).flat_map(|line| line.split(ends));
     let named = given.map(|path| (HintSource::Arguments, path)).chain(words.map(|path| (HintSource::Output, path)));
@@ -126,8 +128,8 @@ fn path_hints(denials: &[Denial], outcome: &Outcome, arguments: &Arguments, poli
     for (source, path) in named.filter(|(_, path)| path.len() > 1 && path.starts_with('/')) {
         let plain = normalize(Path::new(path));
         let covered = policy.covers(&plain, Access::Read) || base::paths().any(|base| plain.starts_with(base));
-        let own = ["/proc", "/dev", "/tmp"].iter().any(|own| plain == Path::new(own));
-        if covered || own || plain.symlink_metadata().is_err() || hints.len() >= MAX_HINTS {
+        let provided = ["/proc", "/dev", "/tmp"].iter().any(|path| plain == Path::new(path));
+        if covered || provided || plain.symlink_metadata().is_err() || hints.len() >= MAX_HINTS {
             continue;
         }
         let Ok(subject) = plain.into_os_string().into_string() else { continue };
@@ -141,14 +143,15 @@ fn path_hints(denials: &[Denial], outcome: &Outcome, arguments: &Arguments, poli
     hints
 }
 
-/// Returns variables that a failed module speaks of, that the caller of the run has, and that it was not shown. Reading a
-/// variable is no system call, so that what the module says is all there is to go by.
+/// Returns variables that a failed module mentions, that the caller has, and that were not granted. Reading a variable
+/// is not a system call, so the module's output is the only evidence.
 fn variable_hints(outcome: &Outcome, environment: &[(OsString, OsString)], policy: &Policy) -> Vec<Hint> {
-    let said = [&outcome.stdout.bytes, &outcome.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let output =
+        [&outcome.stdout.bytes, &outcome.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let granted = |name: &str| policy.env().iter().any(|grant| grant.name == name);
-    let told = |name: &&str| name.len() >= MIN_NAME && said.iter().any(|text| speaks_of(text, name));
+    let is_mentioned = |name: &&str| name.len() >= MIN_NAME && output.iter().any(|text| mentions(text, name));
     let names = environment.iter().filter_map(|(name, _)| name.to_str());
-    let missing = names.filter(told).filter(|name| !granted(name)).take(MAX_HINTS);
+    let missing = names.filter(is_mentioned).filter(|name| !granted(name)).take(MAX_HINTS);
     let hint = |name: &str| Hint {
         capability: Capability::Env,
         subject: name.to_owned(),
@@ -158,8 +161,8 @@ fn variable_hints(outcome: &Outcome, environment: &[(OsString, OsString)], polic
     missing.map(hint).collect()
 }
 
-/// Whether a text has a name as a word of its own, and not as the name of something in a path.
-fn speaks_of(text: &str, name: &str) -> bool {
+/// Returns whether a text has a name as a separate word, and not as part of a path.
+fn mentions(text: &str, name: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_' || c == '/';
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_cannot_keep_is_named_with_what_it_can() {
+    fn unenforceable_rules_are_listed_with_enforceable_ones() {
         let mut policy = Policy::default();
         let source = String::new();
         for rule in ["*:443+any", "udp:*+any", "example.org:443", "*:80", "udp:10.0.0.1:53"] {
@@ -215,7 +218,7 @@ mod tests {
             ("udp:0.0.0.0:53", "--allow-listen udp:0.0.0.0:0-65535"),
         ];
         assert_eq!(shown, expect.map(|(subject, allow)| (subject.to_owned(), allow.to_owned())));
-        // Each is a rule that can be kept.
+        // Each suggested rule can be enforced.
         let mut kept = Policy::default();
         for (_, allow) in &shown {
             let (switch, rule) = allow.split_once(' ').unwrap();
@@ -231,10 +234,10 @@ mod tests {
     #[test]
     fn a_variable_is_a_word() {
         for text in ["KeyError: 'STAGE'", "STAGE: parameter not set", "no STAGE"] {
-            assert!(speaks_of(text, "STAGE"), "{text}");
+            assert!(mentions(text, "STAGE"), "{text}");
         }
         for text in ["STAGES", "A_STAGE", "/STAGE/x", "stage", ""] {
-            assert!(!speaks_of(text, "STAGE"), "{text}");
+            assert!(!mentions(text, "STAGE"), "{text}");
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Where PowerShell, ansible-core's scripts for it, and the utils of modules are on this machine.
+//! Finds PowerShell, ansible-core's scripts for it, and the utils of modules on this machine.
 //!
-//! ansible-core is found by the layout of its files alone; nothing is started to ask for it. Places are tried in this
-//! order: what `--module-utils` names, the environment of the `ansible` and the `python3` in PATH, the system's Python.
+//! ansible-core is found by the layout of its files alone; no program is started to ask for it. Places are tried in
+//! this order: the folders of `--module-utils`, the environments of the `ansible` and the `python3` in PATH, the
+//! system's Python.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,25 +12,25 @@ use std::sync::{Arc, OnceLock};
 
 use modbox_kinds::powershell::{PowershellSource, Script, SourceError};
 
-/// Longer than any script that was met; the largest util of ansible-core has 80 KB.
+/// Largest script that is read; the largest util of ansible-core has 80 KB.
 const MAX_SCRIPT: u64 = 8 << 20;
 
-/// The first bytes of a program, for its `#!` line.
+/// Bytes of a program that are read for its `#!` line.
 const MAX_LINE: u64 = 1024;
 
-/// The first release whose wrappers are these.
+/// First release of ansible-core with these wrappers.
 const NEEDED: &str = "2.19 or newer";
 
-/// The folder of the wrappers in ansible-core.
+/// Folder of the wrappers in ansible-core.
 const WRAPPERS: &str = "executor/powershell";
 
-/// Where things are looked for.
+/// Lookup of PowerShell, ansible-core and utils on this machine.
 #[derive(Debug)]
 pub(super) struct InstalledPowershell<'a> {
     environment: &'a [(OsString, OsString)],
-    /// Named by the caller.
+    /// Folders that the caller named.
     named: &'a [PathBuf],
-    /// The module itself, beside which utils may lie.
+    /// Path of the module; utils may lie beside it.
     module: &'a Path,
     package: OnceLock<Result<PathBuf, SourceError>>,
 }
@@ -84,7 +85,7 @@ impl<'a> InstalledPowershell<'a> {
         named.chain(prefixes.flat_map(|prefix| packages(&prefix))).collect()
     }
 
-    /// The folders in which utils lie by the names of their files.
+    /// Returns the folders in which utils lie by the names of their files.
     fn util_folders(&self) -> Vec<PathBuf> {
         let beside = self.module.parent().into_iter().flat_map(|folder| {
             let around = folder.parent().map(|around| around.join("module_utils"));
@@ -95,7 +96,7 @@ impl<'a> InstalledPowershell<'a> {
         roots.flat_map(|root| [root.join("powershell"), root.join("csharp"), root]).collect()
     }
 
-    /// The folders that hold `ansible_collections`.
+    /// Returns the folders that hold `ansible_collections`.
     fn collection_roots(&self) -> Vec<PathBuf> {
         let of_module = self.module.ancestors().find(|folder| folder.ends_with("ansible_collections"));
         let mut roots: Vec<PathBuf> = of_module.and_then(Path::parent).map(Path::to_owned).into_iter().collect();
@@ -166,7 +167,7 @@ fn first(paths: impl IntoIterator<Item = PathBuf>) -> Result<Option<Script>, Sou
     Ok(None)
 }
 
-/// Reads a file, if there is one.
+/// Reads a file; `None` if there is no regular file.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, SourceError> {
     let failed = |reason: String| SourceError::Read { path: path.display().to_string(), reason };
     match fs::metadata(path) {
@@ -186,7 +187,7 @@ fn head(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Appends a signature, which lies beside its script, as ansible-core does.
+/// Appends a signature, which lies in a file beside its script, as ansible-core does.
 fn signed(script: &[u8], signature: &[u8]) -> Vec<u8> {
     let mut signed = script.to_vec();
     for line in signature.split(|byte| *byte == b'\n') {
@@ -194,14 +195,15 @@ fn signed(script: &[u8], signature: &[u8]) -> Vec<u8> {
         signed.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
     }
     if signature.ends_with(b"\n") {
-        // The last line was ended, not begun.
+        // A final newline ends the last line and begins no other.
         signed.truncate(signed.len() - 2);
     }
     signed.extend_from_slice(b"\r\n");
     signed
 }
 
-/// Returns the folders around a program and around the interpreter of its first line: of the environments they belong to.
+/// Returns the prefixes of the environments that a program belongs to: those around the program and around the
+/// interpreter of its `#!` line.
 fn prefixes(program: &Path) -> Vec<PathBuf> {
     let line = head(program, MAX_LINE).unwrap_or_default();
     let line = line.strip_prefix(b"#!").and_then(|rest| rest.split(|byte| *byte == b'\n').next());
@@ -212,7 +214,7 @@ fn prefixes(program: &Path) -> Vec<PathBuf> {
     programs.into_iter().flatten().filter_map(|program| Some(program.parent()?.parent()?.to_owned())).collect()
 }
 
-/// Returns where the package would be below a prefix.
+/// Returns the places where the package `ansible` could be below a prefix.
 fn packages(prefix: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten() {
@@ -282,13 +284,13 @@ mod tests {
     }
 
     #[test]
-    fn an_older_one_is_named_and_not_taken() {
+    fn an_older_ansible_core_is_reported_and_not_used() {
         let dir = tempfile::tempdir().unwrap();
         let named = [package(dir.path(), "2.14.18")];
         let nothing = environment(OsStr::new(""));
         let source = InstalledPowershell::new(&nothing, &named, Path::new("/m.ps1"));
         let error = source.script("a.ps1").unwrap_err().to_string();
-        // The machine that tests may well have a newer one of its own.
+        // The machine that runs the test may have a newer ansible-core.
         assert!(error.contains("2.14.18") || error.contains("a.ps1"), "{error}");
     }
 

@@ -1,4 +1,4 @@
-//! Completes the arguments and has the module's kind make an invocation of them.
+//! Completes the arguments and makes an invocation of them by the rules of the module's kind.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -18,15 +18,16 @@ use crate::app::request::{Arguments, RunRequest};
 /// The internal argument that names a module's temporary directory.
 const TMPDIR_KEY: &str = "_ansible_tmpdir";
 
-/// The one that every guest has.
+/// Temporary directory of every guest.
 const GUEST_TMPDIR: &str = "/tmp/";
 
-/// Makes everything that the sandbox needs, with the run's own temporary directory in the arguments. A module that is piped
-/// in is told of it, too, where Ansible gives such a module none: what it makes there is removed however it ends.
+/// Makes the invocation for the sandbox, with the run's own temporary directory in the arguments. A module that is
+/// piped into its interpreter gets that directory, too, although Ansible gives such a module none, so that its
+/// temporary files are removed however it ends.
 ///
 /// # Errors
 ///
-/// What the kind cannot start.
+/// A module that its kind cannot start.
 pub(super) fn prepare(
     kind: Kind,
     module: &Module,
@@ -42,7 +43,7 @@ pub(super) fn prepare(
     };
     let moved: Dict;
     let args = match &request.arguments {
-        // A guest has a directory of its own, and cannot see the one that whoever completed the arguments made.
+        // A guest has its own temporary directory and cannot see the one in the completed arguments.
         Arguments::Complete(args) if kind.is_wasm() && args.contains_key(TMPDIR_KEY) => {
             moved = with_tmpdir(args.clone(), own_tmpdir.into_owned());
             ModuleArgs::Complete(&moved)
@@ -50,10 +51,10 @@ pub(super) fn prepare(
         Arguments::Complete(args) => ModuleArgs::Complete(args),
         Arguments::Task { args, internal } => ModuleArgs::Task { args, internal, tmpdir: &own_tmpdir },
     };
-    // The engine has those of a guest.
+    // The engine has the bytes of a guest.
     let none = Arc::default();
     let bytes = if kind.is_wasm() { &none } else { module.bytes()? };
-    // Nobody tells a guest where its file is.
+    // A guest does not learn where its file is on the host.
     let path = if kind.is_wasm() { module.path().into() } else { Cow::from(config.directory.join(module.path())) };
     let powershell = InstalledPowershell::new(&config.environment, &config.python.module_utils, &path);
     let file_name = module.path().file_name().unwrap_or_default().to_string_lossy();
@@ -74,7 +75,7 @@ pub(super) fn prepare(
             powershell: &powershell,
         },
     )?;
-    // Looking for it takes a while.
+    // The search takes a while, so it is made for PowerShell only.
     let chosen = (kind == Kind::Powershell).then(|| powershell.interpreter()).flatten();
     let programs = request.interpreters.values().cloned().chain(chosen);
     prepared.invocation.runtime_paths.extend(programs.flat_map(|program| native::installation(Path::new(&program))));

@@ -1,4 +1,4 @@
-//! The report of a run: result, outcome, what was granted, denied and used.
+//! The report of a run: result, status, grants, denials and usage.
 
 use modbox_contract::ModuleResult;
 use modbox_kinds::Kind;
@@ -21,38 +21,38 @@ pub enum Status {
     Skipped,
     /// The module failed, gave no valid result, or could not be started.
     Failed,
-    /// The run needs what the policy refuses, and did not start.
+    /// The run needs grants that the policy does not give, and did not start.
     Denied,
     /// A limit was hit.
     Limit,
     /// The module crashed.
     Crashed,
-    /// The run was asked for and not begun.
+    /// The run was requested but not started.
     Cancelled,
 }
 
 impl Status {
-    /// Returns the word that reports use.
+    /// Returns the word for reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// Returns whether the module did what it was asked to.
+    /// Returns whether the module succeeded.
     #[must_use]
     pub fn is_success(self) -> bool {
         matches!(self, Self::Ok | Self::Changed | Self::Skipped)
     }
 }
 
-/// What is known of the module itself.
+/// Facts about the module itself.
 #[derive(Debug, Clone, Serialize)]
 pub struct ModuleFacts {
-    /// The file, as it was named.
+    /// Path of the file, as the caller gave it.
     pub path: String,
     /// Its kind, once detected.
     pub kind: Option<Kind>,
-    /// Why it is of that kind.
+    /// Reason for the kind.
     pub reason: String,
     /// SHA-256 of the file, in hex.
     #[serde(serialize_with = "with_algorithm")]
@@ -64,7 +64,7 @@ fn with_algorithm<S: Serializer>(digest: &str, serializer: S) -> Result<S::Ok, S
     serializer.collect_str(&format_args!("sha256:{digest}"))
 }
 
-/// Everything that is known of one run. Its serialised form is what `--output report` prints.
+/// Everything known about one run. Its serialised form is what `--output report` prints.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// The module.
@@ -75,32 +75,32 @@ pub struct Report {
     pub result: ModuleResult,
     /// The limit that was hit.
     pub limit: Option<LimitHit>,
-    /// What was granted.
+    /// Grants of the run.
     pub grants: Vec<Grant>,
-    /// What was missing, as observed: all of it when the run was denied, what the module tried when it ran.
+    /// Denials: all missing grants when the run did not start, else the refused attempts that were observed.
     pub denials: Vec<Denial>,
-    /// How many attempts were refused beyond those in `denials`.
+    /// Number of denials beyond those in `denials`.
     #[serde(skip_serializing_if = "is_zero")]
     pub denials_omitted: u64,
-    /// What may be missing, as guessed from what a failed module was given or printed.
+    /// Grants that may be missing, guessed from the arguments and the output of a failed module.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<Hint>,
-    /// What confined the module.
+    /// Confinement of the module.
     pub confinement: Confinement,
-    /// What was used.
+    /// Resources used.
     pub usage: Usage,
-    /// Where the time went.
+    /// Time by phase.
     pub timing: Timing,
-    /// Where the temporary directory is, when it was kept.
+    /// Path of the temporary directory, when it was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_files: Option<String>,
-    /// Things an operator should know that are no failure: a cache that cannot be used.
+    /// Notes for the operator that are not failures, such as a cache that cannot be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What was kept of stderr, for callers that pass it on; no part of the serialised report.
+    /// The captured stderr, for callers that pass it on; not in the serialised report.
     #[serde(skip)]
     pub stderr: String,
-    /// Why the module could not be started.
+    /// Error that kept the module from starting.
     #[serde(skip)]
     pub error: Option<RunError>,
 }
@@ -110,12 +110,12 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What a result under `no_log` is replaced by (ansible-core 2.19, `module_response_deepcopy` and `CENSORED`).
+/// Text that replaces a result under `no_log` (ansible-core 2.19, `module_response_deepcopy` and `CENSORED`).
 pub const CENSORED: &str =
     "the output has been hidden due to the fact that 'no_log: true' was specified for this result";
 
 impl Report {
-    /// Leaves nothing of the result but its status, as `no_log` asks for.
+    /// Removes everything but the status from the result, as `no_log` requires.
     pub fn censor(&mut self) {
         self.result = self.result.censored(CENSORED);
     }

@@ -1,4 +1,4 @@
-//! One run asked for.
+//! The request for one run.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,23 @@ use modbox_contract::{Dict, InternalArgs, Release, Value};
 use modbox_policy::Policy;
 use modbox_vocabulary::Limits;
 
-/// Arguments on their way to a module.
+/// Arguments for a module.
 #[derive(Debug, Clone)]
 pub enum Arguments {
-    /// A task's arguments; the internal ones are added, with the run's temporary directory in them.
+    /// A task's arguments. modbox adds the internal ones, with the run's temporary directory in them.
     Task {
-        /// What the caller gave.
+        /// Arguments that the caller gave.
         args: Dict,
-        /// What the module is told beside it.
+        /// Internal arguments to add.
         internal: Box<InternalArgs>,
     },
-    /// Arguments that somebody else has completed: they reach the module as they are, but for a guest's temporary
-    /// directory.
+    /// Arguments that the caller has completed, as Ansible does. They reach the module unchanged, except for a guest's
+    /// temporary directory.
     Complete(Dict),
 }
 
 impl Arguments {
-    /// Returns what the caller gave; all of them, when they are complete.
+    /// Returns the arguments that the caller gave; for complete arguments, all of them.
     #[must_use]
     pub fn given(&self) -> &Dict {
         let (Self::Task { args, .. } | Self::Complete(args)) = self;
@@ -30,34 +30,34 @@ impl Arguments {
     }
 }
 
-/// One run asked for.
+/// Request for one run.
 #[derive(Debug)]
 pub struct RunRequest<'a> {
-    /// Its name, a guest's `argv[0]`.
+    /// Name of the module, and a guest's `argv[0]`.
     pub name: &'a str,
-    /// Its arguments.
+    /// Arguments.
     pub arguments: Arguments,
-    /// What it may reach.
+    /// Grants, and what arguments may designate.
     pub policy: &'a Policy,
-    /// How much it may use.
+    /// Limits.
     pub limits: &'a Limits,
-    /// What to start instead of an interpreter, by the interpreter's base name.
+    /// Programs to start instead of an interpreter, by the interpreter's base name.
     pub interpreters: &'a BTreeMap<String, String>,
-    /// Take the last line that is a JSON object as the result.
+    /// Takes the last line that is a JSON object as the result.
     pub last_json_line: bool,
-    /// Give a guest its arguments on stdin, too.
+    /// Gives a guest its arguments on stdin, too.
     pub stdin_args: bool,
-    /// Leave the temporary directory.
+    /// Keeps the temporary directory after the run.
     pub keep_files: bool,
-    /// Feed a native module to its interpreter on standard input where its kind allows that, unless files are kept.
+    /// Pipes a native module to its interpreter on standard input where its kind allows that, unless files are kept.
     pub pipelining: bool,
 }
 
-/// No interpreter is replaced.
+/// Default of [`RunRequest::interpreters`]: replaces none.
 static NO_INTERPRETERS: BTreeMap<String, String> = BTreeMap::new();
 
 impl<'a> RunRequest<'a> {
-    /// Asks for an ordinary run: Ansible's rule for the result, arguments in a file alone, nothing left.
+    /// Requests an ordinary run: Ansible's rule for the result, arguments only in a file, no files kept.
     #[must_use]
     pub fn new(name: &'a str, arguments: Arguments, policy: &'a Policy, limits: &'a Limits) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl<'a> RunRequest<'a> {
         }
     }
 
-    /// Returns the release whose contract is kept: the one that was asked for, or the one that completed the arguments.
+    /// Returns the release whose contract applies: the requested one, or the one that completed the arguments.
     #[must_use]
     pub fn release(&self) -> Release {
         match &self.arguments {

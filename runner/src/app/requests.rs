@@ -1,7 +1,7 @@
-//! What a module asks for, against what is granted.
+//! Compares a module's requests with the grants of a run.
 //!
-//! A request grants nothing. One that is not granted is a note, since the module may do without; one that the module calls
-//! `required` ends the run before it starts, with the list of what is missing.
+//! A request grants nothing. An ungranted request is a note, since the module may do without it. If the module marks it
+//! as `required`, the run is denied before it starts, with the list of missing grants.
 
 use std::path::Path;
 
@@ -13,21 +13,21 @@ use modbox_vocabulary::{Capability, Denial, Operation, quoting};
 use crate::app::designation::Settled;
 use crate::app::missing_grant::{MissingGrant, Need};
 
-/// More than a person reads of each sort before a run; a module can ask for thousands.
+/// Missing requests that are shown of each sort; a module can have thousands.
 const MAX_SHOWN: usize = 16;
 
-/// One request, and what came of it.
+/// A request, and whether the policy grants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compared {
-    /// What the module asks for.
+    /// The module's request.
     pub request: Request,
-    /// Whether it is granted.
+    /// Whether the policy grants it.
     pub granted: bool,
     /// The switch that would grant it.
     pub allow: String,
 }
 
-/// Compares what a module asks for with what a policy grants.
+/// Compares a module's requests with the grants of a policy.
 #[must_use]
 pub fn compare(metadata: &Metadata, policy: &Policy) -> Vec<Compared> {
     let one = |request: &Request| Compared {
@@ -38,7 +38,7 @@ pub fn compare(metadata: &Metadata, policy: &Policy) -> Vec<Compared> {
     metadata.requests.iter().map(one).collect()
 }
 
-/// Notes what is missing, and denies the run when that is required.
+/// Notes ungranted optional requests, and adds ungranted required ones to the missing grants, which denies the run.
 pub(super) fn check(metadata: &Metadata, settled: &mut Settled) {
     let (required, optional): (Vec<_>, Vec<_>) = compare(metadata, &settled.policy)
         .into_iter()
@@ -48,7 +48,7 @@ pub(super) fn check(metadata: &Metadata, settled: &mut Settled) {
     for missing in required.into_iter().take(MAX_SHOWN).chain(optional.into_iter().take(MAX_SHOWN)) {
         let Request { capability, subject, reason, required } = missing.request;
         if required {
-            // A capability that modbox has no grant for is one for `--allow-all`.
+            // Only `--allow-all` grants a capability that modbox does not know.
             let capability = capability.parse().unwrap_or(Capability::All);
             let denial = Denial { capability, subject, operation: Operation::Request, allow: missing.allow };
             settled.missing.push(MissingGrant { denial, need: Need::Metadata });
@@ -73,7 +73,7 @@ fn is_granted(request: &Request, policy: &Policy) -> bool {
         Ok(Capability::Write) => path(Access::Write),
         Ok(Capability::Env) => policy.env().iter().any(|grant| grant.name == subject),
         Ok(Capability::Own) => policy.own().iter().any(|grant| grant.written == subject),
-        // Granted by the same rule; a wider one that holds it is for a person to see.
+        // Only an equal rule counts; whether a wider one contains it is for the operator to see.
         Ok(Capability::Net) => policy.net().iter().any(|grant| grant.rule.to_string() == subject),
         Ok(Capability::Listen) => policy.listen().iter().any(|grant| grant.rule.to_string() == subject),
         Ok(Capability::Run) => {
@@ -83,7 +83,7 @@ fn is_granted(request: &Request, policy: &Policy) -> bool {
     }
 }
 
-/// Returns the option that grants a request. What has no option of its own is for a module that is trusted with everything.
+/// Returns the command-line option that grants a request; `--allow-all` if no other one does.
 fn switch(request: &Request) -> String {
     match request.capability.parse() {
         Err(_) | Ok(Capability::Confinement | Capability::All) => "--allow-all".to_owned(),
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_number_of_requests_floods_whoever_reads() {
+    fn the_list_of_missing_requests_is_bounded() {
         let many = |required: bool| {
             let one = format!(r#"{{"capability": "env", "subject": "A", "required": {required}}}"#);
             let json = format!(r#"{{"name": "x", "requests": [{}]}}"#, vec![one; 1000].join(","));

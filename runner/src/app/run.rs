@@ -1,4 +1,4 @@
-//! The pipeline of one run.
+//! Runs a module: recognises its kind, computes its grants, executes it and judges the outcome.
 
 use modbox_kinds::Kind;
 use modbox_kinds::detect::Detection;
@@ -25,7 +25,7 @@ impl Runner {
         report
     }
 
-    /// Returns what kind of module it is, if it is one that may be loaded.
+    /// Returns the module's kind, after checking that the module may be loaded.
     fn recognize(&self, module: &Module, request: &RunRequest<'_>) -> Result<Kind, RunError> {
         let Detection { kind, reason } = module.detection().map_err(Clone::clone)?;
         info!(module = %module.path().display(), %kind, reason, digest = module.digest(), "recognised");
@@ -66,8 +66,8 @@ mod tests {
 
     /// A runner that counts how often it compiles.
     fn counting(dir: &tempfile::TempDir) -> (Runner, Arc<AtomicU32>) {
-        let told = Arc::new(AtomicU32::new(0));
-        let counter = Arc::clone(&told);
+        let count = Arc::new(AtomicU32::new(0));
+        let counter = Arc::clone(&count);
         let runner = Runner::new(RunnerConfig {
             cache: Some(CompileCache::new(dir.path().join("cache"))),
             on_compile: Some(Arc::new(move || {
@@ -75,7 +75,7 @@ mod tests {
             })),
             ..RunnerConfig::new(dir.path().to_owned())
         });
-        (runner, told)
+        (runner, count)
     }
 
     fn file(wat: &str) -> ModuleFile {
@@ -83,9 +83,9 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_for_the_compiler_is_told() {
+    fn on_compile_is_called_when_a_module_is_compiled() {
         let dir = tempfile::tempdir().unwrap();
-        let (runner, told) = counting(&dir);
+        let (runner, count) = counting(&dir);
         let file = file(r#"(module (memory (export "memory") 1) (func (export "_start")))"#);
         let module = || Module::new(file.clone(), None);
         let (policy, limits) = (Policy::default(), Limits::default());
@@ -94,13 +94,13 @@ mod tests {
             let report = runner.run(&module(), &request);
             assert!(report.error.is_none(), "{report:?}");
         }
-        assert_eq!(told.load(Ordering::Relaxed), 1, "the second run finds compiled code");
+        assert_eq!(count.load(Ordering::Relaxed), 1, "the second run finds compiled code");
     }
 
     #[test]
     fn a_module_that_no_engine_loads_is_compiled_once() {
         let dir = tempfile::tempdir().unwrap();
-        let (runner, told) = counting(&dir);
+        let (runner, count) = counting(&dir);
         let (policy, limits) = (Policy::default(), Limits::default());
         let request = RunRequest::new("broken", Arguments::Complete(Dict::new()), &policy, &limits);
         let invalid = Module::new(file(r#"(module (func (export "_start") i32.const 1))"#), None);
@@ -108,7 +108,7 @@ mod tests {
         for (module, compiled) in [(&invalid, 1), (&unlinked, 2)] {
             let errors = [(), ()].map(|()| format!("{:?}", runner.run(module, &request).error.unwrap()));
             assert!(errors[0].contains("Unloadable") && errors[0] == errors[1], "{errors:?}");
-            assert_eq!(told.load(Ordering::Relaxed), compiled);
+            assert_eq!(count.load(Ordering::Relaxed), compiled);
         }
     }
 }

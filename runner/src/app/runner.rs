@@ -1,4 +1,4 @@
-//! What runs of one process share: the configuration, the engine, the folder for temporary directories.
+//! State that all runs of a process share: the configuration, the engine, the folder for temporary directories.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -10,14 +10,14 @@ use modbox_wasm::WasmSandbox;
 use crate::app::commands::Broker;
 use crate::app::config::RunnerConfig;
 
-/// Runs modules. Makes the engine when the first wasm module comes.
+/// Runner of modules. It makes the engine when the first wasm module is loaded.
 pub struct Runner {
     pub(super) config: RunnerConfig,
     pub(super) wasm: OnceLock<WasmSandbox>,
     pub(super) scratch: ScratchRoot,
-    /// What confines this process, once it is confined.
+    /// Confinement of this process, once it is confined.
     pub(super) confined: OnceLock<Reached>,
-    /// Who runs commands for guests, once this process can start none itself.
+    /// Broker that runs commands for guests, once this process cannot start processes any more.
     pub(super) broker: OnceLock<Arc<Broker>>,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Debug for Runner {
 }
 
 impl Runner {
-    /// Makes a runner; nothing is opened or started yet.
+    /// Makes a runner, without opening or starting anything.
     #[must_use]
     pub fn new(config: RunnerConfig) -> Self {
         let scratch = ScratchRoot::new(&config.temp_dir, config.cleanup.clone());

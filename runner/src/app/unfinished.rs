@@ -1,4 +1,4 @@
-//! Reports of runs that came to no verdict of their own: not begun, or cut off with the process they were in.
+//! Reports of runs without an outcome: not started, or cut off when their process ended.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use crate::app::module::Module;
 use crate::app::report::{ModuleFacts, Report, Status};
 
 impl Report {
-    /// Returns the report of a module of which nothing but the path is known.
+    /// Returns the failed report of a module of which only the path is known.
     #[must_use]
     pub fn not_run(path: impl AsRef<Path>, message: &str) -> Self {
         Self { result: ModuleResult::runner_failure(message, None), ..Self::pending(path.as_ref()) }
     }
 
-    /// Returns a report whose result is still to come.
+    /// Returns a report with a placeholder for the result.
     fn pending(path: &Path) -> Self {
         let module = ModuleFacts {
             path: path.to_string_lossy().into_owned(),
@@ -44,7 +44,7 @@ impl Report {
         }
     }
 
-    /// Returns the report that a run begins with; whatever comes of the run has a result.
+    /// Returns the report with which a run begins, so that every run has a result.
     pub(super) fn of_module(module: &Module, policy: &Policy) -> Self {
         let mut report = Self::pending(module.path());
         module.digest().clone_into(&mut report.module.digest);
@@ -56,7 +56,7 @@ impl Report {
         report
     }
 
-    /// Returns the report of a run whose process ended under it.
+    /// Returns the report of a run whose process ended before the run did.
     #[must_use]
     pub fn crashed(module: &Module, policy: &Policy, message: &str) -> Self {
         let result = ModuleResult::runner_failure(message, None);
@@ -71,7 +71,7 @@ impl Report {
         Self { status: Status::Limit, result, limit: Some(hit), ..Self::of_module(module, policy) }
     }
 
-    /// Returns the report of a run that was not begun because whoever asked for it was told to stop.
+    /// Returns the report of a run that was not started because modbox was told to stop.
     #[must_use]
     pub fn cancelled(module: &Module, policy: &Policy) -> Self {
         let result = ModuleResult::runner_failure("the job was not begun: modbox was told to stop", None);
