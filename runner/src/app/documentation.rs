@@ -33,7 +33,7 @@ const MAX_DEPTH: usize = 8;
 
 /// Reads the documentation in a module's text, or else in the file beside it; `None` if neither can be read.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Option<Metadata> {
-    let documentation = in_text(bytes).or_else(|| beside(path))?;
+    let documentation = extract_from_text(bytes).or_else(|| read_sidecar(path))?;
     let entries = match serde_saphyr::from_str::<Value>(&documentation).ok()? {
         Value::Dict(entries) => entries,
         _ => return None,
@@ -61,7 +61,7 @@ fn parse_assignment(head: &[u8], at: usize) -> Option<(bool, &[u8], &[u8])> {
 }
 
 /// Returns the documentation in a module's text, with escapes resolved as Python does.
-fn in_text(bytes: &[u8]) -> Option<String> {
+fn extract_from_text(bytes: &[u8]) -> Option<String> {
     let head = bytes.get(..bytes.len().min(MAX_DOCUMENTATION * 2))?;
     let (raw, quotes, rest) = memchr::memmem::find_iter(head, NAME).find_map(|at| parse_assignment(head, at))?;
     let end = rest.windows(3).take(MAX_DOCUMENTATION).position(|window| window == quotes)?;
@@ -71,7 +71,7 @@ fn in_text(bytes: &[u8]) -> Option<String> {
 }
 
 /// Returns the documentation in the file beside a module.
-fn beside(path: &Path) -> Option<String> {
+fn read_sidecar(path: &Path) -> Option<String> {
     let file = ["yml", "yaml"].iter().find_map(|extension| {
         let sidecar = path.with_extension(extension);
         // Opens regular files only, since opening a FIFO could block.
@@ -131,7 +131,7 @@ fn spec_of(option: &Dict, depth: usize) -> Option<Value> {
 }
 
 /// Returns a module's metadata or documentation, with the operator's `--designate` options applied.
-pub(super) fn described<'m>(module: &'m Module, policy: &Policy, args: &Dict) -> Option<Cow<'m, Metadata>> {
+pub(super) fn describe_options<'m>(module: &'m Module, policy: &Policy, args: &Dict) -> Option<Cow<'m, Metadata>> {
     let known = module.metadata().or_else(|| module.documentation());
     if policy.designates().is_empty() {
         return known.map(Cow::Borrowed);

@@ -17,8 +17,8 @@ use crate::app::runner::Runner;
 use crate::app::{confine, prepare};
 
 /// Result of executing a module.
-pub(super) struct Executed {
-    pub(super) ran: Result<Ran, RunError>,
+pub(super) struct Execution {
+    pub(super) completed: Result<CompletedRun, RunError>,
     /// The directory of the run, if it is kept.
     pub(super) kept_files: Option<String>,
     /// Notes for the operator, in the order in which they arose.
@@ -26,7 +26,7 @@ pub(super) struct Executed {
 }
 
 /// A module that was started and has ended.
-pub(super) struct Ran {
+pub(super) struct CompletedRun {
     pub(super) prepared: Prepared,
     pub(super) outcome: Outcome,
     /// Rest of a native module's namespaces; dropping it waits until they have ended.
@@ -35,24 +35,26 @@ pub(super) struct Ran {
 
 impl Runner {
     /// Executes a module that lacks no grant.
-    pub(super) fn execute(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Executed {
+    pub(super) fn execute(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Execution {
         let mut notes = Vec::new();
         match RunDir::create(&self.scratch, purpose(kind, request)) {
             Ok(run_dir) => {
                 let run_dir = Arc::new(run_dir);
                 let kept_files = request.keep_files.then(|| run_dir.path().display().to_string());
-                let ran = self.execute_in(&run_dir, kind, module, request, &mut notes);
-                match &ran {
+                let completed = self.execute_in(&run_dir, kind, module, request, &mut notes);
+                match &completed {
                     // The guest came to its own end, so that nothing of it still writes to the directory.
-                    Ok(Ran { outcome: Outcome { exit: Exit::Code(_), .. }, .. }) if self.config.is_for_many_runs() => {
+                    Ok(CompletedRun { outcome: Outcome { exit: Exit::Code(_), .. }, .. })
+                        if self.config.is_for_many_runs() =>
+                    {
                         run_dir.give_back();
                     }
                     // An abandoned guest thread can make no more files in it.
                     _ => run_dir.close(),
                 }
-                Executed { ran, kept_files, notes }
+                Execution { completed, kept_files, notes }
             }
-            Err(error) => Executed { ran: Err(error.into()), kept_files: None, notes },
+            Err(error) => Execution { completed: Err(error.into()), kept_files: None, notes },
         }
     }
 
@@ -63,7 +65,7 @@ impl Runner {
         module: &Module,
         request: &RunRequest<'_>,
         notes: &mut Vec<String>,
-    ) -> Result<Ran, RunError> {
+    ) -> Result<CompletedRun, RunError> {
         let python = match kind {
             Kind::Python => Some(self.python_start(module, request, run_dir)?),
             _ => None,
@@ -82,7 +84,7 @@ impl Runner {
             }
         };
         notes.extend_from_slice(&outcome.notes);
-        Ok(Ran { prepared, outcome, _leaving: leaving })
+        Ok(CompletedRun { prepared, outcome, _leaving: leaving })
     }
 
     /// Executes a guest.
@@ -108,12 +110,12 @@ impl Runner {
             let host = Host { run_dir, commands: commands.clone(), on_own_thread: self.config.watched };
             loaded.run(invocation, program, request.policy, request.limits, host)
         };
-        let ran = match run(loaded) {
+        let completed = match run(loaded) {
             Err(WasmError::PoolFull) => run(&self.load_on_demand(module, program.format, request.limits)?),
-            ran => ran,
+            completed => completed,
         };
         self.end_commands();
-        let mut outcome = ran?;
+        let mut outcome = completed?;
         if is_first {
             outcome.timing.add(loaded.timing());
         }

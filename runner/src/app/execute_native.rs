@@ -14,7 +14,7 @@ use crate::app::confine::{self, StoppedThreads};
 use crate::app::error::RunError;
 use crate::app::module::Module;
 use crate::app::native::{environment, narrow};
-use crate::app::python::{self, Assembler, Subject};
+use crate::app::python::{self, Assembler, ModuleSource};
 use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
 
@@ -87,7 +87,7 @@ impl Runner {
         let run_dir = RunDir::create(&self.scratch, Use::Run)?;
         let context = self.native_context(&Policy::default(), false, &[]);
         let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
-        Ok(assembler.portable(Subject { name, path: module.path(), source: &source })?)
+        Ok(assembler.portable(ModuleSource { name, path: module.path(), source: &source })?)
     }
 
     pub(super) fn python_start(
@@ -95,11 +95,11 @@ impl Runner {
         module: &Module,
         request: &RunRequest<'_>,
         run_dir: &RunDir,
-    ) -> Result<python::Ready, RunError> {
+    ) -> Result<python::PreparedModule, RunError> {
         let source = PythonSource::read(request.name, module.bytes()?, request.interpreters)?;
         let context = self.native_context(request.policy, request.keep_files, &[]);
         let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
-        let subject = Subject { name: request.name, path: module.path(), source: &source };
+        let subject = ModuleSource { name: request.name, path: module.path(), source: &source };
         Ok(assembler.start(subject, request.keep_files)?)
     }
 }

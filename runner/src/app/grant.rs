@@ -9,7 +9,7 @@ use modbox_contract::Dict;
 use modbox_kinds::Kind;
 use modbox_policy::Policy;
 
-use crate::app::designation::{self, Caller, Settled};
+use crate::app::designation::{self, Caller, EffectiveGrants};
 use crate::app::module::Module;
 use crate::app::request::{Arguments, RunRequest};
 use crate::app::runner::Runner;
@@ -18,8 +18,8 @@ use crate::app::{documentation, native, requests};
 impl Runner {
     /// Returns the effective policy of a run, the arguments to pass to the module, and the grants that the run needs
     /// but lacks.
-    pub(super) fn grant(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Settled {
-        let as_requested = || Settled {
+    pub(super) fn grant(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> EffectiveGrants {
+        let as_requested = || EffectiveGrants {
             policy: request.policy.clone(),
             arguments: request.arguments.clone(),
             missing: Vec::new(),
@@ -29,20 +29,20 @@ impl Runner {
             return as_requested();
         }
         // If the bytes cannot be read, the engine reports that later.
-        let mut settled = match documentation::described(module, request.policy, request.arguments.given()) {
+        let mut effective = match documentation::describe_options(module, request.policy, request.arguments.given()) {
             Some(metadata) => {
                 let (directory, environment) = (&self.config.directory, &self.config.environment);
                 let caller = Caller { directory, environment, is_native: !kind.is_wasm() };
-                let mut settled = designation::settle(&metadata, request.policy, &request.arguments, &caller);
-                requests::check(&metadata, &mut settled);
-                settled
+                let mut effective = designation::apply(&metadata, request.policy, &request.arguments, &caller);
+                requests::check(&metadata, &mut effective);
+                effective
             }
             None => as_requested(),
         };
         if !kind.is_wasm() {
-            settled.missing.extend(native::unenforceable(request.policy));
+            effective.missing.extend(native::unenforceable(request.policy));
         }
-        settled
+        effective
     }
 }
 
@@ -59,7 +59,7 @@ pub fn settled_policy<'p>(
     if policy.allows_everything() || args.is_empty() {
         return Cow::Borrowed(policy);
     }
-    let Some(metadata) = documentation::described(module, policy, args) else { return Cow::Borrowed(policy) };
+    let Some(metadata) = documentation::describe_options(module, policy, args) else { return Cow::Borrowed(policy) };
     let caller = Caller { directory, environment, is_native: module.format().is_none() };
-    Cow::Owned(designation::settle(&metadata, policy, &Arguments::Complete(args.clone()), &caller).policy)
+    Cow::Owned(designation::apply(&metadata, policy, &Arguments::Complete(args.clone()), &caller).policy)
 }

@@ -10,7 +10,7 @@ use modbox_wasm::WasmError;
 
 use crate::app::confine::Shortfall;
 use crate::app::error::RunError;
-use crate::app::execute::{Executed, Ran};
+use crate::app::execute::{CompletedRun, Execution};
 use crate::app::missing_grant::{self, MissingGrant};
 use crate::app::native;
 use crate::app::report::{Report, Status};
@@ -26,23 +26,28 @@ const LAST_SIGNAL: i32 = 64;
 const KILLED: i64 = 137;
 
 /// Returns the report of a run whose module was executed or failed to start. `report` holds what was known before.
-pub(super) fn ended(
+pub(super) fn report_execution(
     report: Report,
-    executed: Executed,
+    execution: Execution,
     request: &RunRequest<'_>,
     environment: &[(OsString, OsString)],
 ) -> Report {
-    let Executed { ran, kept_files, notes } = executed;
+    let Execution { completed, kept_files, notes } = execution;
     let notes = [report.notes, notes].concat();
     let report = Report { notes, kept_files, ..report };
-    match ran {
-        Ok(ran) => judged(report, &ran, request, environment),
-        Err(error) => not_started(report, error),
+    match completed {
+        Ok(completed) => report_outcome(report, &completed, request, environment),
+        Err(error) => report_failed_start(report, error),
     }
 }
 
-fn judged(report: Report, ran: &Ran, request: &RunRequest<'_>, environment: &[(OsString, OsString)]) -> Report {
-    let Ran { prepared, outcome, .. } = ran;
+fn report_outcome(
+    report: Report,
+    completed: &CompletedRun,
+    request: &RunRequest<'_>,
+    environment: &[(OsString, OsString)],
+) -> Report {
+    let CompletedRun { prepared, outcome, .. } = completed;
     let (lines, stderr) = log_lines::take(&outcome.stderr.bytes);
     let raw = RawOutput {
         stdout: &outcome.stdout.bytes,
@@ -73,13 +78,13 @@ fn judged(report: Report, ran: &Ran, request: &RunRequest<'_>, environment: &[(O
         usage: Usage { stdout_bytes: outcome.stdout.total, stderr_bytes: outcome.stderr.total, ..outcome.usage },
         timing: outcome.timing,
         stderr: String::from_utf8_lossy(&stderr).into_owned(),
-        notes: report.notes.into_iter().chain(lines.into_iter().map(logged)).collect(),
+        notes: report.notes.into_iter().chain(lines.into_iter().map(log_module_line)).collect(),
         ..report
     }
 }
 
 /// Writes a log line of the module to modbox's log, and returns it as a note.
-fn logged(LogLine { level, message }: LogLine) -> String {
+fn log_module_line(LogLine { level, message }: LogLine) -> String {
     match level {
         LogLevel::Info => tracing::info!(message, "the module says"),
         LogLevel::Debug => tracing::debug!(message, "the module says"),
@@ -88,7 +93,7 @@ fn logged(LogLine { level, message }: LogLine) -> String {
 }
 
 /// Returns the report of a run that does not start because grants are missing.
-pub(super) fn denied(report: Report, missing: Vec<MissingGrant>) -> Report {
+pub(super) fn report_denial(report: Report, missing: Vec<MissingGrant>) -> Report {
     for MissingGrant { denial, .. } in &missing {
         tracing::warn!(capability = %denial.capability, subject = denial.subject, "denied: the module does not start");
     }
@@ -101,7 +106,7 @@ pub(super) fn denied(report: Report, missing: Vec<MissingGrant>) -> Report {
 }
 
 /// Returns the report of a run whose module could not be started.
-pub(super) fn not_started(report: Report, error: RunError) -> Report {
+pub(super) fn report_failed_start(report: Report, error: RunError) -> Report {
     tracing::error!(error = error_chain(&error), "the module did not start");
     let failed = Report { result: ModuleResult::runner_failure(&error_chain(&error), None), ..report };
     match error {

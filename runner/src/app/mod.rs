@@ -1,10 +1,11 @@
 //! One run: a module's file and its arguments go in, a report comes out.
 //!
-//! A run is a pipeline of values: [`Module`] (load) → `Settled` (`grant`) → `Prepared` (`prepare`) →
-//! `Executed` (`execute`) → [`Report`] (`judge`). Every run ends with a report that has a well-formed result, whatever
+//! A run is a pipeline of values: [`Module`] (load) → `EffectiveGrants` (`grant`) → `Prepared` (`prepare`) →
+//! `Execution` (`execute`) → [`Report`] (`judge`). Every run ends with a report that has a well-formed result, whatever
 //! the module does, and also when it cannot start.
 
 pub mod audit;
+mod cached_module;
 pub mod commands;
 mod config;
 mod confine;
@@ -16,7 +17,6 @@ mod execute;
 mod execute_native;
 mod grant;
 mod judge;
-mod known;
 pub mod locate;
 mod metadata;
 mod missing_grant;

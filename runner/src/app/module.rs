@@ -14,8 +14,8 @@ use modbox_vocabulary::{FileFingerprint, WasmFormat};
 use modbox_wasm::{CompileCache, LoadedModule, WasmError};
 use sha2::{Digest, Sha256};
 
+use crate::app::cached_module::CachedModule;
 use crate::app::documentation;
-use crate::app::known::Known;
 use crate::app::locate::{self, LocateError, ModuleFile};
 use crate::app::metadata::WasmInfo;
 
@@ -79,10 +79,10 @@ impl Module {
         let (file, metadata) = locate::open(path)?;
         let before = FileFingerprint::from(&metadata);
         let cache = cache.filter(|_| kind.is_none());
-        if let Some(known) = cache.and_then(|cache| Known::recall(cache, &before))
-            && let Some(detection) = known.detection()
+        if let Some(cached) = cache.and_then(|cache| CachedModule::recall(cache, &before))
+            && let Some(detection) = cached.detection()
         {
-            return Ok(Self::known(path, file, known, detection));
+            return Ok(Self::from_cache(path, file, cached, detection));
         }
         let bytes = locate::contents(path, &file, &metadata)?;
         let module = Self::new(ModuleFile { path: path.to_owned(), bytes }, kind);
@@ -94,8 +94,8 @@ impl Module {
         Ok(module)
     }
 
-    fn known(path: &Path, file: File, known: Known, detection: Detection) -> Self {
-        let Known { size, digest, metadata, .. } = known;
+    fn from_cache(path: &Path, file: File, cached: CachedModule, detection: Detection) -> Self {
+        let CachedModule { size, digest, metadata, .. } = cached;
         // Invalid metadata did not stop the module when it was first read, and does not now.
         let metadata = metadata.and_then(|text| Metadata::from_json(&text).ok());
         Self {
@@ -117,7 +117,7 @@ impl Module {
         let Some(detection) = self.detection.as_ref().ok().filter(|found| found.kind.is_wasm()) else { return };
         let info = self.bytes.get().and_then(|bytes| WasmInfo::parse(bytes).ok());
         let Some(WasmInfo { metadata, .. }) = info else { return };
-        Known::new(self.size, &self.digest, detection, metadata).remember(cache, file, cleanup);
+        CachedModule::new(self.size, &self.digest, detection, metadata).remember(cache, file, cleanup);
     }
 
     /// Returns the path, as the caller gave it.

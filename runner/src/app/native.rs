@@ -92,7 +92,7 @@ pub(super) fn unenforceable(policy: &Policy) -> Vec<MissingGrant> {
 }
 
 /// Returns the policy without the network grants that the kernel cannot enforce.
-pub(super) fn kept(policy: &Policy) -> Policy {
+pub(super) fn enforceable(policy: &Policy) -> Policy {
     let mut kept = policy.clone();
     for missing in unenforceable(policy) {
         kept.forbid_net(&missing.denial.subject);

@@ -10,7 +10,7 @@ use modbox_policy::run::RunRule;
 use modbox_policy::{Access, Policy};
 use modbox_vocabulary::{Capability, Denial, Operation, quoting};
 
-use crate::app::designation::Settled;
+use crate::app::designation::EffectiveGrants;
 use crate::app::missing_grant::{MissingGrant, Need};
 
 /// Missing requests that are shown of each sort; a module can have thousands.
@@ -39,8 +39,8 @@ pub fn compare(metadata: &Metadata, policy: &Policy) -> Vec<Compared> {
 }
 
 /// Notes ungranted optional requests, and adds ungranted required ones to the missing grants, which denies the run.
-pub(super) fn check(metadata: &Metadata, settled: &mut Settled) {
-    let (required, optional): (Vec<_>, Vec<_>) = compare(metadata, &settled.policy)
+pub(super) fn check(metadata: &Metadata, effective: &mut EffectiveGrants) {
+    let (required, optional): (Vec<_>, Vec<_>) = compare(metadata, &effective.policy)
         .into_iter()
         .filter(|compared| !compared.granted)
         .partition(|missing| missing.request.required);
@@ -51,17 +51,17 @@ pub(super) fn check(metadata: &Metadata, settled: &mut Settled) {
             // Only `--allow-all` grants a capability that modbox does not know.
             let capability = capability.parse().unwrap_or(Capability::All);
             let denial = Denial { capability, subject, operation: Operation::Request, allow: missing.allow };
-            settled.missing.push(MissingGrant { denial, need: Need::Metadata });
+            effective.missing.push(MissingGrant { denial, need: Need::Metadata });
         } else {
             let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-            settled.notes.push(format!(
+            effective.notes.push(format!(
                 "the module asks for {capability} `{subject}`{reason}, which is not granted; `{}` grants it",
                 missing.allow
             ));
         }
     }
     if more > 0 {
-        settled.notes.push(format!("the module asks for {more} more things; `modbox inspect` lists them"));
+        effective.notes.push(format!("the module asks for {more} more things; `modbox inspect` lists them"));
     }
 }
 
@@ -105,9 +105,9 @@ mod tests {
             let json = format!(r#"{{"name": "x", "requests": [{}]}}"#, vec![one; 1000].join(","));
             let arguments = crate::app::Arguments::Complete(modbox_python_json::Dict::new());
             let (missing, notes) = (Vec::new(), Vec::new());
-            let mut settled = Settled { policy: Policy::default(), arguments, missing, notes };
-            check(&Metadata::from_json(&json).unwrap(), &mut settled);
-            (settled.missing.len(), settled.notes.len())
+            let mut effective = EffectiveGrants { policy: Policy::default(), arguments, missing, notes };
+            check(&Metadata::from_json(&json).unwrap(), &mut effective);
+            (effective.missing.len(), effective.notes.len())
         };
         assert_eq!((many(true), many(false)), ((MAX_SHOWN, 0), (0, MAX_SHOWN + 1)));
     }

@@ -4,7 +4,7 @@ use modbox_kinds::Kind;
 use modbox_kinds::detect::Detection;
 use tracing::{debug, info, info_span};
 
-use crate::app::designation::Settled;
+use crate::app::designation::EffectiveGrants;
 use crate::app::error::RunError;
 use crate::app::judge;
 use crate::app::module::Module;
@@ -19,7 +19,7 @@ impl Runner {
         let _span = info_span!("run", name = request.name).entered();
         let report = match self.recognize(module, request) {
             Ok(kind) => self.run_kind(kind, module, request),
-            Err(error) => judge::not_started(Report::of_module(module, request.policy), error),
+            Err(error) => judge::report_failed_start(Report::of_module(module, request.policy), error),
         };
         info!(status = report.status.as_str(), wall_us = report.usage.wall_us, cpu_us = report.usage.cpu_us, "ended");
         report
@@ -36,16 +36,16 @@ impl Runner {
     }
 
     fn run_kind(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Report {
-        let Settled { policy, arguments, missing, notes } = self.grant(kind, module, request);
+        let EffectiveGrants { policy, arguments, missing, notes } = self.grant(kind, module, request);
         let report = Report { notes, ..Report::of_module(module, &policy) };
         for grant in &report.grants {
             debug!(capability = %grant.capability, subject = grant.subject, source = grant.source, "granted");
         }
         if !missing.is_empty() {
-            return judge::denied(report, missing);
+            return judge::report_denial(report, missing);
         }
         let request = RunRequest { policy: &policy, arguments, ..*request };
-        judge::ended(report, self.execute(kind, module, &request), &request, &self.config.environment)
+        judge::report_execution(report, self.execute(kind, module, &request), &request, &self.config.environment)
     }
 }
 

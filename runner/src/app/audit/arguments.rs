@@ -18,7 +18,7 @@ const MAX_ARGUMENTS: usize = 64 << 10;
 
 /// Masks and bounds the arguments that a caller gave to a module. Also returns the secrets among them, to be masked
 /// elsewhere in the record.
-pub(super) fn shown(module: &Module, arguments: &Dict, no_log: bool) -> (Value, Secrets) {
+pub(super) fn masked(module: &Module, arguments: &Dict, no_log: bool) -> (Value, Secrets) {
     let given = arguments.iter().filter(|(key, _)| !key.starts_with(RESERVED_PREFIX));
     let given: Dict = given.map(|(key, value)| (key.clone(), value.clone())).collect();
     let undeclared = ArgumentSpec::default();
@@ -99,16 +99,16 @@ mod tests {
     #[test]
     fn internal_arguments_are_left_out_and_no_log_hides_all_values() {
         let given = args(r#"{"name": "x", "password": "p", "_ansible_no_log": true}"#);
-        let (value, _) = shown(&module(b"#!/bin/sh\n# WANT_JSON\n"), &given, false);
+        let (value, _) = masked(&module(b"#!/bin/sh\n# WANT_JSON\n"), &given, false);
         assert_eq!(encode(&value), format!(r#"{{"name": "x", "password": "{MASKED}"}}"#));
-        let (value, _) = shown(&module(b"#!/bin/sh\n# WANT_JSON\n"), &given, true);
+        let (value, _) = masked(&module(b"#!/bin/sh\n# WANT_JSON\n"), &given, true);
         assert_eq!(encode(&value), format!(r#"{{"name": "{MASKED}", "password": "{MASKED}"}}"#));
     }
 
     #[test]
     fn a_module_whose_declaration_cannot_be_read_has_everything_hidden() {
         let wasm = wat::parse_str(r#"(module (@custom "modbox:module" "{"))"#).unwrap();
-        let (value, _) = shown(&module(&wasm), &args(r#"{"token": "x"}"#), false);
+        let (value, _) = masked(&module(&wasm), &args(r#"{"token": "x"}"#), false);
         assert_eq!(encode(&value), format!(r#"{{"token": "{MASKED}"}}"#));
     }
 
@@ -116,13 +116,13 @@ mod tests {
     fn long_texts_and_long_arguments_are_cut() {
         let text = "é".repeat(5000);
         let given = Dict::from_iter([("content".to_owned(), Value::from(text.as_str()))]);
-        let (value, _) = shown(&module(b"#!/bin/sh\n"), &given, false);
+        let (value, _) = masked(&module(b"#!/bin/sh\n"), &given, false);
         let content = value.as_dict().unwrap()["content"].as_dict().unwrap();
         assert_eq!(content["bytes"], Value::from(10_000_u64));
         assert_eq!(content["cut"].as_str().unwrap().len(), MAX_TEXT);
         assert_eq!(content["sha256"], Value::from(digest(text.as_bytes())));
         let many: Dict = (0..10_000).map(|n| (format!("key{n}"), Value::from(1_u64))).collect();
-        let (value, _) = shown(&module(b"#!/bin/sh\n"), &many, false);
+        let (value, _) = masked(&module(b"#!/bin/sh\n"), &many, false);
         assert!(encode(&value).len() < 200 && value.as_dict().unwrap().contains_key("omitted_bytes"));
     }
 }

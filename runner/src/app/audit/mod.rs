@@ -4,14 +4,14 @@
 //! is examined, and stay open, since a process that has confined itself can no longer open them. Facts that are known
 //! beforehand, including the masked arguments, are put into the record at that time, too, so that a run that a signal
 //! cuts short is audited like any other, with the status `interrupted`. Only events that no process can handle leave no
-//! line: SIGKILL, and the end of the machine.
+//! line: SIGKILL, and a failure of the machine.
 //!
 //! The line is written, and has reached the disk, before modbox returns the result.
 
+mod actor;
 mod arguments;
 mod file;
 mod record;
-mod who;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,11 +22,11 @@ use modbox_contract::{Dict, Value};
 use modbox_policy::{Access, Policy};
 use modbox_python_json::encode;
 
+use self::actor::Actor;
 pub use self::file::AuditError;
 use self::file::AuditFile;
 pub use self::record::AuditedRun;
 use self::record::Record;
-use self::who::Who;
 use crate::app::report::Report;
 
 /// Audit log of a process, shared by all of its runs and threads.
@@ -35,7 +35,7 @@ pub struct AuditLog {
     files: Vec<AuditFile>,
     /// Paths as the policy names them; two names of one file are both listed.
     named: Vec<PathBuf>,
-    who: Who,
+    actor: Actor,
 }
 
 impl AuditLog {
@@ -57,7 +57,7 @@ impl AuditLog {
         if files.is_empty() {
             return Ok(None);
         }
-        let log = Self { files, named: policy.audit().to_vec(), who: Who::of_process() };
+        let log = Self { files, named: policy.audit().to_vec(), actor: Actor::of_process() };
         log.check(policy)?;
         Ok(Some(Arc::new(log)))
     }
@@ -90,8 +90,8 @@ impl AuditLog {
     /// A file without room for the line.
     pub fn start(self: &Arc<Self>, run: &AuditedRun<'_>, cleanup: &Cleanup) -> Result<PendingRecord, AuditError> {
         self.files.iter().try_for_each(AuditFile::reserve)?;
-        let record = Mutex::new(Some(Record::new(run, &self.who)));
-        let shared = Arc::new(Shared { log: Arc::clone(self), record, started: Instant::now() });
+        let record = Mutex::new(Some(Record::new(run, &self.actor)));
+        let shared = Arc::new(SharedRecord { log: Arc::clone(self), record, started: Instant::now() });
         let undo = {
             let shared = Arc::clone(&shared);
             // The process is ending, so an error cannot be reported any more.
@@ -106,7 +106,7 @@ impl AuditLog {
     ///
     /// A file that does not take the line.
     pub fn append_not_loaded(&self, module: &Path, error: &str, exit: Option<u8>) -> Result<(), AuditError> {
-        let mut record = Record::not_loaded(module, &self.who, SystemTime::now());
+        let mut record = Record::not_loaded(module, &self.actor, SystemTime::now());
         record.fail(error, exit);
         self.append(&record.to_line())
     }
@@ -127,7 +127,7 @@ impl AuditLog {
 /// interrupted.
 #[derive(Debug)]
 pub struct PendingRecord {
-    shared: Arc<Shared>,
+    shared: Arc<SharedRecord>,
     cleanup: Cleanup,
     undo: Option<UndoGuard>,
 }
@@ -172,19 +172,19 @@ impl Drop for PendingRecord {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedRecord {
     log: Arc<AuditLog>,
     /// `None` once the line is written.
     record: Mutex<Option<Record>>,
     started: Instant,
 }
 
-impl Shared {
+impl SharedRecord {
     /// Writes the line, unless it is written. A second caller waits until the first one has written it.
     fn write(&self, complete: impl FnOnce(&mut Record)) -> Result<(), AuditError> {
         let mut pending = self.record.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(mut record) = pending.take() else { return Ok(()) };
-        record.took(self.started.elapsed());
+        record.set_duration(self.started.elapsed());
         complete(&mut record);
         self.log.append(&record.to_line())
     }

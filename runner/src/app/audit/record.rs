@@ -13,8 +13,8 @@ use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{Confinement, Grant, LimitKind, Limits, Unit, Usage, error_chain};
 use serde::Serialize;
 
+use crate::app::audit::actor::Actor;
 use crate::app::audit::arguments::{self, MASKED, shortened};
-use crate::app::audit::who::Who;
 use crate::app::module::{Module, digest};
 use crate::app::report::{CENSORED, Report};
 use crate::app::request::{Arguments, RunRequest};
@@ -78,23 +78,23 @@ pub(super) struct Record {
 
 impl Record {
     /// Starts the record of a run. Until it is completed, it says that the run was interrupted.
-    pub(super) fn new(run: &AuditedRun<'_>, who: &Who) -> Self {
-        let mut record = Self::not_loaded(run.module.path(), who, SystemTime::now());
-        let (args, secrets) = arguments::shown(run.module, run.arguments, run.no_log);
+    pub(super) fn new(run: &AuditedRun<'_>, actor: &Actor) -> Self {
+        let mut record = Self::not_loaded(run.module.path(), actor, SystemTime::now());
+        let (args, secrets) = arguments::masked(run.module, run.arguments, run.no_log);
         (record.secrets, record.no_log) = (secrets, run.no_log);
         let kind = run.module.detection().ok().map(|found| found.kind);
         record.put("module", module(run.module.path(), Some(run.name), kind, Some(run.module.digest())));
         record.put("args", args);
         record.put("check_mode", run.check_mode.into());
         let grants: Vec<Value> = run.grants.iter().map(json).collect();
-        record.put("grants", record.listed(&grants, 0, false));
+        record.put("grants", record.bounded_list(&grants, 0, false));
         record.put("limits", limits(run.limits));
         record
     }
 
     /// Starts the record of a run whose module was not found. It omits the arguments, because only the module says
     /// which of them are secret.
-    pub(super) fn not_loaded(path: &Path, who: &Who, time: SystemTime) -> Self {
+    pub(super) fn not_loaded(path: &Path, actor: &Actor, time: SystemTime) -> Self {
         let mut record = Self { line: Dict::new(), secrets: Secrets::default(), no_log: false };
         // The keys are in reading order.
         let time = humantime::format_rfc3339_micros(time).to_string();
@@ -102,7 +102,7 @@ impl Record {
         record.put("duration_us", 0_u64.into());
         record.put("status", "interrupted".into());
         record.put("exit", Value::Null);
-        record.put("who", who.to_value());
+        record.put("who", actor.to_value());
         record.put("modbox", env!("CARGO_PKG_VERSION").into());
         record.put("module", module(path, None, None, None));
         for key in ["args", "check_mode", "grants", "denials", "limit", "limits"] {
@@ -116,7 +116,7 @@ impl Record {
     }
 
     /// Records how long the run took.
-    pub(super) fn took(&mut self, time: Duration) {
+    pub(super) fn set_duration(&mut self, time: Duration) {
         self.put("duration_us", micros(time).into());
     }
 
@@ -146,7 +146,7 @@ impl Record {
         for (key, hidden) in [("grants", false), ("denials", self.no_log)] {
             let items = report.get(key).and_then(Value::as_list).unwrap_or_default();
             let omitted = count(report.get(&format!("{key}_omitted")));
-            self.put(key, self.listed(items, omitted, hidden));
+            self.put(key, self.bounded_list(items, omitted, hidden));
         }
         self.put("result_digest", format!("sha256:{}", digest(result.as_bytes())).into());
     }
@@ -167,7 +167,7 @@ impl Record {
 
     /// Returns a bounded list of grants or denials without secrets. With `hidden`, which `no_log` sets for denials,
     /// their subjects and remedies are masked, too, since these may come from the arguments.
-    fn listed(&self, items: &[Value], omitted: u64, hidden: bool) -> Value {
+    fn bounded_list(&self, items: &[Value], omitted: u64, hidden: bool) -> Value {
         let text = |key: &str, text: &str| match hidden && matches!(key, "subject" | "allow") {
             true => MASKED.to_owned(),
             false => shortened(&self.secrets.mask_text(text)),

@@ -31,7 +31,7 @@ const END_PATIENCE: Duration = Duration::from_secs(8);
 
 /// Running broker.
 pub(in crate::app) struct Broker {
-    line: Arc<Line>,
+    connection: Arc<BrokerConnection>,
     /// Lock so that one request is sent at a time.
     asking: Mutex<()>,
     /// Cleanup that ends the broker, also when a signal ends this process.
@@ -39,10 +39,10 @@ pub(in crate::app) struct Broker {
 }
 
 /// Connection to a broker.
-struct Line {
+struct BrokerConnection {
     socket: File,
     /// Standard output of the broker; it reaches its end when the broker ends.
-    gone: ChildStdout,
+    stdout: ChildStdout,
     child: Mutex<Child>,
 }
 
@@ -58,11 +58,11 @@ impl Broker {
         // The broker must not get a terminal's signals to this process: it ends by itself, after its cleanup.
         command.process_group(0);
         let mut child = command.spawn()?;
-        let gone = child.stdout.take().ok_or_else(|| io::Error::other("a broker without streams"))?;
+        let stdout = child.stdout.take().ok_or_else(|| io::Error::other("a broker without streams"))?;
         // A `File` uses `read` and `write`, which a confined process may still call.
         let socket = File::from(OwnedFd::from(ours));
-        let line = Arc::new(Line { socket, gone, child: Mutex::new(child) });
-        let undone = Arc::clone(&line);
+        let connection = Arc::new(BrokerConnection { socket, stdout, child: Mutex::new(child) });
+        let undone = Arc::clone(&connection);
         let undo = config.cleanup.register(move || undone.close());
         let greeting = Greeting {
             policy: policy.clone(),
@@ -70,23 +70,23 @@ impl Broker {
             temp_dir: config.temp_dir.clone(),
             directory: config.directory.clone(),
         };
-        MESSAGES.send(&line.socket, &greeting)?;
+        MESSAGES.send(&connection.socket, &greeting)?;
         tracing::debug!("started a broker for commands");
-        Ok(Self { line, asking: Mutex::new(()), _undo: undo })
+        Ok(Self { connection, asking: Mutex::new(()), _undo: undo })
     }
 
     /// Ends the broker. All that it runs has ended when this returns.
     pub(in crate::app) fn close(&self) {
-        self.line.close();
+        self.connection.close();
     }
 }
 
-impl Line {
+impl BrokerConnection {
     fn close(&self) {
         // A thread that waits for an answer gets an error.
         let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
-        wait(&self.gone, END_PATIENCE);
-        // Reaps the child where the process may still do that; otherwise the kernel does when this process ends.
+        wait(&self.stdout, END_PATIENCE);
+        // Reaps the child where the process may still do that; otherwise it is reaped after this process ends.
         drop(self.child.lock().unwrap_or_else(PoisonError::into_inner).try_wait());
     }
 
@@ -103,11 +103,11 @@ impl Line {
 impl RunsCommands for Broker {
     fn run(&self, request: &CommandRequest, stdin: &[u8]) -> Result<CommandOutput, CommandRefusal> {
         let _one = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.line.ask(request, stdin) {
+        match self.connection.ask(request, stdin) {
             Ok(answer) => answer,
             Err(error) => {
                 // A late answer would be taken for the answer to the next request.
-                let _ = rustix::net::shutdown(&self.line.socket, Shutdown::Both);
+                let _ = rustix::net::shutdown(&self.connection.socket, Shutdown::Both);
                 Err(CommandRefusal::Failed(format!("failed to speak with the process that runs commands: {error}")))
             }
         }

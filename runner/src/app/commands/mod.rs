@@ -1,13 +1,13 @@
 //! Commands that guests run through `modbox:host/process`: checked against the policy, and run in the same confinement
 //! as native modules, with the same grants.
 //!
-//! `Direct` does that. A process that has confined itself can start no process, so there a `Broker` does it:
+//! `CommandRunner` does that. A process that has confined itself can start no process, so there a `Broker` does it:
 //! another modbox process, started before the confinement. It holds the policy and checks every request again, since
 //! the guest may have taken over the process that sends the request. It is started only for a module that imports the
 //! interface under a policy that grants a command. Without such a grant, no command runs and every call is a denial.
 
 mod broker;
-mod direct;
+mod command_runner;
 mod serve;
 mod wire;
 
@@ -18,7 +18,7 @@ use modbox_wasm::LoadedModule;
 
 pub(super) use self::broker::Broker;
 pub use self::broker::WORD;
-use self::direct::Direct;
+use self::command_runner::CommandRunner;
 pub use self::serve::serve;
 use crate::app::error::RunError;
 use crate::app::request::RunRequest;
@@ -37,7 +37,7 @@ impl Runner {
             return Ok(None);
         }
         if self.config.confine.is_none() || policy.allows_everything() {
-            return Ok(Some(Arc::new(Direct::new(&self.config, policy, request.limits))));
+            return Ok(Some(Arc::new(CommandRunner::new(&self.config, policy, request.limits))));
         }
         if self.broker.get().is_none() {
             let broker = Broker::start(&self.config, policy, request.limits).map_err(RunError::Broker)?;

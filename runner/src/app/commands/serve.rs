@@ -11,12 +11,12 @@ use modbox_cleanup::Cleanup;
 use modbox_vocabulary::{CommandRequest, RunsCommands as _};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::app::commands::direct::Direct;
+use crate::app::commands::command_runner::CommandRunner;
 use crate::app::commands::wire::{self, Greeting, MESSAGES, STREAMS};
 use crate::app::config::RunnerConfig;
 
 /// Runs a broker over a socket until the other end closes it. If that happens during a command, another thread cleans
-/// up and calls `end`, while this function may not return.
+/// up and calls `end`, and this function does not return.
 ///
 /// # Errors
 ///
@@ -39,10 +39,10 @@ pub fn serve(socket: OwnedFd, cleanup: Cleanup, end: impl FnOnce() + Send + 'sta
         cleanup,
         ..RunnerConfig::new(greeting.temp_dir)
     };
-    let direct = Direct::new(&config, &greeting.policy, &greeting.limits);
+    let runner = CommandRunner::new(&config, &greeting.policy, &greeting.limits);
     while let Some(request) = MESSAGES.receive::<CommandRequest>(&socket)? {
         let stdin = STREAMS.read_required(&socket)?;
-        wire::send_answer(&socket, direct.run(&request, &stdin))?;
+        wire::send_answer(&socket, runner.run(&request, &stdin))?;
     }
     Ok(())
 }

@@ -14,9 +14,9 @@
 //!   as `cron_file` is.
 //! - An existing directory is granted with all its contents; any other path is granted as one name in its directory. If
 //!   that directory is missing, too, nothing can be granted, and the module finds nothing, which is correct.
-//! - Symbolic links are followed once, here. The module sees their target under the name in the argument. With `access:
-//!   entry`, the last link is not followed: the module is to remove or replace the link itself, and the granted name
-//!   shows it as a link.
+//! - Symbolic links are followed once, here. The module sees their target under the name in the argument. For an option
+//!   with `access: entry`, the last link is not followed: the module is to remove or replace the link itself, and the
+//!   granted name shows it as a link.
 //! - A path that an operator's grant covers needs no further grant. A path that is named for writing in a directory
 //!   that is granted for reading becomes a writable place in it.
 //! - Every guest has its own `/tmp` and `/args`, which cannot be designated; paths below the host's `/tmp` can.
@@ -45,7 +45,7 @@ const MAX_PATHS: usize = 256;
 const MAX_MISSING: usize = 64;
 
 /// Effective policy of a run after its arguments were read, and the arguments for the module.
-pub(super) struct Settled {
+pub(super) struct EffectiveGrants {
     pub(super) policy: Policy,
     pub(super) arguments: Arguments,
     /// Grants that the run needs but lacks.
@@ -55,15 +55,20 @@ pub(super) struct Settled {
 }
 
 /// Grants the paths that the arguments name.
-pub(super) fn settle(metadata: &Metadata, policy: &Policy, arguments: &Arguments, caller: &Caller<'_>) -> Settled {
+pub(super) fn apply(
+    metadata: &Metadata,
+    policy: &Policy,
+    arguments: &Arguments,
+    caller: &Caller<'_>,
+) -> EffectiveGrants {
     let mut arguments = arguments.clone();
     let args = match &mut arguments {
         Arguments::Task { args, .. } | Arguments::Complete(args) => args,
     };
     let mut run = Run { policy: policy.clone(), caller, missing: Vec::new(), notes: Vec::new() };
-    run.settle(metadata, args);
+    run.grant_arguments(metadata, args);
     let Run { policy, missing, notes, .. } = run;
-    Settled { policy, arguments, missing, notes }
+    EffectiveGrants { policy, arguments, missing, notes }
 }
 
 /// Environment that the module sees.
@@ -83,7 +88,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn settle(&mut self, metadata: &Metadata, args: &mut Dict) {
+    fn grant_arguments(&mut self, metadata: &Metadata, args: &mut Dict) {
         let granted = self.policy.clone();
         let environment = GrantedVariables(&granted);
         let mut seen = 0;

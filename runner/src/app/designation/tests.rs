@@ -9,7 +9,7 @@ use modbox_argument_spec::Metadata;
 use modbox_policy::{Access, Designated, EnvGrant, PathGrant, Policy, Shape};
 use modbox_python_json::{Value, decode, encode};
 
-use super::{Caller, MAX_PATHS, Settled, settle};
+use super::{Caller, EffectiveGrants, MAX_PATHS, apply};
 use crate::app::missing_grant::MissingGrant;
 use crate::app::request::Arguments;
 
@@ -60,38 +60,38 @@ impl Case {
         self.policy.allow_path(PathGrant { host, shape, guest, access, source: "operator".to_owned() }).unwrap();
     }
 
-    fn settle_with(&self, spec: &str, args: &str) -> Settled {
+    fn apply_with(&self, spec: &str, args: &str) -> EffectiveGrants {
         let metadata = Metadata::from_json(spec).unwrap();
         let Value::Dict(args) = decode(&args.replace("%", &self.path(""))).unwrap() else { panic!("a dict") };
         let root = self.dir.path().canonicalize().unwrap();
         let caller = Caller { directory: &root, environment: &self.environment, is_native: self.is_native };
-        settle(&metadata, &self.policy, &Arguments::Complete(args), &caller)
+        apply(&metadata, &self.policy, &Arguments::Complete(args), &caller)
     }
 
     /// Compares the grants beside the operator's, and the arguments for the module.
     #[track_caller]
     fn check(&self, args: &str, grants: &[&str], leave: &str) {
-        let settled = self.settle_with(SPEC, args);
-        assert_eq!(self.shown(&settled), grants, "grants of {args}");
-        assert_eq!(settled.missing, [], "{args}");
-        let Arguments::Complete(args) = settled.arguments else { panic!("as they came") };
+        let effective = self.apply_with(SPEC, args);
+        assert_eq!(self.shown(&effective), grants, "grants of {args}");
+        assert_eq!(effective.missing, [], "{args}");
+        let Arguments::Complete(args) = effective.arguments else { panic!("as they came") };
         assert_eq!(encode(&Value::Dict(args)).replace(&self.path(""), "%"), leave);
     }
 
-    /// Compares what is missing, as `capability subject: remedy`.
+    /// Compares the missing grants, as `operation capability subject: remedy`.
     #[track_caller]
     fn denies(&self, spec: &str, args: &str, expect: &[&str]) {
-        let settled = self.settle_with(spec, args);
-        assert_eq!(self.shown(&settled), Vec::<String>::new(), "grants of {args}");
+        let effective = self.apply_with(spec, args);
+        assert_eq!(self.shown(&effective), Vec::<String>::new(), "grants of {args}");
         let line = |MissingGrant { denial, .. }: &MissingGrant| {
             let line = format!("{} {} {}: {}", denial.operation, denial.capability, denial.subject, denial.allow);
             line.replace(&self.path(""), "%")
         };
-        assert_eq!(settled.missing.iter().map(line).collect::<Vec<_>>(), expect);
+        assert_eq!(effective.missing.iter().map(line).collect::<Vec<_>>(), expect);
     }
 
-    fn shown(&self, settled: &Settled) -> Vec<String> {
-        let own = settled.policy.paths().iter().filter(|grant| grant.source != "operator");
+    fn shown(&self, effective: &EffectiveGrants) -> Vec<String> {
+        let own = effective.policy.paths().iter().filter(|grant| grant.source != "operator");
         let line = |grant: &PathGrant| {
             let (shape, host) = (if grant.shape == Shape::Name { "" } else { "/" }, grant.host.display().to_string());
             let host = if host == grant.guest { String::new() } else { format!("{host}::") };
@@ -152,7 +152,7 @@ fn links_are_followed_once() {
         &["write %/dir/new::%/linked/new (argument dest)"],
         r#"{"dest": "%/linked/new"}"#,
     );
-    // `..` leaves what the link leads to, as it does for the kernel.
+    // `..` leaves the target of the link, as it does for the kernel.
     symlink(case.path("home"), case.path("dir/away")).unwrap();
     case.check(r#"{"src": "dir/away/../file"}"#, &["read %/file (argument src)"], r#"{"src": "%/file"}"#);
 }
@@ -173,18 +173,18 @@ fn a_path_for_writing_is_writable_in_what_is_granted_for_reading() {
     let mut case = Case::new();
     case.allow("dir", Access::Read);
     case.check(r#"{"dest": "%/dir/new"}"#, &["write %/dir/new (argument dest)"], r#"{"dest": "%/dir/new"}"#);
-    let settled = case.settle_with(SPEC, r#"{"dest": "%/dir/new", "src": "%/dir/inner"}"#);
+    let effective = case.apply_with(SPEC, r#"{"dest": "%/dir/new", "src": "%/dir/inner"}"#);
     for (name, access, expect) in [
         ("dir/new", Access::Write, true),
         ("dir/inner", Access::Read, true),
         ("dir/inner", Access::Write, false),
         ("file", Access::Read, false),
     ] {
-        assert_eq!(settled.policy.covers(Path::new(&case.path(name)), access), expect, "{name}");
+        assert_eq!(effective.policy.covers(Path::new(&case.path(name)), access), expect, "{name}");
     }
     // A grant of the whole directory for writing includes the one for reading.
-    let settled = case.settle_with(SPEC, r#"{"dest": "%"}"#);
-    assert!(settled.policy.covers(Path::new(&case.path("dir/inner")), Access::Write));
+    let effective = case.apply_with(SPEC, r#"{"dest": "%"}"#);
+    assert!(effective.policy.covers(Path::new(&case.path("dir/inner")), Access::Write));
 }
 
 #[test]
@@ -242,24 +242,24 @@ fn the_tmp_of_guests_cannot_be_designated() {
     case.denies(SPEC, r#"{"dest": "/tmp/../tmp/"}"#, &["argument write /tmp: --allow-write /tmp::/host/tmp"]);
     let inside = tempfile::NamedTempFile::new_in("/tmp").unwrap();
     let path = inside.path().display().to_string();
-    let settled = case.settle_with(SPEC, &format!(r#"{{"src": "{path}"}}"#));
-    assert_eq!((case.shown(&settled), settled.missing), (vec![format!("read {path} (argument src)")], Vec::new()));
+    let effective = case.apply_with(SPEC, &format!(r#"{{"src": "{path}"}}"#));
+    assert_eq!((case.shown(&effective), effective.missing), (vec![format!("read {path} (argument src)")], Vec::new()));
 }
 
 #[test]
 fn a_directory_that_is_missing_grants_nothing_and_says_so() {
     let case = Case::new();
-    let settled = case.settle_with(SPEC, r#"{"dest": "no/such/file"}"#);
-    assert_eq!((case.shown(&settled), settled.missing.len()), (Vec::new(), 0));
-    assert_eq!(settled.notes.len(), 1);
-    assert!(settled.notes[0].contains("which grants nothing: No such file"), "{:?}", settled.notes);
+    let effective = case.apply_with(SPEC, r#"{"dest": "no/such/file"}"#);
+    assert_eq!((case.shown(&effective), effective.missing.len()), (Vec::new(), 0));
+    assert_eq!(effective.notes.len(), 1);
+    assert!(effective.notes[0].contains("which grants nothing: No such file"), "{:?}", effective.notes);
 }
 
 #[test]
 fn designated_paths_and_missing_grants_are_bounded() {
     let case = Case::new();
     let many: Vec<String> = (0..MAX_PATHS * 4).map(|n| format!("\"%/dir/{n}\"")).collect();
-    let settled = case.settle_with(SPEC, &format!(r#"{{"all": [{}]}}"#, many.join(",")));
-    assert_eq!(case.shown(&settled).len(), MAX_PATHS);
-    assert_eq!((settled.missing.len(), settled.notes.len()), (super::MAX_MISSING, 1));
+    let effective = case.apply_with(SPEC, &format!(r#"{{"all": [{}]}}"#, many.join(",")));
+    assert_eq!(case.shown(&effective).len(), MAX_PATHS);
+    assert_eq!((effective.missing.len(), effective.notes.len()), (super::MAX_MISSING, 1));
 }

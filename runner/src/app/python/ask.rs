@@ -15,14 +15,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Paths that the interpreter may access while it runs a script. It is confined wherever modules are, because a program
 /// that a module names may not be the interpreter that it appears to be.
-pub(super) struct Reach<'a> {
+pub(super) struct ScriptAccess<'a> {
     /// Paths to read.
     pub(super) reads: &'a [PathBuf],
     /// Directory to write.
     pub(super) writes: Option<&'a Path>,
 }
 
-impl Reach<'_> {
+impl ScriptAccess<'_> {
     fn confine(&self, confine: &Confine) -> Result<Confine, PolicyError> {
         let mut policy = Policy::default();
         if let Some(path) = self.writes {
@@ -45,7 +45,7 @@ pub(super) fn ask(
     tmpdir: &Path,
     words: &[&str],
     script: &str,
-    reach: &Reach<'_>,
+    access: &ScriptAccess<'_>,
 ) -> Result<Result<Vec<u8>, String>, PythonError> {
     let command = format!("exec {}", quoting::join(words.iter().copied()));
     let invocation = Invocation {
@@ -55,7 +55,7 @@ pub(super) fn ask(
         runtime_paths: Vec::new(),
     };
     let limits = Limits { timeout: PATIENCE, ..Limits::default() };
-    let confine = cx.confine.as_ref().map(|confine| reach.confine(confine)).transpose()?;
+    let confine = cx.confine.as_ref().map(|confine| access.confine(confine)).transpose()?;
     let ran = modbox_native::run(&NativeContext { confine, ..cx.clone() }, &invocation, tmpdir, &limits);
     let interpreter = || words.first().map(|word| (*word).to_owned()).unwrap_or_default();
     let outcome = ran.map_err(|source| PythonError::Ask { interpreter: interpreter(), source })?;

@@ -1,11 +1,11 @@
 //! The cache of Python modules between runs, in a folder of the user.
 //!
-//! | folder | what | by |
+//! | folder | contents | key |
 //! |---|---|---|
 //! | `trees` | payloads laid out and compiled, ready to be imported | content and interpreter |
-//! | `payloads` | the same as one file | content |
-//! | `index` | which payload a module has, and the stamps of all that this depends on | module and folders |
-//! | `interpreters` | what an interpreter is | its program |
+//! | `payloads` | the same payloads as one file | content |
+//! | `index` | the payload of a module, and the stamps of all files that it depends on | module and folders |
+//! | `interpreters` | facts about an interpreter | its program |
 //!
 //! Each entry is made under a temporary name and renamed, so that readers see all of it or nothing; if two processes
 //! make the same entry, one of them wins. A lock on a tree in use keeps it from being removed. When the cache is too
@@ -25,7 +25,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::app::python::disk::read_bounded;
-use crate::app::python::room;
+use crate::app::python::eviction;
 
 /// Largest file of the cache that is read: the largest are payloads.
 const MAX_FILE: u64 = 256 << 20;
@@ -96,7 +96,7 @@ impl Cache {
     pub(super) fn read(&self, shelf: Shelf, key: &str) -> Option<Vec<u8>> {
         let path = self.shelf(shelf).join(key);
         let bytes = read_bounded(&path, MAX_FILE).ok()?;
-        room::touch(&path);
+        eviction::touch(&path);
         Some(bytes)
     }
 
@@ -110,7 +110,7 @@ impl Cache {
     /// Stores an entry's file.
     pub(super) fn write(&self, shelf: Shelf, key: &str, bytes: &[u8]) {
         let folder = self.shelf(shelf);
-        let unfinished = folder.join(room::unfinished_name());
+        let unfinished = folder.join(eviction::unfinished_name());
         let removed = unfinished.clone();
         let undo = self.cleanup.register(move || drop(fs::remove_file(removed)));
         let written = make_folder(&folder).and_then(|()| {
@@ -121,7 +121,7 @@ impl Cache {
         match written {
             Ok(()) => {
                 undo.disarm();
-                room::make(self);
+                eviction::trim(self);
             }
             // The guard removes the unfinished file when it is dropped.
             Err(error) => tracing::debug!(%error, "the cache cannot be written"),
@@ -137,7 +137,7 @@ impl Cache {
         let (held, named) = (rustix::fs::fstat(&lock).ok()?, rustix::fs::stat(&path).ok()?);
         let same = (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino);
         if same {
-            room::touch(&path);
+            eviction::touch(&path);
         }
         same.then_some(Tree { path, _lock: lock })
     }
@@ -150,7 +150,7 @@ impl Cache {
     ) -> Result<Option<Tree>, E> {
         let folder = self.shelf(Shelf::Trees);
         make_folder(&folder)?;
-        let (staging, path) = (folder.join(room::unfinished_name()), folder.join(name));
+        let (staging, path) = (folder.join(eviction::unfinished_name()), folder.join(name));
         DirBuilder::new().mode(0o700).create(&staging)?;
         let removed = staging.clone();
         let undo = self.cleanup.register(move || drop(fs::remove_dir_all(removed)));
@@ -163,7 +163,7 @@ impl Cache {
         }
         // If the rename failed, another process made the same tree meanwhile, and the guard removes this one.
         let tree = self.tree(name);
-        room::make(self);
+        eviction::trim(self);
         Ok(tree)
     }
 

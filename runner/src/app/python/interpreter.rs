@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::app::native::installation;
-use crate::app::python::ask::{Reach, ask};
+use crate::app::python::ask::{ScriptAccess, ask};
 use crate::app::python::cache::{Cache, Shelf};
 use crate::app::python::error::PythonError;
 use crate::app::python::install;
@@ -80,7 +80,7 @@ pub(super) fn candidates(search_path: &[PathBuf]) -> Vec<String> {
 
 /// Cached answer of a probe.
 #[derive(Serialize, Deserialize)]
-struct Known {
+struct CachedProbe {
     facts: Facts,
     stamps: Stamps,
 }
@@ -102,14 +102,14 @@ pub(super) fn probe(
     let cache = cache.filter(|_| is_elf(&path));
     let program = path.display().to_string();
     let interpreter = |facts| Interpreter { program: program.clone(), facts, identity: identity.clone() };
-    if let Some(known) = cache.and_then(|cache| cache.get::<Known>(Shelf::Interpreters, &identity))
-        && known.stamps.hold()
+    if let Some(known) = cache.and_then(|cache| cache.get::<CachedProbe>(Shelf::Interpreters, &identity))
+        && known.stamps.are_current()
     {
         return Ok(Ok(interpreter(known.facts)));
     }
     tracing::debug!(program, "asking an interpreter what it is");
-    let reach = Reach { reads: &installation(&path), writes: None };
-    let printed = match ask(cx, tmpdir, &[program.as_str(), "-"], PROBE_SCRIPT, &reach)? {
+    let access = ScriptAccess { reads: &installation(&path), writes: None };
+    let printed = match ask(cx, tmpdir, &[program.as_str(), "-"], PROBE_SCRIPT, &access)? {
         Ok(printed) => printed,
         Err(reason) if is_script(&path) => {
             return Ok(Err(format!("{reason} (it is a script: name the interpreter that it starts)")));
@@ -122,7 +122,7 @@ pub(super) fn probe(
         // packages may add a folder to its path.
         let beside = [path.parent().map(|bin| bin.join("../pyvenv.cfg")), facts.users_folder.clone()];
         let stamps = Stamps::of(beside.into_iter().flatten().chain(facts.folders.iter().cloned()));
-        cache.put(Shelf::Interpreters, &identity, &Known { facts: facts.clone(), stamps });
+        cache.put(Shelf::Interpreters, &identity, &CachedProbe { facts: facts.clone(), stamps });
     }
     Ok(Ok(interpreter(facts)))
 }

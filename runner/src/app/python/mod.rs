@@ -6,13 +6,13 @@
 //! payload is passed as Ansible sends it: one script on the interpreter's standard input.
 
 mod ask;
+mod assembly;
 mod cache;
 mod disk;
 mod error;
+mod eviction;
 mod install;
 mod interpreter;
-mod part;
-mod room;
 mod shim;
 mod stamp;
 
@@ -25,11 +25,11 @@ use modbox_native::{NativeContext, base};
 use modbox_policy::{Access, normalize};
 use serde::{Deserialize, Serialize};
 
+use self::assembly::{Assembly, SCRIPT, TreeError};
 use self::cache::{Cache, Tree};
 pub use self::error::PythonError;
 use self::install::Install;
 use self::interpreter::Interpreter;
-use self::part::{Part, SCRIPT, TreeError};
 
 /// First Python whose compiled files can be marked as not to be compared with their source.
 const LEAST_FOR_TREES: [u32; 2] = [3, 7];
@@ -65,13 +65,13 @@ pub struct PythonConfig {
 #[must_use]
 pub fn clear_cache(dir: &Path) -> u64 {
     match fs::metadata(dir) {
-        Ok(_) => Cache::open(dir, &Cleanup::default()).map_or(0, |cache| room::clear(&cache)),
+        Ok(_) => Cache::open(dir, &Cleanup::default()).map_or(0, |cache| eviction::clear(&cache)),
         Err(_) => 0,
     }
 }
 
 /// Module that is ready to start.
-pub(super) struct Ready {
+pub(super) struct PreparedModule {
     pub(super) start: PythonStart,
     /// Notes for the report.
     pub(super) notes: Vec<String>,
@@ -89,7 +89,7 @@ pub(super) struct Assembler<'a> {
 
 /// Module to assemble: its name, path and source.
 #[derive(Clone, Copy)]
-pub(super) struct Subject<'a> {
+pub(super) struct ModuleSource<'a> {
     pub(super) name: &'a str,
     pub(super) path: &'a Path,
     pub(super) source: &'a PythonSource,
@@ -102,9 +102,9 @@ impl<'a> Assembler<'a> {
     }
 
     /// Makes all that is needed to start a module. With `on_disk`, the payload is a file that may be kept.
-    pub(super) fn start(&self, subject: Subject<'_>, on_disk: bool) -> Result<Ready, PythonError> {
+    pub(super) fn start(&self, subject: ModuleSource<'_>, on_disk: bool) -> Result<PreparedModule, PythonError> {
         let path = absolute(subject.path, &self.cx.directory);
-        let subject = Subject { path: &path, ..subject };
+        let subject = ModuleSource { path: &path, ..subject };
         let (interpreter, install) = self.choose(subject)?;
         let mut words = vec![interpreter.program.clone()];
         words.extend(subject.source.arguments.iter().cloned());
@@ -112,31 +112,35 @@ impl<'a> Assembler<'a> {
         let wants_tree =
             self.config.form == PayloadForm::Cached && !on_disk && interpreter.is_at_least(LEAST_FOR_TREES);
         let mut runtime_paths = interpreter.runtime_paths();
-        let mut part = Part::new(self, subject, &install, Some(&interpreter));
-        let unknown_args = part.unknown_args()?;
+        let mut assembly = Assembly::new(self, subject, &install, Some(&interpreter));
+        let unknown_args = assembly.unknown_args()?;
         if wants_tree {
-            match part.tree(&interpreter) {
+            match assembly.tree(&interpreter) {
                 Ok(Some(tree)) => {
                     let script = tree.path.join(SCRIPT).display().to_string();
                     runtime_paths.push(tree.path.clone());
                     let form = PythonForm::LaidOut { script };
                     let start = PythonStart { interpreter: words, form, unknown_args, runtime_paths };
-                    return Ok(Ready { start, notes, _tree: Some(tree) });
+                    return Ok(PreparedModule { start, notes, _tree: Some(tree) });
                 }
                 Ok(None) => notes.push(self.no_cache_note()),
                 Err(TreeError::Cache(error)) => notes.push(format!("{}: {error}", self.no_cache_note())),
                 Err(TreeError::Python(error)) => return Err(error),
             }
         }
-        let text = part.portable()?;
+        let text = assembly.portable()?;
         let form = PythonForm::Portable { text, on_disk };
-        Ok(Ready { start: PythonStart { interpreter: words, form, unknown_args, runtime_paths }, notes, _tree: None })
+        Ok(PreparedModule {
+            start: PythonStart { interpreter: words, form, unknown_args, runtime_paths },
+            notes,
+            _tree: None,
+        })
     }
 
     /// Returns one file that runs with plain Python on any machine.
-    pub(super) fn portable(&self, subject: Subject<'_>) -> Result<String, PythonError> {
+    pub(super) fn portable(&self, subject: ModuleSource<'_>) -> Result<String, PythonError> {
         let path = absolute(subject.path, &self.cx.directory);
-        let subject = Subject { path: &path, ..subject };
+        let subject = ModuleSource { path: &path, ..subject };
         // Writing the file needs no interpreter, but an interpreter of this machine may know where ansible-core is.
         let (interpreter, install) = match self.choose(subject) {
             Ok((interpreter, install)) => (Some(interpreter), install),
@@ -145,7 +149,7 @@ impl<'a> Assembler<'a> {
             }
             Err(error) => return Err(error),
         };
-        Part::new(self, subject, &install, interpreter.as_ref()).portable().map(|text| text.to_string())
+        Assembly::new(self, subject, &install, interpreter.as_ref()).portable().map(|text| text.to_string())
     }
 
     fn no_cache_note(&self) -> String {
@@ -157,7 +161,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// Chooses the interpreter, and the ansible-core that goes with it.
-    fn choose(&self, subject: Subject<'_>) -> Result<(Interpreter, Install), PythonError> {
+    fn choose(&self, subject: ModuleSource<'_>) -> Result<(Interpreter, Install), PythonError> {
         if let Some(program) = &subject.source.interpreter {
             if subject.source.own_choice && !self.may_choose(program) {
                 return Err(PythonError::NotGranted(program.clone()));
@@ -165,7 +169,7 @@ impl<'a> Assembler<'a> {
             let wrong = |reason| PythonError::Interpreter { interpreter: program.clone(), reason };
             let interpreter = self.probe(&self.behind_shim(program, !subject.source.own_choice))?.map_err(wrong)?;
             let install = self.install(subject, Some(&interpreter))?.ok_or_else(|| self.no_core(Some(&interpreter)))?;
-            too_old(&interpreter, &install).map_or(Ok(()), |reason| Err(wrong(reason)))?;
+            reason_if_too_old(&interpreter, &install).map_or(Ok(()), |reason| Err(wrong(reason)))?;
             return Ok((interpreter, install));
         }
         let (mut tried, mut without_core) = (Vec::new(), None);
@@ -179,7 +183,7 @@ impl<'a> Assembler<'a> {
             };
             match self.install(subject, Some(&interpreter))? {
                 None => without_core = without_core.or(Some(interpreter)),
-                Some(install) => match too_old(&interpreter, &install) {
+                Some(install) => match reason_if_too_old(&interpreter, &install) {
                     None => return Ok((interpreter, install)),
                     Some(reason) => tried.push((program, reason)),
                 },
@@ -213,7 +217,7 @@ impl<'a> Assembler<'a> {
             |path: &PathBuf| path.parent().is_some_and(|folder| self.config.search_path.iter().any(|it| it == folder));
         let path = path.filter(|path| trusted || listed(path));
         let asked = self.config.pyenv_version.as_deref();
-        let behind = path.and_then(|path| shim::behind(&path, &self.cx.directory, asked));
+        let behind = path.and_then(|path| shim::resolve(&path, &self.cx.directory, asked));
         behind.map_or_else(|| program.to_owned(), |path| path.display().to_string())
     }
 
@@ -223,7 +227,11 @@ impl<'a> Assembler<'a> {
 
     /// Returns the ansible-core for a module: the one named by `module_utils`, the one that the module lies in, the
     /// interpreter's own, that of the `ansible` command, or one of the system or the user.
-    fn install(&self, subject: Subject<'_>, interpreter: Option<&Interpreter>) -> Result<Option<Install>, PythonError> {
+    fn install(
+        &self,
+        subject: ModuleSource<'_>,
+        interpreter: Option<&Interpreter>,
+    ) -> Result<Option<Install>, PythonError> {
         for folder in &self.config.module_utils {
             if let Some(install) = folder.parent().map(Install::at).transpose()?.flatten() {
                 return Ok(Some(install));
@@ -247,7 +255,7 @@ impl<'a> Assembler<'a> {
     }
 }
 
-fn too_old(interpreter: &Interpreter, install: &Install) -> Option<String> {
+fn reason_if_too_old(interpreter: &Interpreter, install: &Install) -> Option<String> {
     let least = install.least_python();
     let [major, minor, micro] = interpreter.facts.version;
     (!interpreter.is_at_least(least)).then(|| {

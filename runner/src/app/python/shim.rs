@@ -17,7 +17,7 @@ const MAX_FILE: u64 = 4 << 10;
 const STARTS: &str = "/libexec/pyenv\" exec";
 
 /// Returns the interpreter behind a shim; `None` for a program that is not a shim, or for a shim that leads nowhere.
-pub(super) fn behind(program: &Path, directory: &Path, asked: Option<&str>) -> Option<PathBuf> {
+pub(super) fn resolve(program: &Path, directory: &Path, asked: Option<&str>) -> Option<PathBuf> {
     let text = read(program)?;
     let root = text.lines().find_map(|line| line.strip_prefix("export PYENV_ROOT=\"")?.strip_suffix('"'))?;
     let root = Path::new(root);
@@ -76,7 +76,7 @@ mod tests {
         );
         fs::write(&shim, &text).unwrap();
         let leads = |asked: Option<&str>| {
-            let python = behind(&shim, &work, asked)?;
+            let python = resolve(&shim, &work, asked)?;
             Some(python.strip_prefix(root.join("versions")).unwrap().display().to_string())
         };
         let at = |version: &str| Some(format!("{version}/bin/python3"));

@@ -48,7 +48,7 @@ impl Stamps {
     }
 
     /// Returns whether all paths still have these stamps.
-    pub(super) fn hold(&self) -> bool {
+    pub(super) fn are_current(&self) -> bool {
         self.0.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
     }
 
@@ -70,12 +70,12 @@ mod tests {
         fs::write(&file, "1").unwrap();
         let stamps = || Stamps::of([file.clone(), missing.clone()]);
         let before = stamps();
-        assert!(before.hold() && !before.are_settled(), "it was written just now");
+        assert!(before.are_current() && !before.are_settled(), "it was written just now");
         fs::write(&missing, "").unwrap();
-        assert!(!before.hold());
+        assert!(!before.are_current());
         let before = stamps();
         fs::write(&file, "12").unwrap();
-        assert!(!before.hold());
+        assert!(!before.are_current());
         assert!(Stamps::of([dir.path().join("nowhere")]).are_settled());
     }
 }

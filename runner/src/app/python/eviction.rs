@@ -49,7 +49,7 @@ struct Entry {
 
 /// Removes the oldest entries beyond the limits, and entries that killed processes left. Best effort: an entry that
 /// cannot be removed now is removed later.
-pub(super) fn make(cache: &Cache) {
+pub(super) fn trim(cache: &Cache) {
     let mut entries = entries(cache);
     let mut total: u64 = entries.iter().map(|entry| entry.bytes).sum();
     let mut count = entries.len();

@@ -8,13 +8,13 @@ use modbox_kinds::ansiballz::{self, COMPILE_SCRIPT, DottedName, Payload, START_M
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::app::python::ask::{Reach, ask};
+use crate::app::python::ask::{ScriptAccess, ask};
 use crate::app::python::cache::{Cache, Shelf, Tree};
 use crate::app::python::disk::{Disk, Roots};
 use crate::app::python::install::Install;
 use crate::app::python::interpreter::Interpreter;
 use crate::app::python::stamp::Stamps;
-use crate::app::python::{Assembler, PythonConfig, PythonError, Subject};
+use crate::app::python::{Assembler, ModuleSource, PythonConfig, PythonError};
 
 /// Stack of the thread that reads sources. The parser grows its stack as it needs, but its syntax tree is dropped
 /// recursively, once for each level of the source; a source of the largest size that consists only of nested levels
@@ -26,7 +26,7 @@ pub(super) const SCRIPT: &str = "_modbox_run.py";
 
 /// Index entry of a payload: its facts without its files.
 #[derive(Clone, Serialize, Deserialize)]
-struct Indexed {
+struct IndexEntry {
     digest: String,
     module: String,
     unknown_args: Vec<String>,
@@ -52,27 +52,27 @@ impl From<PythonError> for TreeError {
 }
 
 /// Assembly of one module, with the results so far.
-pub(super) struct Part<'a> {
+pub(super) struct Assembly<'a> {
     assembler: &'a Assembler<'a>,
-    subject: Subject<'a>,
+    subject: ModuleSource<'a>,
     install: &'a Install,
     module: DottedName,
     roots: Roots,
     payload: Option<Payload>,
-    indexed: Option<Indexed>,
+    index_entry: Option<IndexEntry>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> Assembly<'a> {
     pub(super) fn new(
         assembler: &'a Assembler<'a>,
-        subject: Subject<'a>,
+        subject: ModuleSource<'a>,
         install: &'a Install,
         interpreter: Option<&Interpreter>,
     ) -> Self {
         let module = ansiballz::module_name(subject.path, Some(&install.root), subject.name);
         let folders = interpreter.map(|interpreter| interpreter.facts.folders.as_slice()).unwrap_or_default();
         let roots = roots(assembler.config, subject.path, install, folders);
-        Self { assembler, subject, install, module, roots, payload: None, indexed: None }
+        Self { assembler, subject, install, module, roots, payload: None, index_entry: None }
     }
 
     fn cache(&self) -> Option<&'a Cache> {
@@ -82,8 +82,8 @@ impl<'a> Part<'a> {
     /// Returns the payload laid out in the cache; `None` without a cache.
     pub(super) fn tree(&mut self, interpreter: &Interpreter) -> Result<Option<Tree>, TreeError> {
         let Some(cache) = self.cache() else { return Ok(None) };
-        let indexed = self.indexed()?;
-        let name = format!("{}-{}", &indexed.digest, &interpreter.identity[..16]);
+        let index_entry = self.index_entry()?;
+        let name = format!("{}-{}", &index_entry.digest, &interpreter.identity[..16]);
         if let Some(tree) = cache.tree(&name) {
             return Ok(Some(tree));
         }
@@ -94,8 +94,8 @@ impl<'a> Part<'a> {
             lay_out(payload, staging, path)?;
             let (staging, path) = (staging.display().to_string(), path.display().to_string());
             let words = [interpreter.program.as_str(), "-I", "-S", "-", &staging, &path];
-            let reach = Reach { reads: &interpreter.runtime_paths(), writes: Some(Path::new(&staging)) };
-            let compiled = ask(assembler.cx, assembler.tmpdir, &words, COMPILE_SCRIPT, &reach)?;
+            let access = ScriptAccess { reads: &interpreter.runtime_paths(), writes: Some(Path::new(&staging)) };
+            let compiled = ask(assembler.cx, assembler.tmpdir, &words, COMPILE_SCRIPT, &access)?;
             compiled.map(drop).map_err(|reason| TreeError::Cache(io::Error::other(reason)))
         })
     }
@@ -103,7 +103,7 @@ impl<'a> Part<'a> {
     /// Returns the payload as one file, without arguments.
     pub(super) fn portable(&mut self) -> Result<Arc<str>, PythonError> {
         let end = ansiballz::PORTABLE_END;
-        let key = self.indexed()?.digest;
+        let key = self.index_entry()?.digest;
         let kept = self.cache().and_then(|cache| cache.read(Shelf::Payloads, &key));
         // A file that was cut off, by a full disk or a loss of power, is made again.
         if let Some(text) = kept.and_then(|bytes| String::from_utf8(bytes).ok()).filter(|text| text.ends_with(end)) {
@@ -119,35 +119,36 @@ impl<'a> Part<'a> {
     }
 
     pub(super) fn unknown_args(&mut self) -> Result<Vec<String>, PythonError> {
-        Ok(self.indexed()?.unknown_args)
+        Ok(self.index_entry()?.unknown_args)
     }
 
     /// Returns the payload's index entry, looking it up only once.
-    fn indexed(&mut self) -> Result<Indexed, PythonError> {
-        if let Some(indexed) = &self.indexed {
-            return Ok(indexed.clone());
+    fn index_entry(&mut self) -> Result<IndexEntry, PythonError> {
+        if let Some(index_entry) = &self.index_entry {
+            return Ok(index_entry.clone());
         }
-        let indexed = self.look_up()?;
-        self.indexed = Some(indexed.clone());
-        Ok(indexed)
+        let index_entry = self.look_up()?;
+        self.index_entry = Some(index_entry.clone());
+        Ok(index_entry)
     }
 
     /// Looks up the payload's index entry in the cache, or assembles the payload if a file that it depends on has
     /// changed.
-    fn look_up(&mut self) -> Result<Indexed, PythonError> {
+    fn look_up(&mut self) -> Result<IndexEntry, PythonError> {
         let key = self.key();
-        let known = self.cache().and_then(|cache| cache.get::<Indexed>(Shelf::Index, &key));
-        if let Some(known) = known.filter(|known| known.module == self.module.to_string() && known.stamps.hold()) {
+        let known = self.cache().and_then(|cache| cache.get::<IndexEntry>(Shelf::Index, &key));
+        if let Some(known) = known.filter(|known| known.module == self.module.to_string() && known.stamps.are_current())
+        {
             return Ok(known);
         }
         let (payload, stamps) = self.assemble()?;
         let (digest, module) = (payload.digest(), payload.module.to_string());
-        let indexed = Indexed { digest, module, unknown_args: payload.unknown_args(), stamps };
+        let index_entry = IndexEntry { digest, module, unknown_args: payload.unknown_args(), stamps };
         self.payload = Some(payload);
-        if let Some(cache) = self.cache().filter(|_| indexed.stamps.are_settled()) {
-            cache.put(Shelf::Index, &key, &indexed);
+        if let Some(cache) = self.cache().filter(|_| index_entry.stamps.are_settled()) {
+            cache.put(Shelf::Index, &key, &index_entry);
         }
-        Ok(indexed)
+        Ok(index_entry)
     }
 
     fn payload(&mut self) -> Result<&Payload, PythonError> {

@@ -11,7 +11,7 @@ use tracing::debug;
 
 /// Facts about a wasm module, computed from its bytes and stored in the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Known {
+pub(super) struct CachedModule {
     /// Size in bytes, without a `#!` line.
     pub(super) size: u64,
     /// SHA-256 of the file, in hex.
@@ -23,7 +23,7 @@ pub(super) struct Known {
     pub(super) metadata: Option<String>,
 }
 
-impl Known {
+impl CachedModule {
     pub(super) fn new(size: u64, digest: &str, detection: &Detection, metadata: Option<String>) -> Self {
         let (kind, reason) = (detection.kind.to_string(), detection.reason.clone());
         Self { size, digest: digest.to_owned(), kind, reason, metadata }

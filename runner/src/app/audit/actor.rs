@@ -15,7 +15,7 @@ const NO_LOGIN: u32 = u32::MAX;
 
 /// User, login, process and host that run modbox.
 #[derive(Debug, Clone)]
-pub(super) struct Who {
+pub(super) struct Actor {
     uid: u32,
     euid: u32,
     /// User that logged in: the kernel keeps it through `sudo` and `su`.
@@ -26,7 +26,7 @@ pub(super) struct Who {
     host: Option<String>,
 }
 
-impl Who {
+impl Actor {
     /// Returns the identity of this process: from the kernel, with names from `/etc/passwd`.
     pub(super) fn of_process() -> Self {
         let uid = process::getuid().as_raw();

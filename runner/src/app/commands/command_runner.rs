@@ -23,7 +23,7 @@ use crate::app::native;
 const MAX_LINKS: usize = 40;
 
 /// Runner of the commands that a policy grants.
-pub(super) struct Direct {
+pub(super) struct CommandRunner {
     policy: Policy,
     most: Limits,
     directory: PathBuf,
@@ -33,7 +33,7 @@ pub(super) struct Direct {
     cleanup: Cleanup,
 }
 
-impl Direct {
+impl CommandRunner {
     pub(super) fn new(config: &RunnerConfig, policy: &Policy, most: &Limits) -> Self {
         Self {
             policy: policy.clone(),
@@ -54,7 +54,7 @@ impl Direct {
         let granted = self.policy.run_grant(&request.program, &request.arguments);
         let program = granted.and_then(|grant| grant.program());
         let program = program.ok_or_else(|| denied(&request.program, &request.arguments))?;
-        if let Some(grant) = changeable(&self.policy, program) {
+        if let Some(grant) = grant_to_change(&self.policy, program) {
             return Err(CommandRefusal::Failed(format!(
                 "the program `{}` is not run, since `{}` is granted by {}: the module could put another in its place",
                 program.display(),
@@ -120,7 +120,7 @@ impl Direct {
     fn context(&self, program: &Path, environment: Vec<(OsString, OsString)>) -> Result<NativeContext, CommandRefusal> {
         let missing = || CommandRefusal::Failed("there is no modbox program to start commands by".to_owned());
         let confine = (!self.policy.allows_everything()).then(|| Confine {
-            policy: native::kept(&self.policy),
+            policy: native::enforceable(&self.policy),
             least: self.policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
             kept: false,
             readable: native::narrow(&native::installation(program)),
@@ -135,7 +135,7 @@ impl Direct {
     }
 }
 
-impl RunsCommands for Direct {
+impl RunsCommands for CommandRunner {
     fn run(&self, request: &CommandRequest, stdin: &[u8]) -> Result<CommandOutput, CommandRefusal> {
         let variables = request.environment.iter().flat_map(|(name, value)| [name, value]);
         let words = request.arguments.iter().chain([&request.program]).chain(&request.directory).chain(variables);
@@ -180,19 +180,19 @@ fn is_harmless(name: &str) -> bool {
 }
 
 /// Returns the grant that would let a module change a program, or that maps another file to its path.
-fn changeable<'a>(policy: &'a Policy, program: &Path) -> Option<&'a PathGrant> {
+fn grant_to_change<'a>(policy: &'a Policy, program: &Path) -> Option<&'a PathGrant> {
     let mut path = program.to_owned();
     for _ in 0..MAX_LINKS {
-        if let Some(grant) = changes(policy, &path) {
+        if let Some(grant) = grant_around(policy, &path) {
             return Some(grant);
         }
         let Ok(target) = path.read_link() else { break };
         path = path.parent()?.join(target);
     }
-    program.canonicalize().ok().and_then(|real| changes(policy, &real))
+    program.canonicalize().ok().and_then(|real| grant_around(policy, &real))
 }
 
-fn changes<'a>(policy: &'a Policy, path: &Path) -> Option<&'a PathGrant> {
+fn grant_around<'a>(policy: &'a Policy, path: &Path) -> Option<&'a PathGrant> {
     let real = path.parent().and_then(|parent| Some(parent.canonicalize().ok()?.join(path.file_name()?)));
     let paths = [Some(path.to_owned()), real];
     let on_host = |grant: &&PathGrant| {
