@@ -234,7 +234,6 @@ fn threads_are_told_from_processes_and_namespaces() {
 fn sockets_are_of_the_families_and_types_that_are_granted() {
     let tcp = || NetPlan { connect: Ports::Some(vec![80]), ..NetPlan::default() };
     let isolated = || NetPlan { isolated: true, unix: true, ..NetPlan::default() };
-    let (none, all): (fn() -> NetPlan, fn() -> NetPlan) = (NetPlan::default, all_ports);
     let unknown = libc::EAFNOSUPPORT;
     for (family, kind, protocol, expect) in [
         (libc::AF_INET, libc::SOCK_STREAM, 0, [REFUSED, ALLOWED, ALLOWED, ALLOWED]),
@@ -250,7 +249,7 @@ fn sockets_are_of_the_families_and_types_that_are_granted() {
         (libc::AF_VSOCK, libc::SOCK_STREAM, 0, [REFUSED, unknown, unknown, unknown]),
         (libc::AF_ALG, libc::SOCK_SEQPACKET, 0, [REFUSED, unknown, unknown, unknown]),
     ] {
-        for (net, expect) in [none(), tcp(), all(), isolated()].into_iter().zip(expect) {
+        for (net, expect) in [NetPlan::default(), tcp(), all_ports(), isolated()].into_iter().zip(expect) {
             for profile in [Profile::Guest, Profile::Native, Profile::NativeOnHost] {
                 let what = format!("{profile:?} {net:?} {family} {kind} {protocol}");
                 let arguments = [family as usize, kind as usize, protocol as usize, 0];
