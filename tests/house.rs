@@ -12,7 +12,7 @@ use crate::tidy::{ascii, rust_files, starts_with};
 
 /// The crates of the runner, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 13] = [
+const CRATES: [(&str, &[&str]); 14] = [
     ("bytes", &[]),
     ("vocabulary", &[]),
     ("channel", &[]),
@@ -21,8 +21,9 @@ const CRATES: [(&str, &[&str]); 13] = [
     ("kinds", &["contract", "python-json", "vocabulary"]),
     ("policy", &["vocabulary"]),
     ("scratch", &["cleanup", "vocabulary"]),
+    ("store", &["cleanup", "vocabulary"]),
     ("kernel", &["policy", "vocabulary"]),
-    ("wasm", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary"]),
+    ("wasm", &["channel", "cleanup", "kernel", "policy", "scratch", "store", "vocabulary"]),
     ("native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary"]),
     ("authoring", &["argument-spec", "cleanup", "vocabulary"]),
     (
@@ -40,6 +41,7 @@ const CRATES: [(&str, &[&str]); 13] = [
             "policy",
             "python-json",
             "scratch",
+            "store",
             "vocabulary",
             "wasm",
         ],
@@ -47,8 +49,8 @@ const CRATES: [(&str, &[&str]); 13] = [
 ];
 
 /// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
-const WITHOUT_ENGINE: [&str; 8] =
-    ["vocabulary", "channel", "cleanup", "contract", "kinds", "policy", "scratch", "kernel"];
+const WITHOUT_ENGINE: [&str; 9] =
+    ["vocabulary", "channel", "cleanup", "contract", "kinds", "policy", "scratch", "store", "kernel"];
 
 /// Which layers of the package `modbox` each layer may import. The first line with a matching folder counts.
 const LAYERS: [(&str, &[&str]); 7] = [

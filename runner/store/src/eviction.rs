@@ -1,0 +1,115 @@
+//! Keeps a store within its limits by removing the least recently used entries.
+//!
+//! An open file stays readable after it is removed, so a run that is loading an entry is not disturbed; a tree in use is
+//! locked, and stays. Several processes may do this at once: they choose the same entries, and one that is already gone
+//! is not an error.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+
+use crate::contents::{self, Role};
+use crate::error::StoreError;
+use crate::purpose::Purpose;
+use crate::tree;
+
+/// How often the time of the last use is updated. A smaller value would mean a disk write in more runs.
+const TOUCH_EVERY: Duration = Duration::from_hours(1);
+
+/// The most entries. Each is examined at every eviction.
+const MAX_ENTRIES: usize = 4096;
+
+/// The most notes on files. They are small, so their bytes are not counted.
+const MAX_NOTES: usize = 4096;
+
+/// How long an entry or a note stays without a use: a module of a previous release of its project is not used again.
+const UNUSED_FOR: Duration = Duration::from_hours(90 * 24);
+
+/// The age at which an unfinished file or folder belongs to a killed process.
+const UNFINISHED_FOR: Duration = Duration::from_hours(1);
+
+/// Records the use of an entry. If that fails, only the order of eviction suffers.
+pub(crate) fn touch(entry: &File) {
+    let now = SystemTime::now();
+    let is_recent = |used: SystemTime| now.duration_since(used).is_ok_and(|age| age < TOUCH_EVERY);
+    let Ok(metadata) = entry.metadata() else { return };
+    if !is_recent(contents::last_use(&metadata)) {
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        // Keep the time of the last write of a file: the list shows it.
+        let written = if metadata.is_dir() { now } else { Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT } };
+        let _ = rustix::fs::futimens(entry, &Timestamps { last_access: now, last_modification: written });
+    }
+}
+
+/// Entry or note that may be evicted.
+struct Candidate {
+    path: PathBuf,
+    bytes: u64,
+    used: SystemTime,
+}
+
+/// Removes the least recently used entries until they have at most `max` bytes together. Also removes entries beyond
+/// [`MAX_ENTRIES`] or unused for [`UNUSED_FOR`], likewise notes, and the files of killed processes and of older
+/// releases. Returns the number of removed files and trees.
+pub(crate) fn evict(dir: &Path, purpose: &Purpose, max: u64) -> Result<u64, StoreError> {
+    let mut removed = 0;
+    let (mut entries, mut notes) = (Vec::new(), Vec::new());
+    for found in contents::list(dir, purpose)? {
+        let Ok(metadata) = fs::symlink_metadata(&found.path) else { continue };
+        let candidate = |path: PathBuf| {
+            let (bytes, used) = (contents::size(&path, &metadata), contents::last_use(&metadata));
+            Candidate { path, bytes, used }
+        };
+        match found.role {
+            Role::Entry => entries.push(candidate(found.path)),
+            Role::Note => notes.push(candidate(found.path)),
+            Role::Obsolete => removed += remove(&found.path)?,
+            Role::Unfinished if is_abandoned(&metadata) => removed += remove(&found.path)?,
+            Role::Unfinished | Role::Tool => {}
+        }
+    }
+    Ok(removed + trim(entries, max, MAX_ENTRIES)? + trim(notes, u64::MAX, MAX_NOTES)?)
+}
+
+/// Removes the least recently used candidates, beyond the limits of bytes, number and age.
+fn trim(mut candidates: Vec<Candidate>, max_bytes: u64, max_number: usize) -> Result<u64, StoreError> {
+    let now = SystemTime::now();
+    let (mut bytes, mut number) = (candidates.iter().map(|candidate| candidate.bytes).sum::<u64>(), candidates.len());
+    candidates.sort_by_key(|candidate| candidate.used);
+    let mut removed = 0;
+    for candidate in candidates {
+        let is_old = now.duration_since(candidate.used).is_ok_and(|age| age > UNUSED_FOR);
+        if bytes <= max_bytes && number <= max_number && !is_old {
+            break;
+        }
+        if let Some(count) = try_remove(&candidate.path)? {
+            removed += count;
+            bytes -= candidate.bytes;
+            number -= 1;
+        }
+    }
+    Ok(removed)
+}
+
+fn is_abandoned(metadata: &fs::Metadata) -> bool {
+    metadata.modified().is_ok_and(|written| written.elapsed().is_ok_and(|age| age > UNFINISHED_FOR))
+}
+
+/// Removes a file, or a tree that is not in use. Returns how many were removed: 1, or 0 if it was already gone or is in
+/// use.
+pub(crate) fn remove(path: &Path) -> Result<u64, StoreError> {
+    Ok(try_remove(path)?.unwrap_or(0))
+}
+
+/// Removes a file or a tree. Returns `None` if it is in use, else how many were removed.
+fn try_remove(path: &Path) -> Result<Option<u64>, StoreError> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(Some(1)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(0)),
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => tree::remove(path),
+        Err(error) => Err(StoreError::io("remove", path)(error)),
+    }
+}
