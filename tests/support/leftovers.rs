@@ -28,10 +28,10 @@ fn entries(dir: &Path) -> Vec<PathBuf> {
 fn unfinished_entries(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in entries(dir) {
-        if path.is_dir() && !path.is_symlink() {
-            found.extend(unfinished_entries(&path));
-        } else if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".writing-")) {
+        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".writing-")) {
             found.push(path);
+        } else if path.is_dir() && !path.is_symlink() {
+            found.extend(unfinished_entries(&path));
         }
     }
     found

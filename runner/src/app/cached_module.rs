@@ -37,14 +37,14 @@ impl CachedModule {
 
     /// Looks up the facts about a file with this fingerprint.
     pub(super) fn recall(cache: &CompileCache, file: &FileFingerprint) -> Option<Self> {
-        let known = serde_json::from_slice(&cache.recall(file)?).ok();
+        let known = serde_json::from_slice(&cache.store().recall(file)?).ok();
         debug!(known = known.is_some(), "looked for the module among those that were read before");
         known
     }
 
     /// Stores the facts for a file with this fingerprint. If that fails, the file is read again next time.
     pub(super) fn remember(&self, cache: &CompileCache, file: &FileFingerprint, cleanup: &Cleanup) {
-        let remembered = serde_json::to_vec(self).map(|note| cache.remember(file, &note, cleanup));
+        let remembered = serde_json::to_vec(self).map(|note| cache.store().remember(file, &note, cleanup));
         debug!(?remembered, "noted what the module is");
     }
 }

@@ -31,6 +31,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use modbox_cleanup::Cleanup;
+use modbox_store::StoreError;
 use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{Limits, Timing, WasmFormat, error_chain};
 use tracing::{debug, info, warn};
@@ -38,7 +39,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
-pub use self::cache::{CacheEntry, CacheError, CompileCache, DEFAULT_MAX_CACHE};
+pub use self::cache::{CacheEntry, CompileCache, DEFAULT_MAX_CACHE};
 pub use self::compile::{COMPILE_WORKER, CompileLimit, Compiler, check_size, worker_main};
 use self::compile::{Compiled, Source};
 pub use self::engine::Instances;
@@ -240,10 +241,7 @@ impl WasmSandbox {
         };
         loading.notes.extend(note);
         if let Some(cache) = loading.cache
-            && let Err(error) = code
-                .metadata()
-                .map_err(CacheError::unreadable_code)
-                .and_then(|metadata| cache.store(name, &mut code, metadata.len(), &self.cleanup))
+            && let Err(error) = cache.put(name, &mut code, &self.cleanup)
         {
             loading.give_up_cache(&error);
         }
@@ -277,7 +275,7 @@ struct Loading<'a> {
 }
 
 impl Loading<'_> {
-    fn give_up_cache(&mut self, error: &CacheError) {
+    fn give_up_cache(&mut self, error: &StoreError) {
         self.cache = None;
         warn!(error = error_chain(error), "the compile cache is not used");
         self.notes.push(format!("the compile cache is not used: {}", error_chain(error)));

@@ -73,7 +73,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
         ordered: args.ordered,
         program: PathBuf::from(modbox_native::THIS_BINARY),
         surroundings: Surroundings {
-            cache_dir: cache_of_user(context).map(|cache| cache.dir().to_owned()),
+            cache_dir: cache_of_user(context).map(|cache| cache.store().dir().to_owned()),
             temp_dir: environment.temp_dir.clone(),
             directory: environment.cwd.clone(),
             environment: environment.variables.clone(),

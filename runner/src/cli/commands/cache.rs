@@ -22,14 +22,14 @@ pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatu
         CacheCommand::Clear => {
             let python =
                 context.environment.cache_dir.as_ref().map_or(0, |dir| clear_python_cache(&dir.join("python")));
-            report(&cache, cache.clear().or_internal()? + python)
+            report(&cache, cache.store().clear().or_internal()? + python)
         }
-        CacheCommand::Prune { max_size } => report(&cache, cache.prune(*max_size).or_internal()?),
+        CacheCommand::Prune { max_size } => report(&cache, cache.store().prune(*max_size).or_internal()?),
     }
 }
 
 fn report(cache: &CompileCache, removed: u64) -> Result<ExitStatus, Failure> {
-    output::print_name(&format!("removed {removed} files from {}", cache.dir().display())).or_internal()?;
+    output::print_name(&format!("removed {removed} files from {}", cache.store().dir().display())).or_internal()?;
     Ok(ExitStatus::Success)
 }
 
