@@ -71,11 +71,8 @@ impl CompileCache {
     pub fn list(&self) -> Result<Vec<CacheEntry>, StoreError> {
         let entries = self.store.list(CODE)?.into_iter();
         let digest = |key: &str| key.split('-').next().unwrap_or_default().to_owned();
-        let entry = entries.map(|entry| CacheEntry {
-            module: digest(&entry.key),
-            bytes: entry.bytes,
-            written: entry.written,
-        });
+        let entry =
+            entries.map(|entry| CacheEntry { module: digest(&entry.key), bytes: entry.bytes, written: entry.written });
         Ok(entry.collect())
     }
 

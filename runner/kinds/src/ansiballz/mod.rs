@@ -26,9 +26,7 @@ pub use imports::{Imports, SourceError, scan};
 pub use name::{DottedName, module_name};
 pub use payload::{Core, Payload, assemble};
 pub use routing::{Route, Routing, RoutingError};
-pub use wrapper::{
-    COMPILE_SCRIPT, PORTABLE_END, PROBE_SCRIPT, START_MODULE, portable, start_script, with_params, zip_text,
-};
+pub use wrapper::{COMPILE_SCRIPT, PROBE_SCRIPT, START_MODULE, portable, start_script, with_params, zip_text};
 
 #[cfg(test)]
 mod tests;

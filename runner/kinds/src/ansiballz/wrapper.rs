@@ -31,7 +31,7 @@ pub const COMPILE_SCRIPT: &str = include_str!("python/compile.py");
 pub const START_MODULE: (&str, &str) = ("_modbox_start", START);
 
 /// The last line of every portable form.
-pub const PORTABLE_END: &str = "    portable(zip_data, name, module_fqn, has_loader, params)\n";
+const PORTABLE_END: &str = "    portable(zip_data, name, module_fqn, has_loader, params)\n";
 
 /// The line that the arguments replace. It is after the payload and close to the end, so a search from the end finds it
 /// fast.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use modbox_kinds::ansiballz::{self, COMPILE_SCRIPT, DottedName, Payload, START_MODULE};
+use modbox_store::{StoreError, Tree};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::app::python::ask::{ScriptAccess, ask};
-use crate::app::python::cache::{Cache, Shelf, Tree};
+use crate::app::python::cache::{Cache, INDEX, PAYLOAD};
 use crate::app::python::disk::{Disk, Roots};
 use crate::app::python::install::Install;
 use crate::app::python::interpreter::Interpreter;
@@ -36,11 +37,11 @@ struct IndexEntry {
 /// An error in making a tree: of the module, or of the cache.
 pub(super) enum TreeError {
     Python(PythonError),
-    Cache(io::Error),
+    Cache(StoreError),
 }
 
-impl From<io::Error> for TreeError {
-    fn from(error: io::Error) -> Self {
+impl From<StoreError> for TreeError {
+    fn from(error: StoreError) -> Self {
         Self::Cache(error)
     }
 }
@@ -84,36 +85,42 @@ impl<'a> Assembly<'a> {
         let Some(cache) = self.cache() else { return Ok(None) };
         let index_entry = self.index_entry()?;
         let name = format!("{}-{}", &index_entry.digest, &interpreter.identity[..16]);
-        if let Some(tree) = cache.tree(&name) {
-            return Ok(Some(tree));
-        }
-        tracing::debug!(module = %self.module, "laying out the module");
-        let assembler = self.assembler;
-        let payload = self.payload()?;
-        cache.make_tree(&name, |staging, path| {
-            lay_out(payload, staging, path)?;
-            let (staging, path) = (staging.display().to_string(), path.display().to_string());
-            let words = [interpreter.program.as_str(), "-I", "-S", "-", &staging, &path];
-            let access = ScriptAccess { reads: &interpreter.runtime_paths(), writes: Some(Path::new(&staging)) };
-            let compiled = ask(assembler.cx, assembler.tmpdir, &words, COMPILE_SCRIPT, &access)?;
-            compiled.map(drop).map_err(|reason| TreeError::Cache(io::Error::other(reason)))
+        cache.tree(&name, |staging, path| {
+            tracing::debug!(module = %self.module, "laying out the module");
+            lay_out(self.payload()?, staging, path).map_err(StoreError::io("lay out the module in", staging))?;
+            self.compile(interpreter, staging, path)
         })
+    }
+
+    /// Compiles the sources in `staging`, for its final place `path`.
+    fn compile(&self, interpreter: &Interpreter, staging: &Path, path: &Path) -> Result<(), TreeError> {
+        let assembler = self.assembler;
+        let words = [
+            interpreter.program.as_str(),
+            "-I",
+            "-S",
+            "-",
+            &staging.display().to_string(),
+            &path.display().to_string(),
+        ];
+        let access = ScriptAccess { reads: &interpreter.runtime_paths(), writes: Some(staging) };
+        let compiled = ask(assembler.cx, assembler.tmpdir, &words, COMPILE_SCRIPT, &access)?;
+        let failed = |reason| StoreError::io("compile the module in", staging)(io::Error::other(reason)).into();
+        compiled.map(drop).map_err(failed)
     }
 
     /// Returns the payload as one file, without arguments.
     pub(super) fn portable(&mut self) -> Result<Arc<str>, PythonError> {
-        let end = ansiballz::PORTABLE_END;
         let key = self.index_entry()?.digest;
-        let kept = self.cache().and_then(|cache| cache.read(Shelf::Payloads, &key));
-        // A file that was cut off, by a full disk or a loss of power, is made again.
-        if let Some(text) = kept.and_then(|bytes| String::from_utf8(bytes).ok()).filter(|text| text.ends_with(end)) {
+        let kept = self.cache().and_then(|cache| cache.read(PAYLOAD, &key));
+        if let Some(text) = kept.and_then(|bytes| String::from_utf8(bytes).ok()) {
             return Ok(text.into());
         }
         let payload = self.payload()?;
         let zip = ansiballz::zip_text(payload).map_err(PythonError::Zip)?;
         let text = ansiballz::portable("/usr/bin/env python3", payload, &zip);
         if let Some(cache) = self.cache() {
-            cache.write(Shelf::Payloads, &key, text.as_bytes());
+            cache.write(PAYLOAD, &key, text.as_bytes());
         }
         Ok(text.into())
     }
@@ -136,7 +143,7 @@ impl<'a> Assembly<'a> {
     /// changed.
     fn look_up(&mut self) -> Result<IndexEntry, PythonError> {
         let key = self.key();
-        let known = self.cache().and_then(|cache| cache.get::<IndexEntry>(Shelf::Index, &key));
+        let known = self.cache().and_then(|cache| cache.get::<IndexEntry>(INDEX, &key));
         if let Some(known) = known.filter(|known| known.module == self.module.to_string() && known.stamps.are_current())
         {
             return Ok(known);
@@ -146,7 +153,7 @@ impl<'a> Assembly<'a> {
         let index_entry = IndexEntry { digest, module, unknown_args: payload.unknown_args(), stamps };
         self.payload = Some(payload);
         if let Some(cache) = self.cache().filter(|_| index_entry.stamps.are_settled()) {
-            cache.put(Shelf::Index, &key, &index_entry);
+            cache.put(INDEX, &key, &index_entry);
         }
         Ok(index_entry)
     }

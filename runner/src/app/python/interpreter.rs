@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::app::native::installation;
 use crate::app::python::ask::{ScriptAccess, ask};
-use crate::app::python::cache::{Cache, Shelf};
+use crate::app::python::cache::{Cache, INTERPRETER};
 use crate::app::python::error::PythonError;
 use crate::app::python::install;
 use crate::app::python::stamp::{Stamp, Stamps};
@@ -102,7 +102,7 @@ pub(super) fn probe(
     let cache = cache.filter(|_| is_elf(&path));
     let program = path.display().to_string();
     let interpreter = |facts| Interpreter { program: program.clone(), facts, identity: identity.clone() };
-    if let Some(known) = cache.and_then(|cache| cache.get::<CachedProbe>(Shelf::Interpreters, &identity))
+    if let Some(known) = cache.and_then(|cache| cache.get::<CachedProbe>(INTERPRETER, &identity))
         && known.stamps.are_current()
     {
         return Ok(Ok(interpreter(known.facts)));
@@ -122,7 +122,7 @@ pub(super) fn probe(
         // packages may add a folder to its path.
         let beside = [path.parent().map(|bin| bin.join("../pyvenv.cfg")), facts.users_folder.clone()];
         let stamps = Stamps::of(beside.into_iter().flatten().chain(facts.folders.iter().cloned()));
-        cache.put(Shelf::Interpreters, &identity, &CachedProbe { facts: facts.clone(), stamps });
+        cache.put(INTERPRETER, &identity, &CachedProbe { facts: facts.clone(), stamps });
     }
     Ok(Ok(interpreter(facts)))
 }

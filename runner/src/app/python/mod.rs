@@ -10,23 +10,23 @@ mod assembly;
 mod cache;
 mod disk;
 mod error;
-mod eviction;
 mod install;
 mod interpreter;
 mod shim;
 mod stamp;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use modbox_cleanup::Cleanup;
 use modbox_kinds::{PythonForm, PythonSource, PythonStart};
 use modbox_native::{NativeContext, base};
 use modbox_policy::{Access, normalize};
+use modbox_store::Tree;
+use modbox_vocabulary::error_chain;
 use serde::{Deserialize, Serialize};
 
 use self::assembly::{Assembly, SCRIPT, TreeError};
-use self::cache::{Cache, Tree};
+use self::cache::Cache;
+pub use self::cache::clear_cache;
 pub use self::error::PythonError;
 use self::install::Install;
 use self::interpreter::Interpreter;
@@ -59,15 +59,6 @@ pub struct PythonConfig {
     pub search_path: Vec<PathBuf>,
     /// Version that pyenv is asked for (`PYENV_VERSION`), where interpreters are shims of pyenv.
     pub pyenv_version: Option<String>,
-}
-
-/// Removes the cached Python modules that are not in use. Returns how many entries were removed.
-#[must_use]
-pub fn clear_cache(dir: &Path) -> u64 {
-    match fs::metadata(dir) {
-        Ok(_) => Cache::open(dir, &Cleanup::default()).map_or(0, |cache| eviction::clear(&cache)),
-        Err(_) => 0,
-    }
 }
 
 /// Module that is ready to start.
@@ -117,14 +108,16 @@ impl<'a> Assembler<'a> {
         if wants_tree {
             match assembly.tree(&interpreter) {
                 Ok(Some(tree)) => {
-                    let script = tree.path.join(SCRIPT).display().to_string();
-                    runtime_paths.push(tree.path.clone());
+                    let script = tree.path().join(SCRIPT).display().to_string();
+                    runtime_paths.push(tree.path().to_owned());
                     let form = PythonForm::LaidOut { script };
                     let start = PythonStart { interpreter: words, form, unknown_args, runtime_paths };
                     return Ok(PreparedModule { start, notes, _tree: Some(tree) });
                 }
                 Ok(None) => notes.push(self.no_cache_note()),
-                Err(TreeError::Cache(error)) => notes.push(format!("{}: {error}", self.no_cache_note())),
+                Err(TreeError::Cache(error)) => {
+                    notes.push(format!("{}: {}", self.no_cache_note(), error_chain(&error)))
+                }
                 Err(TreeError::Python(error)) => return Err(error),
             }
         }

@@ -21,8 +21,8 @@ pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatu
         CacheCommand::List => list(&cache),
         CacheCommand::Clear => {
             let python =
-                context.environment.cache_dir.as_ref().map_or(0, |dir| clear_python_cache(&dir.join("python")));
-            report(&cache, cache.store().clear().or_internal()? + python)
+                context.environment.cache_dir.as_ref().map_or(Ok(0), |dir| clear_python_cache(&dir.join("python")));
+            report(&cache, cache.store().clear().or_internal()? + python.or_internal()?)
         }
         CacheCommand::Prune { max_size } => report(&cache, cache.store().prune(*max_size).or_internal()?),
     }
