@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use modbox_cleanup::Cleanup;
 use modbox_store::{Kind, Purpose, Store, StoreError, StoreLock};
 
-use crate::compile::MAX_CODE;
+use crate::compile::code::MAX_CODE;
 
 /// Default size of the cache: some thousand small modules, or fifty language runtimes.
 pub const DEFAULT_MAX_CACHE: u64 = 1 << 30;

@@ -16,18 +16,26 @@ use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{Exit, LimitHit, LimitKind, Limits, Usage};
 use tokio::runtime::Runtime;
 use tracing::{debug, warn};
-use wasmtime::{PoolConcurrencyLimitError, Store};
+use wasmtime::{Engine, PoolConcurrencyLimitError, Store};
+use wasmtime_wasi::p2::bindings::CommandPre;
 use wasmtime_wasi::{I32Exit, WasiCtx};
 
-use crate::WasmError;
+use crate::error::WasmError;
 use crate::files::{FileGuard, Ledger};
-use crate::module::Code;
 use crate::net::Network;
 use crate::process::Commands;
 use crate::store::{self, Meter, State};
+use crate::ticker::Ticker;
 
 /// How long a guest's thread may take to notice its limit: a few ticks of the epoch.
 const GRACE: Duration = Duration::from_millis(100);
+
+/// Compiled code, its engine and the engine's ticker. All runs share it, also threads that were left behind.
+pub(super) struct Code {
+    pub(super) engine: Engine,
+    pub(super) command: CommandPre<State>,
+    pub(super) ticker: Arc<Ticker>,
+}
 
 /// All data that a guest's thread owns.
 pub(super) struct Guest {

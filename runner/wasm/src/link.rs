@@ -39,7 +39,7 @@ type Link = fn(&mut Linker<State>) -> wasmtime::Result<()>;
 /// All interfaces by name, without version, sorted.
 const INTERFACES: &[(&str, Link)] = &[
     ("modbox:host/files", files::add_attributes),
-    (process::INTERFACE, process::add_process),
+    (process::INTERFACE, |linker| process::add_process(linker, State::commands)),
     ("wasi:cli/environment", |linker| cli::environment::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/exit", |linker| cli::exit::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/stderr", |linker| cli::stderr::add_to_linker::<_, WasiCli>(linker, State::cli)),

@@ -8,14 +8,15 @@ use modbox_vocabulary::{Confinement, Exit, Invocation, LimitKind, Limits, Outcom
 use wasmtime::Engine;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
+use crate::error::WasmError;
 use crate::files::FileGuard;
-use crate::guest::{self, Guest};
+use crate::guest::{self, Code, Guest};
 use crate::net::Network;
 use crate::output::HeadStream;
 use crate::process::Commands;
 use crate::store::State;
 use crate::ticker::Ticker;
-use crate::{WasmError, wasi};
+use crate::wasi;
 
 /// A compiled module.
 pub struct LoadedModule {
@@ -23,13 +24,6 @@ pub struct LoadedModule {
     timing: Timing,
     notes: Vec<String>,
     runs_commands: bool,
-}
-
-/// Compiled code, its engine and the engine's ticker. All runs share it, also threads that were left behind.
-pub(super) struct Code {
-    pub(super) engine: Engine,
-    pub(super) command: CommandPre<State>,
-    pub(super) ticker: Arc<Ticker>,
 }
 
 /// The host's side of one run.

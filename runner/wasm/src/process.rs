@@ -11,7 +11,6 @@ use wasmtime::component::{HasData, Linker};
 
 use crate::bindings::modbox::host::process::{self, Captured, Command, Ending, Error, Output};
 use crate::files::Ledger;
-use crate::store::State;
 
 /// The interface, without its version.
 pub(super) const INTERFACE: &str = "modbox:host/process";
@@ -107,7 +106,10 @@ impl HasData for Process {
     type Data<'a> = &'a mut Commands;
 }
 
-/// Links the interface.
-pub(super) fn add_process(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    process::add_to_linker::<State, Process>(linker, State::commands)
+/// Links the interface. `commands` returns the commands of the run from the store's data.
+pub(super) fn add_process<T: 'static>(
+    linker: &mut Linker<T>,
+    commands: fn(&mut T) -> &mut Commands,
+) -> wasmtime::Result<()> {
+    process::add_to_linker::<T, Process>(linker, commands)
 }

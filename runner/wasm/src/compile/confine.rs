@@ -17,7 +17,7 @@ use landlock::{ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Rulese
 use modbox_kernel::Profile;
 use rustix::process::{Resource, Rlimit};
 
-use super::worker::Bounds;
+use crate::compile::bounds::Bounds;
 
 /// Descriptors that it may have open: three, and the one that Landlock is set up with.
 const MAX_DESCRIPTORS: u64 = 8;
@@ -131,6 +131,8 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::compile::code::memory_file;
+    use crate::compile::translate::machine_code;
 
     /// Runs something in a thread of its own, which keeps to itself what it gives up.
     #[track_caller]
@@ -150,7 +152,7 @@ mod tests {
             ("send", UdpSocket::bind("127.0.0.1:0").is_ok()),
             ("make a socket", UnixStream::pair().is_ok()),
             ("start a program", Command::new("/bin/true").status().is_ok()),
-            ("make a file in memory", super::super::memory_file().is_ok()),
+            ("make a file in memory", memory_file().is_ok()),
             ("start a process", fork()),
             ("make code", executable_memory()),
             ("signal others", rustix::process::test_kill_process(rustix::process::Pid::INIT).is_ok()),
@@ -190,7 +192,7 @@ mod tests {
             let refused = confine_thread();
             // With threads, of which the first is started after all has been given up.
             let format = modbox_vocabulary::WasmFormat::Core;
-            let compiled = thread::spawn(move || super::super::machine_code(&wasm, format, false).is_ok());
+            let compiled = thread::spawn(move || machine_code(&wasm, format, false).is_ok());
             (refused, possible(), compiled.join().unwrap())
         });
         assert_eq!(refused, Vec::<String>::new());

@@ -13,68 +13,24 @@
 //! A program that uses modbox as a library and names no worker program compiles in its own process. Then only the size
 //! of a module is limited, and neither time nor memory.
 
+mod bounds;
+pub(crate) mod code;
 mod confine;
+pub(crate) mod limit;
 mod process;
-mod worker;
+mod translate;
+pub(crate) mod worker;
 
-use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use modbox_cleanup::Cleanup;
-use modbox_vocabulary::time::micros;
-use modbox_vocabulary::{LimitHit, LimitKind, Limits, Unit, WasmFormat};
-use rustix::fs::{MemfdFlags, SealFlags};
+use modbox_vocabulary::Limits;
 
-use self::worker::Refusal;
-pub use self::worker::{COMPILE_WORKER, main as worker_main};
-use super::{WasmError, adapter, engine};
-
-/// The largest machine code that is accepted from the compiler, and so the limit on a cache entry.
-pub(super) const MAX_CODE: u64 = 2 << 30;
-
-/// A limit on compiling that a module passed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum CompileLimit {
-    /// The module itself is too large.
-    #[error(
-        "the module has {}, more than the limit of {}; `--max-module` sets another",
-        size(*bytes), size(*allowed)
-    )]
-    Module {
-        /// The module's size.
-        bytes: u64,
-        /// The largest size allowed.
-        allowed: u64,
-    },
-    /// Compiling takes too long.
-    #[error("the module takes longer to compile than the limit of {}; `--compile-time` sets another", time(*.0))]
-    Time(Duration),
-    /// Compiling takes too much memory.
-    #[error("the module takes more memory to compile than the limit of {}; `--compile-memory` sets another", size(*.0))]
-    Memory(u64),
-}
-
-fn size(bytes: u64) -> String {
-    bytesize::ByteSize(bytes).display().iec().to_string()
-}
-
-fn time(duration: Duration) -> String {
-    humantime::format_duration(duration).to_string()
-}
-
-impl CompileLimit {
-    /// Returns the limit in the form of a report.
-    #[must_use]
-    pub fn hit(self) -> LimitHit {
-        let (allowed, unit) = match self {
-            Self::Module { allowed, .. } | Self::Memory(allowed) => (allowed, Unit::Bytes),
-            Self::Time(allowed) => (micros(allowed), LimitKind::Compile.unit()),
-        };
-        LimitHit { kind: LimitKind::Compile, allowed, unit }
-    }
-}
+use crate::compile::code::{Compiled, Source, memory_file, seal};
+use crate::compile::limit::CompileLimit;
+use crate::compile::translate::{Refusal, machine_code};
+use crate::error::WasmError;
 
 /// Refuses a module that is too large; call it before the module is read.
 ///
@@ -93,22 +49,6 @@ pub enum Compiler {
     Worker(PathBuf),
     /// This process. Neither time nor memory is limited.
     InProcess,
-}
-
-/// A module to compile.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Source<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) format: WasmFormat,
-}
-
-/// The engine's machine code for one module.
-#[derive(Debug)]
-pub(super) struct Compiled {
-    /// A memory file with the code only, sealed against every change.
-    pub(super) code: File,
-    /// The parts of the worker's confinement that the kernel refused, if any.
-    pub(super) note: Option<String>,
 }
 
 impl Compiler {
@@ -135,34 +75,4 @@ impl Compiler {
             }
         }
     }
-}
-
-/// Compiles a module. Only this function passes a module to the adapter and to the engine's compiler.
-fn machine_code(bytes: &[u8], format: WasmFormat, parallel: bool) -> Result<Vec<u8>, Refusal> {
-    let engine = engine::new_engine(engine::Role::Compile { parallel }).map_err(Refusal::of)?;
-    match format {
-        WasmFormat::Component => engine.precompile_component(bytes).map_err(Refusal::of),
-        WasmFormat::Core => {
-            let component = adapter::componentize(bytes).map_err(|error| Refusal::Invalid(format!("{error:#}")))?;
-            engine.precompile_component(&component).map_err(Refusal::of)
-        }
-    }
-}
-
-/// Creates a file that exists only in memory.
-fn memory_file() -> io::Result<File> {
-    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    // Some kernels require a flag for whether the file may be executed; older ones do not know the flag.
-    match rustix::fs::memfd_create("modbox", flags | MemfdFlags::NOEXEC_SEAL) {
-        Err(rustix::io::Errno::INVAL) => Ok(rustix::fs::memfd_create("modbox", flags)?.into()),
-        file => Ok(file?.into()),
-    }
-}
-
-/// Seals the file, so that no process can change it through any descriptor, and rewinds it.
-fn seal(mut file: File) -> io::Result<File> {
-    let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
-    rustix::fs::fcntl_add_seals(&file, seals)?;
-    file.rewind()?;
-    Ok(file)
 }

@@ -15,9 +15,11 @@ use modbox_vocabulary::Limits;
 use modbox_vocabulary::time::micros;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use super::worker::{self, Bounds};
-use super::{CompileLimit, Compiled, MAX_CODE, Source};
-use crate::WasmError;
+use crate::compile::bounds::Bounds;
+use crate::compile::code::{Compiled, MAX_CODE, Source, memory_file, seal};
+use crate::compile::limit::CompileLimit;
+use crate::compile::worker;
+use crate::error::WasmError;
 
 /// The longest text kept from the worker. The engine's errors have a few hundred bytes.
 const MAX_TEXT: usize = 4 << 10;
@@ -48,10 +50,10 @@ pub(super) fn compile(
     cleanup: &Cleanup,
 ) -> Result<Compiled, WasmError> {
     let failed = |verb| move |source| WasmError::Compiler { verb, source };
-    let mut input = super::memory_file().map_err(failed("make room for"))?;
+    let mut input = memory_file().map_err(failed("make room for"))?;
     input.write_all(source.bytes).map_err(failed("feed"))?;
-    let input = super::seal(input).map_err(failed("feed"))?;
-    let code = super::memory_file().map_err(failed("make room for"))?;
+    let input = seal(input).map_err(failed("feed"))?;
+    let code = memory_file().map_err(failed("make room for"))?;
     let output = code.try_clone().map_err(failed("make room for"))?;
     let bounds = bounds(source, limits);
     let deadline = Instant::now().checked_add(limits.compile_time.saturating_mul(2));
@@ -95,7 +97,7 @@ fn judge(status: ExitStatus, text: &str, code: File, limits: &Limits) -> Result<
     match (status.code(), status.signal()) {
         (Some(worker::DONE), _) => {
             // Fails if the file could still be written to.
-            let code = super::seal(code).map_err(|_| crashed())?;
+            let code = seal(code).map_err(|_| crashed())?;
             let note = (!text.is_empty()).then(|| format!("the compiler was not wholly confined: {text}"));
             Ok(Compiled { code, note })
         }
@@ -197,7 +199,7 @@ mod tests {
 
     #[track_caller]
     fn check(raw: i32, text: &str, expect: &str) {
-        let code = super::super::memory_file().unwrap();
+        let code = memory_file().unwrap();
         let ended = judge(ExitStatus::from_raw(raw), text, code, &Limits::default());
         let shown =
             ended.map_or_else(|error| modbox_vocabulary::error_chain(&error), |code| format!("{:?}", code.note));
@@ -227,7 +229,7 @@ mod tests {
 
     #[test]
     fn code_that_is_still_mapped_writable_is_refused() {
-        let code = super::super::memory_file().unwrap();
+        let code = memory_file().unwrap();
         code.set_len(4096).unwrap();
         let (writable, fd) = (libc::PROT_READ | libc::PROT_WRITE, code.as_raw_fd());
         #[expect(unsafe_code, reason = "the test stands for somebody with a mapping of the file")]

@@ -5,13 +5,13 @@
 //! what the text is about.
 
 use std::ffi::OsString;
-use std::io;
 use std::process::ExitCode;
 
-use modbox_vocabulary::WasmFormat;
 use rustix::fd::BorrowedFd;
 
-use super::confine;
+use crate::compile::bounds::Bounds;
+use crate::compile::confine;
+use crate::compile::translate::{Refusal, machine_code};
 
 /// The argument that makes modbox the compile worker.
 pub const COMPILE_WORKER: &str = "__compile-worker";
@@ -30,66 +30,6 @@ pub(super) const NOT_STARTED: i32 = 3;
 
 /// Size of one read from standard input.
 const CHUNK: usize = 64 << 10;
-
-/// The worker's settings, passed as arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bounds {
-    pub(super) format: WasmFormat,
-    /// The process that started the worker. The worker ends with it.
-    pub(super) parent: u32,
-    /// Limit on processor time, in microseconds.
-    pub(super) cpu_us: u64,
-    /// Limit on memory, in bytes.
-    pub(super) memory: u64,
-    /// Limit on machine code, in bytes.
-    pub(super) max_code: u64,
-    /// Number of threads to compile with.
-    pub(super) threads: u64,
-}
-
-impl Bounds {
-    pub(super) fn to_args(self) -> [String; 6] {
-        let format = match self.format {
-            WasmFormat::Component => "component",
-            WasmFormat::Core => "core",
-        };
-        let numbers = [self.parent.into(), self.cpu_us, self.memory, self.max_code, self.threads];
-        let [parent, cpu_us, memory, max_code, threads] = numbers.map(|number: u64| number.to_string());
-        [format.to_owned(), parent, cpu_us, memory, max_code, threads]
-    }
-
-    fn of_args(args: &[OsString]) -> Option<Self> {
-        let [format, numbers @ ..] = args else { return None };
-        let format = match format.to_str()? {
-            "component" => WasmFormat::Component,
-            "core" => WasmFormat::Core,
-            _ => return None,
-        };
-        let numbers: Option<Vec<u64>> = numbers.iter().map(|word| word.to_str()?.parse().ok()).collect();
-        let [parent, cpu_us, memory, max_code, threads] = *numbers?.as_slice() else { return None };
-        Some(Self { format, parent: u32::try_from(parent).ok()?, cpu_us, memory, max_code, threads })
-    }
-}
-
-/// Why a module cannot be compiled.
-#[derive(Debug)]
-pub(super) enum Refusal {
-    /// The module is not valid.
-    Invalid(String),
-    /// The memory limit was too low.
-    Memory,
-}
-
-impl Refusal {
-    /// Classifies an error of the engine.
-    pub(super) fn of(error: wasmtime::Error) -> Self {
-        let is_memory = |cause: &(dyn std::error::Error + 'static)| {
-            let no_memory = |error: &io::Error| error.raw_os_error() == Some(libc::ENOMEM);
-            cause.is::<wasmtime::OutOfMemory>() || cause.downcast_ref().is_some_and(no_memory)
-        };
-        if error.chain().any(is_memory) { Self::Memory } else { Self::Invalid(format!("{error:#}")) }
-    }
-}
 
 /// Runs the compile worker: the `modbox` program, started with [`COMPILE_WORKER`] and these arguments.
 #[must_use]
@@ -116,7 +56,7 @@ fn work(args: &[OsString]) -> (i32, String) {
         Ok(module) => module,
         Err(error) => return (NOT_STARTED, format!("failed to read the module: {error}")),
     };
-    match super::machine_code(&module, bounds.format, bounds.threads > 1) {
+    match machine_code(&module, bounds.format, bounds.threads > 1) {
         Ok(code) => match write_all(rustix::stdio::stdout(), &code) {
             Ok(()) => (DONE, refused),
             Err(error) => (NOT_STARTED, format!("failed to hand over the machine code: {error}")),
@@ -145,18 +85,4 @@ fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> rustix::io::Result<()>
         bytes = &bytes[length..];
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_survive_the_command_line() {
-        let bounds = Bounds { format: WasmFormat::Core, parent: 1, cpu_us: 2, memory: 3, max_code: 4, threads: 5 };
-        let args = bounds.to_args().map(OsString::from);
-        assert_eq!(Bounds::of_args(&args), Some(bounds));
-        assert_eq!(Bounds::of_args(&args[..5]), None);
-        assert_eq!(Bounds::of_args(&[]), None);
-    }
 }

@@ -21,12 +21,12 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorType, ErrorCode, 
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::bindings::modbox::host::files::{self, Attributes};
+use crate::files::guard::{Files, GuardView, HasGuard};
 use crate::files::listing::descriptor_type;
 use crate::files::names::{HostName, code};
 use crate::files::open::{Refusal, open_beneath};
 use crate::files::resolve::{Act, MountPath, Target};
 use crate::files::tree::join;
-use crate::files::{Files, GuardView, HasGuard};
 
 /// The permission bits that a guest can set. Set-user-id and set-group-id would run a guest's bytes as another user,
 /// and the sticky bit would keep other users from their own files.

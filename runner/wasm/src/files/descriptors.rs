@@ -12,15 +12,16 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 };
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsResult};
 
+use crate::files::guard::{FileGuard, GuardView};
 use crate::files::listing::{Listing, TreeEntries, descriptor_type};
 use crate::files::open::stat_name;
 use crate::files::open_file::OpenFile;
 use crate::files::paths::{MEMORY, NODE};
 use crate::files::records::{Record, stand_in};
 use crate::files::resolve::Act;
+use crate::files::stat;
 use crate::files::streams::{CHUNK, FileReader, FileWriter, MemoryReader};
 use crate::files::tree::{Kind, NodeId, join};
-use crate::files::{FileGuard, GuardView, stat};
 
 type Fd = Resource<Descriptor>;
 

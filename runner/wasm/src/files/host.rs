@@ -18,9 +18,10 @@ use wasmtime_wasi::p2::bindings::sync::filesystem::types::{
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use crate::files::descriptors::Handle;
+use crate::files::guard::{GuardView, finish_now};
 use crate::files::listing::Listing;
 use crate::files::resolve::Act;
-use crate::files::{GuardView, finish_now, stat, times};
+use crate::files::{stat, times};
 
 type Fd = Resource<Descriptor>;
 

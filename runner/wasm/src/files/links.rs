@@ -7,10 +7,10 @@ use rustix::fs::{Mode, OFlags};
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
+use crate::files::guard::{FileGuard, GuardView};
 use crate::files::names::code;
 use crate::files::open::{Refusal, open_beneath};
 use crate::files::resolve::{Act, MountPath};
-use crate::files::{FileGuard, GuardView};
 
 impl GuardView<'_> {
     /// Creates a link to an absolute path in a writable mount.

@@ -13,8 +13,8 @@ use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, PathFlags};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
-use crate::files::GuardView;
 use crate::files::grants::Mount;
+use crate::files::guard::GuardView;
 use crate::files::ledger::Share;
 use crate::files::open::{FileAndStat, OpenRequest, Refusal, stat_name};
 use crate::files::resolve::{Act, MissingName};

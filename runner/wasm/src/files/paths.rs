@@ -12,6 +12,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 };
 use wasmtime_wasi::p2::{FsError, FsResult};
 
+use crate::files::guard::{GuardView, finish_now};
 use crate::files::ledger::{Permit, Share};
 use crate::files::names::{HostName, OPEN, code};
 use crate::files::open::{FileAndStat, OpenRequest, Refusal, stat_beneath};
@@ -19,7 +20,7 @@ use crate::files::open_file::OpenFile;
 use crate::files::records::{Record, stand_in};
 use crate::files::resolve::{Act, MountPath, Target};
 use crate::files::tree::join;
-use crate::files::{GuardView, finish_now, stat, times};
+use crate::files::{stat, times};
 
 /// Distinguishes nodes from files in memory in an identity hash.
 pub(super) const NODE: u64 = 0;

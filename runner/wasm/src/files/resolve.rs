@@ -13,12 +13,12 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::grants::ARGS;
+use crate::files::guard::{FileGuard, GuardView};
 use crate::files::ledger::{QuotaExceeded, Share, flag};
 use crate::files::open::{Refusal, open_beneath, stat_name};
 use crate::files::records::Record;
 use crate::files::temporaries::Temporary;
 use crate::files::tree::{EntryName, Kind, NodeId, Place, join};
-use crate::files::{FileGuard, GuardView};
 
 /// Longest path taken; no kernel takes a longer one.
 const MAX_PATH: usize = 4096;

@@ -8,10 +8,10 @@ use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, HostDescriptor, PathFlags};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
+use crate::files::guard::{GuardView, finish_now};
 use crate::files::names::HostName;
 use crate::files::resolve::{Act, MissingName, Target};
 use crate::files::temporaries::Temporary;
-use crate::files::{GuardView, finish_now};
 
 type Fd = Resource<Descriptor>;
 
