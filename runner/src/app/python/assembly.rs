@@ -11,11 +11,13 @@ use sha2::{Digest, Sha256};
 
 use crate::app::python::ask::{ScriptAccess, ask};
 use crate::app::python::cache::{Cache, INDEX, PAYLOAD};
+use crate::app::python::config::PythonConfig;
+use crate::app::python::context::{AssemblyContext, ModuleSource};
 use crate::app::python::disk::{Disk, Roots};
+use crate::app::python::error::PythonError;
 use crate::app::python::install::Install;
 use crate::app::python::interpreter::Interpreter;
 use crate::app::python::stamp::Stamps;
-use crate::app::python::{Assembler, ModuleSource, PythonConfig, PythonError};
 
 /// Stack of the thread that reads sources. The parser grows its stack as it needs, but its syntax tree is dropped
 /// recursively, once for each level of the source; a source of the largest size that consists only of nested levels
@@ -54,7 +56,7 @@ impl From<PythonError> for TreeError {
 
 /// Assembly of one module, with the results so far.
 pub(super) struct Assembly<'a> {
-    assembler: &'a Assembler<'a>,
+    context: &'a AssemblyContext<'a>,
     subject: ModuleSource<'a>,
     install: &'a Install,
     module: DottedName,
@@ -65,19 +67,19 @@ pub(super) struct Assembly<'a> {
 
 impl<'a> Assembly<'a> {
     pub(super) fn new(
-        assembler: &'a Assembler<'a>,
+        context: &'a AssemblyContext<'a>,
         subject: ModuleSource<'a>,
         install: &'a Install,
         interpreter: Option<&Interpreter>,
     ) -> Self {
         let module = ansiballz::module_name(subject.path, Some(&install.root), subject.name);
         let folders = interpreter.map(|interpreter| interpreter.facts.folders.as_slice()).unwrap_or_default();
-        let roots = roots(assembler.config, subject.path, install, folders);
-        Self { assembler, subject, install, module, roots, payload: None, index_entry: None }
+        let roots = roots(context.config, subject.path, install, folders);
+        Self { context, subject, install, module, roots, payload: None, index_entry: None }
     }
 
     fn cache(&self) -> Option<&'a Cache> {
-        self.assembler.cache.as_ref()
+        self.context.cache.as_ref()
     }
 
     /// Returns the payload laid out in the cache; `None` without a cache.
@@ -94,7 +96,6 @@ impl<'a> Assembly<'a> {
 
     /// Compiles the sources in `staging`, for its final place `path`.
     fn compile(&self, interpreter: &Interpreter, staging: &Path, path: &Path) -> Result<(), TreeError> {
-        let assembler = self.assembler;
         let words = [
             interpreter.program.as_str(),
             "-I",
@@ -104,7 +105,7 @@ impl<'a> Assembly<'a> {
             &path.display().to_string(),
         ];
         let access = ScriptAccess { reads: &interpreter.runtime_paths(), writes: Some(staging) };
-        let compiled = ask(assembler.cx, assembler.tmpdir, &words, COMPILE_SCRIPT, &access)?;
+        let compiled = ask(self.context.native, self.context.tmpdir, &words, COMPILE_SCRIPT, &access)?;
         let failed = |reason| StoreError::io("compile the module in", staging)(io::Error::other(reason)).into();
         compiled.map(drop).map_err(failed)
     }

@@ -1,0 +1,227 @@
+//! Chooses the interpreter and the ansible-core of a module, and prepares its start.
+
+use std::path::{Path, PathBuf};
+
+use modbox_kinds::{PythonForm, PythonStart};
+use modbox_native::{NativeContext, base};
+use modbox_policy::{Access, normalize};
+use modbox_store::Tree;
+use modbox_vocabulary::error_chain;
+
+use crate::app::python::assembly::{Assembly, SCRIPT, TreeError};
+use crate::app::python::cache::Cache;
+use crate::app::python::config::{PayloadForm, PythonConfig};
+use crate::app::python::context::{AssemblyContext, ModuleSource};
+use crate::app::python::error::PythonError;
+use crate::app::python::install::{self, Install};
+use crate::app::python::interpreter::{self, Interpreter};
+use crate::app::python::shim;
+
+/// First Python whose compiled files can be marked as not to be compared with their source.
+const LEAST_FOR_TREES: [u32; 2] = [3, 7];
+
+/// Module that is ready to start.
+pub(in crate::app) struct PreparedModule {
+    pub(in crate::app) start: PythonStart,
+    /// Notes for the report.
+    pub(in crate::app) notes: Vec<String>,
+    /// Lock on the tree, held while the module runs.
+    pub(in crate::app) _tree: Option<Tree>,
+}
+
+/// Assembler of modules for one runner.
+pub(in crate::app) struct Assembler<'a> {
+    context: AssemblyContext<'a>,
+}
+
+impl<'a> Assembler<'a> {
+    pub(in crate::app) fn new(config: &'a PythonConfig, cx: &'a NativeContext, tmpdir: &'a Path) -> Self {
+        let cache = config.cache.as_deref().and_then(|dir| Cache::open(dir, &cx.cleanup));
+        Self { context: AssemblyContext { config, native: cx, cache, tmpdir } }
+    }
+
+    /// Makes all that is needed to start a module. With `on_disk`, the payload is a file that may be kept.
+    pub(in crate::app) fn start(
+        &self,
+        subject: ModuleSource<'_>,
+        on_disk: bool,
+    ) -> Result<PreparedModule, PythonError> {
+        let path = absolute(subject.path, &self.context.native.directory);
+        let subject = ModuleSource { path: &path, ..subject };
+        let (interpreter, install) = self.choose(subject)?;
+        let mut words = vec![interpreter.program.clone()];
+        words.extend(subject.source.arguments.iter().cloned());
+        let mut notes = Vec::new();
+        let wants_tree =
+            self.context.config.form == PayloadForm::Cached && !on_disk && interpreter.is_at_least(LEAST_FOR_TREES);
+        let mut runtime_paths = interpreter.runtime_paths();
+        let mut assembly = Assembly::new(&self.context, subject, &install, Some(&interpreter));
+        let unknown_args = assembly.unknown_args()?;
+        if wants_tree {
+            match assembly.tree(&interpreter) {
+                Ok(Some(tree)) => {
+                    let script = tree.path().join(SCRIPT).display().to_string();
+                    runtime_paths.push(tree.path().to_owned());
+                    let form = PythonForm::LaidOut { script };
+                    let start = PythonStart { interpreter: words, form, unknown_args, runtime_paths };
+                    return Ok(PreparedModule { start, notes, _tree: Some(tree) });
+                }
+                Ok(None) => notes.push(self.no_cache_note()),
+                Err(TreeError::Cache(error)) => {
+                    notes.push(format!("{}: {}", self.no_cache_note(), error_chain(&error)))
+                }
+                Err(TreeError::Python(error)) => return Err(error),
+            }
+        }
+        let text = assembly.portable()?;
+        let form = PythonForm::Portable { text, on_disk };
+        Ok(PreparedModule {
+            start: PythonStart { interpreter: words, form, unknown_args, runtime_paths },
+            notes,
+            _tree: None,
+        })
+    }
+
+    /// Returns one file that runs with plain Python on any machine.
+    pub(in crate::app) fn portable(&self, subject: ModuleSource<'_>) -> Result<String, PythonError> {
+        let path = absolute(subject.path, &self.context.native.directory);
+        let subject = ModuleSource { path: &path, ..subject };
+        // Writing the file needs no interpreter, but an interpreter of this machine may know where ansible-core is.
+        let (interpreter, install) = match self.choose(subject) {
+            Ok((interpreter, install)) => (Some(interpreter), install),
+            Err(error @ (PythonError::NoInterpreter(_) | PythonError::Interpreter { .. })) => {
+                (None, self.install(subject, None)?.ok_or(error)?)
+            }
+            Err(error) => return Err(error),
+        };
+        Assembly::new(&self.context, subject, &install, interpreter.as_ref()).portable().map(|text| text.to_string())
+    }
+
+    fn no_cache_note(&self) -> String {
+        match (&self.context.cache, &self.context.config.cache) {
+            (Some(cache), _) => format!("the module cannot be kept in `{}`", cache.dir().display()),
+            (None, Some(dir)) => format!("the cache `{}` cannot be used", dir.display()),
+            (None, None) => "there is no cache, so the module is put together for each run".to_owned(),
+        }
+    }
+
+    /// Chooses the interpreter, and the ansible-core that goes with it.
+    fn choose(&self, subject: ModuleSource<'_>) -> Result<(Interpreter, Install), PythonError> {
+        if let Some(program) = &subject.source.interpreter {
+            if subject.source.own_choice && !self.may_choose(program) {
+                return Err(PythonError::NotGranted(program.clone()));
+            }
+            let wrong = |reason| PythonError::Interpreter { interpreter: program.clone(), reason };
+            let interpreter = self.probe(&self.behind_shim(program, !subject.source.own_choice))?.map_err(wrong)?;
+            let install = self.install(subject, Some(&interpreter))?.ok_or_else(|| self.no_core(Some(&interpreter)))?;
+            reason_if_too_old(&interpreter, &install).map_or(Ok(()), |reason| Err(wrong(reason)))?;
+            return Ok((interpreter, install));
+        }
+        let (mut tried, mut without_core) = (Vec::new(), None);
+        for program in interpreter::candidates(&self.context.config.search_path) {
+            let interpreter = match self.probe(&self.behind_shim(&program, true))? {
+                Ok(interpreter) => interpreter,
+                Err(reason) => {
+                    tried.push((program, reason));
+                    continue;
+                }
+            };
+            match self.install(subject, Some(&interpreter))? {
+                None => without_core = without_core.or(Some(interpreter)),
+                Some(install) => match reason_if_too_old(&interpreter, &install) {
+                    None => return Ok((interpreter, install)),
+                    Some(reason) => tried.push((program, reason)),
+                },
+            }
+        }
+        Err(match without_core {
+            Some(interpreter) => self.no_core(Some(&interpreter)),
+            None => PythonError::NoInterpreter(tried),
+        })
+    }
+
+    /// Returns whether a module may choose this interpreter: a program that the module could start by itself, or one in
+    /// a folder of PATH. The check is needed because the interpreter decides which paths the module may read.
+    fn may_choose(&self, program: &str) -> bool {
+        let Some(confine) = &self.context.native.confine else { return true };
+        let path = Path::new(program);
+        if !path.is_absolute() {
+            return !program.contains('/');
+        }
+        let path = normalize(path);
+        let listed =
+            path.parent().is_some_and(|folder| self.context.config.search_path.iter().any(|one| one == folder));
+        listed || base::paths().any(|base| path.starts_with(base)) || confine.policy.covers(&path, Access::Read)
+    }
+
+    /// Returns the interpreter behind a pyenv shim, or the program itself if it is not a shim. Shims that a module
+    /// names are resolved only in the folders of PATH: a module may name a program there, but must not choose a shim
+    /// elsewhere.
+    fn behind_shim(&self, program: &str, trusted: bool) -> String {
+        let path = install::find_program(program, &self.context.config.search_path)
+            .map(|path| self.context.native.directory.join(path));
+        let listed = |path: &PathBuf| {
+            path.parent().is_some_and(|folder| self.context.config.search_path.iter().any(|it| it == folder))
+        };
+        let path = path.filter(|path| trusted || listed(path));
+        let asked = self.context.config.pyenv_version.as_deref();
+        let behind = path.and_then(|path| shim::resolve(&path, &self.context.native.directory, asked));
+        behind.map_or_else(|| program.to_owned(), |path| path.display().to_string())
+    }
+
+    fn probe(&self, program: &str) -> Result<Result<Interpreter, String>, PythonError> {
+        interpreter::probe(
+            self.context.native,
+            self.context.cache.as_ref(),
+            &self.context.config.search_path,
+            program,
+            self.context.tmpdir,
+        )
+    }
+
+    /// Returns the ansible-core for a module: the one named by `module_utils`, the one that the module lies in, the
+    /// interpreter's own, that of the `ansible` command, or one of the system or the user.
+    fn install(
+        &self,
+        subject: ModuleSource<'_>,
+        interpreter: Option<&Interpreter>,
+    ) -> Result<Option<Install>, PythonError> {
+        for folder in &self.context.config.module_utils {
+            if let Some(install) = folder.parent().map(Install::at).transpose()?.flatten() {
+                return Ok(Some(install));
+            }
+        }
+        match Install::around(subject.path)? {
+            Some(install) => Ok(Some(install)),
+            None => Install::first_in(&self.site_folders(interpreter)),
+        }
+    }
+
+    fn site_folders(&self, interpreter: Option<&Interpreter>) -> Vec<PathBuf> {
+        let own = interpreter.map(|interpreter| interpreter.facts.folders.clone()).unwrap_or_default();
+        let controllers = install::controllers_python(&self.context.config.search_path);
+        let known = install::site_folders(controllers.as_deref(), self.context.config.home.as_deref());
+        own.into_iter().chain(known).collect()
+    }
+
+    fn no_core(&self, interpreter: Option<&Interpreter>) -> PythonError {
+        PythonError::NoCore(self.site_folders(interpreter))
+    }
+}
+
+fn reason_if_too_old(interpreter: &Interpreter, install: &Install) -> Option<String> {
+    let least = install.least_python();
+    let [major, minor, micro] = interpreter.facts.version;
+    (!interpreter.is_at_least(least)).then(|| {
+        let version = &install.core.version;
+        format!(
+            "it is Python {major}.{minor}.{micro}, and ansible-core {version} needs {}.{} or newer",
+            least[0], least[1]
+        )
+    })
+}
+
+fn absolute(path: &Path, directory: &Path) -> PathBuf {
+    // Links are not followed, since they lead away from the folders by which a module is recognised.
+    modbox_policy::normalize(&directory.join(path))
+}
