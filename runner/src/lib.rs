@@ -21,8 +21,9 @@
 //! | `kinds` | what sort of module some bytes are, and how it is started; pure | `contract` |
 //! | `policy` | what a run may reach | `vocabulary` |
 //! | `scratch` | what a run leaves on the disk, and its removal | `cleanup` |
+//! | `store` | results kept between runs: authenticated entries, locks, eviction | `cleanup` |
 //! | `kernel` | what the Linux kernel lets a process do | `policy` |
-//! | `wasm` | guests on Wasmtime, and the compiler's process | `policy`, `scratch`, `channel` |
+//! | `wasm` | guests on Wasmtime, and the compiler's process | `policy`, `scratch`, `store`, `channel` |
 //! | `native` | native modules in namespaces | `kernel`, `policy`, `scratch`, `channel` |
 //! | `authoring` | from a project to a component | `cleanup` |
 //! | `modbox` | [`app`]: one run, from file to report · [`batch`]: many runs, in warm workers · [`jobs`]: runs that outlive their caller · [`cli`]: the command line | all of them |
