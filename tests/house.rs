@@ -53,14 +53,13 @@ const WITHOUT_ENGINE: [&str; 9] =
     ["vocabulary", "channel", "cleanup", "contract", "kinds", "policy", "scratch", "store", "kernel"];
 
 /// Which layers of the package `modbox` each layer may import. The first line with a matching folder counts.
-const LAYERS: [(&str, &[&str]); 7] = [
+const LAYERS: [(&str, &[&str]); 6] = [
     ("app", &["app"]),
     ("batch", &["app", "batch"]),
     ("jobs", &["jobs"]),
     ("cli", &["app", "batch", "cli", "jobs"]),
     ("lib", &[]),
     ("main", &[]),
-    ("heaps", &["heaps"]),
 ];
 
 /// The files of `runner/kinds` that kinds share, and so may name; the rest are kinds.
