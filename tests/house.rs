@@ -12,8 +12,7 @@ use crate::tidy::{ascii, rust_files, starts_with};
 
 /// The crates of the runner, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 14] = [
-    ("bytes", &[]),
+const CRATES: [(&str, &[&str]); 13] = [
     ("vocabulary", &[]),
     ("channel", &[]),
     ("cleanup", &[]),
@@ -30,7 +29,6 @@ const CRATES: [(&str, &[&str]); 14] = [
         "",
         &[
             "argument-spec",
-            "bytes",
             "authoring",
             "channel",
             "cleanup",
