@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use crate::support::{TestDir, repository};
 
-/// The default build, and the static one when it is there: `MODBOX_STATIC` names it, or it lies where `runner/dist/build`
-/// puts it. Each as it is once installed: a copy. What a linker wrote piece by piece lies in small pages of the kernel's,
-/// which takes longer to start.
+/// Returns the default build, and the static one when it exists: `MODBOX_STATIC` names it, or it is in `target/` for the
+/// architecture of this machine. Each is a copy, as an installed program is: the pages of a file that a linker wrote
+/// piece by piece are small, and starting from them takes longer.
 pub(crate) fn builds(dir: &TestDir) -> Vec<(&'static str, PathBuf)> {
-    let default = repository().join("target/x86_64-unknown-linux-musl/dist/modbox");
+    let default = repository().join(format!("target/{}-unknown-linux-musl/dist/modbox", std::env::consts::ARCH));
     let fixed = std::env::var_os("MODBOX_STATIC").map_or(default, PathBuf::from);
     let mut builds = vec![("modbox", PathBuf::from(env!("CARGO_BIN_EXE_modbox")))];
     if fixed.is_file() {
