@@ -202,13 +202,13 @@ fn a_worker_that_is_killed_is_replaced() {
     let reports = reports(&ran);
     assert_eq!(reports["\"victim\""]["status"], "crashed", "{ran}");
     let message = reports["\"victim\""]["result"]["msg"].as_str().unwrap();
-    assert!(message.contains("while the module ran"), "{message}");
+    assert!(message.contains("its worker process ended: signal: 9"), "{message}");
     assert!((0..5).all(|id| reports[&id.to_string()]["status"] == "ok"), "{ran}");
     dir.assert_nothing_left();
 }
 
 #[test]
-fn a_worker_that_gets_no_turn_when_the_batch_ends_removes_what_it_made_all_the_same() {
+fn a_worker_that_does_not_run_when_the_batch_ends_leaves_nothing_all_the_same() {
     let dir = TestDir::new();
     let job = json!({"id": 1, "module": guest("hello"), "args": {"name": "x"}});
     let jobs = dir.write("jobs", format!("{job}\n"));
@@ -227,8 +227,6 @@ fn a_worker_that_gets_no_turn_when_the_batch_ends_removes_what_it_made_all_the_s
     let [worker] = children(batch)[..] else { panic!("it has one worker") };
     rustix::process::kill_process(worker, Signal::STOP).unwrap();
     dir.write("go", "");
-    std::thread::sleep(Duration::from_millis(500));
-    rustix::process::kill_process(worker, Signal::CONT).unwrap();
     running.wait().exits_with(0);
     dir.assert_nothing_left();
 }

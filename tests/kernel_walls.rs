@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::{io, thread};
 
-use modbox_kernel::{Absent, KernelError, Links, NetPlan, OwnPaths, PathRule, Plan, Ports, Rights};
+use modbox_kernel::{Absent, KernelError, Links, NetPlan, PathRule, Plan, Ports, Rights};
 use modbox_policy::{Access, PathGrant, Policy, Shape};
 use modbox_vocabulary::Limits;
 
@@ -48,9 +48,8 @@ impl Walls {
             let (host, guest, source) = (dir.join(path), format!("/{path}"), "test".to_owned());
             policy.allow_path(PathGrant { host, shape, guest, access, source }).unwrap();
         }
-        let own = OwnPaths { run: dir.join("run"), largest_file: 0 };
         // Limits would bind the whole process of the tests.
-        let plan = Plan { limits: None, ..Plan::for_guest(&policy, &Limits::default(), &own) };
+        let plan = Plan { limits: None, ..Plan::for_guest(&policy, &Limits::default(), &dir.join("run")) };
         Self { dir, plan }
     }
 

@@ -75,6 +75,8 @@ mod audit;
 mod audit_batch;
 // Logging with `--log`.
 mod logs;
+// Workers that are killed or hang.
+mod workers;
 // Signals leave nothing behind.
 mod signals;
 

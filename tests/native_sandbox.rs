@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use modbox_cleanup::Cleanup;
-use modbox_native::{Launcher, NativeContext, NativeError, Step};
+use modbox_native::{NativeContext, NativeError, Step};
 use modbox_vocabulary::{
     Exit, InputFile, Invocation, LimitHit, LimitKind, Limits, NativeProgram, Outcome, Program, Unit,
 };
+use modbox_worker::Workers;
 
 use crate::support::stretched;
 
@@ -36,7 +37,7 @@ impl Room {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let tmp = tempfile::tempdir().unwrap();
         let cx = NativeContext {
-            launcher: Launcher::Program(env!("CARGO_BIN_EXE_modbox").into()),
+            workers: Workers::new(env!("CARGO_BIN_EXE_modbox").into()),
             directory: tmp.path().to_owned(),
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             cleanup: Cleanup::default(),
@@ -335,12 +336,15 @@ fn what_hinders_the_launcher_is_an_error_that_says_so() {
     room.cx.directory = "/nonexistent".into();
     let error = room.try_run("true").unwrap_err();
     assert!(matches!(error, NativeError::Launch { step: Step::Directory, .. }), "{error}");
-    room.cx.launcher = Launcher::Program("/nonexistent".into());
+    room.cx.workers = Workers::new("/nonexistent".into());
     let error = room.try_run("true").unwrap_err();
     assert!(matches!(error, NativeError::StartLauncher { .. }), "{error}");
-    room.cx.launcher = Launcher::Program("/bin/false".into());
+    room.cx.workers = Workers::new("/bin/false".into());
     let error = room.try_run("true").unwrap_err();
-    assert!(matches!(error, NativeError::Vanished { .. } | NativeError::Instruct(_)), "{error}");
+    assert!(
+        matches!(error, NativeError::StartLauncher { .. } | NativeError::Vanished { .. } | NativeError::Instruct(_)),
+        "{error}"
+    );
 }
 
 /// Helper of [`nothing_is_left_when_the_host_is_killed`], which starts it in a separate process.

@@ -18,9 +18,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use modbox_cleanup::Cleanup;
-use modbox_native::{Confine, Launcher, NativeContext};
+use modbox_native::{Confine, NativeContext};
 use modbox_policy::Policy;
 use modbox_vocabulary::{Exit, Invocation, Limits, NativeProgram, Program};
+use modbox_worker::{THIS_PROGRAM, WorkerProcess, Workers};
 use support::{TestDir, debian};
 
 /// Enough for a stable median of things that take milliseconds.
@@ -58,17 +59,19 @@ fn main() {
     if let Some(bubblewrap) = bubblewrap() {
         peers.push(("bubblewrap".to_owned(), Box::new(move |command| plain(wrapped(&bubblewrap, command)))));
     }
-    let started = builds::builds(&dir).into_iter().map(|(name, build)| (name, Launcher::Program(build)));
-    // This process has one thread, as one of `modbox run` has then.
-    for (name, launcher) in [("modbox, a copy", Launcher::Own)].into_iter().chain(started) {
+    let started = builds::builds(&dir).into_iter().map(|(name, build)| (name, Some(build)));
+    // This process has one thread, as that of `modbox run` has at its start.
+    for (name, program) in [("modbox, forked", None)].into_iter().chain(started) {
         for (what, level, until) in [
             ("launcher", 0, Until::Result),
             ("level 3", 3, Until::Result),
             ("level 3, taken down", 3, Until::TakenDown),
         ] {
-            let (tmp, launcher) = (tmp.path(), launcher.clone());
-            peers
-                .push((format!("{name}: {what}"), Box::new(move |command| run(tmp, &launcher, command, level, until))));
+            let (tmp, program) = (tmp.path(), program.clone());
+            peers.push((
+                format!("{name}: {what}"),
+                Box::new(move |command| run(tmp, program.clone(), command, level, until)),
+            ));
         }
     }
     for (name, command) in COMMANDS {
@@ -131,11 +134,22 @@ fn plain(mut command: Command) -> Duration {
     elapsed
 }
 
-fn run(tmp: &Path, launcher: &Launcher, command: &str, level: u8, until: Until) -> Duration {
+/// Returns a worker that is a fork of this process.
+fn forked() -> Workers {
+    let Some(worker) = WorkerProcess::fork().expect("there is room for a process") else {
+        let socket = modbox_worker::take_socket().expect("a worker has a socket");
+        let role = modbox_worker::receive_role(&socket).expect("the host goes on");
+        let served = role.map_or(Ok(()), |_| modbox_native::launcher::serve(socket));
+        std::process::exit(i32::from(served.is_err()))
+    };
+    Workers::new(THIS_PROGRAM.into()).with_early(Some(worker))
+}
+
+fn run(tmp: &Path, program: Option<PathBuf>, command: &str, level: u8, until: Until) -> Duration {
     let limits = Limits::default();
     let confine = Confine { policy: Policy::default(), least: level, kept: false, readable: Vec::new() };
     let context = NativeContext {
-        launcher: launcher.clone(),
+        workers: program.map_or_else(forked, Workers::new),
         directory: "/tmp".into(),
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         cleanup: Cleanup::default(),

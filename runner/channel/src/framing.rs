@@ -106,6 +106,29 @@ impl Framing {
         stream.flush()
     }
 
+    /// Appends a frame with a message and byte strings that belong to it, for [`Parcel`] to read.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] for a frame that is too long; the buffer is not changed.
+    pub fn push_parcel(self, buffer: &mut Vec<u8>, message: &impl Serialize, attached: &[&[u8]]) -> io::Result<()> {
+        let lengths: Vec<usize> = attached.iter().map(|bytes| bytes.len()).collect();
+        let start = buffer.len();
+        buffer.extend_from_slice(&[0; HEADER]);
+        serde_json::to_writer(&mut *buffer, &(message, lengths))?;
+        attached.iter().for_each(|bytes| buffer.extend_from_slice(bytes));
+        match self.header(buffer.len() - start - HEADER) {
+            Ok(header) => {
+                buffer[start..start + HEADER].copy_from_slice(&header);
+                Ok(())
+            }
+            Err(error) => {
+                buffer.truncate(start);
+                Err(error)
+            }
+        }
+    }
+
     /// Receives a message. Returns `None` at the end of the stream.
     ///
     /// # Errors

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | [`framing`] | frames and messages over blocking streams |
 //! | [`incoming`] | frames from a polled stream |
+//! | [`parcel`] | messages with byte strings, in one frame |
 //! | [`descriptor`] | file descriptors over a Unix socket |
 //! | [`turn`] | the byte with which one process tells the other to continue |
 //!
@@ -22,7 +23,9 @@
 pub mod descriptor;
 pub mod framing;
 pub mod incoming;
+pub mod parcel;
 pub mod turn;
 
 pub use framing::Framing;
 pub use incoming::Incoming;
+pub use parcel::Parcel;

@@ -39,7 +39,7 @@ struct Entries {
     ending: bool,
     next: u64,
     undo: BTreeMap<u64, Undo>,
-    /// Number of actions that guards are running now.
+    /// Number of actions that are running now.
     undoing: usize,
     /// Called once, before the next registration.
     before_next: Option<Undo>,
@@ -93,20 +93,23 @@ impl Cleanup {
     }
 
     /// Runs all registered actions, the newest first. From now on, new actions run at once. Waits for actions that
-    /// other threads are running, because the process is about to end.
+    /// other threads are running, because the process is about to end. Two threads may call this: both wait for all.
     pub fn undo_all(&self) {
         self.shared.lock().ending = true;
         // Taken out under the lock and called outside it, because an action may take a while or register another.
-        while let Some((_, undo)) = self.lock_pop() {
-            undo();
+        while let Some(undo) = self.pop() {
+            self.run(undo);
         }
         let busy = |entries: &mut Entries| entries.undoing > 0;
         let waited = self.shared.undone.wait_timeout_while(self.shared.lock(), PATIENCE, busy);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn lock_pop(&self) -> Option<(u64, Undo)> {
-        self.shared.lock().undo.pop_last()
+    fn pop(&self) -> Option<Undo> {
+        let mut entries = self.shared.lock();
+        let (_, undo) = entries.undo.pop_last()?;
+        entries.undoing += 1;
+        Some(undo)
     }
 
     fn undo(&self, id: u64) {
@@ -114,6 +117,11 @@ impl Cleanup {
         let Some(undo) = entries.undo.remove(&id) else { return };
         entries.undoing += 1;
         drop(entries);
+        self.run(undo);
+    }
+
+    /// Runs an action that was counted as running.
+    fn run(&self, undo: Undo) {
         undo();
         self.shared.lock().undoing -= 1;
         self.shared.undone.notify_all();
@@ -164,6 +172,29 @@ mod tests {
         cleanup.undo_all();
         assert_eq!(undone.load(Ordering::SeqCst), 1);
         owner.join().unwrap();
+    }
+
+    #[test]
+    fn a_second_end_waits_for_the_first() {
+        let cleanup = Cleanup::default();
+        let (begun, undone) = (Arc::new(std::sync::Barrier::new(2)), Arc::new(AtomicU32::new(0)));
+        let guard = {
+            let (begun, undone) = (begun.clone(), undone.clone());
+            cleanup.register(move || {
+                begun.wait();
+                std::thread::sleep(Duration::from_millis(50));
+                undone.store(1, Ordering::SeqCst);
+            })
+        };
+        let first = std::thread::spawn({
+            let cleanup = cleanup.clone();
+            move || cleanup.undo_all()
+        });
+        begun.wait();
+        cleanup.undo_all();
+        assert_eq!(undone.load(Ordering::SeqCst), 1);
+        first.join().unwrap();
+        drop(guard);
     }
 
     #[test]

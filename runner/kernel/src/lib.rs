@@ -15,12 +15,12 @@
 mod calls;
 mod capabilities;
 mod compiler_calls;
-mod ending;
 mod guest_calls;
 mod landlock;
 mod level;
 mod native_calls;
 mod plan;
+mod process;
 mod profiles;
 mod resolver;
 mod rlimits;
@@ -30,15 +30,17 @@ mod system;
 use std::io;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 pub use self::calls::{CallGroup, Condition};
-pub use self::ending::end_by;
 pub use self::level::{DEFAULT_LEAST, HIGHEST, Probe, describe, probe};
-pub use self::plan::{Absent, Links, NetPlan, OwnPaths, PathRule, Plan, Ports, Rights};
+pub use self::plan::{Absent, Links, NetPlan, PathRule, Plan, Ports, Rights};
+pub use self::process::{close_descriptors_from, fork, hide_descriptors_from};
 pub use self::profiles::{Profile, allowed_calls, hidden_calls};
 pub use self::rlimits::ProcessLimits;
 
 /// What confining a process came to.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reached {
     /// The level, see [`describe`].
     pub level: u8,

@@ -187,31 +187,22 @@ const MAX_PORTS: usize = 256;
 /// Where the system's resolver asks when an answer is too long for a datagram.
 const DNS: u16 = 53;
 
-/// The paths that a run needs for itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnPaths {
-    /// The directory of the run, which it removes at its end.
-    pub run: PathBuf,
-    /// Size of the largest file that the process itself still writes to: its standard output, an audit log.
-    pub largest_file: u64,
-}
-
 impl Plan {
-    /// Makes the plan for a guest.
+    /// Makes the plan for a guest. `directory` is the worker's own: that of the run, or of all its runs.
     #[must_use]
-    pub fn for_guest(policy: &Policy, limits: &Limits, own: &OwnPaths) -> Self {
+    pub fn for_guest(policy: &Policy, limits: &Limits, directory: &Path) -> Self {
         let rule = |path: &Path, rights| PathRule {
             path: path.to_owned(),
             rights,
             links: Links::Follow,
             absent: Absent::Error,
         };
-        let mut paths = vec![rule(&own.run, Rights::WriteDirectory)];
-        paths.extend(own.run.parent().map(|root| rule(root, Rights::RemoveDirectories)));
+        let mut paths = vec![rule(directory, Rights::WriteDirectory)];
+        paths.extend(directory.parent().map(|root| rule(root, Rights::RemoveDirectories)));
         for grant in policy.paths() {
             add_grant(&mut paths, grant);
         }
-        let limits = ProcessLimits::for_guest(policy, limits, own.largest_file);
+        let limits = ProcessLimits::for_guest(policy, limits);
         Self { profile: Profile::Guest, paths, net: NetPlan::of(policy), limits: Some(limits) }
     }
 }
@@ -237,8 +228,7 @@ mod tests {
         let mut policy = Policy::default();
         let grant = PathGrant { host: "/srv/x".into(), shape, guest: "/x".into(), access, source: "test".into() };
         policy.allow_path(grant).unwrap();
-        let own = OwnPaths { run: "/t/root/run".into(), largest_file: 0 };
-        let plan = Plan::for_guest(&policy, &Limits::default(), &own);
+        let plan = Plan::for_guest(&policy, &Limits::default(), Path::new("/t/root/run"));
         assert!(!plan.net.any());
         plan.paths.into_iter().map(|rule| (rule.path, rule.rights)).collect()
     }

@@ -44,17 +44,16 @@ pub struct ProcessLimits {
 }
 
 impl ProcessLimits {
-    /// Makes the limits of a guest's process. `largest_file` is the size of the largest file that the process itself
-    /// still writes to.
+    /// Makes the limits of a guest's worker.
     #[must_use]
-    pub fn for_guest(policy: &Policy, limits: &Limits, largest_file: u64) -> Self {
+    pub fn for_guest(policy: &Policy, limits: &Limits) -> Self {
         let grants = policy.paths().len() as u64;
         let result = limits.max_output.saturating_mul(RESULT_MEMORY);
         Self {
             memory: limits.max_memory.saturating_add(ENGINE_MEMORY).saturating_add(result),
             cpu_time: Some(limits.cpu_time.saturating_add(CPU_SLACK)),
             descriptors: limits.max_descriptors.saturating_add(ENGINE_DESCRIPTORS).saturating_add(2 * grants),
-            file_size: largest_granted(policy).map(|size| limits.max_disk.saturating_add(size.max(largest_file))),
+            file_size: largest_granted(policy).map(|size| limits.max_disk.saturating_add(size)),
         }
     }
 
@@ -138,7 +137,7 @@ mod tests {
                 })
                 .unwrap();
         }
-        ProcessLimits::for_guest(&policy, &Limits { max_disk: 1000, ..Limits::default() }, 7).file_size
+        ProcessLimits::for_guest(&policy, &Limits { max_disk: 1000, ..Limits::default() }).file_size
     }
 
     #[test]
@@ -147,10 +146,10 @@ mod tests {
         let file = dir.path().join("long.log");
         std::fs::write(&file, [0; 500]).unwrap();
         let (dir, file) = (dir.path().to_str().unwrap(), file.to_str().unwrap());
-        assert_eq!(size_limit(&[]), Some(1007));
-        assert_eq!(size_limit(&[(dir, Shape::Directory, Access::Read)]), Some(1007));
+        assert_eq!(size_limit(&[]), Some(1000));
+        assert_eq!(size_limit(&[(dir, Shape::Directory, Access::Read)]), Some(1000));
         assert_eq!(size_limit(&[(file, Shape::Name, Access::Write)]), Some(1500));
-        assert_eq!(size_limit(&[("/missing/file", Shape::Name, Access::Write)]), Some(1007));
+        assert_eq!(size_limit(&[("/missing/file", Shape::Name, Access::Write)]), Some(1000));
         assert_eq!(size_limit(&[(dir, Shape::Directory, Access::Write)]), None);
     }
 

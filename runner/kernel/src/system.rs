@@ -62,7 +62,7 @@ pub(super) fn wait_until_alone() -> Result<(), KernelError> {
 }
 
 /// Counts the threads. Their directory has a link for each, so that it need not be listed.
-fn threads() -> io::Result<u64> {
+pub(super) fn threads() -> io::Result<u64> {
     match fs::metadata(TASKS)?.nlink().checked_sub(2) {
         Some(count @ 1..) => Ok(count),
         // Not the `/proc` of Linux itself.

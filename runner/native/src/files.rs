@@ -10,7 +10,7 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use modbox_vocabulary::InputFile;
 use rustix::fs::Mode;
 
-use crate::{NativeError, launch};
+use crate::NativeError;
 
 /// Maximum number of counted files, so that a module cannot delay its own report with a million files.
 const MAX_COUNTED_FILES: u64 = 100_000;
@@ -23,7 +23,7 @@ pub(super) fn open(tmpdir: &Path) -> Result<Dir, NativeError> {
 
 /// Writes the files of an invocation. Fails if one of them exists already.
 pub(super) fn lay_out(dir: &Dir, files: &[InputFile]) -> Result<(), NativeError> {
-    let _no_process_is_being_started = launch::exclude_processes();
+    let _no_process_is_being_started = modbox_worker::exclude_spawns();
     for file in files {
         if !is_bare(&file.name) {
             return Err(NativeError::FileName { name: file.name.clone() });

@@ -10,7 +10,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use modbox_channel::{descriptor, turn};
@@ -20,7 +19,6 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 
-use crate::helper::{Copies, Helper};
 use crate::link::{Failure, InitMessage, ModuleEnd, Ready};
 use crate::namespaces::Namespaces;
 use crate::protocol::{MESSAGES, Spec, Step};
@@ -54,10 +52,8 @@ pub(super) fn main(spec: &Spec, room: &Room, namespaces: Namespaces, link: &Unix
 fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) -> Result<Option<OwnedFd>, Failure> {
     let at = |step| move |error: io::Error| Failure::new(step, &error);
     system::default_child_signal();
-    // 1. Arrange to end with the launcher, so that the room ends too. Begin the work that takes the kernel longest.
+    // 1. Arrange to end with the launcher, so that the room ends too.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| at(Step::Parent)(e.into()))?;
-    let copies = Arc::new(Copies::default());
-    let helper = namespaces.net.then(|| Helper::begin(&copies)).transpose().map_err(at(Step::Namespaces))?;
     // 2. Wait until the launcher has written the user map. The wait fails if the launcher is gone.
     turn::wait(link).map_err(at(Step::Parent))?;
     let mut ready = Ready::default();
@@ -66,13 +62,10 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     let rules = if namespaces.any {
         // 3. A session of its own also has its own share of the processor.
         rustix::process::setsid().map_err(|errno| at(Step::Session)(errno.into()))?;
-        // 4. Make the file system and the network. Without a umask, files get the modes that the code gives, also those
-        //    that the helper thread makes until it is joined.
+        // 4. Make the file system. Without a umask, files get the modes that the code gives.
         let umask = rustix::process::umask(Mode::empty());
-        let root = root::enter(room, &copies)?;
-        helper.map_or(Ok(()), Helper::enter_network).map_err(at(Step::Namespaces))?;
+        let root = root::enter(room)?;
         rustix::process::umask(umask);
-        copies.result()?;
         (stages, own, ready.notes) = (root.stages, Some([root.private, root.proc]), root.notes);
         root.rules
     } else {

@@ -1,18 +1,17 @@
 //! The process between modbox and a native module: prepares the room, starts the module in it, watches it, and removes
 //! everything that is left of it.
 //!
-//! It is modbox itself, started again with [`WORD`], or a fork of it. It is a separate process for three reasons. A
-//! subreaper adopts every orphan below it, so it must not be the host with its other runs. The module has to be killed
-//! even when the host is killed first. Work between fork and exec is not safe in a host with threads. The launcher has
-//! one thread and trusts only the host.
+//! It is a worker process of modbox, for three reasons. A subreaper adopts every orphan below it, so it must not be the
+//! host with its other runs. The module has to be killed even when the host is killed first. Work between fork and exec
+//! is not safe in a host with threads. The launcher has one thread and trusts only the host.
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use modbox_channel::{descriptor, turn};
 use rustix::fs::{Mode, OFlags};
@@ -29,13 +28,6 @@ use crate::tree::Proc;
 use crate::watch::{RoomResources, Tree};
 use crate::{init, stdin, system};
 
-/// First argument that makes modbox a launcher. It is not for users: without the host's socket as its standard input
-/// the launcher fails at once.
-pub const WORD: &str = "__native-launcher";
-
-/// Command line of a forked launcher.
-pub(super) const TITLE: &[u8] = b"modbox\0__native-launcher\0";
-
 /// Minimum of RLIMIT_DATA, because the limit also binds the launcher while it starts the shell.
 const MIN_DATA_LIMIT: u64 = 32 << 20;
 
@@ -45,33 +37,30 @@ const RULES: u8 = 2;
 /// Level of Landlock, seccomp and namespaces.
 const NAMESPACES: u8 = 3;
 
-/// Runs the launcher: reads the spec from its standard input, and returns when the module and every process that it
-/// started are gone.
-#[must_use]
-pub fn main() -> ExitCode {
-    let Ok(control) = control() else { return ExitCode::FAILURE };
-    let Ok(spec) = MESSAGES.receive_required::<Spec>(&control) else { return ExitCode::FAILURE };
-    serve(&control, &spec, || descriptor::receive(&control))
+/// Runs the launcher: receives the module's output streams and the spec, and returns when the module and every process
+/// that it started are gone.
+///
+/// # Errors
+///
+/// The host has ended, or does not follow the protocol.
+pub fn serve(socket: UnixStream) -> io::Result<()> {
+    let (stdout, stderr) = (descriptor::receive(&socket)?, descriptor::receive(&socket)?);
+    rustix::stdio::dup2_stdout(&stdout)?;
+    rustix::stdio::dup2_stderr(&stderr)?;
+    drop((stdout, stderr));
+    let spec: Spec = MESSAGES.receive_required(&socket)?;
+    run(&File::from(OwnedFd::from(socket)), &spec)
 }
 
-/// Returns the socket to the host. The module has no access to it.
-pub(super) fn control() -> io::Result<File> {
-    io::stdin().as_fd().try_clone_to_owned().map(File::from)
-}
-
-/// Runs the launcher for a spec. `input` returns the module's standard input; it is called if the spec announces one.
-pub(super) fn serve(control: &File, spec: &Spec, input: impl FnOnce() -> io::Result<OwnedFd>) -> ExitCode {
-    let (reply, room) = launch(control, spec, input).unwrap_or_else(|failure| (Reply::Failed(failure), None));
+fn run(control: &File, spec: &Spec) -> io::Result<()> {
+    let (reply, room) = launch(control, spec).unwrap_or_else(|failure| (Reply::Failed(failure), None));
+    // If the host is gone, the reply can be sent nowhere.
     let sent = MESSAGES.send(control, &reply);
     // 11. Remove the room's first process, its file system and its control group while the host reads.
     if let Some(mut room) = room.filter(Tree::is_over) {
         room.kill();
     }
-    match sent {
-        Ok(()) => ExitCode::SUCCESS,
-        // The host is gone, so a failed reply can be reported nowhere.
-        Err(_) => ExitCode::FAILURE,
-    }
+    sent
 }
 
 fn at<E: Into<io::Error>>(step: Step) -> impl FnOnce(E) -> Failure {
@@ -80,21 +69,19 @@ fn at<E: Into<io::Error>>(step: Step) -> impl FnOnce(E) -> Failure {
 
 /// Takes the launcher's steps that the documentation of [`crate`] lists. Returns the reply, and what is left of the
 /// room.
-fn launch(
-    control: &File,
-    spec: &Spec,
-    input: impl FnOnce() -> io::Result<OwnedFd>,
-) -> Result<(Reply, Option<Tree>), Failure> {
+fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure> {
     let own = rustix::process::getpid();
     // 1. Without /proc the tree could be neither watched nor killed, so nothing is started.
     let proc = Proc::open().map_err(at(Step::Proc))?;
     // 2. There is no terminal, so that a module neither reads what the user types nor gets the user's Ctrl-C.
-    rustix::process::setsid().map_err(at(Step::Session))?;
+    if rustix::process::getsid(None).ok() != Some(own) {
+        rustix::process::setsid().map_err(at(Step::Session))?;
+    }
     // 3. This process adopts orphans, so that a double fork does not leave the tree.
     rustix::process::set_child_subreaper(Some(own)).map_err(at(Step::Subreaper))?;
     // 4. A module inherits only the three standard streams.
-    system::close_on_exec_from(3).map_err(at(Step::Descriptors))?;
-    let input = if spec.has_stdin { Some(input().map_err(at(Step::Stdin))?) } else { None };
+    modbox_kernel::hide_descriptors_from(3).map_err(at(Step::Descriptors))?;
+    let input = if spec.has_stdin { Some(descriptor::receive(control).map_err(at(Step::Stdin))?) } else { None };
     let input = input.as_ref();
     // 5. The handler is registered before the first child starts, so that no SIGCHLD is missed.
     let ended = ended_children().map_err(at(Step::ChildSignal))?;

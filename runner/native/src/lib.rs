@@ -7,10 +7,9 @@
 //!
 //! host ([`run`])
 //! 1. write the module's files into its temporary directory;
-//! 2. start the launcher, with a socket as its input and two pipes as its output: this program again, or a fork of this
-//!    process (`copy`);
+//! 2. start the launcher, a worker process, and send it two pipes for the module's output;
 //! 3. register how to undo that if a signal ends modbox;
-//! 4. send the launcher the command and its grants; a fork already has them;
+//! 4. send the launcher the command and its grants;
 //! 5. empty the pipes until the launcher replies or the time is over;
 //! 6. add up the use of resources.
 //!
@@ -31,10 +30,10 @@
 //!     group.
 //!
 //! first process of the room (`init`)
-//! 1. arrange to die with the launcher; start a thread that makes the network and copies small files;
+//! 1. arrange to die with the launcher;
 //! 2. wait until its users are mapped;
 //! 3. start a session;
-//! 4. make the file system, and enter the network. All mounts are private: granted paths and the base, read-only where
+//! 4. make the file system. All mounts are private: granted paths and the base, read-only where
 //!    the grant is; a `/proc` with its own limit of processes; a file system in memory for `/tmp`, `/dev` and the
 //!    module's files. All of it is mounted in a new root, and the old root is removed;
 //! 5. join the `group`;
@@ -61,11 +60,9 @@
 mod attend;
 pub mod base;
 mod commit;
-mod copy;
 mod denials;
 mod files;
 mod group;
-mod helper;
 mod init;
 mod kernel_file;
 mod launch;
@@ -96,6 +93,7 @@ use std::process::ExitStatus;
 
 use modbox_cleanup::Cleanup;
 use modbox_kernel::Reached;
+use modbox_worker::Workers;
 
 pub use crate::group::control_groups;
 pub use crate::program::{NotStarted, ProgramCommand, ProgramOutcome, run_program};
@@ -103,33 +101,11 @@ pub use crate::protocol::Step;
 pub use crate::room::Confine;
 pub use crate::started::{Leaving, Started, run, start};
 
-/// Path of the running binary; it stays valid when the file has been replaced.
-pub const THIS_BINARY: &str = "/proc/self/exe";
-
-/// Marks all descriptors except the three standard streams close-on-exec, so that child processes do not inherit them.
-///
-/// # Errors
-///
-/// Fails before Linux 5.11.
-pub fn hide_descriptors() -> io::Result<()> {
-    system::close_on_exec_from(3)
-}
-
-/// Process that becomes the launcher.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Launcher {
-    /// Path of a modbox program to start.
-    Program(PathBuf),
-    /// This process, which is modbox. It forks when it is small and has one thread, and starts [`THIS_BINARY`]
-    /// otherwise. Where the dynamic linker has to relocate the binary, a start takes half as long as making the room.
-    Own,
-}
-
 /// Surroundings of a run of a native module.
 #[derive(Debug, Clone)]
 pub struct NativeContext {
-    /// Launcher to use.
-    pub launcher: Launcher,
+    /// Source of the launcher.
+    pub workers: Workers,
     /// Working directory of the module.
     pub directory: PathBuf,
     /// Whole environment of the module; nothing else is inherited. A confined module gets a few more variables, unless

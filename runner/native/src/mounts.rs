@@ -1,39 +1,25 @@
 //! System calls of mounting, each as one small function.
-//!
-//! They are separate from the code that makes decisions with them, so that the unsafe code of mounting is read in one
-//! sitting. `rustix` has some of them, behind a feature that would make the engine be built anew; it lacks
-//! `mount_setattr`.
-
-#![expect(unsafe_code, reason = "every call here is a system call that no library of ours wraps")]
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// Flags of `open_tree`: copy the mount and all mounts below it.
-const CLONE: libc::c_uint = 1;
-const CLOEXEC: libc::c_uint = libc::O_CLOEXEC.cast_unsigned();
-
-/// Flags of `move_mount`: both ends are descriptors.
-const FROM_EMPTY: libc::c_uint = 0x4;
-const TO_EMPTY: libc::c_uint = 0x40;
-
-/// Flags of `fsopen`, `fsmount` and commands of `fsconfig`.
-const FS_CLOEXEC: libc::c_uint = 1;
-const SET_STRING: libc::c_uint = 1;
-const CREATE: libc::c_uint = 6;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
+    fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_change, move_mount, open_tree, unmount,
+};
 
 /// Attributes of a mount, which apply in addition to the file system's own.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Attributes(u64);
+pub(super) struct Attributes(MountAttrFlags);
 
 impl Attributes {
     /// No set-id programs and no devices.
-    pub(super) const PLAIN: Self = Self(0x2 | 0x4);
+    pub(super) const PLAIN: Self = Self(MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV));
     /// The same, and read-only.
-    pub(super) const READ_ONLY: Self = Self(0x1 | 0x2 | 0x4);
+    pub(super) const READ_ONLY: Self = Self(Self::PLAIN.0.union(MountAttrFlags::MOUNT_ATTR_RDONLY));
     /// Devices work; no set-id programs.
-    pub(super) const DEVICE: Self = Self(0x2);
+    pub(super) const DEVICE: Self = Self(MountAttrFlags::MOUNT_ATTR_NOSUID);
 }
 
 /// `struct mount_attr`.
@@ -47,34 +33,26 @@ struct MountAttr {
 
 /// Makes all mounts of this mount namespace private, so that new mounts are not visible elsewhere.
 pub(super) fn make_private() -> io::Result<()> {
-    let none = std::ptr::null();
-    let flags = libc::MS_REC | libc::MS_PRIVATE;
-    // SAFETY: with these flags mount reads only its second argument, a C string, and no data.
-    done(unsafe { libc::mount(none, c"/".as_ptr(), none, flags, std::ptr::null()) }.into()).map(drop)
+    Ok(mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?)
 }
 
 /// Copies the mount at an open path, with all mounts below it, as a detached tree.
 pub(super) fn copy_of(path: impl AsFd) -> io::Result<OwnedFd> {
-    let flags = CLONE | CLOEXEC | libc::AT_RECURSIVE.cast_unsigned() | libc::AT_EMPTY_PATH.cast_unsigned();
-    // SAFETY: open_tree reads an open descriptor and an empty C string, and returns a new descriptor.
-    let fd = unsafe { libc::syscall(libc::SYS_open_tree, path.as_fd().as_raw_fd(), c"".as_ptr(), flags) };
-    descriptor(fd)
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    Ok(open_tree(path, c"", flags)?)
 }
 
 /// Makes a detached file system.
 pub(super) fn new(kind: &CStr, options: &[(&CStr, CString)], attributes: Attributes) -> io::Result<OwnedFd> {
-    // SAFETY: fsopen reads a C string and returns a new descriptor.
-    let context = descriptor(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FS_CLOEXEC) })?;
-    let configure = |command: libc::c_uint, key: *const libc::c_char, value: *const libc::c_char| {
-        // SAFETY: fsconfig reads an open descriptor and the C strings that this command asks for; others are null.
-        done(unsafe { libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), command, key, value, 0) })
-    };
+    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
     for (key, value) in options {
-        configure(SET_STRING, key.as_ptr(), value.as_ptr())?;
+        fsconfig_set_string(context.as_fd(), *key, value)?;
     }
-    configure(CREATE, std::ptr::null(), std::ptr::null())?;
-    // SAFETY: fsmount reads an open descriptor and two integers, and returns a new descriptor.
-    descriptor(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), FS_CLOEXEC, attributes.0) })
+    fsconfig_create(context.as_fd())?;
+    Ok(fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes.0)?)
 }
 
 /// Sets attributes of a tree and of all mounts in it.
@@ -87,43 +65,29 @@ pub(super) fn restrict_only(tree: impl AsFd, attributes: Attributes) -> io::Resu
     set(tree, attributes, 0)
 }
 
+#[expect(unsafe_code, reason = "rustix does not wrap mount_setattr")]
 fn set(tree: impl AsFd, attributes: Attributes, flags: libc::c_int) -> io::Result<()> {
-    let attr = MountAttr { set: attributes.0, clear: 0, propagation: 0, user_namespace: 0 };
+    let attr = MountAttr { set: attributes.0.bits().into(), clear: 0, propagation: 0, user_namespace: 0 };
     let flags = flags | libc::AT_EMPTY_PATH;
     let (fd, size) = (tree.as_fd().as_raw_fd(), size_of::<MountAttr>());
     // SAFETY: mount_setattr reads an open descriptor, an empty C string and one `mount_attr` of the given size.
     let result =
         unsafe { libc::syscall(libc::SYS_mount_setattr, fd, c"".as_ptr(), flags, std::ptr::from_ref(&attr), size) };
-    done(result).map(drop)
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Mounts a tree on an open file or directory.
 pub(super) fn attach(tree: impl AsFd, place: impl AsFd) -> io::Result<()> {
-    let (from, to) = (tree.as_fd().as_raw_fd(), place.as_fd().as_raw_fd());
-    let empty = c"".as_ptr();
-    // SAFETY: move_mount reads two open descriptors and two empty C strings.
-    let result = unsafe { libc::syscall(libc::SYS_move_mount, from, empty, to, empty, FROM_EMPTY | TO_EMPTY) };
-    done(result).map(drop)
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(move_mount(tree, c"", place, c"", flags)?)
 }
 
 /// Changes this process's root to an open directory, on which a tree is mounted, and unmounts the old root.
 pub(super) fn change_root(root: impl AsFd) -> io::Result<()> {
     rustix::process::fchdir(root)?;
-    let here = c".".as_ptr();
-    // SAFETY: pivot_root reads two C strings. The old root is stacked upon the new one, see pivot_root(2).
-    done(unsafe { libc::syscall(libc::SYS_pivot_root, here, here) })?;
-    // SAFETY: umount2 reads a C string.
-    done(unsafe { libc::umount2(here, libc::MNT_DETACH) }.into())?;
+    // The old root is stacked upon the new one, see pivot_root(2).
+    rustix::process::pivot_root(c".", c".")?;
+    unmount(c".", UnmountFlags::DETACH)?;
     rustix::process::chdir("/")?;
     Ok(())
-}
-
-fn done(result: libc::c_long) -> io::Result<libc::c_long> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
-}
-
-fn descriptor(result: libc::c_long) -> io::Result<OwnedFd> {
-    let fd = i32::try_from(done(result)?).map_err(io::Error::other)?;
-    // SAFETY: the kernel has just made this descriptor for the caller, and no other value owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

@@ -24,8 +24,7 @@ const MAX_MAP: u64 = 64 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Namespaces {
     user: bool,
-    /// A network namespace, which the child makes for itself: see [`helper`](super::helper).
-    pub(super) net: bool,
+    net: bool,
     /// Whether there are any namespaces.
     pub(super) any: bool,
 }
@@ -64,6 +63,7 @@ impl Namespaces {
         if self.any {
             flags |= MOUNT | OTHERS;
             flags |= if self.user { USER } else { 0 };
+            flags |= if self.net { libc::CLONE_NEWNET } else { 0 };
         }
         match group {
             Some(group) => system::fork_into(flags, group),

@@ -11,14 +11,12 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use modbox_kernel::{Absent, Links, PathRule, Rights};
 use modbox_policy::{Access, PathGrant, Shape};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use crate::helper::{BaseFile, Copies};
 use crate::link::{Failure, StageNames};
 use crate::mounts::{self, Attributes};
 use crate::own::{listing_of, make_directory, open_below, open_directory, private, proc, terminals};
@@ -92,7 +90,7 @@ enum Source {
 }
 
 /// Makes the root, and changes this process's root to it.
-pub(super) fn enter(room: &Room, copies: &Copies) -> Result<Root, Failure> {
+pub(super) fn enter(room: &Room) -> Result<Root, Failure> {
     let at = |step| move |error: io::Error| Failure::new(step, &error);
     mounts::make_private().map_err(at(Step::Mounts))?;
     let own_files = open_directory(&room.tmpdir).map_err(Failure::with(Step::Files, &room.tmpdir))?;
@@ -127,7 +125,7 @@ pub(super) fn enter(room: &Room, copies: &Copies) -> Result<Root, Failure> {
     rules.add(&room.tmpdir, Rights::OwnDirectory);
 
     let (stages, notes) = names(room, &private, &mut entries, &mut rules)?;
-    let root = mount_all(&private, entries, copies)?;
+    let root = mount_all(&private, entries)?;
     mounts::change_root(&root).map_err(at(Step::Root))?;
     Ok(Root { rules: rules.0, private, proc, stages, notes })
 }
@@ -252,7 +250,7 @@ fn names(
 }
 
 /// Mounts all entries, outer ones before inner ones, and returns the root.
-fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>, copies: &Copies) -> Result<OwnedFd, Failure> {
+fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>) -> Result<OwnedFd, Failure> {
     let ways_at = ways(private, &mut entries)?;
     let mut ways = Vec::new();
     let root_place = open_below(private, Path::new("root")).map_err(|error| Failure::new(Step::Root, &error))?;
@@ -271,10 +269,9 @@ fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>, copies: &Copies) -> Res
     // The descriptor of a tree also refers to its root directory after the tree is mounted.
     let mut places = Places::new(tree);
     for Entry { at, source } in entries {
-        let mounted = mount(&mut places, copies, private, &at, source).map_err(Failure::with(Step::Grant, &at))?;
+        let mounted = mount(&mut places, private, &at, source).map_err(Failure::with(Step::Grant, &at))?;
         ways.extend(mounted.filter(|_| ways_at.contains(&at)));
     }
-    copies.make();
     // Restricted last, because the mount points on them have to be made first.
     for way in ways {
         mounts::restrict_only(way, Attributes::READ_ONLY).map_err(|error| Failure::new(Step::Private, &error))?;
@@ -302,13 +299,7 @@ fn ways(private: &OwnedFd, entries: &mut Vec<Entry>) -> Result<BTreeSet<PathBuf>
 }
 
 /// Mounts one entry. Returns the mounted tree if it is one of the room's own directories.
-fn mount(
-    places: &mut Places,
-    copies: &Copies,
-    private: &OwnedFd,
-    at: &Path,
-    source: Source,
-) -> io::Result<Option<OwnedFd>> {
+fn mount(places: &mut Places, private: &OwnedFd, at: &Path, source: Source) -> io::Result<Option<OwnedFd>> {
     match source {
         Source::Link(target) => {
             let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else { return Ok(None) };
@@ -319,10 +310,12 @@ fn mount(
             }
         }
         Source::Copy(file, stat) => {
-            let Some(parent) = at.parent() else { return Ok(None) };
-            let directory = Arc::clone(places.directory(parent)?);
-            copies.add(BaseFile { at: at.to_owned(), file, stat, directory });
-            Ok(None)
+            let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else { return Ok(None) };
+            match stage::copy_base(&file, &stat, places.directory(parent)?, name) {
+                // A granted file takes precedence.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+                copied => copied.map(|()| None),
+            }
         }
         Source::Own(own) => {
             let place = places.place(at, true)?;

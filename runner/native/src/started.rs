@@ -105,7 +105,7 @@ impl Started {
     pub(super) fn new(cx: &NativeContext, tmpdir: Dir, mut spec: Spec, stdin: &[u8]) -> Result<Self, NativeError> {
         let since = Instant::now();
         // 2. Start the launcher.
-        let (launch, pipes) = Launch::start(cx, &mut spec, stdin)?;
+        let (launch, pipes) = Launch::start(cx)?;
         let launch = Arc::new(launch);
         tracing::debug!("the launcher started");
         // 3. From here on, every early exit kills the tree.
@@ -114,7 +114,8 @@ impl Started {
             move || launch.undo()
         });
         // 4. Start the module.
-        launch.send_spec(&mut spec, stdin).map_err(NativeError::Instruct)?;
+        spec.find_groups();
+        launch.send_spec(&spec, stdin).map_err(NativeError::Instruct)?;
         let least = cx.confine.as_ref().map(|confine| confine.least);
         Ok(Self { launch, pipes, undo, since, tmpdir, least })
     }

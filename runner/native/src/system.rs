@@ -5,7 +5,6 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::process::Pid;
@@ -13,9 +12,6 @@ use serde::{Deserialize, Serialize};
 
 /// `CLONE_INTO_CGROUP`, which does not fit into an `int`.
 const INTO_CGROUP: u64 = 1 << 33;
-
-/// `CLONE_CLEAR_SIGHAND`, which does not fit either.
-const CLEAR_SIGHAND: u64 = 1 << 32;
 
 /// Resources used by several processes together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,55 +61,6 @@ fn usage(whose: libc::c_int) -> TreeUsage {
     TreeUsage {
         cpu_us: micros(usage.ru_utime).saturating_add(micros(usage.ru_stime)),
         memory_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0).saturating_mul(1024),
-    }
-}
-
-/// Marks every descriptor from `first` on as close-on-exec.
-///
-/// The process that started modbox may have left descriptors open (a shell's `3<file`), and a module must not find
-/// them. They are marked and not closed, because this process goes on using its own.
-///
-/// # Errors
-///
-/// The kernel's error; [`io::ErrorKind::Unsupported`] or `InvalidInput` before Linux 5.11.
-#[expect(unsafe_code, reason = "rustix does not wrap close_range")]
-pub(super) fn close_on_exec_from(first: libc::c_uint) -> io::Result<()> {
-    // SAFETY: close_range with CLOSE_RANGE_CLOEXEC takes three integers and only sets a flag on
-    // descriptors: none is closed, so no owner of a descriptor is invalidated. The raw system call is
-    // used because glibc has a wrapper only since 2.34.
-    let status = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Closes every descriptor from `first` on.
-///
-/// # Errors
-///
-/// The kernel's error; [`io::ErrorKind::Unsupported`] before Linux 5.9.
-#[expect(unsafe_code, reason = "rustix does not wrap close_range")]
-pub(super) fn close_from(first: libc::c_uint) -> io::Result<()> {
-    // SAFETY: close_range takes three integers. It closes descriptors that other code owns; that code belongs to the
-    // process from which this one was forked, and never runs here again.
-    let status = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Replaces the visible command line of this process, as far as `title` fits, and clears its environment.
-///
-/// Both ranges must be where the kernel reports them. This process loses both, too.
-#[expect(unsafe_code, reason = "what other processes see of a command line is this process's memory")]
-pub(super) fn overwrite_command_line(arguments: Range<usize>, environment: Range<usize>, title: &[u8]) {
-    let fits = title.len().min(arguments.len().saturating_sub(1));
-    for range in [&arguments, &environment] {
-        // SAFETY: the kernel has put the strings of both there, at the base of the first thread's stack; this memory is
-        // writable and stays. No reference into it is held: the standard library returns copies, and a later look-up of
-        // a variable finds empty strings, which are no variables.
-        unsafe { std::ptr::with_exposed_provenance_mut::<u8>(range.start).write_bytes(0, range.len()) };
-    }
-    // SAFETY: the same memory, and `fits` leaves room for the final zero.
-    unsafe {
-        let start = std::ptr::with_exposed_provenance_mut::<u8>(arguments.start);
-        start.copy_from_nonoverlapping(title.as_ptr(), fits);
     }
 }
 
@@ -170,28 +117,16 @@ pub(super) fn fork(flags: libc::c_int) -> io::Result<Option<Pid>> {
 ///
 /// The kernel's error: not permitted, unknown call, or a group that takes no processes.
 pub(super) fn fork_into(flags: libc::c_int, group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
-    clone3(u64::from(flags.cast_unsigned()) | INTO_CGROUP, Some(group))
-}
-
-/// Forks as [`fork`] does, with default actions for signals that are not ignored. The parent's handlers would otherwise
-/// run in the child from its start, and act for the parent.
-///
-/// # Errors
-///
-/// The kernel's error: unknown call, or too many processes.
-pub(super) fn fork_without_handlers() -> io::Result<Option<Pid>> {
-    clone3(CLEAR_SIGHAND, None)
+    clone3(u64::from(flags.cast_unsigned()) | INTO_CGROUP, group)
 }
 
 #[expect(unsafe_code, reason = "no library makes a child without executing a program")]
-fn clone3(flags: u64, group: Option<BorrowedFd<'_>>) -> io::Result<Option<Pid>> {
+fn clone3(flags: u64, group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
     // SAFETY: `clone_args` is a plain structure of integers, for which zeroes are valid and mean "none".
     let mut arguments: libc::clone_args = unsafe { MaybeUninit::zeroed().assume_init() };
     arguments.flags = flags;
     arguments.exit_signal = u64::from(libc::SIGCHLD.cast_unsigned());
-    if let Some(group) = group {
-        arguments.cgroup = u64::try_from(group.as_raw_fd()).unwrap_or(u64::MAX);
-    }
+    arguments.cgroup = u64::try_from(group.as_raw_fd()).unwrap_or(u64::MAX);
     let size = size_of::<libc::clone_args>();
     // SAFETY: clone3 reads one `clone_args` of the given size; without a stack it is fork, and `fork` explains why that
     // is sound here.

@@ -11,4 +11,4 @@ mod run_dir;
 mod scratch;
 
 pub use run_dir::RunDir;
-pub use scratch::{LEFTOVER_PREFIX, Scratch, ScratchError, ScratchRoot, Use};
+pub use scratch::{DirPurpose, LEFTOVER_PREFIX, Scratch, ScratchError, ScratchRoot};

@@ -1,4 +1,4 @@
-//! The directory of one run, which the run shares with its guest's thread. The thread may outlive the run.
+//! The directory of one run. The process that made it removes it; a worker of that process only works in it.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use modbox_cleanup::Cleanup;
 use modbox_vocabulary::InputFile;
 
-use crate::scratch::{Scratch, ScratchError, ScratchRoot, Use};
+use crate::scratch::{self, DirPurpose, Scratch, ScratchError, ScratchRoot};
 
 /// Name of the guest's own directory in it.
 const TMP: &str = "tmp";
@@ -16,10 +16,20 @@ const TMP: &str = "tmp";
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
-    purpose: Use,
+    purpose: DirPurpose,
     root: ScratchRoot,
-    /// `None` when the run is over, so that nothing more is made in the directory.
-    scratch: Mutex<Option<Scratch>>,
+    state: Mutex<State>,
+}
+
+/// State of a run's directory.
+#[derive(Debug)]
+enum State {
+    /// This process made the directory, and removes it.
+    Owned(Scratch),
+    /// Another process made the directory, and removes it.
+    Attached,
+    /// The run is over.
+    Closed,
 }
 
 /// Error of an access after the end of the run.
@@ -33,11 +43,23 @@ impl RunDir {
     /// # Errors
     ///
     /// Fails when the folder is not private, cannot be made or is full.
-    pub fn create(root: &ScratchRoot, purpose: Use) -> Result<Self, ScratchError> {
+    pub fn create(root: &ScratchRoot, purpose: DirPurpose) -> Result<Self, ScratchError> {
         root.sweep_once();
         let scratch = root.create(purpose)?;
         let path = scratch.path().to_owned();
-        Ok(Self { path, purpose, root: root.clone(), scratch: Mutex::new(Some(scratch)) })
+        Ok(Self { path, purpose, root: root.clone(), state: Mutex::new(State::Owned(scratch)) })
+    }
+
+    /// Returns the directory of a run that the monitor made for this worker, and will remove.
+    #[must_use]
+    pub fn attached(root: &ScratchRoot, path: PathBuf, purpose: DirPurpose) -> Self {
+        Self { path, purpose, root: root.clone(), state: Mutex::new(State::Attached) }
+    }
+
+    /// Returns what the directory is for.
+    #[must_use]
+    pub fn purpose(&self) -> DirPurpose {
+        self.purpose
     }
 
     /// Returns the list for resources that a signal must not leave behind.
@@ -58,10 +80,10 @@ impl RunDir {
     ///
     /// Fails when the disk is full or the run is over.
     pub fn tmp(&self) -> Result<PathBuf, ScratchError> {
-        self.with(|scratch| match self.purpose {
+        self.while_open(|| match self.purpose {
             // Making a second directory takes as long as a short run's module.
-            Use::Guest => Ok(self.path.clone()),
-            Use::Run | Use::Kept => scratch.make(TMP),
+            DirPurpose::Guest => Ok(self.path.clone()),
+            DirPurpose::Run | DirPurpose::Kept => scratch::make(&self.path, TMP),
         })
     }
 
@@ -71,7 +93,7 @@ impl RunDir {
     ///
     /// See [`RunDir::tmp`].
     pub fn lay_out(&self, files: &[InputFile]) -> Result<(), ScratchError> {
-        self.with(|scratch| scratch.lay_out(files))
+        self.while_open(|| scratch::lay_out(&self.path, files))
     }
 
     /// Records a file elsewhere that the sweep must remove, too, if this process is killed. Returns the path of the
@@ -81,7 +103,7 @@ impl RunDir {
     ///
     /// See [`RunDir::tmp`].
     pub fn note(&self, leftover: &Path) -> Result<PathBuf, ScratchError> {
-        self.with(|_| {
+        self.while_open(|| {
             let note = self.path.join(leftover.file_name().unwrap_or_default());
             let made = symlink(leftover, &note);
             made.map_err(|source| ScratchError::Io { verb: "create", path: note.clone(), source })?;
@@ -89,10 +111,10 @@ impl RunDir {
         })
     }
 
-    fn with<T>(&self, action: impl FnOnce(&Scratch) -> Result<T, ScratchError>) -> Result<T, ScratchError> {
-        match &*self.scratch.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(scratch) => action(scratch),
-            None => Err(ScratchError::Io {
+    fn while_open<T>(&self, action: impl FnOnce() -> Result<T, ScratchError>) -> Result<T, ScratchError> {
+        match &*self.state.lock().unwrap_or_else(PoisonError::into_inner) {
+            State::Owned(_) | State::Attached => action(),
+            State::Closed => Err(ScratchError::Io {
                 verb: "write to",
                 path: self.path.clone(),
                 source: std::io::Error::other(Closed),
@@ -114,6 +136,10 @@ impl RunDir {
     }
 
     fn take(&self) -> Option<Scratch> {
-        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut *state, State::Closed) {
+            State::Owned(scratch) => Some(scratch),
+            State::Attached | State::Closed => None,
+        }
     }
 }

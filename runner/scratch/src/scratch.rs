@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use modbox_cleanup::{Cleanup, UndoGuard};
 use modbox_vocabulary::InputFile;
 use rustix::fs::{Dir, FlockOperation, Mode, OFlags};
+use serde::{Deserialize, Serialize};
 
 /// Prefix of the folder for the directories of runs; the user's number follows.
 const ROOT_PREFIX: &str = "modbox-";
@@ -68,8 +69,8 @@ pub struct ScratchRoot {
 }
 
 /// Purpose of a run's directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Use {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DirPurpose {
     /// Files of the run, with the guest's own directory in it.
     Run,
     /// The same, and the directory stays after the run.
@@ -78,7 +79,7 @@ pub enum Use {
     Guest,
 }
 
-impl Use {
+impl DirPurpose {
     fn prefix(self) -> &'static str {
         match self {
             Self::Run => PREFIX,
@@ -111,8 +112,8 @@ impl ScratchRoot {
     /// # Errors
     ///
     /// Fails when the folder is not private, cannot be made or is full.
-    pub fn create(&self, purpose: Use) -> Result<Scratch, ScratchError> {
-        if purpose == Use::Guest
+    pub fn create(&self, purpose: DirPurpose) -> Result<Scratch, ScratchError> {
+        if purpose == DirPurpose::Guest
             && let Some(spare) = self.spare().take()
         {
             return Ok(spare);
@@ -127,7 +128,7 @@ impl ScratchRoot {
         let path = self.path.join(unique_name(purpose.prefix()));
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(io("create", &path))?;
         let removed = path.clone();
-        let undo = (purpose != Use::Kept).then(|| self.cleanup.register(move || remove(&removed)));
+        let undo = (purpose != DirPurpose::Kept).then(|| self.cleanup.register(move || remove_with_notes(&removed)));
         let lock = open_dir(&path).map_err(|e| io("open", &path)(e.into()))?;
         let held = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
         held.map_err(|e| io("lock", &path)(e.into()))?;
@@ -212,10 +213,7 @@ impl ScratchRoot {
         let _ = rustix::fs::flock(root, FlockOperation::Unlock);
         for (path, _lock) in stale {
             tracing::debug!(directory = %path.display(), "swept what a killed run left");
-            if !is_guests(&path) {
-                remove_noted(&path);
-            }
-            remove(&path);
+            remove_with_notes(&path);
         }
     }
 }
@@ -242,39 +240,51 @@ impl Scratch {
             |entries: Dir| entries.into_iter().all(|entry| entry.is_ok_and(|entry| is_dot(entry.file_name())));
         is_own && Dir::read_from(&self.lock).is_ok_and(is_empty)
     }
+}
 
-    /// Makes a directory in it, if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the disk is full.
-    pub fn make(&self, name: &str) -> Result<PathBuf, ScratchError> {
-        let path = self.path.join(name);
-        match fs::DirBuilder::new().mode(0o700).create(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(path),
-            Err(source) => Err(ScratchError::Io { verb: "create", path, source }),
-            Ok(()) => Ok(path),
-        }
+/// Makes a directory in a run's, if it does not exist.
+///
+/// # Errors
+///
+/// Fails when the disk is full.
+pub(crate) fn make(directory: &Path, name: &str) -> Result<PathBuf, ScratchError> {
+    let path = directory.join(name);
+    match fs::DirBuilder::new().mode(0o700).create(&path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(path),
+        Err(source) => Err(ScratchError::Io { verb: "create", path, source }),
+        Ok(()) => Ok(path),
     }
+}
 
-    /// Writes the arguments of a guest to a directory in it, so that a user can look at them in a kept directory. The
-    /// guest gets them from memory.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the disk is full.
-    pub fn lay_out(&self, files: &[InputFile]) -> Result<(), ScratchError> {
-        let args = self.make("args")?;
-        for file in files {
-            let path = args.join(&file.name);
-            write_new(&path, file).map_err(|source| ScratchError::Io { verb: "write", path, source })?;
-        }
-        Ok(())
+/// Writes the arguments of a guest to a directory in a run's, so that a user can look at them in a kept directory. The
+/// guest gets them from memory.
+///
+/// # Errors
+///
+/// Fails when the disk is full.
+pub(crate) fn lay_out(directory: &Path, files: &[InputFile]) -> Result<(), ScratchError> {
+    let args = make(directory, "args")?;
+    for file in files {
+        let path = args.join(&file.name);
+        write_new(&path, file).map_err(|source| ScratchError::Io { verb: "write", path, source })?;
     }
+    Ok(())
 }
 
 fn is_guests(dir: &Path) -> bool {
     dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with(GUEST_PREFIX))
+}
+
+/// Removes a run's directory, and before it the files that a killed worker has recorded there.
+fn remove_with_notes(dir: &Path) {
+    // Most are empty, so that one call is enough.
+    if fs::remove_dir(dir).is_ok() {
+        return;
+    }
+    if !is_guests(dir) {
+        remove_noted(dir);
+    }
+    remove(dir);
 }
 
 /// Removes the files that a killed run has recorded in its directory: its own files in directories that it was granted.
@@ -360,7 +370,7 @@ mod tests {
     fn a_guests_directory_serves_the_next_run_if_nothing_was_left_in_it() {
         let (_dir, root) = root();
         let path_after = |leave: fn(&Path)| {
-            let scratch = root.create(Use::Guest).unwrap();
+            let scratch = root.create(DirPurpose::Guest).unwrap();
             let path = scratch.path().to_owned();
             leave(&path);
             root.give_back(scratch);
@@ -372,7 +382,7 @@ mod tests {
         assert!(second != first && !first.exists());
         let third = path_after(|path| fs::create_dir(path.join("left")).unwrap());
         assert!(third != second && !second.exists() && !third.exists());
-        let run = root.create(Use::Run).unwrap();
+        let run = root.create(DirPurpose::Run).unwrap();
         let path = run.path().to_owned();
         root.give_back(run);
         assert!(!path.exists(), "only a guest's own directory is used again");
@@ -381,7 +391,7 @@ mod tests {
     #[test]
     fn a_spare_directory_goes_with_its_root() {
         let (dir, root) = root();
-        root.give_back(root.create(Use::Guest).unwrap());
+        root.give_back(root.create(DirPurpose::Guest).unwrap());
         assert_eq!(entries(&root), 1);
         let folder = root.path.to_path_buf();
         drop(root);
@@ -396,10 +406,10 @@ mod tests {
     #[test]
     fn a_run_leaves_nothing() {
         let (_dir, root) = root();
-        let scratch = root.create(Use::Run).unwrap();
+        let scratch = root.create(DirPurpose::Run).unwrap();
         let file = InputFile { name: "args.json".to_owned(), contents: b"{}".as_slice().into(), mode: 0o600 };
-        scratch.lay_out(&[file]).unwrap();
-        let tmp = scratch.make("tmp").unwrap();
+        lay_out(scratch.path(), &[file]).unwrap();
+        let tmp = make(scratch.path(), "tmp").unwrap();
         fs::create_dir(tmp.join("locked")).unwrap();
         fs::write(tmp.join("locked/file"), b"12345").unwrap();
         fs::set_permissions(tmp.join("locked"), fs::Permissions::from_mode(0o000)).unwrap();
@@ -410,19 +420,19 @@ mod tests {
     #[test]
     fn the_next_run_sweeps_what_a_killed_one_left_but_not_what_is_held_or_kept() {
         let (_dir, root) = root();
-        let held = root.create(Use::Run).unwrap();
-        let kept = root.create(Use::Kept).unwrap().path().to_owned();
+        let held = root.create(DirPurpose::Run).unwrap();
+        let kept = root.create(DirPurpose::Kept).unwrap().path().to_owned();
         let left = root.path.join(format!("{PREFIX}1.2-3-left"));
         fs::create_dir(&left).unwrap();
         root.sweep_once();
-        let next = root.create(Use::Run).unwrap();
+        let next = root.create(DirPurpose::Run).unwrap();
         assert!(!left.exists() && held.path().exists() && kept.exists() && next.path().exists());
     }
 
     #[test]
     fn the_sweep_removes_what_a_killed_run_noted_and_nothing_else() {
         let (dir, root) = root();
-        drop(root.create(Use::Run).unwrap());
+        drop(root.create(DirPurpose::Run).unwrap());
         let left = root.path.join(format!("{PREFIX}1.2-3-left"));
         let guests = root.path.join(format!("{GUEST_PREFIX}1.2-3-left"));
         let leftover = |n: u32| dir.path().join(format!("{LEFTOVER_PREFIX}{n}"));
@@ -440,7 +450,7 @@ mod tests {
     #[test]
     fn a_signal_removes_it() {
         let (_dir, root) = root();
-        let scratch = root.create(Use::Run).unwrap();
+        let scratch = root.create(DirPurpose::Run).unwrap();
         root.cleanup.undo_all();
         assert!(!scratch.path().exists());
     }
@@ -450,9 +460,9 @@ mod tests {
         let (dir, root) = root();
         fs::create_dir(&root.path).unwrap();
         fs::set_permissions(&root.path, fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(matches!(root.create(Use::Run), Err(ScratchError::NotPrivate(_))));
+        assert!(matches!(root.create(DirPurpose::Run), Err(ScratchError::NotPrivate(_))));
         fs::remove_dir(&root.path).unwrap();
         std::os::unix::fs::symlink(dir.path(), &root.path).unwrap();
-        assert!(matches!(root.create(Use::Run), Err(ScratchError::NotPrivate(_))));
+        assert!(matches!(root.create(DirPurpose::Run), Err(ScratchError::NotPrivate(_))));
     }
 }

@@ -1,4 +1,4 @@
-//! Configuration of a `Runner`: directories, the environment, caches, and how the process is confined.
+//! Configuration of a `Runner`: directories, the environment, caches and workers.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use modbox_cleanup::Cleanup;
 use modbox_wasm::{CompileCache, Instances};
+use modbox_worker::Workers;
 
-use crate::app::confine::ProcessConfinement;
 use crate::app::python::PythonConfig;
 
 /// Configuration of a [`Runner`](crate::app::Runner).
@@ -22,22 +22,16 @@ pub struct RunnerConfig {
     pub environment: Vec<(OsString, OsString)>,
     /// Registry of what must be removed or ended when a signal ends this process.
     pub cleanup: Cleanup,
-    /// The modbox program to start for compiling and for each [command](crate::app::commands) of a guest;
-    /// [`THIS_BINARY`](modbox_native::THIS_BINARY) means modbox itself. Without one, this process compiles, with no
-    /// limit on time or memory, and no command runs, whatever is granted.
-    pub worker: Option<PathBuf>,
-    /// How guests get their memory: [`Instances::Pooled`] where modules run many times.
+    /// Workers for compiling, for guests, for native modules and for the [commands](crate::app::commands) of guests.
+    /// Without them this process compiles, with no limit on time or memory, and runs guests, with the engine as the only
+    /// boundary; a guest's file call that hangs then hangs the run; no command runs, whatever is granted.
+    pub workers: Option<Workers>,
+    /// How guests in this process get their memory: [`Instances::Pooled`] where modules run many times.
     pub instances: Instances,
-    /// Runs each guest on its own thread, so that [`Runner::run`](crate::app::Runner::run) returns at the wall-clock
-    /// limit even when a host call hangs. A call that hangs in the file system ends only with its process.
-    pub watched: bool,
     /// Callback before a module is compiled, since compiling may take seconds.
     pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
     /// How Python modules are assembled and cached.
     pub python: PythonConfig,
-    /// How to confine this whole process to the grants of the first module that it runs. Without it, the engine is the
-    /// only boundary, as it must be in a process that also does other work.
-    pub confine: Option<Arc<dyn ProcessConfinement>>,
 }
 
 impl RunnerConfig {
@@ -51,23 +45,11 @@ impl RunnerConfig {
             temp_dir,
             environment: Vec::new(),
             cleanup: Cleanup::default(),
-            worker: None,
+            workers: None,
             instances: Instances::OnDemand,
-            watched: false,
             on_compile: None,
             python: PythonConfig::default(),
-            confine: None,
         }
-    }
-
-    /// Returns whether this process is a worker that makes many runs in a directory of its own.
-    pub(super) fn is_for_many_runs(&self) -> bool {
-        self.confine.as_ref().is_some_and(|process| process.directory().is_some())
-    }
-
-    /// Returns whether this process makes one run and does nothing else.
-    pub(super) fn is_for_one_run(&self) -> bool {
-        self.confine.as_ref().is_some_and(|process| process.directory().is_none())
     }
 }
 

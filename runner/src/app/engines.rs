@@ -1,17 +1,34 @@
-//! Loads a module's compiled code into an engine: once per module, and again when a pool is full.
+//! Loads a module's compiled code into an engine of this process: once per module, and again when a pool is full.
 
 use std::sync::Arc;
 
-use modbox_vocabulary::{Limits, WasmFormat};
-use modbox_wasm::{Compiler, Instances, LoadedModule, WasmError, WasmSandbox};
+use modbox_vocabulary::{Limits, Timing, WasmFormat};
+use modbox_wasm::{CodeFacts, CodeRequest, Instances, LoadedModule, Loader, WasmError};
 
 use crate::app::error::RunError;
 use crate::app::module::Module;
 use crate::app::runner::Runner;
 
+/// A module in an engine of this process.
+#[derive(Debug)]
+pub(super) struct ResidentModule {
+    pub(super) module: LoadedModule,
+    /// How its code was found.
+    pub(super) facts: CodeFacts,
+}
+
+impl ResidentModule {
+    /// Returns how long the steps of loading took.
+    pub(super) fn timing(&self) -> Timing {
+        let mut timing = self.facts.timing;
+        timing.add(self.module.timing());
+        timing
+    }
+}
+
 impl Runner {
-    /// Compiles a wasm module, or loads its compiled code from the cache, so that no run has to wait for it. Optional:
-    /// a run loads the module itself if needed. Modules of other kinds need no loading.
+    /// Compiles a wasm module, or loads its compiled code from the cache, so that no run in this process has to wait for
+    /// it. Optional: a run loads the module itself if needed. Modules of other kinds need no loading.
     ///
     /// # Errors
     ///
@@ -19,41 +36,32 @@ impl Runner {
     pub fn load(&self, module: &Module, limits: &Limits) -> Result<(), RunError> {
         module.detection().map_err(Clone::clone)?;
         if let Some(format) = module.format() {
-            self.loaded(module, format, limits)?;
+            self.resident(module, format, limits)?;
         }
         Ok(())
     }
 
-    /// Returns a module's compiled code, loaded into an engine.
-    pub(super) fn loaded<'m>(
+    /// Returns a module in an engine of this process.
+    pub(super) fn resident<'m>(
         &self,
         module: &'m Module,
         format: WasmFormat,
         limits: &Limits,
-    ) -> Result<&'m LoadedModule, RunError> {
-        if let Some(loaded) = module.loaded.get() {
+    ) -> Result<&'m ResidentModule, RunError> {
+        if let Some(loaded) = module.resident.get() {
             return Ok(loaded);
         }
-        if let Some(error) = module.unloadable.get() {
-            return Err(RunError::Unloadable(Arc::clone(error)));
-        }
-        let loaded = self.load_once(module, format, limits).map_err(|error| match error {
-            // These errors do not depend on the limits or the moment, so they are kept.
-            RunError::Wasm(error @ (WasmError::Compile(_) | WasmError::Link(_))) => {
-                RunError::Unloadable(Arc::clone(module.unloadable.get_or_init(|| Arc::new(error))))
-            }
-            error => error,
-        })?;
+        let loaded = unloadable_once(module, || self.load_once(module, format, limits))?;
         // Another thread may have been first; both loaded the same code.
-        Ok(module.loaded.get_or_init(|| loaded))
+        Ok(module.resident.get_or_init(|| loaded))
     }
 
-    fn load_once(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, RunError> {
+    fn load_once(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<ResidentModule, RunError> {
         match self.config.instances {
             Instances::OnDemand => self.load_on_demand(module, format, limits),
             // The pool failed: too little address space, an old kernel, or a module that does not fit. The module can
             // run without a pool. An error of the module itself would occur again.
-            Instances::Pooled => match self.load_pooled(module, format, limits) {
+            Instances::Pooled => match self.load_into(&Loader::new(Instances::Pooled)?, module, format, limits) {
                 Err(error) if error.is_internal() => self.load_on_demand(module, format, limits),
                 loaded => loaded,
             },
@@ -66,31 +74,46 @@ impl Runner {
         module: &Module,
         format: WasmFormat,
         limits: &Limits,
-    ) -> Result<LoadedModule, RunError> {
-        if self.wasm.get().is_none() {
-            // Another thread may have set it first.
-            drop(self.wasm.set(self.new_sandbox(Instances::OnDemand)?));
-        }
-        let sandbox = self.wasm.get().ok_or(WasmError::Vanished)?;
-        sandbox.load(|| bytes(module), format, module.digest(), limits)
+    ) -> Result<ResidentModule, RunError> {
+        let engine = match self.engine.get() {
+            Some(engine) => engine,
+            None => {
+                let made = Loader::new(Instances::OnDemand)?;
+                // Another thread may have set it first.
+                self.engine.get_or_init(|| made)
+            }
+        };
+        self.load_into(engine, module, format, limits)
     }
 
-    /// Loads a module into a separate engine, and so into a separate pool.
-    fn load_pooled(&self, module: &Module, format: WasmFormat, limits: &Limits) -> Result<LoadedModule, RunError> {
-        self.new_sandbox(Instances::Pooled)?.load(|| bytes(module), format, module.digest(), limits)
-    }
-
-    fn new_sandbox(&self, instances: Instances) -> Result<WasmSandbox, WasmError> {
-        let config = &self.config;
-        let compiler = config.worker.clone().map_or(Compiler::InProcess, Compiler::Worker);
-        let mut sandbox = WasmSandbox::new(compiler, config.cache.clone(), config.cleanup.clone(), instances)?;
-        if let Some(callback) = config.on_compile.clone() {
-            sandbox.on_compile(move || callback());
-        }
-        Ok(sandbox)
+    fn load_into(
+        &self,
+        engine: &Loader,
+        module: &Module,
+        format: WasmFormat,
+        limits: &Limits,
+    ) -> Result<ResidentModule, RunError> {
+        let request = CodeRequest { format, digest: module.digest(), limits, compile: false };
+        let mut facts = CodeFacts::default();
+        let loaded = self.code.find(&request, || bytes(module), &mut facts, |code| engine.load(code))?;
+        Ok(ResidentModule { module: loaded, facts })
     }
 }
 
-fn bytes(module: &Module) -> Result<&[u8], RunError> {
+/// Loads a module, unless that failed before for a reason that does not depend on the limits or the moment.
+pub(super) fn unloadable_once<T>(module: &Module, load: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
+    if let Some(error) = module.unloadable.get() {
+        return Err(RunError::Shared(Arc::clone(error)));
+    }
+    load().map_err(|error| match error {
+        RunError::Wasm(WasmError::Compile(_) | WasmError::Link(_)) => {
+            RunError::Shared(Arc::clone(module.unloadable.get_or_init(|| Arc::new(error))))
+        }
+        error => error,
+    })
+}
+
+/// Returns the bytes of a module that has to be compiled.
+pub(super) fn bytes(module: &Module) -> Result<&[u8], RunError> {
     Ok(module.bytes()?)
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use modbox_kernel::KernelError;
 use modbox_kinds::{PrepareError, detect};
 use modbox_native::NativeError;
 use modbox_scratch::ScratchError;
@@ -33,21 +32,12 @@ pub enum RunError {
     /// The engine could not load or start the module.
     #[error("failed to load the module")]
     Wasm(#[from] WasmError),
-    /// The engine could not load the module in an earlier run, and would fail again.
-    #[error("failed to load the module")]
-    Unloadable(#[source] Arc<WasmError>),
+    /// An error that several runs share: the module could not be loaded, and would fail again.
+    #[error(transparent)]
+    Shared(Arc<RunError>),
     /// The process could not be started.
     #[error("failed to start the module")]
     Native(#[from] NativeError),
-    /// The process could not be confined.
-    #[error("failed to confine the module")]
-    Kernel(#[from] KernelError),
-    /// The threads of this process could not be ended, or could not be started again.
-    #[error("failed to stop and start the threads of modbox")]
-    Threads(#[source] std::io::Error),
-    /// The broker, which runs commands for the module, could not be started.
-    #[error("failed to start the process that runs commands")]
-    Broker(#[source] std::io::Error),
     /// The kernel gives less confinement than the policy requires. The report does not show this as an error but as a
     /// denied run.
     #[error("{}", .0.message)]
@@ -59,8 +49,9 @@ impl RunError {
     #[must_use]
     pub fn is_internal(&self) -> bool {
         match self {
-            Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unloadable(_) | Self::Unconfined(_) => false,
-            Self::Scratch(_) | Self::Native(_) | Self::Kernel(_) | Self::Threads(_) | Self::Broker(_) => true,
+            Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unconfined(_) => false,
+            Self::Scratch(_) | Self::Native(_) => true,
+            Self::Shared(error) => error.is_internal(),
             Self::Python(error) => error.is_internal(),
             Self::Wasm(error) => error.is_internal(),
         }

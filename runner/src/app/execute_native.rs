@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use modbox_kinds::detect::DetectError;
 use modbox_kinds::{Kind, PythonSource};
-use modbox_native::{Confine, Launcher, Leaving, NativeContext, NativeError, THIS_BINARY};
+use modbox_native::{Confine, Leaving, NativeContext, NativeError};
 use modbox_policy::Policy;
-use modbox_scratch::{RunDir, Use};
+use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::{Invocation, Outcome};
+use modbox_worker::{THIS_PROGRAM, Workers};
 
-use crate::app::confine::{self, StoppedThreads};
+use crate::app::confine;
 use crate::app::error::RunError;
 use crate::app::module::Module;
 use crate::app::native::{environment, narrow};
@@ -19,20 +20,17 @@ use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
 
 impl Runner {
-    /// Executes a native module. `stopped` holds the stopped threads of this process; they start again once the
-    /// launcher runs, because only a process with one thread can be copied to make the launcher.
+    /// Executes a native module.
     pub(super) fn execute_native(
         &self,
         invocation: &Invocation,
         request: &RunRequest<'_>,
         run_dir: &RunDir,
-        stopped: Option<StoppedThreads<'_>>,
     ) -> Result<(Outcome, Leaving), RunError> {
         let policy = request.policy;
         let context = self.native_context(policy, request.keep_files, &invocation.runtime_paths);
         let least = context.confine.as_ref().map_or(0, |confine| confine.least);
         let started = modbox_native::start(&context, invocation, run_dir.path(), request.limits);
-        drop(stopped);
         match started.and_then(|started| started.finish(request.limits)) {
             Ok(ended) => Ok(ended),
             Err(NativeError::Unconfined(reached)) => Err(confine::native_shortfall(reached, least, policy)),
@@ -54,12 +52,7 @@ impl Runner {
             None => self.config.environment.clone(),
         };
         NativeContext {
-            // A process that only runs modules can be copied. The memory of an embedder's process must not get into a
-            // sandbox.
-            launcher: match self.config.confine {
-                Some(_) => Launcher::Own,
-                None => Launcher::Program(PathBuf::from(THIS_BINARY)),
-            },
+            workers: self.config.workers.clone().unwrap_or_else(|| Workers::new(THIS_PROGRAM.into())),
             directory: self.config.directory.clone(),
             environment,
             cleanup: self.config.cleanup.clone(),
@@ -84,7 +77,7 @@ impl Runner {
             return Err(DetectError::Contradiction { declared: Kind::Python, reason }.into());
         }
         let source = PythonSource::read(name, module.bytes()?, interpreters)?;
-        let run_dir = RunDir::create(&self.scratch, Use::Run)?;
+        let run_dir = RunDir::create(&self.scratch, DirPurpose::Run)?;
         let context = self.native_context(&Policy::default(), false, &[]);
         let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
         Ok(assembler.portable(ModuleSource { name, path: module.path(), source: &source })?)

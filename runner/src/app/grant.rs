@@ -1,17 +1,11 @@
 //! Computes the effective policy of a run from the operator's policy, the paths that arguments designate, and the
 //! module's requests.
 
-use std::borrow::Cow;
-use std::ffi::OsString;
-use std::path::Path;
-
-use modbox_contract::Dict;
 use modbox_kinds::Kind;
-use modbox_policy::Policy;
 
 use crate::app::designation::{self, Caller, EffectiveGrants};
 use crate::app::module::Module;
-use crate::app::request::{Arguments, RunRequest};
+use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
 use crate::app::{documentation, native, requests};
 
@@ -44,22 +38,4 @@ impl Runner {
         }
         effective
     }
-}
-
-/// Returns the effective policy of a run with these arguments: the given policy, with the paths that the arguments
-/// designate as far as it allows.
-#[must_use]
-pub fn settled_policy<'p>(
-    module: &Module,
-    policy: &'p Policy,
-    args: &Dict,
-    directory: &Path,
-    environment: &[(OsString, OsString)],
-) -> Cow<'p, Policy> {
-    if policy.allows_everything() || args.is_empty() {
-        return Cow::Borrowed(policy);
-    }
-    let Some(metadata) = documentation::describe_options(module, policy, args) else { return Cow::Borrowed(policy) };
-    let caller = Caller { directory, environment, is_native: module.format().is_none() };
-    Cow::Owned(designation::apply(&metadata, policy, &Arguments::Complete(args.clone()), &caller).policy)
 }

@@ -109,7 +109,11 @@ pub(super) fn report_denial(report: Report, missing: Vec<MissingGrant>) -> Repor
 pub(super) fn report_failed_start(report: Report, error: RunError) -> Report {
     tracing::error!(error = error_chain(&error), "the module did not start");
     let failed = Report { result: ModuleResult::runner_failure(&error_chain(&error), None), ..report };
-    match error {
+    let cause = match &error {
+        RunError::Shared(error) => error,
+        error => error,
+    };
+    match cause {
         RunError::Wasm(WasmError::Limit(limit)) => Report {
             status: Status::Limit,
             result: ModuleResult::runner_failure(&limit.to_string(), None),
@@ -117,11 +121,11 @@ pub(super) fn report_failed_start(report: Report, error: RunError) -> Report {
             ..failed
         },
         RunError::Unconfined(shortfall) => {
-            let Shortfall { reached, denial, .. } = *shortfall;
-            let confinement = Confinement { level: reached.level, layers: reached.layers };
-            Report { status: Status::Denied, denials: vec![denial], confinement, ..failed }
+            let Shortfall { reached, denial, .. } = &**shortfall;
+            let confinement = Confinement { level: reached.level, layers: reached.layers.clone() };
+            Report { status: Status::Denied, denials: vec![denial.clone()], confinement, ..failed }
         }
-        error => Report { status: Status::Failed, error: Some(error), ..failed },
+        _ => Report { status: Status::Failed, error: Some(error), ..failed },
     }
 }
 

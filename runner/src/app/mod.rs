@@ -1,12 +1,13 @@
 //! One run: a module's file and its arguments go in, a report comes out.
 //!
-//! A run is a pipeline of values: [`Module`] (load) → `EffectiveGrants` (`grant`) → `Prepared` (`prepare`) →
-//! `Execution` (`execute`) → [`Report`] (`judge`). Every run ends with a report that has a well-formed result, whatever
+//! A run is a pipeline of values: [`Module`] (load) → [`AdmittedRun`] (`grant`) → `Prepared` (`prepare`) → `Execution`
+//! (`execute`) → [`Report`] (`judge`). Every run ends with a report that has a well-formed result, whatever
 //! the module does, and also when it cannot start.
 
+mod admission;
 pub mod audit;
 mod cached_module;
-pub mod commands;
+mod commands;
 mod config;
 mod confine;
 mod designation;
@@ -14,6 +15,7 @@ mod documentation;
 mod engines;
 mod error;
 mod execute;
+mod execute_guest;
 mod execute_native;
 mod grant;
 mod judge;
@@ -31,11 +33,12 @@ mod requests;
 mod run;
 mod runner;
 mod unfinished;
+mod warm_guest;
 
+pub use self::admission::{Admission, AdmittedRun};
 pub use self::config::RunnerConfig;
-pub use self::confine::{ProcessConfinement, Shortfall};
+pub use self::confine::Shortfall;
 pub use self::error::RunError;
-pub use self::grant::settled_policy;
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, wasm_bytes};
@@ -44,3 +47,4 @@ pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{Compared, compare};
 pub use self::runner::Runner;
+pub use self::warm_guest::{GuestTask, WarmSetup, check_confinement};

@@ -11,11 +11,13 @@ use modbox_cleanup::Cleanup;
 use modbox_kinds::Kind;
 use modbox_kinds::detect::{self, DetectError, Detection};
 use modbox_vocabulary::{FileFingerprint, WasmFormat};
-use modbox_wasm::{CompileCache, LoadedModule, WasmError};
+use modbox_wasm::CompileCache;
 use sha2::{Digest, Sha256};
 
 use crate::app::cached_module::CachedModule;
 use crate::app::documentation;
+use crate::app::engines::ResidentModule;
+use crate::app::error::RunError;
 use crate::app::locate::{self, LocateError, ModuleFile};
 use crate::app::metadata::WasmInfo;
 
@@ -32,9 +34,9 @@ pub struct Module {
     detection: Result<Detection, DetectError>,
     metadata: OnceLock<Option<Metadata>>,
     documentation: OnceLock<Option<Metadata>>,
-    pub(super) loaded: OnceLock<LoadedModule>,
+    pub(super) resident: OnceLock<ResidentModule>,
     /// Error that keeps every engine from loading the module.
-    pub(super) unloadable: OnceLock<Arc<WasmError>>,
+    pub(super) unloadable: OnceLock<Arc<RunError>>,
 }
 
 impl Module {
@@ -59,7 +61,7 @@ impl Module {
             detection,
             metadata: OnceLock::new(),
             documentation: OnceLock::new(),
-            loaded: OnceLock::new(),
+            resident: OnceLock::new(),
             unloadable: OnceLock::new(),
         }
     }
@@ -107,7 +109,7 @@ impl Module {
             detection: Ok(detection),
             metadata: metadata.into(),
             documentation: OnceLock::new(),
-            loaded: OnceLock::new(),
+            resident: OnceLock::new(),
             unloadable: OnceLock::new(),
         }
     }

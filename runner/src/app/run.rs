@@ -1,11 +1,8 @@
-//! Runs a module: recognises its kind, computes its grants, executes it and judges the outcome.
+//! Runs a module: admits the run, executes it and judges the outcome.
 
-use modbox_kinds::Kind;
-use modbox_kinds::detect::Detection;
-use tracing::{debug, info, info_span};
+use tracing::{info, info_span};
 
-use crate::app::designation::EffectiveGrants;
-use crate::app::error::RunError;
+use crate::app::admission::{Admission, AdmittedRun};
 use crate::app::judge;
 use crate::app::module::Module;
 use crate::app::report::Report;
@@ -17,36 +14,25 @@ impl Runner {
     #[must_use]
     pub fn run(&self, module: &Module, request: &RunRequest<'_>) -> Report {
         let _span = info_span!("run", name = request.name).entered();
-        let report = match self.recognize(module, request) {
-            Ok(kind) => self.run_kind(kind, module, request),
-            Err(error) => judge::report_failed_start(Report::of_module(module, request.policy), error),
-        };
-        info!(status = report.status.as_str(), wall_us = report.usage.wall_us, cpu_us = report.usage.cpu_us, "ended");
-        report
+        match self.admit(module, request) {
+            Admission::Admitted(admitted) => self.run_admitted(module, *admitted, request),
+            Admission::Refused { report, .. } => logged(*report),
+        }
     }
 
-    /// Returns the module's kind, after checking that the module may be loaded.
-    fn recognize(&self, module: &Module, request: &RunRequest<'_>) -> Result<Kind, RunError> {
-        let Detection { kind, reason } = module.detection().map_err(Clone::clone)?;
-        info!(module = %module.path().display(), %kind, reason, digest = module.digest(), "recognised");
-        if kind.is_wasm() {
-            modbox_wasm::check_size(module.size(), request.limits)?;
-        }
-        Ok(*kind)
-    }
-
-    fn run_kind(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Report {
-        let EffectiveGrants { policy, arguments, missing, notes } = self.grant(kind, module, request);
-        let report = Report { notes, ..Report::of_module(module, &policy) };
-        for grant in &report.grants {
-            debug!(capability = %grant.capability, subject = grant.subject, source = grant.source, "granted");
-        }
-        if !missing.is_empty() {
-            return judge::report_denial(report, missing);
-        }
+    /// Runs a module once, after [`Runner::admit`]. The grants and the arguments are those of `admitted`.
+    #[must_use]
+    pub fn run_admitted(&self, module: &Module, admitted: AdmittedRun, request: &RunRequest<'_>) -> Report {
+        let AdmittedRun { kind, policy, arguments, report } = admitted;
         let request = RunRequest { policy: &policy, arguments, ..*request };
-        judge::report_execution(report, self.execute(kind, module, &request), &request, &self.config.environment)
+        let execution = self.execute(kind, module, &request);
+        logged(judge::report_execution(report, execution, &request, &self.config.environment))
     }
+}
+
+fn logged(report: Report) -> Report {
+    info!(status = report.status.as_str(), wall_us = report.usage.wall_us, cpu_us = report.usage.cpu_us, "ended");
+    report
 }
 
 #[cfg(test)]
@@ -107,7 +93,7 @@ mod tests {
         let unlinked = Module::new(file(r#"(component (import "unheard:of/interface" (instance)))"#), None);
         for (module, compiled) in [(&invalid, 1), (&unlinked, 2)] {
             let errors = [(), ()].map(|()| format!("{:?}", runner.run(module, &request).error.unwrap()));
-            assert!(errors[0].contains("Unloadable") && errors[0] == errors[1], "{errors:?}");
+            assert!(errors[0].contains("Shared") && errors[0] == errors[1], "{errors:?}");
             assert_eq!(count.load(Ordering::Relaxed), compiled);
         }
     }

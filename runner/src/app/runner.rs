@@ -1,24 +1,22 @@
-//! State that all runs of a process share: the configuration, the engine, the folder for temporary directories.
+//! State that all runs of a process share: the configuration, the source of compiled code, the engine, the folder for
+//! temporary directories.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use modbox_kernel::Reached;
 use modbox_scratch::ScratchRoot;
-use modbox_wasm::WasmSandbox;
+use modbox_wasm::{CodeSource, Compiler, Loader};
 
-use crate::app::commands::Broker;
 use crate::app::config::RunnerConfig;
 
-/// Runner of modules. It makes the engine when the first wasm module is loaded.
+/// Runner of modules.
 pub struct Runner {
     pub(super) config: RunnerConfig,
-    pub(super) wasm: OnceLock<WasmSandbox>,
+    /// Compiled code of guests.
+    pub(super) code: CodeSource,
+    /// Engine of this process for guests that have no worker, made when the first one is loaded.
+    pub(super) engine: OnceLock<Loader>,
     pub(super) scratch: ScratchRoot,
-    /// Confinement of this process, once it is confined.
-    pub(super) confined: OnceLock<Reached>,
-    /// Broker that runs commands for guests, once this process cannot start processes any more.
-    pub(super) broker: OnceLock<Arc<Broker>>,
 }
 
 impl fmt::Debug for Runner {
@@ -32,6 +30,12 @@ impl Runner {
     #[must_use]
     pub fn new(config: RunnerConfig) -> Self {
         let scratch = ScratchRoot::new(&config.temp_dir, config.cleanup.clone());
-        Self { config, wasm: OnceLock::new(), scratch, confined: OnceLock::new(), broker: OnceLock::new() }
+        let program = config.workers.as_ref().map(|workers| workers.program().to_owned());
+        let compiler = program.map_or(Compiler::InProcess, Compiler::Worker);
+        let mut code = CodeSource::new(compiler, config.cache.clone(), config.cleanup.clone());
+        if let Some(callback) = config.on_compile.clone() {
+            code.on_compile(move || callback());
+        }
+        Self { config, code, engine: OnceLock::new(), scratch }
     }
 }

@@ -1,24 +1,29 @@
-//! The main loop of a batch: reads jobs, assigns them to workers, collects answers and kills workers that are late.
+//! The main loop of a batch: reads jobs, gives them to slots, collects answers and ends slots that are late.
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::fd::BorrowedFd;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use modbox_cleanup::Cleanup;
 use modbox_python_json::Value;
 use modbox_vocabulary::error_chain;
+use modbox_worker::Workers;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::app::Report;
+use crate::app::{Admission, Report, Runner};
+use crate::batch::background::Wakeups;
+use crate::batch::guest_slot::{SlotState, Surroundings};
 use crate::batch::job::{Job, JobError};
 use crate::batch::lines::{Line, Lines};
 use crate::batch::output::Output;
-use crate::batch::process::{self, OutputState, Pending, Worker};
-use crate::batch::setup::{Setup, Surroundings};
-use crate::batch::{audit, report};
+use crate::batch::progress::{BatchError, Progress, Summary};
+use crate::batch::setup::Setup;
+use crate::batch::slot::Slot;
+use crate::batch::task::{self, Answer, Task};
 
 /// Maximum number of jobs that were read and wait for a worker.
 const QUEUE: usize = 256;
@@ -32,6 +37,20 @@ const MAX_HELD: usize = 4096;
 /// Maximum number of idle workers that are kept, in addition to the busy ones.
 const KEPT: usize = 16;
 
+/// How long the batch lets answers gather in the channels while all workers have plenty of jobs. Waking up for every
+/// answer costs two process switches for each job; on one processor a batch of short jobs would take 1.5 times as long.
+/// Workers still write each answer at once, so that no answer is lost with its worker.
+const GATHER: Duration = Duration::from_micros(500);
+
+/// A job with its settings and its grants.
+#[derive(Debug)]
+pub struct ResolvedJob {
+    /// The settings. Equal jobs get the same `Setup`, so that they share workers.
+    pub setup: Arc<Setup>,
+    /// Whether the job may start.
+    pub admission: Admission,
+}
+
 /// Configuration of a batch.
 #[derive(Debug)]
 pub struct BatchConfig {
@@ -39,65 +58,25 @@ pub struct BatchConfig {
     pub jobs: usize,
     /// Write reports in the order of the input lines.
     pub ordered: bool,
-    /// The modbox program, which is started once for each worker.
-    pub program: PathBuf,
-    /// Settings that are sent to every worker.
-    pub surroundings: Surroundings,
+    /// Admits, prepares and judges all runs.
+    pub runner: Arc<Runner>,
+    /// Source of the workers for guests.
+    pub workers: Workers,
     /// Registry of what must not outlive modbox, such as worker processes.
     pub cleanup: Cleanup,
 }
 
 /// Callbacks of a batch to the code that started it.
 pub trait Host {
-    /// Finds a job's module, policy and limits. Equal jobs must get the same `Setup`, so that they share workers.
+    /// Finds a job's module, policy and limits, and admits its run.
     ///
     /// # Errors
     ///
     /// The reason why the job cannot be run.
-    fn resolve(&mut self, job: &Job) -> Result<Arc<Setup>, String>;
+    fn resolve(&mut self, job: &Job) -> Result<ResolvedJob, String>;
 
     /// Receives the progress of the batch. Called often: each time before the batch waits for more lines.
     fn progress(&mut self, progress: &Progress);
-}
-
-/// Progress of a batch.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Progress {
-    /// Jobs read.
-    pub read: u64,
-    /// Jobs answered.
-    pub answered: u64,
-    /// Answered jobs whose status is not ok, changed or skipped.
-    pub failed: u64,
-    /// Bytes of input read.
-    pub bytes: u64,
-}
-
-/// Final state of a batch.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Summary {
-    /// Progress at the end.
-    pub progress: Progress,
-    /// Jobs that were read but not started, because the batch was told to stop.
-    pub cancelled: u64,
-    /// Whether the batch was told to stop.
-    pub stopped: bool,
-    /// Jobs that ran but are missing in an audit file.
-    pub unaudited: u64,
-}
-
-/// Error that ends a batch.
-#[derive(Debug, thiserror::Error)]
-pub enum BatchError {
-    /// Jobs cannot be read.
-    #[error("failed to read the jobs")]
-    Read(#[source] io::Error),
-    /// Reports cannot be written.
-    #[error("failed to write a report")]
-    Write(#[source] io::Error),
-    /// Waiting for workers or starting one failed.
-    #[error("failed to wait for workers")]
-    Wait(#[source] io::Error),
 }
 
 /// A running batch.
@@ -106,9 +85,10 @@ pub struct Batch<'a, W: Write> {
     host: &'a mut dyn Host,
     lines: Lines,
     output: Output<W>,
-    queue: VecDeque<Pending>,
+    queue: VecDeque<Task>,
     queued_bytes: usize,
-    workers: Vec<Worker>,
+    slots: Vec<Slot>,
+    wakeups: Wakeups,
     summary: Summary,
 }
 
@@ -120,10 +100,24 @@ impl<W: Write> std::fmt::Debug for Batch<'_, W> {
 
 impl<'a, W: Write> Batch<'a, W> {
     /// Creates a batch without reading any input.
-    pub fn new(config: BatchConfig, host: &'a mut dyn Host, output: W) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// The kernel gives no pipe.
+    pub fn new(config: BatchConfig, host: &'a mut dyn Host, output: W) -> Result<Self, BatchError> {
         let output = Output::new(output, config.ordered);
-        let (lines, queue, workers) = (Lines::default(), VecDeque::new(), Vec::new());
-        Self { config, host, lines, output, queue, queued_bytes: 0, workers, summary: Summary::default() }
+        let wakeups = Wakeups::new().map_err(BatchError::Wait)?;
+        Ok(Self {
+            config,
+            host,
+            lines: Lines::default(),
+            output,
+            queue: VecDeque::new(),
+            queued_bytes: 0,
+            slots: Vec::new(),
+            wakeups,
+            summary: Summary::default(),
+        })
     }
 
     /// Runs until every job of the input is answered, or until `stop` becomes readable. In the second case, running
@@ -144,7 +138,7 @@ impl<'a, W: Write> Batch<'a, W> {
             self.output.flush().map_err(BatchError::Write)?;
             self.summary.progress.bytes = self.lines.read;
             self.host.progress(&self.summary.progress);
-            if self.lines.ended() && self.queue.is_empty() && self.workers.iter().all(|worker| worker.jobs.is_empty()) {
+            if self.lines.ended() && self.queue.is_empty() && self.slots.iter().all(Slot::is_idle) {
                 return Ok(self.summary);
             }
             self.wait(input, stop)?;
@@ -160,101 +154,114 @@ impl<'a, W: Write> Batch<'a, W> {
     fn read_lines(&mut self) -> Result<(), BatchError> {
         while self.has_room() {
             let Some(line) = self.lines.next() else { return Ok(()) };
-            let number = self.summary.progress.read;
-            self.summary.progress.read += 1;
-            match self.prepare(number, line) {
-                Ok(pending) => {
-                    self.queued_bytes += pending.line.len();
-                    self.queue.push_back(pending);
-                }
-                Err(refused) => {
-                    let (id, line, path, message) = *refused;
-                    let report = Report::not_run(path, &message);
-                    self.answer(number, &report::line(&id, Some(line), &report), true)?;
-                }
+            if let Some(task) = self.accept(line)? {
+                self.queued_bytes += task.size;
+                self.queue.push_back(task);
             }
         }
         Ok(())
     }
 
-    fn prepare(&mut self, number: u64, line: Line) -> Result<Pending, Box<(Value, u64, PathBuf, String)>> {
-        let at = line.number;
+    /// Makes the job of a line. Answers it if it cannot be run.
+    fn accept(&mut self, line: Line) -> Result<Option<Task>, BatchError> {
+        let (number, at) = (self.summary.progress.read, line.number);
+        self.summary.progress.read += 1;
+        let not_run =
+            |id: &Value, path: &Path, message: &str| task::not_run(number, id, at, &Report::not_run(path, message));
         let Some(text) = line.text else {
-            return Err(Box::new((Value::Null, at, PathBuf::new(), format!("line {at} is too long for a job"))));
+            let answer = not_run(&Value::Null, Path::new(""), &format!("line {at} is too long for a job"));
+            return self.answer(&answer).map(|()| None);
         };
-        let job = Job::parse(&text).map_err(|JobError { id, message }| {
-            Box::new((id, at, PathBuf::new(), format!("line {at} is no job: {message}")))
-        })?;
-        match job.kind().and_then(|_| self.host.resolve(&job)) {
-            Ok(setup) => Ok(Pending { number, id: job.id, line: text, setup, audit: None }),
-            Err(message) => Err(Box::new((job.id, at, job.module, message))),
-        }
+        let job = match Job::parse(&text) {
+            Ok(job) => job,
+            Err(JobError { id, message }) => {
+                let answer = not_run(&id, Path::new(""), &format!("line {at} is no job: {message}"));
+                return self.answer(&answer).map(|()| None);
+            }
+        };
+        let resolved = job.kind().and_then(|_| self.host.resolve(&job));
+        let answer = match resolved {
+            Ok(ResolvedJob { setup, admission: Admission::Admitted(admitted) }) => {
+                return Ok(Some(Task::new(number, text.len(), setup, job, admitted)));
+            }
+            Ok(ResolvedJob { setup, admission: Admission::Refused { report, .. } }) => {
+                task::refuse(number, &job, &setup, *report, &self.config.cleanup)
+            }
+            Err(message) => not_run(&job.id, &job.module, &message),
+        };
+        self.answer(&answer).map(|()| None)
     }
 
-    /// Sends queued jobs to workers; starts and ends workers as needed.
+    /// Gives queued jobs to slots; starts and ends slots as needed.
     fn hand_out(&mut self) -> Result<(), BatchError> {
         let mut at = 0;
         while at < self.queue.len() {
             let setup = Arc::clone(&self.queue[at].setup);
-            let Some(worker) = self.place(&setup)? else {
-                // A worker of another module may have room for a later job. Stop searching when no worker has.
-                if !self.workers.iter().any(|worker| self.takes_more(worker)) && self.active() >= self.config.jobs {
+            let Some(slot) = self.place(&setup)? else {
+                // A slot of another module may have room for a later job. Stop searching when none has.
+                if !self.slots.iter().any(|slot| self.takes_more(slot)) && self.active() >= self.config.jobs {
                     break;
                 }
                 at += 1;
                 continue;
             };
-            if let Some(mut job) = self.queue.remove(at) {
-                self.queued_bytes -= job.line.len();
-                match audit::start(&mut job, &self.config.cleanup) {
-                    Ok(()) => self.workers[worker].send(job),
-                    Err(error) => {
-                        let report = Report::not_run(job.setup.module.path(), &error_chain(&error));
-                        self.answer(job.number, &report::line(&job.id, None, &report), true)?;
-                    }
-                }
+            if let Some(task) = self.queue.remove(at) {
+                self.queued_bytes -= task.size;
+                self.give(slot, task)?;
             }
         }
-        for worker in self.workers.iter_mut().filter(|worker| worker.wants_to_write()) {
-            worker.flush();
+        for slot in &mut self.slots {
+            slot.flush();
         }
         Ok(())
     }
 
+    fn give(&mut self, slot: usize, mut task: Task) -> Result<(), BatchError> {
+        let answer = match task.reserve_audit(&self.config.cleanup) {
+            Ok(()) => {
+                let BatchConfig { runner, workers, cleanup, .. } = &self.config;
+                let surroundings = Surroundings { runner, workers, cleanup, wakeups: &self.wakeups };
+                self.slots[slot].give(task, surroundings)
+            }
+            Err(error) => Some(task.answer(|setup| Report::not_run(setup.module.path(), &error_chain(&error)))),
+        };
+        answer.map_or(Ok(()), |answer| self.answer(&answer))
+    }
+
     fn active(&self) -> usize {
-        self.workers.iter().filter(|worker| !worker.jobs.is_empty()).count()
+        self.slots.iter().filter(|slot| !slot.is_idle()).count()
     }
 
-    fn takes_more(&self, worker: &Worker) -> bool {
-        !self.summary.stopped && worker.has_room()
+    fn takes_more(&self, slot: &Slot) -> bool {
+        !self.summary.stopped && slot.has_room()
     }
 
-    /// Returns the index of the worker for a job: an idle worker, a new one, or a busy one with room in its queue.
+    /// Returns the index of the slot for a job: an idle one, a new one, or a busy one with room in its queue.
     fn place(&mut self, setup: &Arc<Setup>) -> Result<Option<usize>, BatchError> {
-        let fits = |worker: &Worker| worker.setup.serves(setup);
-        let best =
-            (0..self.workers.len()).filter(|at| fits(&self.workers[*at])).min_by_key(|at| self.workers[*at].jobs.len());
+        let fits = |slot: &Slot| slot.setup.serves(setup);
+        let best = (0..self.slots.len()).filter(|at| fits(&self.slots[*at])).min_by_key(|at| self.slots[*at].load());
         let may_start = self.active() < self.config.jobs;
         match best {
-            Some(at) if self.workers[at].jobs.is_empty() => return Ok(may_start.then_some(at)),
-            Some(at) if !may_start => return Ok(self.takes_more(&self.workers[at]).then_some(at)),
+            Some(at) if self.slots[at].is_idle() => return Ok(may_start.then_some(at)),
+            Some(at) if !may_start => return Ok(self.takes_more(&self.slots[at]).then_some(at)),
             _ if !may_start => return Ok(None),
             _ => {}
         }
-        if self.workers.len() >= self.config.jobs + KEPT {
-            let idle = |at: &usize| self.workers[*at].jobs.is_empty();
-            let oldest = (0..self.workers.len()).filter(idle).min_by_key(|at| self.workers[*at].idle_since);
+        if self.slots.len() >= self.config.jobs + KEPT {
+            let idle = |at: &usize| self.slots[*at].is_idle();
+            let oldest = (0..self.slots.len()).filter(idle).min_by_key(|at| self.slots[*at].idle_since);
             if let Some(oldest) = oldest {
-                self.workers.swap_remove(oldest);
+                self.slots.swap_remove(oldest);
             }
         }
-        let BatchConfig { program, surroundings, cleanup, .. } = &self.config;
-        match Worker::start(program, surroundings, Arc::clone(setup), cleanup) {
-            Ok(worker) => {
-                self.workers.push(worker);
-                Ok(Some(self.workers.len() - 1))
+        let BatchConfig { runner, workers, cleanup, .. } = &self.config;
+        let surroundings = Surroundings { runner, workers, cleanup, wakeups: &self.wakeups };
+        match Slot::start(Arc::clone(setup), surroundings) {
+            Ok(slot) => {
+                self.slots.push(slot);
+                Ok(Some(self.slots.len() - 1))
             }
-            // The user has probably reached the limit of processes. The running workers go on.
+            // The user has probably reached the limit of processes. The running slots go on.
             Err(_) if self.active() > 0 => Ok(None),
             Err(error) => Err(BatchError::Wait(error)),
         }
@@ -262,88 +269,86 @@ impl<'a, W: Write> Batch<'a, W> {
 
     /// Waits for input, answers, a stop request or a deadline, and handles what arrived.
     fn wait(&mut self, input: BorrowedFd<'_>, stop: BorrowedFd<'_>) -> Result<(), BatchError> {
-        process::let_answers_gather(&self.workers);
+        self.let_answers_gather();
         let reading = !self.lines.ended() && self.has_room();
-        let deadline = self.workers.iter().filter_map(Worker::deadline).min();
+        let deadline = self.slots.iter().filter_map(Slot::deadline).min();
         let timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()) + Duration::from_millis(1));
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
         let ready: Vec<PollFlags> = {
-            let mut polled = Vec::with_capacity(2 + 2 * self.workers.len());
+            let mut polled = Vec::with_capacity(3 + self.slots.len());
             let in_or_none = |wanted| if wanted { PollFlags::IN } else { PollFlags::empty() };
             polled.push(PollFd::from_borrowed_fd(stop, in_or_none(!self.summary.stopped)));
+            polled.push(PollFd::new(&self.wakeups, PollFlags::IN));
             polled.extend(reading.then(|| PollFd::from_borrowed_fd(input, PollFlags::IN)));
-            for worker in &self.workers {
-                polled.push(PollFd::from_borrowed_fd(worker.output(), PollFlags::IN));
-                let writing = worker.input().filter(|_| worker.wants_to_write());
-                polled.extend(writing.map(|input| PollFd::from_borrowed_fd(input, PollFlags::OUT)));
-            }
+            polled.extend(self.slots.iter().filter_map(Slot::channel).map(|(channel, writes)| {
+                PollFd::from_borrowed_fd(
+                    channel,
+                    PollFlags::IN | if writes { PollFlags::OUT } else { PollFlags::empty() },
+                )
+            }));
             match rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, timeout.as_ref())) {
                 Ok(_) => polled.iter().map(PollFd::revents).collect(),
                 Err(error) => return Err(BatchError::Wait(error.into())),
             }
         };
+        if !ready[1].is_empty() {
+            self.wakeups.clear();
+        }
         if !self.summary.stopped && !ready[0].is_empty() {
             self.stop()?;
-        } else if reading && !ready[1].is_empty() {
+        } else if reading && !ready[2].is_empty() {
             self.lines.fill(input).map_err(BatchError::Read)?;
         }
-        self.listen()
+        self.look_at_slots()
     }
 
-    /// Reads the answers of all workers, and replaces workers that have ended.
-    fn listen(&mut self) -> Result<(), BatchError> {
-        let mut gone = Vec::new();
-        let mut answers = Vec::new();
-        for (at, worker) in self.workers.iter_mut().enumerate() {
-            if worker.wants_to_write() {
-                worker.flush();
-            }
-            if let OutputState::Closed = worker.listen(|job, line| answers.push((job, line.to_vec()))) {
-                gone.push(at);
-            }
+    /// Waits for a moment while all busy slots have plenty to do; see [`GATHER`].
+    fn let_answers_gather(&self) {
+        let mut busy = self.slots.iter().filter(|slot| !slot.is_idle()).peekable();
+        if busy.peek().is_some() && busy.all(Slot::is_well_stocked) {
+            thread::sleep(GATHER);
         }
-        for (job, answer) in answers {
-            if let Some((success, line)) = report::read_answer(&answer) {
-                self.answer_audited(job, line, !success)?;
-            }
-        }
-        for at in gone.into_iter().rev() {
-            let mut worker = self.workers.swap_remove(at);
-            let ended = worker.reap().map_or_else(|| "it closed its output".to_owned(), |status| status.to_string());
-            let message = match worker.is_ready() {
-                true => format!("the worker process ended while the module ran: {ended}"),
-                false => format!("the worker process ended while it started: {ended}"),
-            };
-            self.replace_lost(worker, |setup| Report::crashed(&setup.module, &setup.policy, &message))?;
-        }
-        Ok(())
     }
 
-    /// Kills workers that have missed their deadline.
+    /// Handles what has arrived from all slots, and removes those that are over.
+    fn look_at_slots(&mut self) -> Result<(), BatchError> {
+        let (mut answers, mut at) = (Vec::new(), 0);
+        let BatchConfig { runner, workers, cleanup, .. } = &self.config;
+        let mut given_back = Vec::new();
+        while at < self.slots.len() {
+            let surroundings = Surroundings { runner, workers, cleanup, wakeups: &self.wakeups };
+            match self.slots[at].look(surroundings, &mut answers) {
+                SlotState::Open => at += 1,
+                SlotState::Over(tasks) => {
+                    given_back.push(tasks);
+                    self.slots.swap_remove(at);
+                }
+            }
+        }
+        self.answer_all(answers)?;
+        given_back.into_iter().try_for_each(|tasks| self.queue_again(tasks))
+    }
+
+    /// Ends slots that have missed their deadline.
     fn end_late(&mut self) -> Result<(), BatchError> {
         let now = Instant::now();
-        while let Some(at) =
-            self.workers.iter().position(|worker| worker.deadline().is_some_and(|deadline| deadline < now))
-        {
-            let worker = self.workers.swap_remove(at);
-            self.replace_lost(worker, |setup| Report::late(&setup.module, &setup.policy, &setup.limits))?;
+        let is_late = |slot: &Slot| slot.deadline().is_some_and(|deadline| deadline < now);
+        while let Some(at) = self.slots.iter().position(is_late) {
+            let (mut slot, mut answers) = (self.slots.swap_remove(at), Vec::new());
+            let tasks = slot.end_late(&self.config.runner, &mut answers);
+            drop(slot);
+            self.answer_all(answers)?;
+            self.queue_again(tasks)?;
         }
         Ok(())
     }
 
-    /// Answers the job that a lost worker was running, and queues again the jobs that the worker had not started.
-    fn replace_lost(&mut self, mut worker: Worker, report: impl FnOnce(&Setup) -> Report) -> Result<(), BatchError> {
-        let mut jobs = std::mem::take(&mut worker.jobs);
-        let ran = jobs.pop_front();
-        let setup = Arc::clone(&worker.setup);
-        drop(worker);
-        for job in jobs.into_iter().rev() {
-            self.queued_bytes += job.line.len();
-            self.queue.push_front(job);
+    /// Puts jobs that were not begun back to the front of the queue.
+    fn queue_again(&mut self, tasks: VecDeque<Task>) -> Result<(), BatchError> {
+        for task in tasks.into_iter().rev() {
+            self.queued_bytes += task.size;
+            self.queue.push_front(task);
         }
-        let Some(ran) = ran else { return Ok(()) };
-        let line = report::line(&ran.id, None, &report(&setup));
-        self.answer_audited(ran, &line, true)?;
         if self.summary.stopped { self.cancel_queue() } else { Ok(()) }
     }
 
@@ -351,15 +356,8 @@ impl<'a, W: Write> Batch<'a, W> {
     fn stop(&mut self) -> Result<(), BatchError> {
         self.summary.stopped = true;
         while let Some(line) = self.lines.next() {
-            let number = self.summary.progress.read;
-            self.summary.progress.read += 1;
-            match self.prepare(number, line) {
-                Ok(pending) => self.cancel(pending)?,
-                Err(refused) => {
-                    let (id, line, path, message) = *refused;
-                    let report = Report::not_run(path, &message);
-                    self.answer(number, &report::line(&id, Some(line), &report), true)?;
-                }
+            if let Some(task) = self.accept(line)? {
+                self.cancel(task)?;
             }
         }
         self.lines.close();
@@ -367,30 +365,27 @@ impl<'a, W: Write> Batch<'a, W> {
     }
 
     fn cancel_queue(&mut self) -> Result<(), BatchError> {
-        while let Some(job) = self.queue.pop_front() {
-            self.queued_bytes -= job.line.len();
-            self.cancel(job)?;
+        while let Some(task) = self.queue.pop_front() {
+            self.queued_bytes -= task.size;
+            self.cancel(task)?;
         }
         Ok(())
     }
 
-    fn cancel(&mut self, job: Pending) -> Result<(), BatchError> {
+    fn cancel(&mut self, task: Task) -> Result<(), BatchError> {
         self.summary.cancelled += 1;
-        let report = Report::cancelled(&job.setup.module, &job.setup.policy);
-        let line = report::line(&job.id, None, &report);
-        self.answer_audited(job, &line, true)
+        let answer = task.answer(|setup| Report::cancelled(&setup.module, &setup.policy));
+        self.answer(&answer)
     }
 
-    /// Writes a job's audit line, if it has one, then its report. A job that lacks its audit line counts as failed.
-    fn answer_audited(&mut self, job: Pending, line: &[u8], failed: bool) -> Result<(), BatchError> {
-        let audited = audit::finish(job.audit, line);
-        self.summary.unaudited += u64::from(audited.is_err());
-        self.answer(job.number, line, failed || audited.is_err())
+    fn answer_all(&mut self, answers: Vec<Answer>) -> Result<(), BatchError> {
+        answers.iter().try_for_each(|answer| self.answer(answer))
     }
 
-    fn answer(&mut self, number: u64, line: &[u8], failed: bool) -> Result<(), BatchError> {
+    fn answer(&mut self, answer: &Answer) -> Result<(), BatchError> {
         self.summary.progress.answered += 1;
-        self.summary.progress.failed += u64::from(failed);
-        self.output.put(number, line).map_err(BatchError::Write)
+        self.summary.progress.failed += u64::from(!answer.is_success);
+        self.summary.unaudited += u64::from(answer.is_unaudited);
+        self.output.put(answer.number, &answer.line).map_err(BatchError::Write)
     }
 }

@@ -1,23 +1,28 @@
 //! Runs many jobs in warm worker processes: reads jobs as JSON lines, writes reports as JSON lines.
 //!
-//! One thread reads jobs, sends them to workers and writes their reports. It waits for all of them in one `poll`. A
-//! worker is a process that runs the jobs of one module under one policy, one after the other, each in a fresh
-//! instance. A worker that does not answer in time is killed and replaced, so that a job that hangs, even in the
-//! kernel, affects no other job. Jobs with other grants or limits run in another worker.
+//! One thread reads jobs, gives them to slots and writes their reports. It waits for all of them in one `poll`. A slot
+//! for guests is a worker process that runs the jobs of one module under one policy, one after the other, each in a
+//! fresh instance; the main loop makes their orders and judges their outcomes. A worker that does not answer in time is
+//! killed and replaced, so that a job that hangs, even in the kernel, affects no other job. Jobs with other grants or
+//! limits run in another worker. A slot for native modules is a thread that launches one after the other.
 //!
 //! Each line gets exactly one report, whatever happens to its job. Memory does not grow with the number of jobs: lines
 //! are read only while the queue has room.
 
-mod audit;
+mod background;
 mod dispatch;
+mod guest_slot;
 mod job;
 mod lines;
+mod native_slot;
 mod output;
-mod process;
+mod progress;
 mod report;
 mod setup;
-pub mod worker;
+mod slot;
+mod task;
 
-pub use self::dispatch::{Batch, BatchConfig, BatchError, Host, Progress, Summary};
+pub use self::dispatch::{Batch, BatchConfig, Host, ResolvedJob};
 pub use self::job::{Job, JobError, JobOptions};
-pub use self::setup::{Setup, Surroundings};
+pub use self::progress::{BatchError, Progress, Summary};
+pub use self::setup::Setup;

@@ -5,19 +5,6 @@ use serde::Serialize;
 
 use crate::app::Report;
 
-/// Encodes a worker's answer: one byte that is 1 if the job succeeded, then its report line.
-pub(super) fn answer(line: &[u8], success: bool) -> Vec<u8> {
-    let mut answer = Vec::with_capacity(1 + line.len());
-    answer.push(u8::from(success));
-    answer.extend_from_slice(line);
-    answer
-}
-
-/// Splits a worker's answer into success and report line.
-pub(super) fn read_answer(answer: &[u8]) -> Option<(bool, &[u8])> {
-    answer.split_first().map(|(success, line)| (*success != 0, line))
-}
-
 /// An output line of a batch.
 #[derive(Serialize)]
 struct Line<'a> {

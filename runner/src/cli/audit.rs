@@ -78,7 +78,7 @@ impl Audit {
 impl PendingAudit {
     /// Writes the line.
     pub(crate) fn finish(self, report: &Report) -> Result<(), Failure> {
-        let finish = |pending: PendingRecord| pending.finish(report, ExitStatus::from(report) as u8);
+        let finish = |pending: PendingRecord| pending.finish(report, Some(ExitStatus::from(report) as u8));
         self.0.map(finish).transpose().map(drop).or_internal()
     }
 }

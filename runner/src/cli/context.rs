@@ -1,6 +1,7 @@
-//! The context of every command: the environment, the cleanup registry and the signal watch.
+//! The context of every command: the environment, the cleanup registry, the signal watch and the workers.
 
 use modbox_cleanup::Cleanup;
+use modbox_worker::Workers;
 
 use crate::cli::environment::Environment;
 use crate::cli::signals::SignalWatch;
@@ -11,4 +12,5 @@ pub(crate) struct Context {
     pub(crate) environment: Environment,
     pub(crate) cleanup: Cleanup,
     pub(crate) signals: SignalWatch,
+    pub(crate) workers: Workers,
 }

@@ -7,7 +7,6 @@ mod authoring;
 mod bounded;
 mod clean;
 mod commands;
-mod confine;
 mod context;
 mod environment;
 mod exit;
@@ -15,6 +14,7 @@ mod find;
 mod logging;
 mod output;
 mod perform;
+mod roles;
 mod runner;
 mod settings;
 mod signals;
@@ -22,39 +22,37 @@ mod task_args;
 
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 use modbox_cleanup::Cleanup;
-use modbox_native::launcher;
+use modbox_worker::{THIS_PROGRAM, WorkerProcess, Workers};
 
 use self::args::{Cli, Command};
 use self::context::Context;
 use self::environment::Environment;
 use self::exit::{ExitStatus, Failure, OrExit};
 use self::task_args::argument_order;
-use crate::batch::worker;
-use crate::jobs::{order, supervise};
+use crate::jobs::order::JOB_WORD;
 
 /// Runs the program and returns its exit status.
 #[must_use]
 pub fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
-    if argv.get(1).is_some_and(|word| word == launcher::WORD) {
-        return launcher::main();
+    if let Some(ended) = roles::run(&argv) {
+        return ended;
     }
-    if argv.get(1).is_some_and(|word| word == modbox_wasm::COMPILE_WORKER) {
-        return modbox_wasm::worker_main(&argv[2..]);
-    }
-    if argv.get(1).is_some_and(|word| word == crate::app::commands::WORD) {
-        return commands::broker::main();
-    }
-    if argv.get(1).is_some_and(|word| word == order::SUPERVISOR_WORD) {
-        return commands::job::supervisor().into();
-    }
+    // First of all, while this process has one thread and has read nothing.
+    let early = match runs_one_module(&argv).then(WorkerProcess::fork) {
+        Some(Ok(None)) => return roles::worker(),
+        Some(Ok(worker)) => worker,
+        // Without it a worker is started when it is needed.
+        Some(Err(_)) | None => None,
+    };
     let cleanup = Cleanup::default();
-    let ended = start(&argv, &cleanup).unwrap_or_else(|failure| {
+    let ended = start(&argv, &cleanup, early).unwrap_or_else(|failure| {
         if is_broken_pipe(&failure.error) {
             // The reader of the output has closed it, as `head` does.
             return ExitStatus::Success;
@@ -71,16 +69,19 @@ pub fn main() -> ExitCode {
     ended.into()
 }
 
-fn start(argv: &[OsString], cleanup: &Cleanup) -> Result<ExitStatus, Failure> {
+/// Returns whether the command line is one that runs a module and nothing else, as far as its first words tell.
+fn runs_one_module(argv: &[OsString]) -> bool {
+    let first = argv.get(1);
+    first.is_some_and(|word| word == "run" || word == JOB_WORD || word.as_bytes().contains(&b'/'))
+}
+
+fn start(argv: &[OsString], cleanup: &Cleanup, early: Option<WorkerProcess>) -> Result<ExitStatus, Failure> {
     let signals = signals::watch(cleanup.clone()).or_internal()?;
-    if argv.get(1).is_some_and(|word| word == worker::WORD) {
-        commands::batch::worker(cleanup, signals).or_internal()?;
-        return Ok(ExitStatus::Success);
-    }
     let environment = Environment::of_process().or_internal()?;
-    let context = Context { environment, cleanup: cleanup.clone(), signals };
-    if argv.get(1).is_some_and(|word| word == supervise::RUN_WORD) {
-        return commands::job::run(&context);
+    let workers = Workers::new(THIS_PROGRAM.into()).with_early(early);
+    let context = Context { environment, cleanup: cleanup.clone(), signals, workers };
+    if argv.get(1).is_some_and(|word| word == JOB_WORD) {
+        return commands::job::monitor(&context);
     }
     if let Some(invocation) = commands::file::recognize(argv) {
         return commands::file::run(&context, &invocation);

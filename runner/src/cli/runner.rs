@@ -1,6 +1,5 @@
 //! Creates the runner of this process, and locates the user's cache.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +7,6 @@ use indicatif::ProgressBar;
 use modbox_wasm::{CompileCache, Instances};
 
 use crate::app::{PythonConfig, Runner, RunnerConfig};
-use crate::cli::confine::ThisProcess;
 use crate::cli::context::Context;
 
 /// Returns the user's cache of compiled modules; `None` when the user has no home.
@@ -26,10 +24,8 @@ pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>, python: Py
         environment: environment.variables.clone(),
         python,
         cleanup: context.cleanup.clone(),
-        confine: Some(Arc::new(ThisProcess::new(context.signals.clone(), spinner.clone()))),
-        worker: Some(PathBuf::from(modbox_native::THIS_BINARY)),
+        workers: Some(context.workers.clone()),
         instances: Instances::OnDemand,
-        watched: true,
         on_compile: spinner.map(|spinner| -> Arc<dyn Fn() + Send + Sync> {
             Arc::new(move || spinner.enable_steady_tick(Duration::from_millis(100)))
         }),

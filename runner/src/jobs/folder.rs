@@ -13,7 +13,7 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use modbox_python_json::{Dict, Value, decode, encode};
 
 use crate::jobs::file::JobFile;
-use crate::jobs::order::SUPERVISOR_WORD;
+use crate::jobs::order::JOB_WORD;
 
 /// Maximum length of a job's file. No result of a run with default limits is longer: it keeps at most 4 MiB of each of
 /// two streams.
@@ -209,7 +209,7 @@ pub fn is_alive(process: u32, name: &str) -> bool {
     let mut line = Vec::new();
     let read = proc.open(format!("{process}/cmdline")).and_then(|file| file.take(4096).read_to_end(&mut line));
     let mut words = line.split(|byte| *byte == 0).skip(1);
-    read.is_ok() && words.next() == Some(SUPERVISOR_WORD.as_bytes()) && words.next() == Some(name.as_bytes())
+    read.is_ok() && words.next() == Some(JOB_WORD.as_bytes()) && words.next() == Some(name.as_bytes())
 }
 
 #[cfg(test)]

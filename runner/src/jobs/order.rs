@@ -1,18 +1,17 @@
-//! The messages between the process that starts a job, the job's supervisor and the process of its run.
+//! The messages between the process that starts a job and the job's monitor.
 //!
 //! Messages go through pipes, so that the arguments and the command line of a job are in no process's argv.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use modbox_contract::Release;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// The first command-line word of a supervisor process.
-pub const SUPERVISOR_WORD: &str = "__job-supervisor";
+/// The first command-line word of a job's monitor.
+pub const JOB_WORD: &str = "__job";
 
 /// Maximum length of a message: several times the largest kept output and the largest arguments.
 const MAX_MESSAGE: u64 = 512 << 20;
@@ -20,18 +19,14 @@ const MAX_MESSAGE: u64 = 512 << 20;
 /// The request for a job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
-    /// The job's name. Its id is this name, a dot and the supervisor's process id.
+    /// The job's name. Its id is this name, a dot and the monitor's process id.
     pub name: String,
     /// The folder of jobs.
     pub folder: PathBuf,
     /// The release of Ansible whose file format is used.
     pub release: Release,
-    /// How long the supervisor waits before it ends a run that does not end at its limits.
-    pub patience: Duration,
     /// The command line of `modbox run --async`.
     pub command: Vec<OsString>,
-    /// The supervisor's process id; 0 until the supervisor sets it.
-    pub supervisor: u32,
     /// The module's arguments as JSON, merged from all their sources.
     pub args: String,
 }
@@ -53,7 +48,7 @@ pub struct RunSummary {
     pub kept_files: Option<String>,
 }
 
-/// Reply of a supervisor: the job runs, or could not be started.
+/// Reply of a monitor: the job runs, or could not be started.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum StartReply {
     /// The job's id.

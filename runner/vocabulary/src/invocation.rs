@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// A program with all its inputs. A kind makes it, and a sandbox runs it.
 #[derive(Debug, Clone)]
 pub struct Invocation {
@@ -31,7 +33,7 @@ pub enum Program {
 }
 
 /// A guest for the engine.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WasmProgram {
     /// The binary format.
     pub format: WasmFormat,
@@ -40,7 +42,7 @@ pub struct WasmProgram {
 }
 
 /// The two formats of a wasm binary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WasmFormat {
     /// A component that exports `wasi:cli/run`.
     Component,
@@ -56,11 +58,12 @@ pub struct NativeProgram {
 }
 
 /// A file that exists for one run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputFile {
     /// The file name without a folder.
     pub name: String,
-    /// The content.
+    /// The content. It is not serialised: a channel sends it raw, with the message.
+    #[serde(skip)]
     pub contents: Arc<[u8]>,
     /// The permission bits, for example `0o700`.
     pub mode: u32,

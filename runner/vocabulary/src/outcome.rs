@@ -6,7 +6,7 @@ use crate::denial::DenialLog;
 use crate::limits::LimitHit;
 
 /// The observations of a sandbox during one run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How the program ended.
     pub exit: Exit,
@@ -38,7 +38,7 @@ pub struct Confinement {
 }
 
 /// How a program ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     /// It exited by itself. A shell reports a signal as 128 plus the signal's number.
     Code(i32),

@@ -7,6 +7,7 @@
 
 use std::num::NonZeroUsize;
 
+use serde::{Deserialize, Serialize};
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
 /// Stack for wasm frames. Deep recursion traps at this size within milliseconds instead of using up memory.
@@ -19,7 +20,7 @@ const FIBER_STACK: usize = 2 << 20;
 const BACKTRACE_FRAMES: NonZeroUsize = NonZeroUsize::new(8).expect("eight is not zero");
 
 /// Source of the memory of instances.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Instances {
     /// From the system, for each instance. For a module that runs once.
     #[default]

@@ -1,4 +1,4 @@
-//! Errors of guests' runs, up to the start of the guest.
+//! Why a guest could not be started.
 
 use std::path::PathBuf;
 
@@ -52,9 +52,18 @@ pub enum WasmError {
     /// The pool of instances has no free place.
     #[error("every place in the pool of instances is taken")]
     PoolFull,
-    /// The guest's thread ended without a result: a fault of the engine.
-    #[error("the guest's thread ended without a result")]
-    Vanished,
+    /// The compiled code is for another engine.
+    #[error("failed to load the module's compiled code")]
+    Code(#[source] Cause),
+    /// A native module was to run as a guest.
+    #[error("failed to run a native module as a guest")]
+    NoGuest,
+    /// The worker process could not be started, or broke the protocol.
+    #[error("failed to start the module's worker process")]
+    Worker(#[source] std::io::Error),
+    /// The worker process could not confine itself.
+    #[error("failed to confine the module's worker process: {0}")]
+    NotConfined(String),
 }
 
 impl WasmError {

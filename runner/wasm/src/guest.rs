@@ -1,21 +1,18 @@
-//! One run of one guest, on its caller's thread or on its own thread.
+//! One run of one guest, on its caller's thread.
 //!
 //! File calls of a guest block the thread that makes them: handing each call to a thread pool and back costs more than
 //! most calls take. A thread cannot be taken out of a call that does not return, such as a read from a dead file
-//! server. So unless another process watches this one, the guest gets its own thread, and the caller stops waiting at
-//! the wall-clock limit. The thread is then left behind. The guest does not continue in it, because the epoch deadline
-//! has passed when the call returns.
+//! server. So guests run in worker processes, which the monitor kills at the wall-clock limit.
 
 use std::cell::RefCell;
+use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{Exit, LimitHit, LimitKind, Limits, Usage};
 use tokio::runtime::Runtime;
-use tracing::{debug, warn};
 use wasmtime::{Engine, PoolConcurrencyLimitError, Store};
 use wasmtime_wasi::p2::bindings::CommandPre;
 use wasmtime_wasi::{I32Exit, WasiCtx};
@@ -27,10 +24,7 @@ use crate::process::Commands;
 use crate::store::{self, Meter, State};
 use crate::ticker::Ticker;
 
-/// How long a guest's thread may take to notice its limit: a few ticks of the epoch.
-const GRACE: Duration = Duration::from_millis(100);
-
-/// Compiled code, its engine and the engine's ticker. All runs share it, also threads that were left behind.
+/// Compiled code, its engine and the engine's ticker. All runs share it.
 pub(super) struct Code {
     pub(super) engine: Engine,
     pub(super) command: CommandPre<State>,
@@ -59,38 +53,18 @@ pub(super) struct GuestEnd {
     pub(super) instantiate_us: u64,
 }
 
-/// Runs a guest to its end or to its wall-clock limit. With `on_own_thread`, returns at that limit even if a host call
-/// of the guest does not.
+/// Runs a guest to its end or to its wall-clock limit.
 ///
 /// # Errors
 ///
-/// Fails if the thread or the runtime cannot be created, if the pool has no free place, or if the thread ends without a
-/// result.
-pub(super) fn run(guest: Guest, on_own_thread: bool) -> Result<GuestEnd, WasmError> {
-    debug!(on_own_thread, "the guest starts");
+/// Fails if the thread or the runtime cannot be created, or if the pool has no free place.
+pub(super) fn run(guest: Guest) -> Result<GuestEnd, WasmError> {
     // A runtime cannot be entered from within another runtime.
-    if on_own_thread || tokio::runtime::Handle::try_current().is_ok() { run_apart(guest) } else { run_here(guest) }
-}
-
-/// Runs a guest on its own thread.
-fn run_apart(guest: Guest) -> Result<GuestEnd, WasmError> {
-    let patience = guest.limits.timeout.saturating_add(GRACE);
-    let (sender, receiver) = mpsc::sync_channel(1);
-    let started = Instant::now();
-    let spawned = thread::Builder::new().name("guest".to_owned()).spawn(move || {
-        // Fails if the caller has stopped waiting.
-        let _ = sender.send(run_here(guest));
-    });
-    spawned.map_err(WasmError::Runtime)?;
-    match receiver.recv_timeout(patience) {
-        Ok(end) => end,
-        Err(RecvTimeoutError::Timeout) => {
-            warn!("the guest is blocked in a host call; its thread is left behind");
-            let usage = Usage { wall_us: micros(started.elapsed()), ..Usage::default() };
-            Ok(GuestEnd { exit: Exit::Killed, hit: Some(LimitKind::Wall), quota: None, usage, instantiate_us: 0 })
-        }
-        Err(RecvTimeoutError::Disconnected) => Err(WasmError::Vanished),
+    if tokio::runtime::Handle::try_current().is_err() {
+        return run_here(guest);
     }
+    let apart = thread::Builder::new().name("guest".to_owned()).spawn(move || run_here(guest));
+    apart.map_err(WasmError::Runtime)?.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 thread_local! {

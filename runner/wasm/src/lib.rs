@@ -1,35 +1,45 @@
 //! Runs WebAssembly guests. This is the only crate that uses Wasmtime: engine, compiled code, store, instance, outcome.
 //!
+//! Compiled code comes from a [`CodeSource`]. A [`GuestWorker`] runs it in a confined process; a [`Loader`] runs it in
+//! the caller's own process, whose only boundary is the engine.
+//!
 //! Three clocks limit a guest's time. The epoch ticker interrupts wasm code. A timer of the runtime cancels a host call
-//! that waits. And the thread that started the guest stops waiting when a host call blocks. So a guest that sleeps or
-//! blocks ends at its limit, like one that spins.
+//! that waits. And the monitor kills a worker in which a host call blocks. So a guest that sleeps or blocks ends at its
+//! limit, like one that spins.
 
 #![deny(missing_docs)]
 
 mod adapter;
 mod bindings;
 mod cache;
+mod code;
 mod compile;
 mod engine;
 mod error;
 mod files;
 mod guest;
 mod link;
+mod loader;
 mod module;
 mod net;
 mod output;
 mod process;
-mod sandbox;
 mod store;
 mod target;
 mod ticker;
 mod wasi;
+mod worker;
 
 pub use self::cache::{CacheEntry, CompileCache, DEFAULT_MAX_CACHE};
+pub use self::code::{CodeFacts, CodeRequest, CodeSource};
 pub use self::compile::limit::CompileLimit;
 pub use self::compile::worker::{COMPILE_WORKER, main as worker_main};
 pub use self::compile::{Compiler, check_size};
 pub use self::engine::Instances;
 pub use self::error::WasmError;
-pub use self::module::{Host, LoadedModule};
-pub use self::sandbox::WasmSandbox;
+pub use self::loader::Loader;
+pub use self::module::{GuestInput, LoadedModule, RunContext};
+pub use self::worker::{
+    AttendError, AttendedRun, ConfinementOrder, GRACE, GuestEvent, GuestOrder, GuestSetup, GuestWorker, RunDirectory,
+    RunProgress, START_PATIENCE, attend, serve,
+};

@@ -80,21 +80,20 @@ const INTERFACES: &[(&str, Link)] = &[
     ("wasi:sockets/udp-create-socket", |linker| net::add_udp_create(linker, State::net)),
 ];
 
-/// Creates a linker with the imports of a component. Returns also whether these can run commands.
+/// Creates a linker with the imports of a component.
 ///
 /// # Errors
 ///
 /// Fails if the engine refuses an interface.
-pub(super) fn linker(engine: &Engine, component: &Component) -> wasmtime::Result<(Linker<State>, bool)> {
-    let (mut linker, mut runs_commands) = (Linker::new(engine), false);
+pub(super) fn linker(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<State>> {
+    let mut linker = Linker::new(engine);
     for (import, _) in component.component_type().imports(engine) {
         let name = import.split_once('@').map_or(import, |(name, _)| name);
         if let Ok(index) = INTERFACES.binary_search_by_key(&name, |(name, _)| name) {
             INTERFACES[index].1(&mut linker)?;
-            runs_commands |= name == process::INTERFACE;
         }
     }
-    Ok((linker, runs_commands))
+    Ok(linker)
 }
 
 #[cfg(test)]

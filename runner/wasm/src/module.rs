@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use modbox_policy::Policy;
 use modbox_scratch::RunDir;
-use modbox_vocabulary::{Confinement, Exit, Invocation, LimitKind, Limits, Outcome, RunsCommands, Timing, WasmProgram};
+use modbox_vocabulary::{Confinement, Exit, InputFile, LimitKind, Limits, Outcome, RunsCommands, Timing, WasmProgram};
 use wasmtime::Engine;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
@@ -12,7 +12,7 @@ use crate::error::WasmError;
 use crate::files::FileGuard;
 use crate::guest::{self, Code, Guest};
 use crate::net::Network;
-use crate::output::HeadStream;
+use crate::output::{HeadStream, OnOutput};
 use crate::process::Commands;
 use crate::store::State;
 use crate::ticker::Ticker;
@@ -22,24 +22,43 @@ use crate::wasi;
 pub struct LoadedModule {
     code: Arc<Code>,
     timing: Timing,
-    notes: Vec<String>,
-    runs_commands: bool,
 }
 
-/// The host's side of one run.
-pub struct Host<'a> {
+/// What one run gets from the host.
+pub struct RunContext<'a> {
     /// The run's directory.
     pub run_dir: &'a Arc<RunDir>,
     /// Runs the guest's commands; without it, every command is denied.
     pub commands: Option<Arc<dyn RunsCommands>>,
-    /// Whether the guest gets its own thread.
-    pub on_own_thread: bool,
+    /// Called with what the guest prints on standard output, as far as the limit keeps it, in addition to capturing it.
+    pub on_stdout: Option<OnOutput>,
+    /// The same for standard error.
+    pub on_stderr: Option<OnOutput>,
 }
 
-impl std::fmt::Debug for Host<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Host").field("run_dir", &self.run_dir).finish_non_exhaustive()
+impl<'a> RunContext<'a> {
+    /// Returns the context of a run without commands, whose output is only captured.
+    #[must_use]
+    pub fn new(run_dir: &'a Arc<RunDir>) -> Self {
+        Self { run_dir, commands: None, on_stdout: None, on_stderr: None }
     }
+}
+
+impl std::fmt::Debug for RunContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunContext").field("run_dir", &self.run_dir).finish_non_exhaustive()
+    }
+}
+
+/// Input of one run.
+#[derive(Debug)]
+pub struct GuestInput<'a> {
+    /// The program.
+    pub program: &'a WasmProgram,
+    /// Its files in `/args`.
+    pub files: &'a [InputFile],
+    /// Its standard input.
+    pub stdin: Vec<u8>,
 }
 
 impl std::fmt::Debug for LoadedModule {
@@ -49,28 +68,8 @@ impl std::fmt::Debug for LoadedModule {
 }
 
 impl LoadedModule {
-    pub(super) fn new(
-        engine: Engine,
-        command: CommandPre<State>,
-        ticker: Arc<Ticker>,
-        timing: Timing,
-        notes: Vec<String>,
-        runs_commands: bool,
-    ) -> Self {
-        Self { code: Arc::new(Code { engine, command, ticker }), timing, notes, runs_commands }
-    }
-
-    /// Returns notes for the operator about the load, such as an unusable cache or a compiler that could not be fully
-    /// confined.
-    #[must_use]
-    pub fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
-    /// Returns whether the module imports the interface for commands.
-    #[must_use]
-    pub fn runs_commands(&self) -> bool {
-        self.runs_commands
+    pub(super) fn new(engine: Engine, command: CommandPre<State>, ticker: Arc<Ticker>, timing: Timing) -> Self {
+        Self { code: Arc::new(Code { engine, command, ticker }), timing }
     }
 
     /// Returns how long the steps of the load took.
@@ -79,8 +78,8 @@ impl LoadedModule {
         self.timing
     }
 
-    /// Runs the module once, in a fresh store. With [`Host::on_own_thread`], this returns at the wall-clock limit even
-    /// if a host call of the guest does not.
+    /// Runs the module once, in a fresh store. A host call that blocks in the kernel delays the end of the run: only the
+    /// end of the process would end it.
     ///
     /// # Errors
     ///
@@ -88,18 +87,18 @@ impl LoadedModule {
     /// is an outcome.
     pub fn run(
         &self,
-        invocation: &Invocation,
-        program: &WasmProgram,
+        input: GuestInput<'_>,
         policy: &Policy,
         limits: &Limits,
-        host: Host<'_>,
+        context: RunContext<'_>,
     ) -> Result<Outcome, WasmError> {
-        let Host { run_dir, commands, on_own_thread } = host;
-        let (stdout, stderr) = (HeadStream::new(limits.max_output), HeadStream::new(limits.max_output));
-        let stdin = invocation.stdin.clone();
+        let GuestInput { program, files, stdin } = input;
+        let RunContext { run_dir, commands, on_stdout, on_stderr } = context;
+        let stdout = HeadStream::new(limits.max_output, on_stdout);
+        let stderr = HeadStream::new(limits.max_output, on_stderr);
         let network = Network::new(policy, limits);
         let wasi = wasi::context(program, stdin, policy, &network, stdout.clone(), stderr.clone());
-        let files = FileGuard::new(policy, &invocation.files, limits, Arc::clone(run_dir));
+        let files = FileGuard::new(policy, files, limits, Arc::clone(run_dir));
         let files = files.map_err(|cannot| WasmError::Open { path: cannot.path, source: cannot.why.into() })?;
         let (ledger, temporaries) = (files.ledger(), files.temporaries());
         let commands = Commands::new(commands, Arc::clone(&ledger), limits);
@@ -111,8 +110,7 @@ impl LoadedModule {
             limits: *limits,
             network: Arc::clone(&network),
         };
-        let end = guest::run(guest, on_own_thread);
-        // Needed also when the guest's thread does not return.
+        let end = guest::run(guest);
         temporaries.close();
         let mut end = end?;
         ledger.fill(&mut end.usage);

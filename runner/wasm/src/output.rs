@@ -18,17 +18,27 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 /// Most bytes of one write. The host allocates as many for `write-zeroes`, so the number is small.
 const PERMIT: usize = 64 << 10;
 
+/// Called with bytes that a guest has printed.
+pub(super) type OnOutput = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
 /// An output stream of a guest. Clones share the captured output.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct HeadStream {
     captured: Arc<Mutex<Captured>>,
     capacity: usize,
+    on_output: Option<OnOutput>,
+}
+
+impl std::fmt::Debug for HeadStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HeadStream").field("capacity", &self.capacity).finish_non_exhaustive()
+    }
 }
 
 impl HeadStream {
-    /// Creates a stream that keeps `capacity` bytes.
-    pub(super) fn new(capacity: u64) -> Self {
-        Self { captured: Arc::default(), capacity: usize::try_from(capacity).unwrap_or(usize::MAX) }
+    /// Creates a stream that keeps `capacity` bytes, and gives those bytes to `on_output` as they are written.
+    pub(super) fn new(capacity: u64, on_output: Option<OnOutput>) -> Self {
+        Self { captured: Arc::default(), capacity: usize::try_from(capacity).unwrap_or(usize::MAX), on_output }
     }
 
     /// Returns the captured output, and leaves the stream empty.
@@ -39,8 +49,12 @@ impl HeadStream {
     fn push(&self, bytes: &[u8]) {
         let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
         let room = self.capacity.saturating_sub(captured.bytes.len());
-        captured.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let kept = &bytes[..bytes.len().min(room)];
+        captured.bytes.extend_from_slice(kept);
         captured.total += bytes.len() as u64;
+        if let Some(on_output) = self.on_output.as_ref().filter(|_| !kept.is_empty()) {
+            on_output(kept);
+        }
     }
 }
 
@@ -101,7 +115,7 @@ mod tests {
 
     #[test]
     fn keeps_the_head_and_counts_the_rest() {
-        let stream = HeadStream::new(5);
+        let stream = HeadStream::new(5, None);
         stream.push(b"abc");
         stream.push(b"defg");
         stream.push(b"h");

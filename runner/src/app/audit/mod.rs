@@ -18,9 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use modbox_cleanup::{Cleanup, UndoGuard};
-use modbox_contract::{Dict, Value};
 use modbox_policy::{Access, Policy};
-use modbox_python_json::encode;
 
 use self::actor::Actor;
 pub use self::file::AuditError;
@@ -133,31 +131,18 @@ pub struct PendingRecord {
 }
 
 impl PendingRecord {
-    /// Writes the line of a run that ended with a report. `exit` is the resulting exit status of modbox or of the job.
+    /// Writes the line of a run that ended with a report. `exit` is the resulting exit status of modbox; a job of a batch has
+    /// none.
     ///
     /// # Errors
     ///
     /// A file that does not take the line; the others have it.
-    pub fn finish(self, report: &Report, exit: u8) -> Result<(), AuditError> {
+    pub fn finish(self, report: &Report, exit: Option<u8>) -> Result<(), AuditError> {
         if self.cleanup.is_ending() {
             // The report of a run that a signal cut short is not valid; the line says that it was interrupted.
             return Ok(());
         }
         self.shared.write(|record| record.complete(report, exit))
-    }
-
-    /// Writes the line of a run that another process reported, from the JSON object of that report. The line has no
-    /// exit status.
-    ///
-    /// # Errors
-    ///
-    /// A file that does not take the line; the others have it.
-    pub fn finish_as_written(self, report: &Dict) -> Result<(), AuditError> {
-        if self.cleanup.is_ending() {
-            return Ok(());
-        }
-        let result = encode(report.get("result").unwrap_or(&Value::Null));
-        self.shared.write(|record| record.complete_as_written(report, &result))
     }
 }
 

@@ -128,18 +128,18 @@ impl Record {
     }
 
     /// Records how the run went.
-    pub(super) fn complete(&mut self, report: &Report, exit: u8) {
+    pub(super) fn complete(&mut self, report: &Report, exit: Option<u8>) {
         let result = if self.no_log { report.result.censored(CENSORED).to_json() } else { report.result.to_json() };
         if let Value::Dict(value) = report.to_value() {
-            self.complete_as_written(&value, &result);
+            self.copy_from(&value, &result);
         }
-        self.put("exit", u32::from(exit).into());
+        self.put("exit", exit.map(u32::from).into());
         let error = report.error.as_ref().map(|error| self.masked(&error_chain(error)));
         self.put("error", error.into());
     }
 
-    /// Records how the run went, from a report that another process wrote and the JSON of its result.
-    pub(super) fn complete_as_written(&mut self, report: &Dict, result: &str) {
+    /// Copies entries from the JSON form of a report. `result` is the JSON of its result.
+    fn copy_from(&mut self, report: &Dict, result: &str) {
         for key in ["status", "limit", "usage", "confinement"] {
             self.put(key, report.get(key).cloned().unwrap_or_default());
         }

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use modbox_cleanup::Cleanup;
 use modbox_native::{
-    Confine, Launcher, NativeContext, NativeError, NotStarted, ProgramCommand, ProgramOutcome, base, run_program,
+    Confine, NativeContext, NativeError, NotStarted, ProgramCommand, ProgramOutcome, base, run_program,
 };
 use modbox_policy::run::{STANDARD_DIRECTORIES, denied, exactly};
 use modbox_policy::{Access, Decides, PathGrant, Policy, Shape, normalize};
-use modbox_scratch::{ScratchRoot, Use};
+use modbox_scratch::{DirPurpose, ScratchRoot};
 use modbox_vocabulary::{
     Capability, CommandEnd, CommandOutput, CommandRefusal, CommandRequest, Denial, Exit, LimitKind, Limits, Operation,
     RunsCommands, error_chain,
 };
+use modbox_worker::Workers;
 
 use crate::app::config::RunnerConfig;
 use crate::app::native;
@@ -23,24 +24,24 @@ use crate::app::native;
 const MAX_LINKS: usize = 40;
 
 /// Runner of the commands that a policy grants.
-pub(super) struct CommandRunner {
+pub(in crate::app) struct CommandRunner {
     policy: Policy,
     most: Limits,
     directory: PathBuf,
     environment: Vec<(OsString, OsString)>,
-    launcher: Option<PathBuf>,
+    workers: Option<Workers>,
     scratch: ScratchRoot,
     cleanup: Cleanup,
 }
 
 impl CommandRunner {
-    pub(super) fn new(config: &RunnerConfig, policy: &Policy, most: &Limits) -> Self {
+    pub(in crate::app) fn new(config: &RunnerConfig, policy: &Policy, most: &Limits) -> Self {
         Self {
             policy: policy.clone(),
             most: *most,
             directory: config.directory.clone(),
             environment: if policy.allows_everything() { config.environment.clone() } else { Vec::new() },
-            launcher: config.worker.clone(),
+            workers: config.workers.clone(),
             scratch: ScratchRoot::new(&config.temp_dir, config.cleanup.clone()),
             cleanup: config.cleanup.clone(),
         }
@@ -126,7 +127,7 @@ impl CommandRunner {
             readable: native::narrow(&native::installation(program)),
         });
         Ok(NativeContext {
-            launcher: self.launcher.clone().map(Launcher::Program).ok_or_else(missing)?,
+            workers: self.workers.clone().ok_or_else(missing)?,
             directory: self.directory.clone(),
             environment,
             confine,
@@ -153,7 +154,7 @@ impl RunsCommands for CommandRunner {
         };
         let limits = bounded(&request.limits, &self.most);
         let failed = |error: &dyn std::error::Error| CommandRefusal::Failed(error_chain(error));
-        let scratch = self.scratch.create(Use::Run).map_err(|error| failed(&error))?;
+        let scratch = self.scratch.create(DirPurpose::Run).map_err(|error| failed(&error))?;
         tracing::debug!(program = %command.program.display(), "a command starts");
         match run_program(&context, &command, scratch.path(), &limits) {
             Ok(ended) => Ok(output(ended)),

@@ -8,25 +8,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
-use modbox_cleanup::Cleanup;
 use modbox_policy::{Effective, FileRules, LimitOverrides, Policy};
 use modbox_vocabulary::{FileFingerprint, Limits};
 use rustix::fs::FileType;
 
-use crate::app::{Module, locate, settled_policy};
-use crate::batch::{Batch, BatchConfig, Host, Job, Progress, Setup, Summary, Surroundings};
+use crate::app::{Arguments, Module, RunRequest, Runner, locate};
+use crate::batch::{Batch, BatchConfig, Host, Job, Progress, ResolvedJob, Setup, Summary};
 use crate::cli::args::BatchArgs;
 use crate::cli::audit::Audit;
-use crate::cli::confine::ThisProcess;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::find_module;
 use crate::cli::output;
-use crate::cli::runner::cache_of_user;
+use crate::cli::runner::runner;
 use crate::cli::settings::{self, Settings};
-use crate::cli::signals::{self, SignalWatch};
+use crate::cli::signals;
 
 /// Maximum total bytes of modules in memory. Beyond this, all are dropped, and read again when needed.
 const MAX_CACHED_BYTES: usize = 256 << 20;
@@ -49,8 +47,11 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
         output::print_note("--allow-all: the modules can do everything that you can");
     }
     let audit = Audit::open(&policy)?;
+    let python = settings::python(environment, &args.python.module_utils, args.python.ansiballz).or_usage()?;
+    let runner = Arc::new(runner(context, None, python));
     let mut host = JobHost {
         context,
+        runner: Arc::clone(&runner),
         audit,
         args,
         settings,
@@ -67,18 +68,11 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
         Some(jobs) => usize::try_from(jobs).unwrap_or(usize::MAX),
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
-    let python = settings::python(environment, &args.python.module_utils, args.python.ansiballz).or_usage()?;
     let config = BatchConfig {
         jobs,
         ordered: args.ordered,
-        program: PathBuf::from(modbox_native::THIS_BINARY),
-        surroundings: Surroundings {
-            cache_dir: cache_of_user(context).map(|cache| cache.store().dir().to_owned()),
-            temp_dir: environment.temp_dir.clone(),
-            directory: environment.cwd.clone(),
-            environment: environment.variables.clone(),
-            python,
-        },
+        runner: Arc::clone(&runner),
+        workers: context.workers.clone(),
         cleanup: context.cleanup.clone(),
     };
     let stdin = io::stdin();
@@ -89,7 +83,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
     }
     let stop = context.signals.stop_gracefully().or_internal()?;
     let batch = Batch::new(config, &mut host, BufWriter::with_capacity(OUTPUT, io::stdout().lock()));
-    let ended = batch.run(stdin.as_fd(), stop.as_fd());
+    let ended = batch.or_internal()?.run(stdin.as_fd(), stop.as_fd());
     if let Some(bar) = &host.bar {
         bar.finish_and_clear();
     }
@@ -118,6 +112,7 @@ fn print_stop_summary(summary: &Summary) {
 
 struct JobHost<'a> {
     context: &'a Context,
+    runner: Arc<Runner>,
     audit: Audit,
     args: &'a BatchArgs,
     settings: Settings,
@@ -183,35 +178,37 @@ impl JobHost<'_> {
         effective.map(|effective| (effective.policy, effective.limits)).map_err(|error| format!("{error:#}"))
     }
 
-    fn set_up(&mut self, job: &Job) -> Result<Arc<Setup>, String> {
+    fn resolve_job(&mut self, job: &Job) -> Result<ResolvedJob, String> {
         let module = self.module(job)?;
         let specific = job.options.policy.is_some() || job.options.limits.is_some() || self.settings.has_module_rules();
         let granted = if specific { Some(self.grants(job, &module)?) } else { None };
         let (policy, limits) =
             granted.as_ref().map_or((&self.policy, &self.limits), |(policy, limits)| (policy, limits));
         // A worker is confined to its grants irrevocably, so they must include the paths that the arguments name.
-        let environment = &self.context.environment;
-        let policy = settled_policy(&module, policy, &job.args, &environment.cwd, &environment.variables);
+        let name = job.name();
+        let internal = Box::new(job.internal_args(&name));
+        let arguments = Arguments::Task { args: job.args.clone(), internal };
+        let admission = self.runner.admit(&module, &RunRequest::new(&name, arguments, policy, limits));
         let same = |setup: &&Arc<Setup>| {
-            Arc::ptr_eq(&setup.module, &module) && setup.limits == *limits && setup.policy == *policy
+            Arc::ptr_eq(&setup.module, &module) && setup.limits == *limits && setup.policy == *admission.policy()
         };
         if let Some(setup) = self.setups.iter().find(same) {
-            return Ok(Arc::clone(setup));
+            return Ok(ResolvedJob { setup: Arc::clone(setup), admission });
         }
-        let (policy, limits) = (policy.into_owned(), *limits);
+        let (policy, limits) = (admission.policy().clone(), *limits);
         let audit = self.audit.of_job(&policy).map_err(|error| modbox_vocabulary::error_chain(&error))?;
-        let setup = Arc::new(Setup { module, kind: job.options.kind.clone(), policy, limits, audit });
+        let setup = Arc::new(Setup { module, policy, limits, audit });
         if self.setups.len() >= MAX_SETUPS {
             self.setups.clear();
         }
         self.setups.push(Arc::clone(&setup));
-        Ok(setup)
+        Ok(ResolvedJob { setup, admission })
     }
 }
 
 impl Host for JobHost<'_> {
-    fn resolve(&mut self, job: &Job) -> Result<Arc<Setup>, String> {
-        self.set_up(job).map_err(|message| self.audit.job_not_run(&job.module, message))
+    fn resolve(&mut self, job: &Job) -> Result<ResolvedJob, String> {
+        self.resolve_job(job).map_err(|message| self.audit.job_not_run(&job.module, message))
     }
 
     fn progress(&mut self, progress: &Progress) {
@@ -243,11 +240,4 @@ fn progress_bar() -> Option<ProgressBar> {
 
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
-}
-
-/// Runs a worker of a batch on standard input and output.
-pub(crate) fn worker(cleanup: &Cleanup, signals: SignalWatch) -> anyhow::Result<()> {
-    let threads = Arc::new(ThisProcess::new(signals, None));
-    let serve = crate::batch::worker::serve(io::stdin().lock(), io::stdout().lock(), cleanup.clone(), threads);
-    serve.context("failed to serve the batch")
 }

@@ -1,4 +1,4 @@
-//! Jobs: the commands `modbox run --async`, `modbox status` and `modbox jobs`, and the two processes of a job.
+//! Jobs: the commands `modbox run --async`, `modbox status` and `modbox jobs`, and the monitor of a job.
 
 use std::ffi::OsString;
 use std::io;
@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context as _;
 use clap::Parser;
 use modbox_contract::{Dict, ModuleResult, Value, decode, encode};
-use modbox_vocabulary::Limits;
+use modbox_worker::THIS_PROGRAM;
 
 use crate::app::{CENSORED, Report, locate};
 use crate::cli::args::{Cli, Command, JobFolderArgs, JobsArgs, OutputFormat, RunArgs, StatusArgs};
@@ -18,14 +18,11 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::find_module;
 use crate::cli::settings::Settings;
 use crate::cli::{output, perform};
-use crate::jobs::order::{self, Order, RunSummary};
-use crate::jobs::{JobError, JobFolder, State, file, folder, supervise};
+use crate::jobs::order::{Order, RunSummary};
+use crate::jobs::{JobError, JobFolder, State, file, folder, monitor};
 
 /// The folder in which Ansible keeps the files of jobs (`async_dir`).
 const DEFAULT_FOLDER: &str = "~/.ansible_async";
-
-/// Time for everything in a run but the module itself, on a busy machine.
-const OVERHEAD: Duration = Duration::from_secs(60);
 
 /// Returns the folder of jobs, from the switch, the variable or the default.
 fn job_folder(args: &JobFolderArgs, environment: &Environment) -> anyhow::Result<PathBuf> {
@@ -42,7 +39,6 @@ pub(crate) fn start(
     context: &Context,
     args: &RunArgs,
     task: &Dict,
-    limit: Duration,
     argv: &[OsString],
     format: OutputFormat,
 ) -> Result<ExitStatus, Failure> {
@@ -51,20 +47,14 @@ pub(crate) fn start(
     let found = find_module(context, &args.module, &args.lookup.module_path)?;
     locate::read(&found).or_unavailable()?;
     let folder = job_folder(&args.jobs, &context.environment).or_usage()?;
-    let compile = args.limits.compile_time.unwrap_or_else(|| Limits::default().compile_time);
     let order = Order {
         name: file::new_name(internal.contract),
         folder: folder.clone(),
         release: internal.contract,
-        // Compiling may take up to twice its limit of processor time in wall-clock time.
-        patience: limit + compile * 2 + OVERHEAD,
         command: argv.to_vec(),
-        supervisor: 0,
         args: encode(&Value::Dict(task.clone())),
     };
-    let id = supervise::start(Path::new(modbox_native::THIS_BINARY), &order)
-        .context("failed to start the job")
-        .or_internal()?;
+    let id = monitor::start(Path::new(THIS_PROGRAM), &order).context("failed to start the job").or_internal()?;
     let path = folder.join(&id).display().to_string();
     match format {
         OutputFormat::Human => {
@@ -80,30 +70,18 @@ pub(crate) fn start(
     Ok(ExitStatus::Success)
 }
 
-/// Runs the supervisor of a job.
-pub(crate) fn supervisor() -> ExitStatus {
+/// Runs the monitor of a job.
+pub(crate) fn monitor(context: &Context) -> Result<ExitStatus, Failure> {
     let hang_up = || {
         let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
         Ok(rustix::stdio::dup2_stdout(nothing)?)
     };
-    match supervise::supervise(io::stdin().lock(), io::stdout().lock(), hang_up) {
-        Ok(()) => ExitStatus::Success,
-        Err(_) => ExitStatus::Internal,
-    }
-}
-
-/// Runs the module of a job, in the process for the job's run.
-pub(crate) fn run(context: &Context) -> Result<ExitStatus, Failure> {
-    let order: Order = order::receive(io::stdin().lock()).or_internal()?;
-    supervise::end_with_supervisor(order.supervisor).or_internal()?;
-    let summary = match perform(context, &order) {
-        Ok(summary) => summary,
-        Err(failure) => failed(&format!("{:#}", failure.error)),
+    let run = |order: &Order| {
+        let summary = perform(context, order).unwrap_or_else(|failure| failed(&format!("{:#}", failure.error)));
+        // A signal that ends this process cuts the run short, and the job is lost.
+        (!context.cleanup.is_ending()).then_some(summary)
     };
-    if context.cleanup.is_ending() {
-        return Ok(ExitStatus::Internal);
-    }
-    order::send(io::stdout().lock(), &summary).or_internal()?;
+    monitor::monitor(io::stdin().lock(), io::stdout().lock(), hang_up, run).or_internal()?;
     Ok(ExitStatus::Success)
 }
 

@@ -2,7 +2,6 @@
 
 pub(crate) mod assemble;
 pub(crate) mod batch;
-pub(crate) mod broker;
 pub(crate) mod build;
 pub(crate) mod cache;
 pub(crate) mod doc;

@@ -29,8 +29,8 @@ pub(crate) fn run(
     if args.grants.allow_all {
         output::print_note("--allow-all: the module can do everything that you can");
     }
-    if let Some(limit) = args.background {
-        return job::start(context, args, &task, limit, argv, format);
+    if args.background.is_some() {
+        return job::start(context, args, &task, argv, format);
     }
     let spinner = (format == OutputFormat::Human && io::stderr().is_terminal()).then(compile_spinner);
     let (report, audited) = perform(context, args, task, spinner)?;

@@ -44,7 +44,8 @@ fn at(step: &'static str) -> impl Fn(rustix::io::Errno) -> ConfineError {
 /// A step without which nothing may be compiled.
 pub(super) fn give_up_authority(bounds: &Bounds) -> Result<Vec<String>, ConfineError> {
     // 1. Whoever started modbox may have left descriptors open.
-    close_from(3).map_err(|source| ConfineError { step: "close inherited descriptors", source })?;
+    modbox_kernel::close_descriptors_from(3)
+        .map_err(|source| ConfineError { step: "close inherited descriptors", source })?;
     // 2. Checked afterwards: it may have ended before this was said.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
         .map_err(at("die with modbox"))?;
@@ -97,16 +98,6 @@ fn limit(resource: Resource, wanted: u64) -> Result<(), ConfineError> {
     let old = rustix::process::getrlimit(resource);
     let least = Some(old.maximum.map_or(wanted, |old| old.min(wanted)));
     rustix::process::setrlimit(resource, Rlimit { current: least, maximum: least }).map_err(at("limit its resources"))
-}
-
-/// Closes every descriptor from `first` on.
-#[expect(unsafe_code, reason = "rustix does not wrap close_range")]
-fn close_from(first: libc::c_uint) -> io::Result<()> {
-    // SAFETY: close_range takes three integers and touches no memory. It closes descriptors behind the back of values
-    // that own them; no such value exists here, since the process has just started and owns the first three only. The
-    // raw call is used because glibc has a wrapper only since 2.34.
-    let status = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Has SIGPROF end this process after that much processor time.

@@ -130,6 +130,7 @@ impl Worker {
         command.arg0("modbox").arg(worker::COMPILE_WORKER).args(bounds.to_args()).env_clear();
         command.env(THREADS_VARIABLE, bounds.threads.to_string());
         command.stdin(OwnedFd::from(input)).stdout(OwnedFd::from(output)).stderr(writer);
+        let _no_file_is_being_written = modbox_worker::exclude_spawns();
         let child = command.spawn()?;
         // Dropping the command closes this process's copies of the worker's ends.
         Ok((Self(Mutex::new(child)), pipe))

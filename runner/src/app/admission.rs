@@ -1,0 +1,86 @@
+//! Admits a run: recognises the module's kind and computes the run's grants, before anything is started.
+
+use modbox_kinds::Kind;
+use modbox_kinds::detect::Detection;
+use modbox_policy::Policy;
+use tracing::{debug, info};
+
+use crate::app::designation::EffectiveGrants;
+use crate::app::error::RunError;
+use crate::app::judge;
+use crate::app::module::Module;
+use crate::app::report::Report;
+use crate::app::request::{Arguments, RunRequest};
+use crate::app::runner::Runner;
+
+/// Whether a run may start.
+#[derive(Debug)]
+pub enum Admission {
+    /// It may.
+    Admitted(Box<AdmittedRun>),
+    /// It may not: the module is unknown, or grants are missing.
+    Refused {
+        /// The grants that the run would have had.
+        policy: Box<Policy>,
+        /// The report of the run.
+        report: Box<Report>,
+    },
+}
+
+/// A run that lacks no grant.
+#[derive(Debug)]
+pub struct AdmittedRun {
+    pub(super) kind: Kind,
+    /// The grants of the run, with the paths that its arguments designate.
+    pub policy: Policy,
+    /// The arguments for the module.
+    pub arguments: Arguments,
+    /// What is known for the report.
+    pub report: Report,
+}
+
+impl Admission {
+    /// Returns the grants of the run.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        match self {
+            Self::Admitted(run) => &run.policy,
+            Self::Refused { policy, .. } => policy,
+        }
+    }
+}
+
+impl Runner {
+    /// Recognises a module and computes the grants of a run.
+    #[must_use]
+    pub fn admit(&self, module: &Module, request: &RunRequest<'_>) -> Admission {
+        let refused =
+            |policy: Policy, report: Report| Admission::Refused { policy: Box::new(policy), report: Box::new(report) };
+        let kind = match recognize(module, request) {
+            Ok(kind) => kind,
+            Err(error) => {
+                let report = judge::report_failed_start(Report::of_module(module, request.policy), error);
+                return refused(request.policy.clone(), report);
+            }
+        };
+        let EffectiveGrants { policy, arguments, missing, notes } = self.grant(kind, module, request);
+        let report = Report { notes, ..Report::of_module(module, &policy) };
+        for grant in &report.grants {
+            debug!(capability = %grant.capability, subject = grant.subject, source = grant.source, "granted");
+        }
+        match missing.is_empty() {
+            true => Admission::Admitted(Box::new(AdmittedRun { kind, policy, arguments, report })),
+            false => refused(policy, judge::report_denial(report, missing)),
+        }
+    }
+}
+
+/// Returns the module's kind, after checking that the module may be loaded.
+fn recognize(module: &Module, request: &RunRequest<'_>) -> Result<Kind, RunError> {
+    let Detection { kind, reason } = module.detection().map_err(Clone::clone)?;
+    info!(module = %module.path().display(), %kind, reason, digest = module.digest(), "recognised");
+    if kind.is_wasm() {
+        modbox_wasm::check_size(module.size(), request.limits)?;
+    }
+    Ok(*kind)
+}

@@ -1,0 +1,141 @@
+//! Executes guests: in a worker, or in this process if the runner has no workers.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use modbox_policy::Policy;
+use modbox_scratch::RunDir;
+use modbox_vocabulary::{Invocation, Limits, Outcome, RunsCommands, WasmFormat, WasmProgram};
+use modbox_wasm::{
+    AttendError, CodeFacts, CodeRequest, ConfinementOrder, GuestInput, GuestOrder, GuestSetup, GuestWorker, Instances,
+    LoadedModule, RunContext, RunDirectory, WasmError, attend,
+};
+use modbox_worker::Workers;
+
+use crate::app::commands::CommandRunner;
+use crate::app::confine;
+use crate::app::engines;
+use crate::app::error::RunError;
+use crate::app::module::Module;
+use crate::app::request::RunRequest;
+use crate::app::runner::Runner;
+
+/// A guest to execute.
+pub(super) struct GuestRun<'a> {
+    pub(super) module: &'a Module,
+    pub(super) program: &'a WasmProgram,
+    pub(super) invocation: &'a Invocation,
+    pub(super) request: &'a RunRequest<'a>,
+    pub(super) run_dir: &'a Arc<RunDir>,
+}
+
+impl Runner {
+    /// Executes a guest, and adds notes for the operator.
+    pub(super) fn execute_guest(&self, run: &GuestRun<'_>, notes: &mut Vec<String>) -> Result<Outcome, RunError> {
+        if run.request.keep_files {
+            run.run_dir.lay_out(&run.invocation.files)?;
+        }
+        match &self.config.workers {
+            Some(workers) => self.execute_in_worker(workers, run, notes),
+            None => self.execute_here(run, notes),
+        }
+    }
+
+    /// Finds the compiled code of a module for a worker. With `compile`, ignores the entry of the cache, which a worker
+    /// has refused.
+    pub(super) fn find_code(
+        &self,
+        module: &Module,
+        format: WasmFormat,
+        limits: &Limits,
+        compile: bool,
+    ) -> Result<(File, CodeFacts), RunError> {
+        let request = CodeRequest { format, digest: module.digest(), limits, compile };
+        let mut facts = CodeFacts::default();
+        let copy = |code: &File| code.try_clone().map_err(WasmError::Worker);
+        let code =
+            engines::unloadable_once(module, || self.code.find(&request, || engines::bytes(module), &mut facts, copy))?;
+        Ok((code, facts))
+    }
+
+    fn execute_in_worker(
+        &self,
+        workers: &Workers,
+        run: &GuestRun<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<Outcome, RunError> {
+        let policy = run.request.policy;
+        let commands = policy.allows_commands().then(|| CommandRunner::new(&self.config, policy, run.request.limits));
+        let commands = commands.as_ref().map(|commands| commands as &dyn RunsCommands);
+        let least = confinement(policy, PathBuf::new(), true).map(|order| order.least);
+        let mut compile = false;
+        loop {
+            let (code, facts) = self.find_code(run.module, run.program.format, run.request.limits, compile)?;
+            notes.extend_from_slice(&facts.notes);
+            let worker = GuestWorker::start(workers, &code, Instances::OnDemand, &self.config.cleanup);
+            let mut worker = worker.map_err(WasmError::Worker)?;
+            worker.set_up(run.setup()).and_then(|()| worker.run(run.order())).map_err(WasmError::Worker)?;
+            match attend(&mut worker, run.request.limits, least, commands) {
+                Ok(attended) => {
+                    notes.extend(attended.reached.notes());
+                    let mut outcome = attended.outcome;
+                    outcome.timing.add(facts.timing);
+                    outcome.timing.add(attended.loading);
+                    return Ok(outcome);
+                }
+                Err(AttendError::Start(WasmError::Code(_))) if !compile => compile = true,
+                Err(AttendError::Start(error)) => return engines::unloadable_once(run.module, || Err(error.into())),
+                Err(AttendError::Unconfined(reached)) => return Err(confine::guest_shortfall(reached, policy)),
+            }
+        }
+    }
+
+    fn execute_here(&self, run: &GuestRun<'_>, notes: &mut Vec<String>) -> Result<Outcome, RunError> {
+        let GuestRun { module, program, invocation, request, run_dir } = *run;
+        let is_first = module.resident.get().is_none();
+        let resident = self.resident(module, program.format, request.limits)?;
+        notes.extend_from_slice(&resident.facts.notes);
+        confine::check_guest(&modbox_kernel::Reached::default(), request.policy, 0)?;
+        let execute = |loaded: &LoadedModule| {
+            let input = GuestInput { program, files: &invocation.files, stdin: invocation.stdin.clone() };
+            let commands = request.policy.allows_commands().then(|| {
+                Arc::new(CommandRunner::new(&self.config, request.policy, request.limits)) as Arc<dyn RunsCommands>
+            });
+            loaded.run(input, request.policy, request.limits, RunContext { commands, ..RunContext::new(run_dir) })
+        };
+        let mut outcome = match execute(&resident.module) {
+            Err(WasmError::PoolFull) => execute(&self.load_on_demand(module, program.format, request.limits)?.module)?,
+            completed => completed?,
+        };
+        if is_first {
+            outcome.timing.add(resident.timing());
+        }
+        Ok(outcome)
+    }
+}
+
+impl GuestRun<'_> {
+    fn setup(&self) -> GuestSetup {
+        let (policy, limits) = (self.request.policy.clone(), *self.request.limits);
+        let confinement = confinement(&policy, self.run_dir.path().to_owned(), true);
+        GuestSetup { policy, limits, confinement }
+    }
+
+    fn order(&self) -> GuestOrder {
+        let directory = RunDirectory::Made(self.run_dir.path().to_owned(), self.run_dir.purpose());
+        order(self.program, self.invocation, directory)
+    }
+}
+
+/// Returns the order for a worker to run a program.
+pub(super) fn order(program: &WasmProgram, invocation: &Invocation, directory: RunDirectory) -> GuestOrder {
+    let (files, stdin) = (invocation.files.clone(), invocation.stdin.clone());
+    GuestOrder { program: program.clone(), files, stdin, directory }
+}
+
+/// Returns the confinement of a worker under a policy: none if the policy grants everything.
+pub(super) fn confinement(policy: &Policy, directory: PathBuf, is_single: bool) -> Option<ConfinementOrder> {
+    let least = policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level);
+    (!policy.allows_everything()).then_some(ConfinementOrder { directory, is_single, least })
+}

@@ -1,0 +1,151 @@
+//! Guests that run in a worker which serves many runs of one module under the same grants. The caller has the worker;
+//! this makes its orders and concludes its runs.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use modbox_kernel::Reached;
+use modbox_kinds::Prepared;
+use modbox_policy::Policy;
+use modbox_scratch::{DirPurpose, RunDir, Scratch};
+use modbox_vocabulary::{Limits, Outcome, Program, RunsCommands, WasmFormat};
+use modbox_wasm::{CodeFacts, GuestOrder, GuestSetup, RunDirectory, WasmError};
+
+use crate::app::admission::AdmittedRun;
+use crate::app::commands::CommandRunner;
+use crate::app::error::RunError;
+use crate::app::execute::{self, CompletedRun, Execution};
+use crate::app::module::Module;
+use crate::app::report::Report;
+use crate::app::request::RunRequest;
+use crate::app::runner::Runner;
+use crate::app::{confine, execute_guest, judge, prepare};
+
+/// A run that a worker was or will be told to make.
+#[derive(Debug)]
+pub struct GuestTask {
+    prepared: Prepared,
+    order: Option<GuestOrder>,
+    /// The run's directory, if the module knows its path.
+    _run_dir: Option<RunDir>,
+}
+
+impl GuestTask {
+    /// Takes the order for the worker; `None` if it was taken before.
+    pub fn take_order(&mut self) -> Option<GuestOrder> {
+        self.order.take()
+    }
+}
+
+/// Settings of a worker for many runs, with the directory that it works in.
+#[derive(Debug)]
+pub struct WarmSetup {
+    /// The settings.
+    pub setup: GuestSetup,
+    /// The worker's directory. It is removed when this is dropped.
+    pub directory: Scratch,
+}
+
+impl Runner {
+    /// Returns the format of a module that runs as a guest; `None` for a native module.
+    #[must_use]
+    pub fn guest_format(module: &Module) -> Option<WasmFormat> {
+        module.format()
+    }
+
+    /// Finds the compiled code of a module, or compiles the module. With `compile`, ignores the entry of the cache,
+    /// which a worker has refused.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that are not a valid module, or that take more than the limits allow to compile.
+    pub fn code_for_worker(
+        &self,
+        module: &Module,
+        limits: &Limits,
+        compile: bool,
+    ) -> Result<(File, CodeFacts), RunError> {
+        module.detection().map_err(Clone::clone)?;
+        let format = module.format().ok_or(RunError::Wasm(WasmError::NoGuest))?;
+        self.find_code(module, format, limits, compile)
+    }
+
+    /// Makes the settings of a worker for runs with these grants and limits, and its directory.
+    ///
+    /// # Errors
+    ///
+    /// The directory cannot be made.
+    pub fn warm_setup(&self, policy: &Policy, limits: &Limits) -> Result<WarmSetup, RunError> {
+        self.scratch.sweep_once();
+        let directory = self.scratch.create(DirPurpose::Run)?;
+        let confinement = execute_guest::confinement(policy, directory.path().to_owned(), false);
+        let setup = GuestSetup { policy: policy.clone(), limits: *limits, confinement };
+        Ok(WarmSetup { setup, directory })
+    }
+
+    /// Prepares a run for a worker. `request` has the policy and the arguments of `admitted`.
+    ///
+    /// # Errors
+    ///
+    /// The run's directory cannot be made, or the module's kind cannot start it.
+    pub fn guest_task(
+        &self,
+        module: &Module,
+        admitted: &AdmittedRun,
+        request: &RunRequest<'_>,
+    ) -> Result<GuestTask, RunError> {
+        let purpose = execute::purpose(admitted.kind, request);
+        // Only a module that is granted everything learns a directory of the host.
+        let run_dir = request.policy.allows_everything().then(|| RunDir::create(&self.scratch, purpose)).transpose()?;
+        let tmpdir = run_dir.as_ref().map(RunDir::tmp).transpose()?.unwrap_or_default();
+        let directory = match &run_dir {
+            Some(run_dir) => RunDirectory::Made(run_dir.path().to_owned(), purpose),
+            None => RunDirectory::ToMake(purpose),
+        };
+        let prepared = prepare::prepare(admitted.kind, module, request, &tmpdir, &self.config, None)?;
+        let order = match &prepared.invocation.program {
+            Program::Wasm(program) => Some(execute_guest::order(program, &prepared.invocation, directory)),
+            Program::Native(_) => return Err(RunError::Wasm(WasmError::NoGuest)),
+        };
+        Ok(GuestTask { prepared, order, _run_dir: run_dir })
+    }
+
+    /// Returns the report of a run that has ended in a worker. `task` is missing if the run could not be prepared.
+    #[must_use]
+    pub fn conclude(
+        &self,
+        report: Report,
+        task: Option<GuestTask>,
+        request: &RunRequest<'_>,
+        ended: Result<Outcome, RunError>,
+    ) -> Report {
+        let (completed, notes) = match (ended, task) {
+            (Ok(outcome), Some(GuestTask { prepared, .. })) => {
+                let notes = outcome.notes.clone();
+                (Ok(CompletedRun { prepared, outcome, _leaving: None }), notes)
+            }
+            (Ok(_), None) => (Err(RunError::Wasm(WasmError::NoGuest)), Vec::new()),
+            (Err(error), _) => (Err(error), Vec::new()),
+        };
+        let execution = Execution { completed, kept_files: None, notes };
+        judge::report_execution(report, execution, request, &self.config.environment)
+    }
+
+    /// Returns the runner of a guest's commands.
+    #[must_use]
+    pub fn command_runner(&self, policy: &Policy, limits: &Limits) -> Arc<dyn RunsCommands> {
+        Arc::new(CommandRunner::new(&self.config, policy, limits))
+    }
+}
+
+/// Checks that a worker is confined as far as the policy requires.
+///
+/// # Errors
+///
+/// A kernel that gives less.
+pub fn check_confinement(reached: &Reached, policy: &Policy) -> Result<(), RunError> {
+    if policy.allows_everything() {
+        return Ok(());
+    }
+    confine::check_guest(reached, policy, modbox_kernel::DEFAULT_LEAST)
+}

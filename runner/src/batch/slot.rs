@@ -1,0 +1,121 @@
+//! A place in which jobs run: a worker for guests, or a thread for native modules.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::app::Runner;
+use crate::batch::guest_slot::{GuestSlot, SlotState, Surroundings};
+use crate::batch::native_slot::NativeSlot;
+use crate::batch::setup::Setup;
+use crate::batch::task::{Answer, Task};
+
+/// A slot and the jobs that were given to it.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) setup: Arc<Setup>,
+    pub(super) idle_since: Instant,
+    kind: SlotKind,
+}
+
+#[derive(Debug)]
+enum SlotKind {
+    Guest(GuestSlot),
+    Native(NativeSlot),
+}
+
+impl Slot {
+    /// Starts a slot for a setup.
+    ///
+    /// # Errors
+    ///
+    /// The kernel gives no thread.
+    pub(super) fn start(setup: Arc<Setup>, surroundings: Surroundings<'_>) -> io::Result<Self> {
+        let kind = match Runner::guest_format(&setup.module) {
+            Some(_) => SlotKind::Guest(GuestSlot::start(Arc::clone(&setup), surroundings)?),
+            None => SlotKind::Native(NativeSlot::new()),
+        };
+        Ok(Self { setup, idle_since: Instant::now(), kind })
+    }
+
+    /// Returns the number of jobs that are not answered.
+    pub(super) fn load(&self) -> usize {
+        match &self.kind {
+            SlotKind::Guest(slot) => slot.load(),
+            SlotKind::Native(slot) => usize::from(!slot.is_idle()),
+        }
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.load() == 0
+    }
+
+    /// Returns whether the slot takes another job now.
+    pub(super) fn has_room(&self) -> bool {
+        match &self.kind {
+            SlotKind::Guest(slot) => slot.has_room(),
+            SlotKind::Native(slot) => slot.is_idle(),
+        }
+    }
+
+    /// Returns whether the slot has plenty to do.
+    pub(super) fn is_well_stocked(&self) -> bool {
+        matches!(&self.kind, SlotKind::Guest(slot) if slot.is_well_stocked())
+    }
+
+    /// Gives the slot a job. Returns the answer of a job that cannot be started.
+    pub(super) fn give(&mut self, task: Task, surroundings: Surroundings<'_>) -> Option<Answer> {
+        match &mut self.kind {
+            SlotKind::Guest(slot) => slot.give(task, surroundings.runner),
+            SlotKind::Native(slot) => slot.run(task, surroundings.runner, surroundings.wakeups),
+        }
+    }
+
+    pub(super) fn flush(&mut self) {
+        if let SlotKind::Guest(slot) = &mut self.kind {
+            slot.flush();
+        }
+    }
+
+    /// Returns the channel to poll and whether something is to be written to it.
+    pub(super) fn channel(&self) -> Option<(BorrowedFd<'_>, bool)> {
+        match &self.kind {
+            SlotKind::Guest(slot) => Some((slot.channel()?, slot.wants_to_write())),
+            SlotKind::Native(_) => None,
+        }
+    }
+
+    /// Returns when the slot must have answered at the latest; `None` if it sees to that itself.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match &self.kind {
+            SlotKind::Guest(slot) => slot.deadline(),
+            SlotKind::Native(_) => None,
+        }
+    }
+
+    /// Handles what has arrived, and adds the answers of jobs that have ended.
+    pub(super) fn look(&mut self, surroundings: Surroundings<'_>, answers: &mut Vec<Answer>) -> SlotState {
+        let before = answers.len();
+        let state = match &mut self.kind {
+            SlotKind::Guest(slot) => slot.look(surroundings, answers),
+            SlotKind::Native(slot) => {
+                answers.extend(slot.take_answer(&self.setup));
+                SlotState::Open
+            }
+        };
+        if answers.len() > before {
+            self.idle_since = Instant::now();
+        }
+        state
+    }
+
+    /// Ends a slot that missed its deadline, and answers its first job. Returns the jobs that were not begun.
+    pub(super) fn end_late(&mut self, runner: &Runner, answers: &mut Vec<Answer>) -> VecDeque<Task> {
+        match &mut self.kind {
+            SlotKind::Guest(slot) => slot.end_late(runner, answers),
+            SlotKind::Native(_) => VecDeque::new(),
+        }
+    }
+}

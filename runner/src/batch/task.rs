@@ -1,0 +1,166 @@
+//! A job that was admitted, from the queue to its answer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use modbox_cleanup::Cleanup;
+use modbox_python_json::Value;
+use modbox_vocabulary::{Outcome, error_chain};
+use modbox_wasm::GuestOrder;
+
+use crate::app::audit::{AuditError, AuditedRun, PendingRecord};
+use crate::app::{AdmittedRun, Arguments, GuestTask, Report, RunError, RunRequest, Runner};
+use crate::batch::job::Job;
+use crate::batch::report;
+use crate::batch::setup::Setup;
+
+/// Interpreters are those of the modules.
+static NO_INTERPRETERS: BTreeMap<String, String> = BTreeMap::new();
+
+/// A job that waits for a slot or was given to one.
+#[derive(Debug)]
+pub(super) struct Task {
+    /// Position among all jobs.
+    pub(super) number: u64,
+    /// Length of its line in bytes.
+    pub(super) size: usize,
+    pub(super) setup: Arc<Setup>,
+    job: Job,
+    name: String,
+    admitted: Box<AdmittedRun>,
+    /// Its order for a worker, once it was prepared.
+    guest: Option<GuestTask>,
+    /// The reserved audit line, once the job was given to a slot.
+    audit: Option<PendingRecord>,
+}
+
+/// The report of a job, as a line of the output.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) number: u64,
+    pub(super) line: Vec<u8>,
+    pub(super) is_success: bool,
+    /// Whether the job ran and is missing in an audit file.
+    pub(super) is_unaudited: bool,
+}
+
+impl Answer {
+    /// Returns the answer of a job that is not audited here.
+    pub(super) fn of_report(number: u64, id: &Value, report: &Report) -> Self {
+        let is_success = report.status.is_success();
+        Self { number, line: report::line(id, None, report), is_success, is_unaudited: false }
+    }
+}
+
+impl Task {
+    pub(super) fn new(number: u64, size: usize, setup: Arc<Setup>, job: Job, admitted: Box<AdmittedRun>) -> Self {
+        let name = job.name();
+        Self { number, size, setup, job, name, admitted, guest: None, audit: None }
+    }
+
+    /// Returns the `id` of the job.
+    pub(super) fn id(&self) -> &Value {
+        &self.job.id
+    }
+
+    /// Reserves the audit line before the job is given to a slot, so that no job runs that cannot be audited. Does
+    /// nothing if it is reserved already.
+    ///
+    /// # Errors
+    ///
+    /// The log has no room for another line.
+    pub(super) fn reserve_audit(&mut self, cleanup: &Cleanup) -> Result<(), AuditError> {
+        if self.audit.is_none() {
+            self.audit = reserve(&self.setup, &self.job, cleanup)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the order for a worker.
+    ///
+    /// # Errors
+    ///
+    /// The run's directory cannot be made, or the module's kind cannot start it.
+    pub(super) fn order(&mut self, runner: &Runner) -> Result<Option<GuestOrder>, RunError> {
+        let request = request(&self.job, &self.name, &self.setup, self.admitted.arguments.clone());
+        let mut guest = runner.guest_task(&self.setup.module, &self.admitted, &request)?;
+        let order = guest.take_order();
+        self.guest = Some(guest);
+        Ok(order)
+    }
+
+    /// Runs a native module.
+    pub(super) fn run(self, runner: &Runner) -> Answer {
+        let Self { number, setup, job, name, admitted, audit, .. } = self;
+        // The arguments are those of `admitted`.
+        let request = request(&job, &name, &setup, Arguments::Complete(modbox_contract::Dict::new()));
+        let report = runner.run_admitted(&setup.module, *admitted, &request);
+        answer(number, &job, audit, report)
+    }
+
+    /// Answers the job of a guest that has ended, or could not be started.
+    pub(super) fn conclude(self, runner: &Runner, ended: Result<Outcome, RunError>) -> Answer {
+        let Self { number, setup, job, name, admitted, guest, audit, .. } = self;
+        let AdmittedRun { arguments, report, .. } = *admitted;
+        let request = request(&job, &name, &setup, arguments);
+        let report = runner.conclude(report, guest, &request, ended);
+        answer(number, &job, audit, report)
+    }
+
+    /// Answers the job with a report that was made without running it.
+    pub(super) fn answer(self, report: impl FnOnce(&Setup) -> Report) -> Answer {
+        let report = report(&self.setup);
+        answer(self.number, &self.job, self.audit, report)
+    }
+}
+
+/// Answers a job that was refused before it had a slot. It is audited as well.
+pub(super) fn refuse(number: u64, job: &Job, setup: &Setup, report: Report, cleanup: &Cleanup) -> Answer {
+    match reserve(setup, job, cleanup) {
+        Ok(audit) => answer(number, job, audit, report),
+        Err(error) => answer(number, job, None, Report::not_run(setup.module.path(), &error_chain(&error))),
+    }
+}
+
+/// Answers a line that is no job, or whose job cannot be run.
+pub(super) fn not_run(number: u64, id: &Value, line: u64, report: &Report) -> Answer {
+    Answer { number, line: report::line(id, Some(line), report), is_success: false, is_unaudited: false }
+}
+
+fn reserve(setup: &Setup, job: &Job, cleanup: &Cleanup) -> Result<Option<PendingRecord>, AuditError> {
+    let Some(log) = &setup.audit else { return Ok(None) };
+    let run = AuditedRun {
+        module: &setup.module,
+        name: &job.name(),
+        arguments: &job.args,
+        check_mode: job.options.check,
+        no_log: job.options.no_log,
+        grants: setup.policy.grants(),
+        limits: &setup.limits,
+    };
+    log.start(&run, cleanup).map(Some)
+}
+
+fn answer(number: u64, job: &Job, audit: Option<PendingRecord>, mut report: Report) -> Answer {
+    if job.options.no_log {
+        report.censor();
+    }
+    let is_unaudited = audit.is_some_and(|audit| audit.finish(&report, None).is_err());
+    let is_success = report.status.is_success() && !is_unaudited;
+    Answer { number, line: report::line(&job.id, None, &report), is_success, is_unaudited }
+}
+
+/// Returns the request for the run of a job.
+fn request<'a>(job: &Job, name: &'a str, setup: &'a Setup, arguments: Arguments) -> RunRequest<'a> {
+    RunRequest {
+        name,
+        arguments,
+        policy: &setup.policy,
+        limits: &setup.limits,
+        interpreters: &NO_INTERPRETERS,
+        last_json_line: job.options.last_json_line,
+        stdin_args: job.options.stdin_args,
+        keep_files: false,
+        pipelining: !job.options.no_pipelining,
+    }
+}

@@ -1,0 +1,134 @@
+//! Attends one run in a worker, from the worker's start to the outcome.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use modbox_kernel::Reached;
+use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, Limits, Outcome, RunsCommands, Timing};
+
+use crate::error::WasmError;
+use crate::worker::client::{GuestEvent, GuestWorker};
+use crate::worker::progress::RunProgress;
+
+/// How long a worker may take to load code and to confine itself. It takes milliseconds, on a machine that is not out
+/// of memory.
+pub const START_PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long a worker may go on beyond the wall-clock limit, to notice it and to say so.
+pub const GRACE: Duration = Duration::from_millis(200);
+
+/// A run that was attended to its end.
+#[derive(Debug)]
+pub struct AttendedRun {
+    /// How the guest ended.
+    pub outcome: Outcome,
+    /// Confinement of the worker.
+    pub reached: Reached,
+    /// How long the worker took to load the code.
+    pub loading: Timing,
+}
+
+/// Why a run did not take place.
+#[derive(Debug)]
+pub enum AttendError {
+    /// The guest could not be started.
+    Start(WasmError),
+    /// The worker reached only this confinement, which is below the accepted level.
+    Unconfined(Reached),
+}
+
+impl From<WasmError> for AttendError {
+    fn from(error: WasmError) -> Self {
+        Self::Start(error)
+    }
+}
+
+/// Attends a worker that was [set up](GuestWorker::set_up) and given one [run](GuestWorker::run), and runs the guest's
+/// commands meanwhile. `least` is the lowest accepted level of confinement; `None` for a worker that is not confined.
+///
+/// # Errors
+///
+/// The guest could not be started. Every result of the guest itself is an outcome, also that its worker was lost.
+pub fn attend(
+    worker: &mut GuestWorker,
+    limits: &Limits,
+    least: Option<u8>,
+    commands: Option<&dyn RunsCommands>,
+) -> Result<AttendedRun, AttendError> {
+    let mut start = Start { deadline: Instant::now() + START_PATIENCE, loading: Timing::default() };
+    let reached = start.wait(worker, least)?;
+    let loading = start.loading;
+    let mut progress = RunProgress::new(limits);
+    // A timeout beyond the range of the clock is no timeout.
+    let deadline = progress.started().checked_add(limits.timeout.saturating_add(GRACE));
+    let outcome = loop {
+        match worker.next_event(deadline).map_err(WasmError::Worker)? {
+            Some(GuestEvent::Printed(stream, bytes)) => progress.print(stream, &bytes),
+            Some(GuestEvent::Command(request, stdin)) => {
+                worker.answer(run_command(commands, &request, &stdin)).map_err(WasmError::Worker)?;
+            }
+            Some(GuestEvent::Ended(outcome)) => break progress.ended(*outcome),
+            Some(GuestEvent::NotStarted(error)) => return Err(error.into()),
+            // A worker that breaks the protocol has been taken over by its guest.
+            Some(_) => {
+                worker.kill_unless_closed();
+                break progress.lost(worker.reap(), &reached);
+            }
+            None => {
+                worker.kill();
+                break progress.late(&reached);
+            }
+        }
+    };
+    Ok(AttendedRun { outcome, reached, loading })
+}
+
+/// Wait for a worker to start.
+struct Start {
+    deadline: Instant,
+    loading: Timing,
+}
+
+impl Start {
+    fn wait(&mut self, worker: &mut GuestWorker, least: Option<u8>) -> Result<Reached, AttendError> {
+        loop {
+            match worker.next_event(Some(self.deadline)).map_err(WasmError::Worker)? {
+                Some(GuestEvent::Loaded(timing)) => self.loading = timing,
+                Some(GuestEvent::NotLoaded(error)) => return Err(error.into()),
+                Some(GuestEvent::NotConfined(cause)) => return Err(WasmError::NotConfined(cause).into()),
+                Some(GuestEvent::Confined(reached)) => {
+                    return match least {
+                        Some(least) if reached.level < least => Err(AttendError::Unconfined(reached)),
+                        _ => Ok(reached),
+                    };
+                }
+                event => return Err(not_started(worker, event.as_ref()).into()),
+            }
+        }
+    }
+}
+
+fn not_started(worker: &mut GuestWorker, event: Option<&GuestEvent>) -> WasmError {
+    let cause = match event {
+        Some(GuestEvent::Closed) => {
+            let status = worker.reap();
+            let how = status.map_or_else(|| "it does not end".to_owned(), |status| status.to_string());
+            io::Error::other(format!("it ended while it started: {how}"))
+        }
+        Some(_) => io::ErrorKind::InvalidData.into(),
+        None => io::ErrorKind::TimedOut.into(),
+    };
+    WasmError::Worker(cause)
+}
+
+fn run_command(
+    commands: Option<&dyn RunsCommands>,
+    request: &CommandRequest,
+    stdin: &[u8],
+) -> Result<CommandOutput, CommandRefusal> {
+    match commands {
+        Some(commands) => commands.run(request, stdin),
+        // The worker denies all commands itself when none is granted; so it has been taken over by its guest.
+        None => Err(modbox_policy::run::denied(&request.program, &request.arguments)),
+    }
+}

@@ -1,0 +1,237 @@
+//! The monitor's end of a guest worker: sends orders, receives events, and ends the worker.
+//!
+//! Nothing here blocks but [`GuestWorker::next_event`], which has a deadline. A caller with many workers polls them.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use modbox_channel::{Incoming, Parcel, descriptor};
+use modbox_cleanup::{Cleanup, UndoGuard};
+use modbox_kernel::Reached;
+use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, Outcome, Timing};
+use modbox_worker::{Role, WorkerProcess, Workers};
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use crate::engine::Instances;
+use crate::error::WasmError;
+use crate::worker::messages::{GuestOrder, GuestSetup, OutputStream, REPLIES, REQUESTS, Reply, Request};
+
+/// Bytes per read.
+const CHUNK: usize = 64 << 10;
+
+/// How long a worker may take to end after its channel was closed, or after it was killed.
+const END_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A worker process that runs guests of one module.
+#[derive(Debug)]
+pub struct GuestWorker {
+    process: Arc<WorkerProcess>,
+    incoming: Incoming,
+    outgoing: Vec<u8>,
+    is_closed: bool,
+    /// Kills the process when a signal ends modbox, and when it is dropped.
+    _undo: UndoGuard,
+}
+
+/// Message of a worker.
+#[derive(Debug)]
+pub enum GuestEvent {
+    /// The code is loaded.
+    Loaded(Timing),
+    /// The code cannot be loaded, and the worker ends.
+    NotLoaded(WasmError),
+    /// The worker is confined. If the level is too low, the worker ends without running a guest.
+    Confined(Reached),
+    /// The worker cannot be confined for this reason, and ends.
+    NotConfined(String),
+    /// The guest printed.
+    Printed(OutputStream, Vec<u8>),
+    /// The guest wants to run a command with this standard input, and waits for the answer.
+    Command(CommandRequest, Vec<u8>),
+    /// The run has ended. The outcome has no output: that was printed before.
+    Ended(Box<Outcome>),
+    /// The guest could not be started.
+    NotStarted(WasmError),
+    /// The worker has closed its channel: it has ended, or is about to.
+    Closed,
+}
+
+impl GuestWorker {
+    /// Starts a worker with compiled code.
+    ///
+    /// # Errors
+    ///
+    /// The process cannot be started.
+    pub fn start(workers: &Workers, code: &File, instances: Instances, cleanup: &Cleanup) -> io::Result<Self> {
+        let process = Arc::new(workers.start(Role::Guest)?);
+        let killed = Arc::clone(&process);
+        let undo = cleanup.register(move || {
+            killed.kill();
+            killed.wait(END_PATIENCE);
+        });
+        let mut load = Vec::new();
+        REQUESTS.push_parcel(&mut load, &Request::Load(instances), &[])?;
+        let mut socket = process.socket();
+        socket.write_all(&load)?;
+        descriptor::send(process.socket(), code)?;
+        process.socket().set_nonblocking(true)?;
+        let (incoming, outgoing) = (Incoming::new(REPLIES), Vec::new());
+        Ok(Self { process, incoming, outgoing, is_closed: false, _undo: undo })
+    }
+
+    /// Queues the settings of all runs; the worker confines itself. This comes before the first run.
+    ///
+    /// # Errors
+    ///
+    /// The message is too long.
+    pub fn set_up(&mut self, setup: GuestSetup) -> io::Result<()> {
+        self.push(&Request::SetUp(Box::new(setup)), &[])
+    }
+
+    /// Queues a run.
+    ///
+    /// # Errors
+    ///
+    /// The message is too long.
+    pub fn run(&mut self, order: GuestOrder) -> io::Result<()> {
+        let (stdin, files) = (order.stdin.clone(), order.files.clone());
+        let attached: Vec<&[u8]> =
+            [stdin.as_slice()].into_iter().chain(files.iter().map(|file| &*file.contents)).collect();
+        self.push(&Request::Run(Box::new(order)), &attached)
+    }
+
+    /// Queues the answer to a command.
+    ///
+    /// # Errors
+    ///
+    /// The message is too long.
+    pub fn answer(&mut self, answer: Result<CommandOutput, CommandRefusal>) -> io::Result<()> {
+        match answer {
+            Ok(mut output) => {
+                let [stdout, stderr] =
+                    [&mut output.stdout, &mut output.stderr].map(|stream| std::mem::take(&mut stream.bytes));
+                self.push(&Request::Answer(Box::new(Ok(output))), &[&stdout, &stderr])
+            }
+            refused => self.push(&Request::Answer(Box::new(refused)), &[]),
+        }
+    }
+
+    fn push(&mut self, request: &Request, attached: &[&[u8]]) -> io::Result<()> {
+        REQUESTS.push_parcel(&mut self.outgoing, request, attached)
+    }
+
+    /// Writes as much as the channel takes. Ignores that the worker has ended: reading notices that.
+    pub fn flush(&mut self) {
+        let mut written = 0;
+        while written < self.outgoing.len() {
+            let mut socket = self.process.socket();
+            match socket.write(&self.outgoing[written..]) {
+                Ok(count) => written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => written = self.outgoing.len(),
+            }
+        }
+        self.outgoing.drain(..written);
+    }
+
+    /// Returns whether [`Self::flush`] has something to write.
+    #[must_use]
+    pub fn wants_to_write(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    /// Reads once of what has arrived, without waiting. A worker that sends without end so keeps no caller from its
+    /// deadlines.
+    pub fn read(&mut self) {
+        let mut chunk = [0; CHUNK];
+        match rustix::io::retry_on_intr(|| rustix::io::read(self.process.socket(), &mut chunk)) {
+            Ok(0) => self.is_closed = true,
+            Ok(count) => self.incoming.extend(&chunk[..count]),
+            Err(rustix::io::Errno::AGAIN) => {}
+            Err(_) => self.is_closed = true,
+        }
+    }
+
+    /// Takes the next event that was [read](Self::read).
+    pub fn take_event(&mut self) -> Option<GuestEvent> {
+        match self.incoming.take() {
+            Ok(Some(frame)) => Some(event(frame).unwrap_or(GuestEvent::Closed)),
+            Ok(None) => self.is_closed.then_some(GuestEvent::Closed),
+            Err(_) => Some(GuestEvent::Closed),
+        }
+    }
+
+    /// Waits for the next event; returns `None` at the deadline.
+    ///
+    /// # Errors
+    ///
+    /// The kernel cannot wait.
+    pub fn next_event(&mut self, deadline: Option<Instant>) -> io::Result<Option<GuestEvent>> {
+        loop {
+            if self.wants_to_write() {
+                self.flush();
+            }
+            if let Some(event) = self.take_event() {
+                return Ok(Some(event));
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(None);
+            }
+            let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+            let wanted = if self.wants_to_write() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+            let mut polled = [PollFd::new(self, wanted)];
+            rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, timeout.as_ref()))?;
+            self.read();
+        }
+    }
+
+    /// Kills the worker.
+    pub fn kill(&self) {
+        self.process.kill();
+    }
+
+    /// Kills a worker that breaks the protocol. One that has closed its channel ends by itself, and its exit status says
+    /// how.
+    pub fn kill_unless_closed(&self) {
+        if !self.is_closed {
+            self.process.kill();
+        }
+    }
+
+    /// Waits for the end of a worker that has closed its channel, and kills one that does not end.
+    pub fn reap(&mut self) -> Option<ExitStatus> {
+        self.process.wait(END_PATIENCE).or_else(|| {
+            self.process.kill();
+            self.process.wait(END_PATIENCE)
+        })
+    }
+}
+
+impl AsFd for GuestWorker {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.process.socket().as_fd()
+    }
+}
+
+fn event(frame: &[u8]) -> io::Result<GuestEvent> {
+    let parcel = Parcel::<Reply>::decode(frame)?;
+    Ok(match parcel {
+        Parcel { message: Reply::Loaded(timing), .. } => GuestEvent::Loaded(timing),
+        Parcel { message: Reply::NotLoaded(failure), .. } => GuestEvent::NotLoaded(failure.into()),
+        Parcel { message: Reply::Confined(reached), .. } => GuestEvent::Confined(reached),
+        Parcel { message: Reply::NotConfined(cause), .. } => GuestEvent::NotConfined(cause),
+        Parcel { message: Reply::Ended(outcome), .. } => GuestEvent::Ended(outcome),
+        Parcel { message: Reply::NotStarted(failure), .. } => GuestEvent::NotStarted(failure.into()),
+        parcel => match parcel.with_one()? {
+            (Reply::Printed(stream), bytes) => GuestEvent::Printed(stream, bytes),
+            (Reply::Command(request), stdin) => GuestEvent::Command(request, stdin),
+            _ => return Err(io::ErrorKind::InvalidData.into()),
+        },
+    })
+}

@@ -1,0 +1,134 @@
+//! What the monitor knows of a run that goes on in a worker, so that it can say how the run ended even if the worker
+//! cannot.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Instant;
+
+use modbox_kernel::Reached;
+use modbox_vocabulary::time::micros;
+use modbox_vocabulary::{Captured, Confinement, DenialLog, Exit, LimitKind, Limits, Outcome, Timing, Usage};
+
+use crate::worker::messages::OutputStream;
+
+/// A run that has started in a worker.
+#[derive(Debug)]
+pub struct RunProgress {
+    limits: Limits,
+    started: Instant,
+    stdout: Captured,
+    stderr: Captured,
+}
+
+impl RunProgress {
+    /// Begins with a run that starts now.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        Self { limits: *limits, started: Instant::now(), stdout: Captured::default(), stderr: Captured::default() }
+    }
+
+    /// Returns when the run started.
+    #[must_use]
+    pub fn started(&self) -> Instant {
+        self.started
+    }
+
+    /// Adds bytes that the guest printed.
+    pub fn print(&mut self, stream: OutputStream, bytes: &[u8]) {
+        let captured = match stream {
+            OutputStream::Stdout => &mut self.stdout,
+            OutputStream::Stderr => &mut self.stderr,
+        };
+        // A worker sends no more than is kept, unless a guest has taken it over.
+        let room = usize::try_from(self.limits.max_output).unwrap_or(usize::MAX).saturating_sub(captured.bytes.len());
+        captured.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        captured.total = captured.total.saturating_add(bytes.len() as u64);
+    }
+
+    /// Returns the outcome that the worker sent, with the bytes that the guest printed.
+    #[must_use]
+    pub fn ended(self, outcome: Outcome) -> Outcome {
+        let with = |kept: Captured, said: Captured| Captured { total: said.total.max(kept.bytes.len() as u64), ..kept };
+        let (stdout, stderr) = (with(self.stdout, outcome.stdout), with(self.stderr, outcome.stderr));
+        Outcome { stdout, stderr, ..outcome }
+    }
+
+    /// Returns the outcome of a run whose worker ended before the run did.
+    #[must_use]
+    pub fn lost(self, status: Option<ExitStatus>, reached: &Reached) -> Outcome {
+        match status.and_then(|status| status.signal()) {
+            // The kernel's own count of processor time is a little above the engine's.
+            Some(libc::SIGXCPU) => self.stopped(LimitKind::Cpu, reached),
+            _ => {
+                let how = status.map_or_else(|| "it closed its channel".to_owned(), |status| status.to_string());
+                let reason = format!("its worker process ended: {how}");
+                self.outcome(Exit::Trap { reason, backtrace: String::new() }, None, reached)
+            }
+        }
+    }
+
+    /// Returns the outcome of a run whose worker was killed because it did not end at its wall-clock limit.
+    #[must_use]
+    pub fn late(self, reached: &Reached) -> Outcome {
+        self.stopped(LimitKind::Wall, reached)
+    }
+
+    fn stopped(self, kind: LimitKind, reached: &Reached) -> Outcome {
+        self.outcome(Exit::Killed, Some(kind), reached)
+    }
+
+    fn outcome(self, exit: Exit, limit: Option<LimitKind>, reached: &Reached) -> Outcome {
+        let run_us = micros(self.started.elapsed());
+        let layers = [vec!["wasmtime".to_owned()], reached.layers.clone()].concat();
+        Outcome {
+            exit,
+            stdout: self.stdout,
+            stderr: self.stderr,
+            limit: limit.map(|kind| self.limits.hit(kind)),
+            usage: Usage { wall_us: run_us, ..Usage::default() },
+            timing: Timing { run_us, ..Timing::default() },
+            denials: DenialLog::default(),
+            confinement: Confinement { level: reached.level, layers },
+            notes: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress() -> RunProgress {
+        let mut progress = RunProgress::new(&Limits { max_output: 4, ..Limits::default() });
+        progress.print(OutputStream::Stdout, b"abc");
+        progress.print(OutputStream::Stdout, b"def");
+        progress.print(OutputStream::Stderr, b"x");
+        progress
+    }
+
+    #[test]
+    fn what_was_printed_outlives_the_worker() {
+        let reached = Reached { level: 2, layers: vec!["seccomp".to_owned()], missing: Vec::new() };
+        let lost = progress().lost(Some(ExitStatus::from_raw(libc::SIGKILL)), &reached);
+        assert_eq!(
+            (lost.stdout.bytes.as_slice(), lost.stdout.total, lost.stderr.bytes.as_slice()),
+            (&b"abcd"[..], 6, &b"x"[..])
+        );
+        assert!(matches!(&lost.exit, Exit::Trap { reason, .. } if reason.contains("SIGKILL")), "{lost:?}");
+        assert_eq!(lost.confinement.layers, ["wasmtime", "seccomp"]);
+        let late = progress().late(&reached);
+        assert_eq!((late.exit, late.limit.unwrap().kind), (Exit::Killed, LimitKind::Wall));
+        let over = progress().lost(Some(ExitStatus::from_raw(libc::SIGXCPU)), &reached);
+        assert_eq!(over.limit.unwrap().kind, LimitKind::Cpu);
+    }
+
+    #[test]
+    fn the_bytes_of_an_outcome_are_those_that_were_printed() {
+        let mut said = progress().late(&Reached::default());
+        said.stdout = Captured { bytes: Vec::new(), total: 9 };
+        said.stderr = Captured { bytes: Vec::new(), total: 0 };
+        let outcome = progress().ended(said);
+        assert_eq!((outcome.stdout.bytes.as_slice(), outcome.stdout.total), (&b"abcd"[..], 9));
+        assert!(!outcome.stderr.is_truncated() && outcome.stderr.total == 1);
+    }
+}

@@ -1,0 +1,149 @@
+//! The monitor's handle of a worker process.
+//!
+//! The thread that works with a worker shares it with the thread that ends it when a signal ends modbox, so all
+//! functions take `&self`.
+
+use std::io;
+use std::os::fd::{IntoRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, Signal, WaitOptions};
+
+use crate::program::WORD;
+use crate::role::{ASSIGNMENTS, Assignment, Role};
+use crate::spawn_lock::exclude_spawns;
+
+/// A started worker. Dropping it closes its socket, and leaves the process to end by itself.
+#[derive(Debug)]
+pub struct WorkerProcess {
+    /// Locked while the process is signalled or waited for, so that its id cannot be reused in between.
+    child: Mutex<Child>,
+    pid: Pid,
+    socket: UnixStream,
+}
+
+/// Process that is waited for once.
+#[derive(Debug)]
+struct Child {
+    pid: Pid,
+    /// Exit status, once it is known.
+    status: Option<ExitStatus>,
+}
+
+impl Child {
+    fn wait(&mut self, options: WaitOptions) -> io::Result<Option<ExitStatus>> {
+        if self.status.is_none() {
+            let ended = rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(self.pid), options))?;
+            self.status = ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw()));
+        }
+        Ok(self.status)
+    }
+}
+
+impl WorkerProcess {
+    /// Forks this process. Returns `None` in the worker, whose socket is its standard input; it has no other
+    /// descriptors than the standard streams.
+    ///
+    /// The worker has the memory of this process. So call this first in `main`, before anything is read that a worker
+    /// must not have.
+    ///
+    /// # Errors
+    ///
+    /// This process has more than one thread, or the kernel refuses a process or a socket.
+    pub fn fork() -> io::Result<Option<Self>> {
+        let (ours, theirs) = UnixStream::pair()?;
+        if let Some(pid) = modbox_kernel::fork()? {
+            return Ok(Some(Self::new(pid, ours)));
+        }
+        rustix::stdio::dup2_stdin(&theirs)?;
+        // The next call closes both.
+        let _ = (ours.into_raw_fd(), theirs.into_raw_fd());
+        modbox_kernel::close_descriptors_from(3)?;
+        Ok(None)
+    }
+
+    /// Starts a modbox program as a worker, without any variable of the environment.
+    ///
+    /// # Errors
+    ///
+    /// The program is not there, or the kernel refuses a process or a socket.
+    pub fn spawn(program: &Path) -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        #[expect(clippy::disallowed_methods, reason = "the one place that starts workers")]
+        let mut command = Command::new(program);
+        command.arg0("modbox").arg(WORD).env_clear();
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+        let _no_file_is_being_written = exclude_spawns();
+        let child = command.spawn()?;
+        Ok(Self::new(Pid::from_child(&child), ours))
+    }
+
+    fn new(pid: Pid, socket: UnixStream) -> Self {
+        Self { child: Mutex::new(Child { pid, status: None }), pid, socket }
+    }
+
+    /// Gives the worker its role.
+    ///
+    /// # Errors
+    ///
+    /// The worker has ended.
+    pub(crate) fn assign(&self, role: Role) -> io::Result<()> {
+        ASSIGNMENTS.send(&self.socket, &Assignment { role, monitor: std::process::id() })
+    }
+
+    /// Returns the monitor's end of the channel.
+    #[must_use]
+    pub fn socket(&self) -> &UnixStream {
+        &self.socket
+    }
+
+    /// Returns the process id. It stays the worker's own until [`Self::wait`] or [`Self::kill`] has seen its end.
+    #[must_use]
+    pub fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Waits until the worker has ended. Returns `None` if `patience` is over first.
+    pub fn wait(&self, patience: Duration) -> Option<ExitStatus> {
+        // The kernel closes the worker's end of the socket when the worker ends in any way.
+        let mut descriptors = [PollFd::new(&self.socket, PollFlags::empty())];
+        let timeout = Timespec::try_from(patience).ok();
+        match rustix::io::retry_on_intr(|| rustix::event::poll(&mut descriptors, timeout.as_ref())) {
+            Ok(0) | Err(_) => None,
+            Ok(_) => self.lock().wait(WaitOptions::empty()).ok().flatten(),
+        }
+    }
+
+    /// Kills the worker. Does not wait for its end.
+    pub fn kill(&self) {
+        self.kill_after(|| ());
+    }
+
+    /// Calls `action` if the worker still runs, then kills the worker. Meanwhile its process id cannot be reused.
+    pub fn kill_after(&self, action: impl FnOnce()) {
+        let mut child = self.lock();
+        if let Ok(None) = child.wait(WaitOptions::NOHANG) {
+            action();
+        }
+        // After a wait the id may belong to another process.
+        if child.status.is_none() {
+            let _ = rustix::process::kill_process(self.pid, Signal::KILL);
+        }
+    }
+
+    /// Calls `action` while the worker is not waited for, so that its process id is its own even after its end.
+    pub fn hold_pid(&self, action: impl FnOnce()) {
+        let _child = self.lock();
+        action();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

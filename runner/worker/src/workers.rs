@@ -1,0 +1,52 @@
+//! A source of workers: the process that was forked early, then processes of a program.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::process::WorkerProcess;
+use crate::role::Role;
+
+/// Source of worker processes. Clones share the process that was forked early.
+#[derive(Debug, Clone)]
+pub struct Workers {
+    program: PathBuf,
+    early: Arc<Mutex<Option<WorkerProcess>>>,
+}
+
+impl Workers {
+    /// Returns a source that starts the modbox program at `program` for each worker.
+    #[must_use]
+    pub fn new(program: PathBuf) -> Self {
+        Self { program, early: Arc::default() }
+    }
+
+    /// Returns this source with a process that was forked before, to be used for the first worker.
+    #[must_use]
+    pub fn with_early(self, early: Option<WorkerProcess>) -> Self {
+        Self { early: Arc::new(Mutex::new(early)), ..self }
+    }
+
+    /// Returns the modbox program.
+    #[must_use]
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Starts a worker and gives it a role.
+    ///
+    /// # Errors
+    ///
+    /// The process cannot be started.
+    pub fn start(&self, role: Role) -> io::Result<WorkerProcess> {
+        let early = self.early.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(worker) = early
+            && worker.assign(role).is_ok()
+        {
+            return Ok(worker);
+        }
+        let worker = WorkerProcess::spawn(&self.program)?;
+        worker.assign(role)?;
+        Ok(worker)
+    }
+}
