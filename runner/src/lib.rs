@@ -7,8 +7,10 @@
 //! # How a run goes
 //!
 //! `cli` reads the command line and makes a [`app::RunRequest`]. [`app::Runner`] has `modbox-kinds` tell what the bytes are and
-//! make the `Invocation` of that kind, has `modbox-wasm` or `modbox-native` run it under a `Policy` and `Limits`, and gives the
-//! `Outcome` to `modbox-contract`, which turns what was printed into a `ModuleResult`. A [`app::Report`] says how it went.
+//! make the `Invocation` of that kind, has `modbox-wasm` or `modbox-native` run it in a worker process under a `Policy` and
+//! `Limits`, and gives the `Outcome` to `modbox-contract`, which turns what was printed into a `ModuleResult`. A
+//! [`app::Report`] says how it went. The process that does all this is the monitor: it keeps its authority, and no module
+//! runs in it.
 //!
 //! # Crates, the lowest first
 //!
@@ -23,8 +25,9 @@
 //! | `scratch` | what a run leaves on the disk, and its removal | `cleanup` |
 //! | `store` | results kept between runs: authenticated entries, locks, eviction | `cleanup` |
 //! | `kernel` | what the Linux kernel lets a process do | `policy` |
-//! | `wasm` | guests on Wasmtime, and the compiler's process | `policy`, `scratch`, `store`, `channel` |
-//! | `native` | native modules in namespaces | `kernel`, `policy`, `scratch`, `channel` |
+//! | `worker` | how worker processes are started, watched and ended | `channel`, `kernel` |
+//! | `wasm` | guests on Wasmtime, guest workers, compile workers | `kernel`, `policy`, `scratch`, `store`, `worker` |
+//! | `native` | native modules in namespaces | `kernel`, `policy`, `scratch`, `worker` |
 //! | `authoring` | from a project to a component | `cleanup` |
 //! | `modbox` | [`app`]: one run, from file to report · [`batch`]: many runs, in warm workers · [`jobs`]: runs that outlive their caller · [`cli`]: the command line | all of them |
 //!
