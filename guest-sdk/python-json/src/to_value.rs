@@ -29,6 +29,14 @@ fn single(key: &str, value: Value) -> Value {
 macro_rules! integers {
     ($($name:ident: $type:ty),*) => {
         $(fn $name(self, number: $type) -> Result<Value, ConvertError> {
+            Ok(i64::from(number).into())
+        })*
+    };
+}
+
+macro_rules! long_integers {
+    ($($name:ident: $type:ty),*) => {
+        $(fn $name(self, number: $type) -> Result<Value, ConvertError> {
             Ok(Value::int_from_decimal(&number.to_string()).expect("an integer's text is decimal"))
         })*
     };
@@ -46,8 +54,14 @@ impl Serializer for ValueSerializer {
     type SerializeStructVariant = Mapping;
 
     integers! {
-        serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64, serialize_i128: i128,
-        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64, serialize_u128: u128
+        serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
+        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32
+    }
+
+    long_integers! { serialize_i128: i128, serialize_u128: u128 }
+
+    fn serialize_u64(self, number: u64) -> Result<Value, ConvertError> {
+        Ok(number.into())
     }
 
     fn is_human_readable(&self) -> bool {
