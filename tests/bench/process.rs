@@ -10,6 +10,8 @@
 
 use modbox_test_support as support;
 
+#[path = "bare.rs"]
+mod bare;
 #[path = "builds.rs"]
 mod builds;
 #[path = "pings.rs"]
@@ -72,6 +74,7 @@ fn median(times: &mut [Duration]) -> f64 {
 }
 
 fn main() {
+    bare::run_if_asked();
     // `cargo test --benches` and the like only want to know that it builds.
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
@@ -91,7 +94,8 @@ fn command(dir: &TestDir, program: &Path, args: &[&Path]) -> Command {
 
 /// Everything cached, confined as by default.
 fn warm(dir: &TestDir, builds: &[(&'static str, PathBuf)]) {
-    let args = dir.write("args.json", r#"{"data": "hello"}"#);
+    let folder = dir.mkdir("args");
+    let args = dir.write("args/args.json", r#"{"data": "hello"}"#);
     let component = pings::module(dir);
     let python = oracle::python();
     let mut peers: Vec<(Peer, &str)> = Vec::new();
@@ -105,6 +109,8 @@ fn warm(dir: &TestDir, builds: &[(&'static str, PathBuf)]) {
     let run_by_c = command(dir, &compile_c(dir, "run"), &[&ping, Path::new("hello")]);
     let pass = command(dir, &python, &[Path::new("-c"), Path::new("pass")]);
     let ansiballz = command(dir, &python, &[&pings::ansiballz(dir)]);
+    let bare = bare::command(&component, &dir.join("ping.cwasm"), &folder);
+    peers.push((Peer::new("bare wasmtime host, not confined", bare, 1), "hello"));
     peers.push((Peer::new("static C program", static_c, 1), "hello"));
     peers.push((Peer::new("it, run by a static C runner", run_by_c, 1), "hello"));
     peers.push((Peer::new("python3 -c pass", pass, 1), ""));
