@@ -1,4 +1,5 @@
-//! Answers questions about specs and arguments, one JSON object a line, one answer a line: what `modbox validate --jsonl` does,
+//! Answers questions about specs and arguments, one JSON object a line, one answer a line: what `modbox validate
+//! --jsonl` does,
 //! with nothing around it.
 
 use std::error::Error;

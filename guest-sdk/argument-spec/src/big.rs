@@ -1,8 +1,8 @@
-//! Whole numbers of any size, as far as reading and writing them goes.
+//! Reads and writes whole numbers of any size.
 //!
-//! Rust's formatting writes large floats too, but drags in machinery for fractions that would be a tenth of a small guest.
+//! Rust's formatting writes large floats too, but needs code for fractions that would be a tenth of a small guest.
 
-/// A whole number: groups of nine digits, the last ones first.
+/// A whole number in groups of nine digits, the last group first.
 pub(crate) struct Big(Vec<u32>);
 
 const GROUP: u64 = 1_000_000_000;
@@ -41,7 +41,7 @@ impl Big {
     }
 }
 
-/// Returns the decimal digits of a float without a fraction, with its sign; zero has none.
+/// Returns the decimal digits of a float without a fraction, with its sign. Returns no digits for zero.
 pub(crate) fn whole_float(number: f64) -> String {
     let bits = number.to_bits();
     let exponent = i32::try_from(bits >> 52 & 0x7ff).unwrap_or_default() - 1075;

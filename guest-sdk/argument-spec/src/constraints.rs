@@ -1,6 +1,6 @@
-//! The rules between options: which exclude, and which require each other.
+//! Checks the rules between options: which options exclude each other, and which require each other.
 //!
-//! Each check returns the first offence in Ansible's words; [`mutually_exclusive`] names all of them.
+//! Each check returns the first error in Ansible's words; [`mutually_exclusive`] names all of them.
 
 use modbox_python_json::{Dict, Value, str};
 
@@ -11,7 +11,7 @@ use crate::validated::ErrorKind;
 
 type Check = Option<(ErrorKind, String)>;
 
-/// How many of the names are given; one that is named twice counts once.
+/// Counts the names that are given. A name that is listed twice counts once.
 fn given(parameters: &Dict, names: &[String]) -> usize {
     let first = |at: usize| !names[..at].contains(&names[at]);
     names.iter().enumerate().filter(|(at, name)| parameters.contains_key(*name) && first(*at)).count()
@@ -36,7 +36,7 @@ pub(crate) fn required(spec: &ArgumentSpec, at: &Positions) -> Check {
     (!missing.is_empty()).then(|| (ErrorKind::Required, message()))
 }
 
-/// Runs the four checks that come after types and choices, in order.
+/// Runs the four checks that follow types and choices, in order.
 pub(crate) fn between_options(
     constraints: &Constraints,
     parameters: &Dict,

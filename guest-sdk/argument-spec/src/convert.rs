@@ -1,4 +1,4 @@
-//! One value to one option type, with Ansible's reasons when it does not go.
+//! Converts a value to an option's type, or returns Ansible's reason why it cannot.
 
 use modbox_python_json::{Surrogates, Value, encode, repr, str};
 
@@ -12,7 +12,7 @@ use crate::spec::OptionType;
 const TRUE_WORDS: [&str; 6] = ["y", "yes", "on", "1", "true", "t"];
 const FALSE_WORDS: [&str; 6] = ["n", "no", "off", "0", "false", "f"];
 
-/// Converts a value in its place; what is of the type already is not touched.
+/// Converts a value in place. A value that has the type already is not changed.
 ///
 /// # Errors
 ///
@@ -62,7 +62,7 @@ fn converted(value: &Value, to: OptionType, environment: &dyn Environment) -> Re
     }
 }
 
-/// Converts text with lone surrogates, where that is more than looking at it.
+/// Converts text with lone surrogates. Returns `None` for types that do not change the text.
 fn with_stand_ins(text: &Surrogates, to: OptionType, environment: &dyn Environment) -> Option<Result<Value, String>> {
     if !matches!(to, OptionType::Path | OptionType::List | OptionType::Dict | OptionType::Json | OptionType::JsonArg) {
         return None;
@@ -71,7 +71,7 @@ fn with_stand_ins(text: &Surrogates, to: OptionType, environment: &dyn Environme
     Some(converted(&Value::Str(text), to, environment).map(lone::restore))
 }
 
-/// Returns the bool that a value stands for, as options of that type do, and Ansible's own internal arguments.
+/// Returns the bool that a value stands for, by the rules of `bool` options, which hold for internal arguments too.
 ///
 /// # Errors
 ///
@@ -98,7 +98,7 @@ fn to_bool(value: &Value) -> Result<Value, String> {
     Err(format!("The value '{text}' is not a valid boolean. Valid booleans include: {}, 0, 1", words.join(", ")))
 }
 
-/// All the words are ASCII, and no other character has one of their letters as its lower case.
+/// Returns the bool for a word. All words are ASCII, and the lower case of no other character is one of their letters.
 fn bool_from_word(text: &str) -> Option<bool> {
     let word = python_strip(text);
     let is = |words: [&str; 6]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
@@ -137,8 +137,8 @@ fn no_way(value: &Value, what: &str) -> String {
     format!("<class '{}'> cannot be converted to {what}", value.type_name())
 }
 
-/// Returns a choice that a bool was meant to be: YAML readers turn `yes` into true, a `str` option turns
-/// that into `True`, and exactly one choice means true.
+/// Returns the choice that a bool was meant to be. YAML readers turn `yes` into true, and a `str` option turns that
+/// into `True`; if exactly one choice means true, it was meant.
 pub(crate) fn choice_meant_by_bool<'a>(text: &str, choices: &'a [Value]) -> Option<&'a Value> {
     let (words, number) = match text {
         "True" => (TRUE_WORDS, 1.0),

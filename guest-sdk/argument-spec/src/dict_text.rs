@@ -1,4 +1,4 @@
-//! `dict` options given as text: JSON, a Python literal, or `key=value` words.
+//! Reads `dict` options from text: JSON, a Python literal, or `key=value` words.
 
 use modbox_python_json::{Dict, Value, decode};
 
@@ -31,8 +31,8 @@ fn dict_from_braces(text: &str) -> Option<Value> {
     matches!(value, Value::Dict(_)).then_some(value)
 }
 
-/// Splits at commas and spaces outside quotes; a backslash takes the next character as it is. Quotes
-/// vanish, empty words too, and a quote left open ends with the text.
+/// Splits at commas and spaces outside quotes. A backslash keeps the next character as it is. Quotes and empty words
+/// are removed, and an open quote ends with the text.
 fn split_words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;

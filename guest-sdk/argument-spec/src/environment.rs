@@ -1,14 +1,13 @@
-//! What a path's `$VAR` and `~` expand to: a value that the caller passes in.
+//! Expands `$VAR` and `~` in paths, with an environment that the caller passes in.
 
 use indexmap::IndexMap;
 
-/// Answers what path expansion and environment fallbacks ask for.
+/// The variables and home directories that path expansion and fallbacks use.
 pub trait Environment {
     /// Returns the value of an environment variable that is set.
     fn variable(&self, name: &str) -> Option<String>;
 
-    /// Returns the home folder of a user, or of the current one. By default only the current user has
-    /// one, and `HOME` says where.
+    /// Returns the home folder of a user, or of the current one. By default, only the current user has one: `HOME`.
     fn home(&self, user: Option<&str>) -> Option<String> {
         if user.is_none() { self.variable("HOME") } else { None }
     }
@@ -30,8 +29,7 @@ impl Environment for IndexMap<String, String> {
     }
 }
 
-/// Expands `$NAME` and `${NAME}`, then a leading `~` or `~user`, as `os.path` does: what is not known
-/// stays as it is.
+/// Expands `$NAME` and `${NAME}`, then a leading `~` or `~user`, as `os.path` does. Unknown names stay as they are.
 #[must_use]
 pub fn expand_path(path: &str, environment: &dyn Environment) -> String {
     expand_home(&expand_variables(path, environment), environment)
@@ -58,7 +56,7 @@ pub(crate) fn expand_variables(path: &str, environment: &dyn Environment) -> Str
     out
 }
 
-/// The name in `$NAME` or `${NAME}` at the start of a text, and how long the whole reference is.
+/// Returns the name in `$NAME` or `${NAME}` at the start of a text, and the length of the whole reference.
 fn variable_name(text: &str) -> Option<(&str, usize)> {
     let after = &text[1..];
     if let Some(braced) = after.strip_prefix('{') {

@@ -1,10 +1,10 @@
-//! Python's `==` between values: `1 == 1.0 == True`, which choices and `required_if` depend on.
+//! Compares values as Python's `==` does (`1 == 1.0 == True`), for choices and `required_if`.
 
 use modbox_python_json::Value;
 
 use crate::big::whole_float;
 
-/// Returns what Python's `left == right` says.
+/// Returns the result of Python's `left == right`.
 #[must_use]
 pub fn python_eq(left: &Value, right: &Value) -> bool {
     match (left, right) {
@@ -23,7 +23,8 @@ pub fn python_eq(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Returns what Python's `value in choices` says. It looks at identity first, and all the `NaN` of JSON is one object.
+/// Returns the result of Python's `value in choices`. It compares identity first, and each `NaN` of JSON is the same
+/// object.
 pub(crate) fn is_in(value: &Value, choices: &[Value]) -> bool {
     choices.iter().any(|choice| python_eq(choice, value) || is_same_nan(choice, value))
 }
@@ -32,7 +33,7 @@ fn is_same_nan(left: &Value, right: &Value) -> bool {
     matches!((left, right), (Value::Float(left), Value::Float(right)) if left.is_nan() && left.to_bits() == right.to_bits())
 }
 
-/// A number as Python compares it.
+/// A number in the form in which Python compares it.
 enum Number<'a> {
     Small(i64),
     Big(&'a str),
@@ -64,7 +65,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// Whether a float is exactly an integer, whose decimal text is given.
+/// Returns whether a float equals the integer with this decimal text.
 fn float_is(float: f64, int: &str) -> bool {
     if float == 0.0 {
         return int == "0";

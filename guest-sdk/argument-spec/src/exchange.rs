@@ -1,8 +1,8 @@
-//! Validation as a question and an answer in JSON, for programs that are not Rust.
+//! Validates a request in JSON and answers in JSON, for programs in other languages.
 //!
-//! The question is `{"spec": {…}, "kw": {…}, "params": {…}, "env": {…}}`, with the names that ansible-core's
-//! `ArgumentSpecValidator` has for them; the spec is taken as Ansible takes it. The answer names errors by
-//! ansible-core's classes.
+//! The request is `{"spec": {…}, "kw": {…}, "params": {…}, "env": {…}}`, with the names that ansible-core's
+//! `ArgumentSpecValidator` uses. The spec is read as Ansible reads it. The answer names errors by ansible-core's
+//! classes.
 
 use indexmap::IndexMap;
 use modbox_python_json::{Dict, Value, str};
@@ -13,29 +13,29 @@ use crate::parse_values::dict;
 use crate::spec::{ArgumentSpec, Flaw, OptionSpec};
 use crate::validated::{Deprecation, Validated, ValidationError};
 
-/// What is to be validated, against what.
+/// A request to validate arguments.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// The spec, with its rules, as Ansible takes it.
+    /// The spec with its rules, read as Ansible reads it.
     pub spec: ArgumentSpec,
-    /// What is wrong with the spec by itself, if anything is: Ansible would not say.
+    /// A mistake in the spec itself, if there is one. Ansible does not report it.
     pub mistake: Option<SpecError>,
     /// The arguments.
     pub parameters: Dict,
-    /// The variables, when they are not to be those of the process.
+    /// The variables that replace those of the process.
     pub environment: Option<IndexMap<String, String>>,
 }
 
 impl Question {
-    /// Reads a question. All but the spec may be absent, and unknown keys are left alone.
+    /// Reads a request. Only the spec is required, and unknown keys are ignored.
     ///
     /// # Errors
     ///
-    /// No spec, parts that are no dicts, and what Ansible could not take for a spec.
+    /// The spec is missing, a part is not a dict, or Ansible could not read the spec.
     pub fn from_value(value: &Value) -> Result<Self, SpecError> {
-        const PLACE: &str = "the line";
+        const PLACE: &str = "the request";
         let empty = Dict::new();
-        let entries = dict("the whole", PLACE, value)?;
+        let entries = dict("root", PLACE, value)?;
         let part = |key: &str| match entries.get(key) {
             None | Some(Value::Null) => Ok(&empty),
             Some(value) => dict(key, PLACE, value),
@@ -52,7 +52,7 @@ impl Question {
         })
     }
 
-    /// Validates, and returns the answer.
+    /// Validates the arguments and returns the answer.
     #[must_use]
     pub fn answer(&self, environment: &dyn Environment) -> Value {
         let mut answer = self.spec.validate(&self.parameters, environment).to_dict(&self.spec);
@@ -64,7 +64,7 @@ impl Question {
 }
 
 impl Validated {
-    /// Returns what became of the arguments, as a dict: `validated`, `errors`, `unsupported`, `no_log_values`, `aliases`,
+    /// Returns the result of a validation as a dict: `validated`, `errors`, `unsupported`, `no_log_values`, `aliases`,
     /// `deprecations` and `warnings`.
     #[must_use]
     pub fn to_dict(&self, spec: &ArgumentSpec) -> Dict {
@@ -98,7 +98,7 @@ fn deprecation(deprecation: &Deprecation) -> Value {
     Value::Dict(entries)
 }
 
-/// Ansible knows no aliases once it has found a mistake where it looks for them.
+/// Returns the aliases. Ansible has none after it found a mistake while it reads them.
 fn aliases(spec: &ArgumentSpec) -> Value {
     let broken = |option: &OptionSpec| {
         (option.required && option.default_value().is_some()) || option.flaws.contains(&Flaw::AliasesAreNoList)
@@ -153,9 +153,9 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_question() {
-        check("[]", "`the whole` in the line must be a dict, not list");
-        check("{}", "missing key `spec` in the line");
-        check(r#"{"spec": {}, "params": 5}"#, "`params` in the line must be a dict, not int");
+        check("[]", "`root` in the request must be a dict, not list");
+        check("{}", "missing key `spec` in the request");
+        check(r#"{"spec": {}, "params": 5}"#, "`params` in the request must be a dict, not int");
         check(
             r#"{"spec": {"a": {"type": "text"}}}"#,
             "`type` in option `a` must be one of Ansible's option types, not `text`",

@@ -1,23 +1,23 @@
-//! Ansible's argument specs: what options a module takes, whether given arguments fit, and the manual
-//! page that follows from both.
+//! Ansible's argument specs: the options of a module, the validation of arguments, and the manual page.
 //!
-//! One pure crate, because both sides need it: the SDK validates inside the module, the runner reads the
-//! same spec to show a module's manual and to learn which options designate host paths. The rules, their
-//! order and their messages are those of ansible-core 2.19's `ArgumentSpecValidator`, with which
-//! `tests/oracle/argument_spec/compare.py` compares this crate. What differs on purpose, each with its reason:
+//! One pure crate for both sides: the SDK validates inside the module; the runner reads the same spec to show a
+//! module's manual and to find the options that designate host paths. Rules, order and messages are those of
+//! ansible-core 2.19's `ArgumentSpecValidator`, and `tests/oracle/argument_spec/compare.py` compares both. These
+//! differences are intended:
 //!
-//! - Where ansible-core crashes (a number for a dict with options, `int` of infinity), there is an ordinary error.
-//! - The words of a bool's message come in one order; in Python it is random. So is whose options the error about
-//!   unknown arguments lists when there are some at several levels; here it is the first level.
-//! - Lone surrogates are kept in values. In messages, in secrets and in keys they are U+FFFD: Rust's text cannot hold them.
-//! - A dict written as a Python literal may hold what JSON can carry. Sets, bytes, complex numbers and `...` are refused,
-//!   tuples are lists, keys are text.
-//! - Integers have at most 4300 digits, as many as Python itself reads.
-//! - Secrets that were found before collecting them failed are kept.
-//! - A spec whose names mean two things is refused by [`ArgumentSpec::parse`]. Taken as ansible-core takes it, values are shared
-//!   between such names at their own level; in Python, to any depth.
+//! - Where ansible-core crashes (a number for a dict with options, `int` of infinity), this crate returns an ordinary
+//!   error.
+//! - The words in the message about a bool have a fixed order; in Python, the order is random. The error about unknown
+//!   arguments at several levels lists the options of the first level; in Python, those of a random one.
+//! - Values keep lone surrogates. Messages, secrets and keys have U+FFFD instead, since Rust's text cannot hold them.
+//! - A dict written as a Python literal may hold only what JSON can hold. Sets, bytes, complex numbers and `...` are
+//!   refused, tuples become lists, keys become text.
+//! - Integers have at most 4300 digits, the limit of Python.
+//! - If the collection of secrets fails, the secrets found so far are kept.
+//! - [`ArgumentSpec::parse`] refuses a spec in which a name has two meanings. When the spec is read as ansible-core
+//!   reads it, such names share values at their own level; in Python, they share them to any depth.
 //!
-//! It does no I/O and reads no environment: variables for `$HOME/x` come in as a value.
+//! The crate does no I/O and reads no environment: variables for `$HOME/x` are passed as a value.
 //!
 //! ```
 //! use modbox_argument_spec::{ArgumentSpec, NoEnvironment};

@@ -1,8 +1,8 @@
-//! Python literals, as far as a dict written as text can hold values that JSON has too.
+//! Reads Python literals whose values JSON can hold, for dicts written as text.
 //!
-//! Ansible hands a string starting with `{` that is not JSON to `ast.literal_eval`. Sets, bytes and
-//! complex numbers are refused here: no JSON value carries them. So are characters by their Unicode names
-//! (`\N{…}`). Tuples become lists, and keys become the strings that JSON makes of them.
+//! Ansible passes a string that starts with `{` and is not JSON to `ast.literal_eval`. Sets, bytes and complex numbers
+//! are refused here, since JSON cannot hold them. Characters by their Unicode names (`\N{…}`) are refused too. Tuples
+//! become lists, and keys become the strings that JSON makes of them.
 
 use modbox_python_json::{Dict, Value, encode};
 
@@ -10,7 +10,7 @@ use crate::big::Big;
 use crate::literal_text::{read_string, starts_string};
 use crate::lone;
 
-/// How deep brackets nest in what Python's parser takes.
+/// How deep brackets may nest in Python's parser.
 const MAX_DEPTH: usize = 200;
 
 /// Returns the value of a literal that takes up the whole text.
@@ -93,7 +93,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The items, and whether a comma followed the last one.
+    /// Reads the items, and whether a comma follows the last one.
     fn sequence(&mut self, open: char, close: char) -> Option<(Vec<Value>, bool)> {
         self.take(open);
         let mut items = Vec::new();
@@ -109,7 +109,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `(1)` is 1; `(1,)` and `()` are tuples.
+    /// Reads parentheses: `(1)` is 1; `(1,)` and `()` are tuples.
     fn parenthesised(&mut self) -> Option<Value> {
         let (mut items, comma) = self.sequence('(', ')')?;
         if items.len() == 1 && !comma { items.pop() } else { Some(Value::List(items)) }
@@ -123,7 +123,7 @@ impl Reader<'_> {
         ends.then_some(value)
     }
 
-    /// One string, or several next to each other.
+    /// Reads one string, or several next to each other.
     fn strings(&mut self) -> Option<Value> {
         let mut text = String::new();
         while starts_string(self.rest) {
@@ -133,7 +133,7 @@ impl Reader<'_> {
         Some(Value::Str(text))
     }
 
-    /// One sign before a number, which may stand in parentheses.
+    /// Reads a number with an optional sign. The number may be in parentheses.
     fn signed(&mut self) -> Option<Value> {
         let sign = if self.take('-') { "-" } else { "" };
         if sign.is_empty() {
@@ -166,7 +166,7 @@ impl Reader<'_> {
     }
 }
 
-/// What `json.dumps` makes of a key.
+/// Returns the text that `json.dumps` makes of a key.
 fn key_text(key: Value) -> Option<String> {
     match key {
         Value::Str(text) => Some(text),
@@ -195,7 +195,7 @@ fn number(sign: &str, text: &str) -> Option<Value> {
     format!("{sign}{digits}").parse().ok().map(Value::Float)
 }
 
-/// Takes out underscores, which may only stand between two digits.
+/// Removes underscores, which are allowed only between two digits.
 fn ungrouped(text: &str, radix: u32) -> Option<String> {
     let parts: Vec<&str> = text.split('_').collect();
     let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_digit(radix));
@@ -203,7 +203,7 @@ fn ungrouped(text: &str, radix: u32) -> Option<String> {
     parts.windows(2).all(fits).then(|| parts.concat())
 }
 
-/// The decimal digits of a number of another radix, of any size that a value may have.
+/// Returns the decimal digits of a number in another radix, up to the largest size of a value.
 fn decimal(digits: &str, radix: u32) -> Option<String> {
     if digits.is_empty() || digits.len() > 4 * modbox_python_json::MAX_INT_DIGITS {
         return None;

@@ -1,12 +1,12 @@
-//! String literals of Python: quotes of one and of three, raw ones, and their escapes.
+//! Reads Python's string literals: single and triple quotes, raw strings, and escapes.
 
-/// Returns whether a string literal begins here; of bytes and of formatted strings there are none.
+/// Returns whether a text literal begins here. Literals of bytes and formatted strings do not count.
 pub(crate) fn starts_string(text: &str) -> bool {
     text.strip_prefix(['r', 'R', 'u', 'U']).unwrap_or(text).starts_with(['\'', '"'])
 }
 
-/// Adds the text of the string literal that `source` begins with, and returns what is behind it. A lone surrogate
-/// gets its stand-in.
+/// Appends the text of the string literal at the start of `source`, and returns the rest of `source`. A lone surrogate
+/// becomes its stand-in.
 pub(crate) fn read_string<'a>(source: &'a str, out: &mut String) -> Option<&'a str> {
     let raw = source.starts_with(['r', 'R']);
     let source = source.strip_prefix(['r', 'R', 'u', 'U']).unwrap_or(source);
@@ -22,7 +22,7 @@ pub(crate) fn read_string<'a>(source: &'a str, out: &mut String) -> Option<&'a s
         let c = take(&mut rest)?;
         match c {
             '\n' | '\r' if !long => return None,
-            // Python reads every line end as one.
+            // Python reads every kind of line end as `\n`.
             '\r' => {
                 rest = rest.strip_prefix('\n').unwrap_or(rest);
                 out.push('\n');

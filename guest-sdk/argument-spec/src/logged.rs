@@ -1,8 +1,8 @@
-//! The arguments as a log may show them: without the values of options that are secrets.
+//! Masks the values of secret options in arguments, for a log.
 //!
-//! Ansible masks what a module says; a log that the runner writes is masked by the runner, before the module has
-//! said anything. The rules are Ansible's, and where Ansible looks at a value only after it was converted, the whole
-//! value goes: a log can do without it. Keys stay, but for those inside of a secret.
+//! Ansible masks a module's output. The runner masks the log that it writes before the module runs. The rules are
+//! Ansible's. Where Ansible finds a secret only after it converted a value, the whole value is masked here. Keys stay,
+//! except for keys inside a secret.
 
 use indexmap::IndexSet;
 use modbox_python_json::{Dict, Value};
@@ -11,21 +11,21 @@ use crate::mask::{PLACEHOLDER, Secrets};
 use crate::no_log;
 use crate::spec::{ArgumentSpec, OptionSpec};
 
-/// More secrets than any module is given; each is looked for in every other argument.
+/// The largest number of secrets. Each is searched for in every other argument.
 const MAX_SECRETS: usize = 256;
 
-/// Arguments that may be shown, and what must not be.
+/// Arguments that a log may show, and the secrets that it must not show.
 #[derive(Debug, Clone, Default)]
 pub struct Logged {
     /// The arguments, masked.
     pub arguments: Dict,
-    /// The secrets that were in them, to be masked elsewhere, too.
+    /// The secrets of the arguments, to be masked in other places too.
     pub secrets: Secrets,
 }
 
 impl ArgumentSpec {
-    /// Masks arguments for a log: the values of options with `no_log`, under each of their names and at every depth, the
-    /// same texts wherever else they are, and what no option declares but is named like a password.
+    /// Masks arguments for a log: the values of `no_log` options under each of their names and at every depth, the same
+    /// texts wherever they occur, and undeclared arguments with names like a password's.
     #[must_use]
     pub fn logged(&self, arguments: &Dict) -> Logged {
         let mut found = IndexSet::new();
@@ -59,7 +59,7 @@ fn hide(spec: &ArgumentSpec, arguments: &Dict, found: &mut IndexSet<String>) -> 
     arguments.iter().map(one).collect()
 }
 
-/// Replaces a whole value, and collects it.
+/// Replaces a whole value, and collects its texts.
 fn hidden(value: &Value, found: &mut IndexSet<String>) -> Value {
     if matches!(value, Value::Null) {
         return Value::Null;
@@ -68,19 +68,19 @@ fn hidden(value: &Value, found: &mut IndexSet<String>) -> Value {
     PLACEHOLDER.into()
 }
 
-/// What has options of its own may hold secrets of its own.
+/// Replaces the secrets inside an option that has options of its own.
 fn hide_in(option: &OptionSpec, value: &Value, found: &mut IndexSet<String>) -> Value {
     match (option.sub_spec.as_deref(), value) {
         (None, _) | (_, Value::Null | Value::Bool(_)) => hide_by_name(value, found),
         (Some(spec), Value::Dict(entries)) => Value::Dict(hide(spec, entries, found)),
         (Some(_), Value::List(items)) => Value::List(items.iter().map(|item| hide_in(option, item, found)).collect()),
-        // A dict as text, in one of three notations: with a secret in it, none of it is shown.
+        // A dict as text has one of three notations. If it holds a secret, all of it is masked.
         (Some(spec), _) if spec.has_secrets() => hidden(value, found),
         (Some(_), _) => value.clone(),
     }
 }
 
-/// What no spec describes: only names can tell.
+/// Replaces secrets where no spec describes the value. Only names can show what is secret.
 fn hide_by_name(value: &Value, found: &mut IndexSet<String>) -> Value {
     match value {
         Value::Dict(entries) => Value::Dict(hide(&ArgumentSpec::default(), entries, found)),
@@ -105,7 +105,8 @@ impl ArgumentSpec {
     }
 }
 
-/// Ansible's `PASSWORD_MATCH`: `pass`, `password`, `db_passwd`, `pass-phrase_file`, but not `bypass` or `compass`.
+/// Returns whether a name fits Ansible's `PASSWORD_MATCH`: `pass`, `password`, `db_passwd`, `pass-phrase_file`, but not
+/// `bypass` or `compass`.
 fn looks_like_password(name: &str) -> bool {
     // Upper case as Python compares it, where `ſ` is an `S`, too.
     let name: Vec<char> = name.to_uppercase().chars().collect();

@@ -1,17 +1,17 @@
-//! Lone surrogates through code that works on Rust text: each stands as a private character of its own while a
-//! value is converted, and is put back afterwards.
+//! Passes lone surrogates through code that works on Rust text. A private character stands for each while a value is
+//! converted, and is replaced by it afterwards.
 //!
-//! Python keeps lone surrogates when it splits, strips and expands; Rust text cannot hold them. Keys of dicts are Rust
-//! text as well, so there, and in messages, a lone surrogate ends as U+FFFD.
+//! Python keeps lone surrogates when it splits, strips and expands text; Rust text cannot hold them. Keys of dicts are
+//! Rust text as well, so in keys and messages a lone surrogate becomes U+FFFD.
 
 use modbox_python_json::{Surrogates, Value};
 
-/// The distance from a surrogate to its stand-in, in the last plane, which is for private use.
+/// The distance from a surrogate to its stand-in, which is in the last plane, for private use.
 const OFFSET: u32 = 0x10_0000;
 
 const STAND_INS: std::ops::RangeInclusive<char> = '\u{10d800}'..='\u{10dfff}';
 
-/// Returns the text with a stand-in for each lone surrogate; `None` when it holds stand-ins of its own.
+/// Returns the text with a stand-in for each lone surrogate, or `None` if it already contains stand-ins.
 pub(crate) fn stand_in(text: &Surrogates) -> Option<String> {
     let replaced = char::decode_utf16(text.units().iter().copied()).map(|unit| match unit {
         Ok(c) if STAND_INS.contains(&c) => None,
@@ -21,7 +21,7 @@ pub(crate) fn stand_in(text: &Surrogates) -> Option<String> {
     replaced.collect()
 }
 
-/// Puts the lone surrogates back, in every text of a value.
+/// Restores the lone surrogates in every text of a value.
 pub(crate) fn restore(value: Value) -> Value {
     match value {
         Value::Str(text) if text.contains(|c| STAND_INS.contains(&c)) => Value::from_utf16(units(&text)),
@@ -34,7 +34,7 @@ pub(crate) fn restore(value: Value) -> Value {
     }
 }
 
-/// Returns the text with U+FFFD in the place of stand-ins.
+/// Returns the text with U+FFFD in place of each stand-in.
 pub(crate) fn lossy(text: &str) -> String {
     text.replace(|c| STAND_INS.contains(&c), "\u{fffd}")
 }

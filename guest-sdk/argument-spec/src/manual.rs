@@ -1,19 +1,17 @@
-//! A module's manual as text, made from its metadata: what `modbox doc` shows.
+//! A module's manual page as text, made from its metadata. `modbox doc` shows it.
 //!
-//! The metadata comes from files nobody vouched for, and the manual ends on a terminal: control
-//! characters are shown as `\u{..}`, never passed on.
+//! The metadata comes from untrusted files and the manual goes to a terminal: control characters are shown as `\u{..}`.
 
 use modbox_python_json::{Dict, Value, encode, str};
 
 use crate::metadata::Metadata;
 use crate::spec::{Access, ArgumentSpec, Constraints, OptionSpec};
 
-/// How wide a line of running text may get.
+/// The widest line of running text.
 const WIDTH: usize = 80;
 
 impl Metadata {
-    /// Returns the manual: name, description, options, rules between them, what the module asks for,
-    /// what it returns, and examples.
+    /// Returns the manual: name, description, options, rules between them, requests, return values, and examples.
     #[must_use]
     pub fn manual(&self) -> String {
         let mut page = Page::default();

@@ -1,25 +1,25 @@
-//! Secrets, and their removal from everything that leaves a module.
+//! Removes secrets from everything that a module prints.
 //!
-//! Ansible's rules: a text that is a secret becomes a placeholder, a text that contains one gets
-//! asterisks there, a number whose digits contain one becomes the placeholder. Keys, bools and null stay.
+//! The rules are Ansible's. A text that is a secret becomes a placeholder, a secret inside a text becomes asterisks,
+//! and a number whose digits contain a secret becomes the placeholder. Keys, bools and null stay.
 
 use modbox_python_json::{Dict, Value, str};
 
 use crate::validated::Validated;
 
-/// What stands where a secret was.
+/// The text that replaces a value that is a secret.
 pub(crate) const PLACEHOLDER: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";
 const ASTERISKS: &str = "********";
 
-/// The values that must not show up in a module's output.
+/// The values that a module's output must not contain.
 #[derive(Clone, Default)]
 pub struct Secrets {
-    /// Longest first, so that a secret inside another one does not spoil it.
+    /// The longest secret is first: it is replaced before a shorter one that is part of it.
     texts: Vec<String>,
 }
 
 impl Secrets {
-    /// Adds a secret. Empty text is none.
+    /// Adds a secret. Empty text is ignored.
     pub fn add(&mut self, secret: impl Into<String>) {
         let secret = secret.into();
         if secret.is_empty() || self.texts.contains(&secret) {

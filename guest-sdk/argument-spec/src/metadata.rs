@@ -1,7 +1,7 @@
-//! What a module says about itself: the JSON object in the custom section `modbox:module`.
+//! A module's metadata: the JSON object in the custom section `modbox:module`.
 //!
-//! The host reads it from files it does not trust, so it is bounded and every mistake is an error. Keys
-//! that are not known are kept out of the way, not refused: a newer SDK may write more of them.
+//! The host reads it from untrusted files, so its size is limited and every mistake is an error. Unknown keys are
+//! ignored: a newer SDK may write more of them.
 
 use modbox_python_json::{Dict, Value, decode};
 
@@ -13,27 +13,27 @@ use crate::spec::ArgumentSpec;
 /// The name of the custom section that holds the metadata.
 pub const SECTION_NAME: &str = "modbox:module";
 
-/// How long metadata may be. The longest manual of a real module is a tenth of this.
+/// The longest metadata. The longest manual of a real module is a tenth of this.
 pub const MAX_METADATA_BYTES: usize = 1024 * 1024;
 
-/// What a module says about itself. An allegation: it grants nothing.
+/// A module's description of itself. It is a claim of the module and grants nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metadata {
     /// The module's name.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What it does, one paragraph an item.
+    /// What the module does, one paragraph per item.
     pub description: Vec<String>,
-    /// What options it takes.
+    /// The options.
     pub argument_spec: ArgumentSpec,
-    /// Whether it can tell what it would change without changing it.
+    /// Whether the module can report what it would change without changing it.
     pub supports_check_mode: bool,
-    /// Which capabilities it would like beyond the paths that its options name.
+    /// The capabilities that the module asks for beyond the paths that its options name.
     pub requests: Vec<Request>,
-    /// How it is used, each a piece of text.
+    /// Examples, each a text.
     pub examples: Vec<String>,
-    /// What it returns: by key, a dict with `description`, `type`, `returned`.
+    /// The return values: for each key, a dict with `description`, `type`, `returned`.
     pub returns: Dict,
 }
 
@@ -42,8 +42,8 @@ impl Metadata {
     ///
     /// # Errors
     ///
-    /// Text that is too long, not JSON or not an object; missing `name`; values of the wrong type; an
-    /// argument spec with mistakes.
+    /// The text is too long, not JSON or not an object, `name` is missing, a value has the wrong type, or the argument
+    /// spec has mistakes.
     pub fn from_json(json: &str) -> Result<Self, SpecError> {
         if json.len() > MAX_METADATA_BYTES {
             return Err(SpecError::TooLarge { bytes: json.len(), allowed: MAX_METADATA_BYTES });
@@ -58,7 +58,7 @@ impl Metadata {
     /// As [`Metadata::from_json`].
     pub fn from_value(value: &Value) -> Result<Self, SpecError> {
         const PLACE: &str = "the metadata";
-        let entries = dict("the whole", PLACE, value)?;
+        let entries = dict("root", PLACE, value)?;
         let missing = || SpecError::MissingKey { place: PLACE.to_owned(), key: "name".to_owned() };
         let mut metadata = Self {
             name: text("name", PLACE, entries.get("name").ok_or_else(missing)?)?,
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn refuses_what_is_malformed() {
         check("{}", "missing key `name` in the metadata");
-        check("[]", "`the whole` in the metadata must be a dict, not list");
+        check("[]", "`root` in the metadata must be a dict, not list");
         check("{", "failed to read the metadata as JSON");
         check(r#"{"name": 1}"#, "`name` in the metadata must be a string, not int");
         check(

@@ -1,6 +1,6 @@
-//! The values that must not show up in a module's output.
+//! Collects the secrets, which a module's output must not contain.
 //!
-//! A secret with lone surrogates is kept as text with U+FFFD in their place; masking compares likewise.
+//! A secret with lone surrogates is kept as text with U+FFFD in their place; masking compares texts in the same form.
 
 use indexmap::IndexSet;
 use modbox_python_json::{Dict, Value, str};
@@ -9,11 +9,11 @@ use crate::convert::convert;
 use crate::environment::NoEnvironment;
 use crate::spec::{ArgumentSpec, OptionSpec, OptionType};
 
-/// Adds the secrets in `parameters`, as given: before any conversion.
+/// Adds the secrets in `parameters` before any conversion.
 ///
 /// # Errors
 ///
-/// Ansible's message for sub-options that are no dict. The secrets found until then are kept.
+/// Sub-options are not a dict; the message is Ansible's. The secrets found until then are kept.
 pub(crate) fn collect(spec: &ArgumentSpec, parameters: &Dict, secrets: &mut IndexSet<String>) -> Result<(), String> {
     let concerned = spec.options.iter().filter(|(_, option)| option.no_log == Some(true) || option.sub_spec.is_some());
     for (name, option) in concerned {
@@ -57,7 +57,7 @@ fn collect_sub_options(
     Ok(())
 }
 
-/// Adds every text and number in a value. Bools, null and empty text are no secrets.
+/// Adds every text and number in a value. Bools, null and empty text are ignored.
 pub(crate) fn add(value: &Value, secrets: &mut IndexSet<String>) {
     match value {
         Value::Null | Value::Bool(_) => {}
@@ -72,7 +72,7 @@ pub(crate) fn add(value: &Value, secrets: &mut IndexSet<String>) {
     }
 }
 
-/// Adds a default, as it is: a secret option whose default is true makes the text `True` a secret.
+/// Adds a default. The default is converted to text: `True` is the secret of a secret option whose default is true.
 pub(crate) fn add_default(default: &Value, secrets: &mut IndexSet<String>) {
     if matches!(default, Value::Bool(_)) {
         secrets.insert(str(default));

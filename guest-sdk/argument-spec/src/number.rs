@@ -1,10 +1,10 @@
-//! `int` and `float` options: what Python's `decimal.Decimal` and `float()` make of text.
+//! Reads `int` and `float` options as Python's `decimal.Decimal` and `float()` do.
 
 use modbox_python_json::{MAX_INT_DIGITS, Value};
 
 use crate::big::whole_float;
 
-/// Returns the integer that a value stands for, if it stands for one: `2.0`, `" 42 "`, `"4.0"`, `"1e3"`.
+/// Returns the integer that a value stands for (`2.0`, `" 42 "`, `"4.0"`, `"1e3"`), or `None`.
 pub(crate) fn to_int(value: &Value) -> Option<Value> {
     match value {
         Value::Int(_) | Value::BigInt(_) | Value::Bool(_) => Some(value.clone()),
@@ -17,7 +17,7 @@ pub(crate) fn to_int(value: &Value) -> Option<Value> {
     }
 }
 
-/// `Decimal` also takes sign, digits and exponent: `[0, [1, 2], 1]` is 120.
+/// Reads the form of sign, digits and exponent, which `Decimal` also takes: `[0, [1, 2], 1]` is 120.
 fn int_from_parts(parts: &[Value]) -> Option<Value> {
     let [sign, Value::List(digits), exponent] = parts else { return None };
     let small = |value: &Value| value.as_int().or_else(|| value.as_bool().map(i64::from));
@@ -32,8 +32,8 @@ fn int_from_parts(parts: &[Value]) -> Option<Value> {
     Value::int_from_decimal(&format!("{sign}{digits}"))
 }
 
-/// Decimal text with optional sign, fraction and exponent. As in Python, underscores count for nothing, and the
-/// digits of every script are digits.
+/// Reads decimal text with optional sign, fraction and exponent. As in Python, underscores are ignored, and the digits
+/// of all scripts count.
 fn int_from_text(text: &str) -> Option<Value> {
     if let Ok(small) = text.parse() {
         return Some(Value::Int(small));
@@ -57,7 +57,7 @@ fn int_from_text(text: &str) -> Option<Value> {
     Value::int_from_decimal(&format!("{}{digits}", if negative { "-" } else { "" }))
 }
 
-/// Digits times ten to the power of `shift`, if that is an integer of bearable size.
+/// Returns the digits times ten to the power of `shift`, if that is an integer and not too large.
 fn shifted(digits: &str, shift: i64) -> Option<String> {
     if digits.is_empty() {
         return Some("0".to_owned());
@@ -71,23 +71,24 @@ fn shifted(digits: &str, shift: i64) -> Option<String> {
     fraction.bytes().all(|byte| byte == b'0').then(|| if whole.is_empty() { "0".to_owned() } else { whole.to_owned() })
 }
 
-/// Returns the float that a value stands for, if it stands for one.
+/// Returns the float that a value stands for, or `None`.
 pub(crate) fn to_float(value: &Value) -> Option<f64> {
     match value {
         Value::Float(number) => Some(*number),
         Value::Bool(truth) => Some(if *truth { 1.0 } else { 0.0 }),
         Value::Int(number) => number.to_string().parse().ok(),
-        // Python raises OverflowError for what a float cannot hold; Ansible does not expect it.
+        // Python raises OverflowError when a float cannot hold the value; Ansible does not expect that.
         Value::BigInt(number) => number.as_str().parse().ok().filter(|float: &f64| float.is_finite()),
         Value::Str(text) => float_from_text(text.trim_matches(float_space)),
         _ => None,
     }
 }
 
-/// The `NaN` that is made of text: to Python another object than the one that JSON has, and so none of the choices.
+/// The `NaN` of text. In Python, it is a different object than the one of JSON, so it does not equal any choice.
 const NEW_NAN: f64 = f64::from_bits(0x7ff8_0000_0000_0001);
 
-/// Rust reads the same floats as Python, except for underscores between digits, and the digits of other scripts.
+/// Reads a float. Rust reads the same floats as Python, except for underscores between digits and the digits of other
+/// scripts.
 fn float_from_text(text: &str) -> Option<f64> {
     if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return text.parse().ok();
@@ -104,7 +105,8 @@ fn float_from_text(text: &str) -> Option<f64> {
     Some(if float.is_nan() { NEW_NAN } else { float })
 }
 
-/// The zeros of all scripts' decimal digits beyond ASCII; the other nine follow each (Unicode 14, as CPython 3.11).
+/// The zeros of the decimal digits of all scripts beyond ASCII. The other nine digits follow each zero (Unicode 14, as
+/// in CPython 3.11).
 const ZEROS: [u32; 65] = [
     0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0, 0xf20,
     0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0,
@@ -113,7 +115,7 @@ const ZEROS: [u32; 65] = [
     0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-/// Returns the ASCII digit of a decimal digit, and anything else as it is.
+/// Returns the ASCII digit for a decimal digit, and any other character unchanged.
 fn ascii_digit(c: char) -> char {
     if c.is_ascii() {
         return c;
@@ -122,18 +124,18 @@ fn ascii_digit(c: char) -> char {
     zero.and_then(|zero| char::from_digit(u32::from(c) - zero, 10)).unwrap_or(c)
 }
 
-/// What `float` leaves out around a number: of ASCII only what C calls a space.
+/// Returns whether `float` ignores a character around a number: of ASCII, only C's white space.
 fn float_space(c: char) -> bool {
     c.is_whitespace() || c == '\u{b}'
 }
 
-/// Removes the white space that Python's `str.strip` removes: Unicode's, and the separators U+001C to
+/// Removes the white space that Python's `str.strip` removes: Unicode's white space, and the separators U+001C to
 /// U+001F.
 pub(crate) fn python_strip(text: &str) -> &str {
     text.trim_matches(python_space)
 }
 
-/// Python's `str.isspace` of one character.
+/// Returns the result of Python's `str.isspace` for one character.
 pub(crate) fn python_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }

@@ -1,8 +1,8 @@
 //! Reads an argument spec from its JSON form: Ansible's own keys, plus `access`.
 //!
-//! Unknown keys are errors, since a misspelt `choises` would silently allow everything. Ansible finds
-//! some contradictions only when the module runs, or not at all; here they are errors at once. Who needs what
-//! Ansible makes of such a spec gets it from [`ArgumentSpec::parse_as_ansible`].
+//! Unknown keys are errors, since a misspelt `choises` would silently allow everything. Ansible finds some
+//! contradictions only when the module runs, or never; here they are errors at once. [`ArgumentSpec::parse_as_ansible`]
+//! reads a spec as Ansible does.
 
 use indexmap::IndexMap;
 use modbox_python_json::{Dict, Value};
@@ -15,7 +15,7 @@ use crate::parse_values::{
 use crate::self_check;
 use crate::spec::{ArgumentSpec, Constraints, DeprecatedAlias, Flaw, OptionSpec, Removal};
 
-/// How deep options may nest: far more than any module has, and little enough for a small stack.
+/// How deep options may nest. No real module comes near it, and a small stack can hold it.
 const MAX_OPTION_DEPTH: usize = 16;
 
 impl ArgumentSpec {
@@ -23,14 +23,14 @@ impl ArgumentSpec {
     ///
     /// # Errors
     ///
-    /// Values of the wrong type, unknown keys, and contradictions, naming option and key.
+    /// A value has the wrong type, a key is unknown, or options contradict each other. The error names option and key.
     pub fn parse(options: &Value) -> Result<Self, SpecError> {
         Self::parse_with_constraints(options, &Dict::new())
     }
 
-    /// Reads a spec as [`ArgumentSpec::parse`] does, with the rules between its options from the keys
-    /// `mutually_exclusive`, `required_together`, `required_one_of`, `required_if` and `required_by` of
-    /// another dict, whose other keys are left alone.
+    /// Reads a spec as [`ArgumentSpec::parse`] does, with the rules between its options in `constraints`, under the
+    /// keys `mutually_exclusive`, `required_together`, `required_one_of`, `required_if` and `required_by`. Other keys
+    /// of `constraints` are ignored.
     ///
     /// # Errors
     ///
@@ -41,12 +41,12 @@ impl ArgumentSpec {
         Ok(spec)
     }
 
-    /// Reads a spec as Ansible takes it: unknown keys mean nothing, whatever counts as true is true, and contradictions are
-    /// left for [`ArgumentSpec::validate`] to find.
+    /// Reads a spec as Ansible does: unknown keys are ignored, any true value counts as true, and
+    /// [`ArgumentSpec::validate`] finds contradictions.
     ///
     /// # Errors
     ///
-    /// What Ansible crashes on, and types that there are not.
+    /// Ansible would crash on the spec, or a type is unknown.
     pub fn parse_as_ansible(options: &Value, constraints: &Dict) -> Result<Self, SpecError> {
         parse_top(Mode::AsAnsible, options, constraints)
     }
@@ -112,7 +112,7 @@ fn parse_option(mode: Mode, option: &Value, path: &str, depth: usize) -> Result<
         self_check::check_keys(entries, &place)?;
     }
     if removal.version.is_some() || removal.date.is_some() {
-        // With both, Ansible speaks of the date.
+        // If both are given, Ansible's message names the date.
         removal.version = removal.version.filter(|_| removal.date.is_none());
         spec.removal = Some(removal);
     }
@@ -168,7 +168,7 @@ fn deprecated_aliases(mode: Mode, key: &str, place: &str, value: &Value) -> Resu
     Ok(aliases)
 }
 
-/// `["env_fallback", ["A", "B"]]`: the one fallback that a spec without Python code can name.
+/// Reads `["env_fallback", ["A", "B"]]`, the only fallback that a spec without Python code can name.
 fn fallback(mode: Mode, key: &str, place: &str, value: &Value) -> Result<Vec<String>, SpecError> {
     if mode == Mode::AsAnsible && *value == Value::List(vec![Value::Null]) {
         return Ok(Vec::new());

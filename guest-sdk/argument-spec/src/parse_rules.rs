@@ -1,4 +1,4 @@
-//! The rules between options, from the five keys that hold them.
+//! Reads the rules between options from their five keys.
 
 use modbox_python_json::{Dict, Value};
 
@@ -6,11 +6,11 @@ use crate::error::SpecError;
 use crate::parse_values::{Mode, dict, list, names, text_or_texts, wrong_type};
 use crate::spec::{Constraints, RequiredBy, RequiredIf};
 
-/// The keys that hold rules between options; at the top level they stand beside `argument_spec`.
+/// The keys that hold rules between options. At the top level, they are next to `argument_spec`.
 pub(crate) const CONSTRAINT_KEYS: [&str; 5] =
     ["mutually_exclusive", "required_together", "required_one_of", "required_if", "required_by"];
 
-/// Reads the rules of a level; other keys are left alone.
+/// Reads the rules of a level. Other keys are ignored.
 pub(crate) fn parse_constraints(mode: Mode, entries: &Dict, place: &str) -> Result<Constraints, SpecError> {
     let mut constraints = Constraints::default();
     for (key, value) in entries.iter().filter(|(_, value)| **value != Value::Null) {
@@ -34,8 +34,8 @@ pub(crate) fn parse_constraints(mode: Mode, entries: &Dict, place: &str) -> Resu
     Ok(constraints)
 }
 
-/// Groups of names. A plain list of names looks like one group, but Ansible does not take it for one: of options that
-/// exclude each other it makes groups of one name each, which never do.
+/// Reads groups of names. Ansible does not read a plain list of names as one group: for options that exclude each
+/// other, it makes groups of one name each, which have no effect.
 fn groups(mode: Mode, key: &str, place: &str, value: &Value) -> Result<Vec<Vec<String>>, SpecError> {
     let group = |group: &Value| match (mode, group) {
         (Mode::AsAnsible, Value::Str(_)) if key == "mutually_exclusive" => Ok(Vec::new()),

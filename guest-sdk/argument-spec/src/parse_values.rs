@@ -1,16 +1,16 @@
-//! The values of a spec's keys, each of the type that it has to be, or an error that names option and key.
+//! Reads the values of a spec's keys. A value of the wrong type is an error that names option and key.
 
 use modbox_python_json::{Dict, Value};
 
 use crate::error::SpecError;
 use crate::spec::{Access, OptionType};
 
-/// How closely a spec is looked at.
+/// How strictly a spec is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Every mistake is an error.
     Checked,
-    /// Mistakes mean what they mean to Ansible.
+    /// Mistakes have the effect that they have in Ansible.
     AsAnsible,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn boolean(key: &str, place: &str, value: &Value) -> Result<bool, Spe
     value.as_bool().ok_or_else(|| wrong_type(key, place, "a bool", value))
 }
 
-/// A bool; Ansible only asks whether a value counts as one.
+/// Reads a bool. Ansible only checks whether a value counts as true.
 pub(crate) fn truth(mode: Mode, key: &str, place: &str, value: &Value) -> Result<bool, SpecError> {
     match mode {
         Mode::Checked => boolean(key, place, value),
@@ -47,7 +47,7 @@ pub(crate) fn truth(mode: Mode, key: &str, place: &str, value: &Value) -> Result
     }
 }
 
-/// A list of names, or one name. Ansible takes the letters of a text for the items of a list.
+/// Reads a list of names, or one name. Ansible reads the characters of a text as the items of a list.
 pub(crate) fn names(mode: Mode, key: &str, place: &str, value: &Value) -> Result<Vec<String>, SpecError> {
     match (mode, value) {
         (Mode::AsAnsible, Value::Str(text)) => Ok(text.chars().map(String::from).collect()),
@@ -59,7 +59,7 @@ pub(crate) fn text(key: &str, place: &str, value: &Value) -> Result<String, Spec
     value.as_str().map(str::to_owned).ok_or_else(|| wrong_type(key, place, "a string", value))
 }
 
-/// Text, or a number: YAML readers make versions such as `1.2` floats.
+/// Reads text or a number: YAML readers turn versions such as `1.2` into floats.
 pub(crate) fn scalar_text(key: &str, place: &str, value: &Value) -> Result<String, SpecError> {
     match value {
         Value::Str(_) | Value::Int(_) | Value::Float(_) => Ok(modbox_python_json::str(value)),

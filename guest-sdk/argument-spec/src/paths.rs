@@ -1,10 +1,9 @@
-//! Which paths arguments name: the walk over a spec, its lists and its sub-options that finds every value of type `path`
-//! whose option says what the module does to it (`access`).
+//! Finds the paths that arguments name: every value of type `path` whose option declares an `access`, in lists and
+//! sub-options too.
 //!
-//! The host grants what a caller names, so each path comes with where it is from: what the caller wrote, what the
-//! module's author wrote as a default, or what a variable of the environment holds. The walk converts containers as
-//! validation does (comma lists, dicts given as text) and judges nothing: a value of another type is left alone, since
-//! validation will complain about it.
+//! The host grants what a caller names, so each path comes with its origin: the caller, a default of the module's
+//! author, or an environment variable. The walk converts containers as validation does (comma lists, dicts given as
+//! text). It skips values of other types; validation reports those.
 
 use modbox_python_json::{Dict, Value};
 
@@ -17,9 +16,9 @@ use crate::spec::{Access, ArgumentSpec, OptionSpec, OptionType};
 pub enum Origin {
     /// The caller wrote it.
     Argument,
-    /// The module's author wrote it, for an option that is not given.
+    /// The module's author wrote it as the default of an option that is not given.
     Default,
-    /// It is what this environment variable holds, for an option that is not given.
+    /// This environment variable holds it, for an option that is not given.
     Fallback(String),
 }
 
@@ -30,16 +29,16 @@ pub struct NamedPath {
     pub option: String,
     /// The path as written; never empty.
     pub path: String,
-    /// Whether the module expands variables in it: it then means something else than what was written.
+    /// Whether the module expands variables in it, so that it names another path than the one that was written.
     pub has_variables: bool,
-    /// What the module does to it.
+    /// The access that the module needs.
     pub access: Access,
-    /// Who wrote it.
+    /// The source of the path.
     pub origin: Origin,
 }
 
 impl NamedPath {
-    /// Returns the path as the module sees it once it has expanded the variables that it knows, and its home.
+    /// Returns the path as the module sees it, after it expanded its variables and home directory.
     #[must_use]
     pub fn seen_by(&self, environment: &dyn Environment) -> String {
         crate::environment::expand_path(&self.path, environment)
@@ -47,7 +46,7 @@ impl NamedPath {
 }
 
 impl ArgumentSpec {
-    /// Lists the paths that arguments name, in the spec's order. `environment` is what the module sees of it.
+    /// Lists the paths that arguments name, in the spec's order. `environment` is the module's environment.
     #[must_use]
     pub fn named_paths(&self, args: &Dict, environment: &dyn Environment) -> Vec<NamedPath> {
         let mut found = Vec::new();
@@ -58,9 +57,9 @@ impl ArgumentSpec {
         found
     }
 
-    /// Shows each path that arguments name to `visit`, and writes what it returns in the path's place. Arguments
-    /// change only around what was replaced: a comma list becomes a list, a dict given as text becomes a dict, and a
-    /// default or fallback that is replaced is written down.
+    /// Calls `visit` for each path that arguments name, and replaces the path by the returned value. Replacing changes
+    /// the form of the arguments around it: a comma list becomes a list, a dict given as text becomes a dict, and a
+    /// default or fallback becomes an entry.
     pub fn visit_paths(
         &self,
         args: &mut Dict,
@@ -77,12 +76,12 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// All options of one dict. Returns whether anything was replaced.
+    /// Walks all options of one dict. Returns whether anything was replaced.
     fn level(&mut self, spec: &ArgumentSpec, entries: &mut Dict, prefix: &str, origin: &Origin) -> bool {
         let mut replaced = false;
         for (name, option) in spec.options.iter().filter(|(_, option)| designates(option)) {
             let mut given = false;
-            // Whichever name counts for the module, the caller named what stands behind each.
+            // The caller named the value of each alias, even if the module uses only one of them.
             for name in std::iter::once(name).chain(&option.aliases) {
                 if let Some(value) = entries.get_mut(name) {
                     given = true;
@@ -102,7 +101,7 @@ impl Walk<'_> {
         replaced
     }
 
-    /// What stands in for an option that is not given.
+    /// Returns the value that replaces an option that is not given.
     fn absent(&self, option: &OptionSpec, origin: &Origin) -> Option<(Value, Origin)> {
         let fallback = option.fallback.iter().find_map(|name| Some((name, self.environment.variable(name)?)));
         if let Some((name, value)) = fallback {
@@ -193,7 +192,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether an option, or one inside it, can name a path.
+/// Returns whether an option, or one inside it, can name a path.
 fn designates(option: &OptionSpec) -> bool {
     let inside = || option.sub_spec.as_deref().is_some_and(|spec| spec.options.values().any(designates));
     (option.is_path() && option.access.is_some()) || (option.holds_dicts() && inside())

@@ -1,5 +1,5 @@
-//! What a module would like to reach beyond the paths that its options name. Shown and compared with what an operator
-//! grants; it grants nothing.
+//! Requests: what a module asks for beyond the paths that its options name. They are shown and compared with the
+//! grants; they grant nothing.
 
 use modbox_python_json::Value;
 
@@ -9,13 +9,13 @@ use crate::parse_values::{boolean, dict, paragraphs, text, wrong_type};
 /// One capability that a module asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// What kind of grant it would be: `read`, `write`, `net`, `env`, or a word of the future.
+    /// The kind of grant: `read`, `write`, `net`, `env`, or a name from a later version.
     pub capability: String,
     /// The path, address or name.
     pub subject: String,
-    /// Why, for whoever decides about it. May be empty.
+    /// The reason, for the person who decides about it. May be empty.
     pub reason: String,
-    /// Whether the module is of no use without it, so that a run need not start.
+    /// Whether the module cannot work without it. A run without it then need not start.
     pub required: bool,
 }
 
@@ -58,7 +58,7 @@ fn one(value: &Value) -> Result<Request, SpecError> {
         match key.as_str() {
             "reason" => request.reason = text(key, PLACE, value)?,
             "required" => request.required = boolean(key, PLACE, value)?,
-            // A newer SDK may say more.
+            // A newer SDK may write more keys.
             _ => {}
         }
     }

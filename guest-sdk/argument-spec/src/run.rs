@@ -1,6 +1,6 @@
-//! The state of one validation: what was collected so far, and which options the current level lies inside of.
+//! The state of one validation: what it has collected, and the options around the current level.
 //!
-//! It knows no step; those are in `steps.rs`.
+//! The steps are in `steps.rs`.
 
 use std::collections::BinaryHeap;
 
@@ -9,18 +9,18 @@ use indexmap::IndexSet;
 use crate::environment::Environment;
 use crate::validated::{ErrorKind, Validated, ValidationError};
 
-/// Where each option of a level is among the parameters, in the order of the spec.
+/// The position of each option of a level among the parameters, in the order of the spec.
 pub(crate) type Positions = Vec<Option<usize>>;
 
-/// One validation: what it collects, and which option it is inside of.
+/// One validation: what it has collected, and the options around the current level.
 pub(crate) struct Run<'a> {
     pub(crate) environment: &'a dyn Environment,
     pub(crate) result: Validated,
-    /// The options around this level, and which item of a list it is.
+    /// The options around this level, and the item's number in a list.
     pub(crate) path: Vec<(&'a str, Option<usize>)>,
     /// Unknown arguments, each with the options around it.
     pub(crate) unsupported: IndexSet<Vec<String>>,
-    /// What the options of the first level with unknown arguments are.
+    /// The options of the first level that has unknown arguments.
     pub(crate) supported: Option<String>,
 }
 
@@ -45,17 +45,17 @@ impl<'a> Run<'a> {
         self.path.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" -> ")
     }
 
-    /// Which options a message is about that names only one, if they are not at the top.
+    /// Returns the part of a message that names the options around a level. Empty at the top level.
     pub(crate) fn found_in(&self) -> String {
         if self.path.is_empty() { String::new() } else { format!(" found in {}", self.context()) }
     }
 
-    /// The same in quotes, as messages about types have it.
+    /// Returns the same in quotes, as in messages about types.
     pub(crate) fn found_in_quoted(&self, stop: &str) -> String {
         if self.path.is_empty() { String::new() } else { format!(" found in '{}'{stop}", self.context()) }
     }
 
-    /// How warnings name this level: `users[0].keys.`.
+    /// Returns the name of this level in warnings: `users[0].keys.`.
     pub(crate) fn prefix(&self) -> String {
         let step = |(name, index): &(&str, Option<usize>)| match index {
             Some(index) => format!("{name}[{index}]."),
@@ -64,7 +64,7 @@ impl<'a> Run<'a> {
         self.path.iter().map(step).collect()
     }
 
-    /// Adds the error about all unknown arguments, if there are some.
+    /// Adds the error about all unknown arguments, if there are any.
     pub(crate) fn unsupported_error(&mut self) {
         let Some(supported) = self.supported.take() else { return };
         let names: Vec<String> = self.unsupported.iter().map(|path| path.join(".")).collect();
@@ -75,7 +75,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Sorts, with the smallest code: a guest has room for one way to do it.
+/// Sorts texts. The same function sorts all of them, since code size counts in a guest.
 pub(crate) fn sorted<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     texts.collect::<BinaryHeap<_>>().into_sorted_vec()
 }

@@ -1,6 +1,6 @@
-//! What a spec must not say: parts that contradict each other, and names that there are not.
+//! Finds mistakes in a spec: parts that contradict each other, and unknown names.
 //!
-//! Ansible finds some of this when arguments are validated, some never. An author wants to know before.
+//! Ansible finds some of them when it validates arguments, and some never. An author needs to know earlier.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub(crate) fn check(spec: &ArgumentSpec) -> Result<(), SpecError> {
     check_level(spec, "the argument spec", "")
 }
 
-/// Refuses keys of an option that mean nothing without others.
+/// Refuses keys of an option that have no effect without other keys.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub(crate) fn check(spec: &ArgumentSpec) -> Result<(), SpecError> {
 pub(crate) fn check_keys(entries: &Dict, place: &str) -> Result<(), SpecError> {
     let has = |key: &str| entries.get(key).is_some_and(|value| *value != Value::Null);
     let reason = if let Some(rule) = CONSTRAINT_KEYS.iter().find(|key| has(key)).filter(|_| !has("options")) {
-        format!("`{rule}` is for what has `options`")
+        format!("`{rule}` needs `options`")
     } else if has("removed_in_version") && has("removed_at_date") {
         "`removed_in_version` and `removed_at_date` exclude each other".to_owned()
     } else if has("removed_from_collection") && !has("removed_in_version") && !has("removed_at_date") {
@@ -47,11 +47,11 @@ fn check_level(spec: &ArgumentSpec, place: &str, prefix: &str) -> Result<(), Spe
         let place = format!("option `{prefix}{name}`");
         let contradiction = |reason| SpecError::Contradiction { place: place.clone(), reason };
         if name.is_empty() || name.starts_with("_ansible_") {
-            return Err(contradiction("no option may be called so".to_owned()));
+            return Err(contradiction("the name is reserved".to_owned()));
         }
         for alias in &option.aliases {
             if let Some(owner) = owners.insert(alias, name) {
-                return Err(contradiction(format!("alias `{alias}` also means option `{owner}`")));
+                return Err(contradiction(format!("alias `{alias}` is also a name of option `{owner}`")));
             }
         }
         if let Some(reason) = contradiction_in(option) {
@@ -82,22 +82,22 @@ fn contradiction_in(option: &OptionSpec) -> Option<String> {
         });
     }
     if option.apply_defaults && option.sub_spec.is_none() {
-        return Some("`apply_defaults` is for what has `options`".to_owned());
+        return Some("`apply_defaults` needs `options`".to_owned());
     }
     if let Some(alias) = option.deprecated_aliases.iter().find(|alias| !option.aliases.contains(&alias.name)) {
-        return Some(format!("`deprecated_aliases` names `{}`, which is no alias", alias.name));
+        return Some(format!("unknown alias `{}` in `deprecated_aliases`", alias.name));
     }
     if option.choices.as_ref().is_some_and(Vec::is_empty) {
-        return Some("`choices` allow nothing".to_owned());
+        return Some("`choices` is empty".to_owned());
     }
     default_does_not_fit(option)
 }
 
-/// A default goes through the same steps as what is given, so it has to pass them.
+/// Returns why a default does not fit its option. A default passes through the same steps as a given value.
 fn default_does_not_fit(option: &OptionSpec) -> Option<String> {
     let mut default = option.default_value()?.clone();
     if let Err(why) = convert(&mut default, option.option_type, &NoEnvironment) {
-        return Some(format!("`default` is no {}: {why}", option.option_type.name()));
+        return Some(format!("`default` is not of type `{}`: {why}", option.option_type.name()));
     }
     let one = std::slice::from_ref(&default);
     let items = default.as_list().unwrap_or(one);
@@ -106,10 +106,10 @@ fn default_does_not_fit(option: &OptionSpec) -> Option<String> {
         if let Some(wanted) = option.elements
             && let Err(why) = convert(&mut item, wanted, &NoEnvironment)
         {
-            return Some(format!("`default` has an item that is no {}: {why}", wanted.name()));
+            return Some(format!("an item of `default` is not of type `{}`: {why}", wanted.name()));
         }
         if option.choices.as_ref().is_some_and(|choices| !choices.iter().any(|choice| python_eq(choice, &item))) {
-            return Some(format!("`default` {} is none of the `choices`", repr(&item)));
+            return Some(format!("`default` {} is not one of the `choices`", repr(&item)));
         }
     }
     None
@@ -118,14 +118,14 @@ fn default_does_not_fit(option: &OptionSpec) -> Option<String> {
 fn check_rules(spec: &ArgumentSpec, place: &str) -> Result<(), SpecError> {
     for (rule, group) in groups(&spec.constraints) {
         if let Some(name) = group.iter().find(|name| !spec.knows(name)) {
-            let reason = format!("`{rule}` names `{name}`, which is no option");
+            let reason = format!("unknown option `{name}` in `{rule}`");
             return Err(SpecError::Contradiction { place: place.to_owned(), reason });
         }
     }
     Ok(())
 }
 
-/// Every rule's key, with the names in it.
+/// Returns each rule's key, with the names in it.
 fn groups(constraints: &Constraints) -> Vec<(&'static str, Vec<&String>)> {
     let mut groups = Vec::new();
     let plain = [
@@ -164,42 +164,39 @@ mod tests {
         check(r#"{"a": {"elements": "int"}}"#, "option `a`: `elements` is for lists, and the type is `str`");
         check(r#"{"a": {"options": {}}}"#, "option `a`: `options` is for dicts, and the type is `str`");
         check(r#"{"a": {"type": "list", "options": {}}}"#, "option `a`: `options` of a list needs `elements: dict`");
-        check(
-            r#"{"a": {"type": "dict", "apply_defaults": true}}"#,
-            "option `a`: `apply_defaults` is for what has `options`",
-        );
-        check(
-            r#"{"a": {"mutually_exclusive": [["b", "c"]]}}"#,
-            "option `a`: `mutually_exclusive` is for what has `options`",
-        );
+        check(r#"{"a": {"type": "dict", "apply_defaults": true}}"#, "option `a`: `apply_defaults` needs `options`");
+        check(r#"{"a": {"mutually_exclusive": [["b", "c"]]}}"#, "option `a`: `mutually_exclusive` needs `options`");
     }
 
     #[test]
     fn refuses_names_that_mean_two_things_or_none() {
-        check(r#"{"a": {"aliases": ["b"]}, "b": {}}"#, "option `a`: alias `b` also means option `b`");
-        check(r#"{"a": {"aliases": ["c"]}, "b": {"aliases": ["c"]}}"#, "option `b`: alias `c` also means option `a`");
+        check(r#"{"a": {"aliases": ["b"]}, "b": {}}"#, "option `a`: alias `b` is also a name of option `b`");
+        check(
+            r#"{"a": {"aliases": ["c"]}, "b": {"aliases": ["c"]}}"#,
+            "option `b`: alias `c` is also a name of option `a`",
+        );
         check(
             r#"{"a": {"deprecated_aliases": [{"name": "b"}]}}"#,
-            "option `a`: `deprecated_aliases` names `b`, which is no alias",
+            "option `a`: unknown alias `b` in `deprecated_aliases`",
         );
         check(
             r#"{"a": {"type": "dict", "options": {"b": {}}, "required_together": [["b", "c"]]}}"#,
-            "option `a`: `required_together` names `c`, which is no option",
+            "option `a`: unknown option `c` in `required_together`",
         );
-        check(r#"{"_ansible_x": {}}"#, "option `_ansible_x`: no option may be called so");
+        check(r#"{"_ansible_x": {}}"#, "option `_ansible_x`: the name is reserved");
     }
 
     #[test]
     fn refuses_defaults_that_do_not_fit() {
-        check(r#"{"a": {"choices": []}}"#, "option `a`: `choices` allow nothing");
-        check(r#"{"a": {"choices": ["x"], "default": "y"}}"#, "option `a`: `default` 'y' is none of the `choices`");
+        check(r#"{"a": {"choices": []}}"#, "option `a`: `choices` is empty");
+        check(r#"{"a": {"choices": ["x"], "default": "y"}}"#, "option `a`: `default` 'y' is not one of the `choices`");
         check(
             r#"{"a": {"type": "int", "default": "y"}}"#,
-            "option `a`: `default` is no int: \"'y'\" cannot be converted to an int",
+            "option `a`: `default` is not of type `int`: \"'y'\" cannot be converted to an int",
         );
         check(
             r#"{"a": {"type": "list", "elements": "int", "default": [1, {}]}}"#,
-            "option `a`: `default` has an item that is no int: \"{}\" cannot be converted to an int",
+            "option `a`: an item of `default` is not of type `int`: \"{}\" cannot be converted to an int",
         );
     }
 }

@@ -1,9 +1,9 @@
-//! What several names of a level have in common: in Python an option that was given by an alias is the same object under
-//! both names, so what is converted and completed inside of it is seen under both.
+//! Tracks which names of a level share a value. In Python, an option that was given by an alias is the same object
+//! under both names, so a change inside the object is visible under both.
 
 use modbox_python_json::{Dict, Value};
 
-/// Which names hold the same list or dict.
+/// The names that hold the same list or dict.
 #[derive(Default)]
 pub(crate) struct Sharing<'a> {
     groups: Vec<Vec<Member<'a>>>,
@@ -11,13 +11,13 @@ pub(crate) struct Sharing<'a> {
 
 struct Member<'a> {
     name: &'a str,
-    /// Once the items of a list have become a new list: which were dicts, by their place in the old list and in the new
-    /// one. Those are still shared, the list itself no longer is.
+    /// Set when the items of a list were moved to a new list: the dicts among them, by their old and new index. The
+    /// dicts are still shared; the list is not.
     items: Option<Vec<(usize, usize)>>,
 }
 
 impl<'a> Sharing<'a> {
-    /// Notes that an option is now what an alias is.
+    /// Records that an option now holds the value of an alias.
     pub(crate) fn join(&mut self, option: &'a str, alias: &'a str, value: &Value) {
         self.leave(option);
         if !matches!(value, Value::List(_) | Value::Dict(_)) || option == alias {
@@ -30,24 +30,24 @@ impl<'a> Sharing<'a> {
         }
     }
 
-    /// Notes that a name holds something new.
+    /// Records that a name holds a new value.
     pub(crate) fn leave(&mut self, name: &str) {
         self.groups.iter_mut().for_each(|group| group.retain(|member| member.name != name));
     }
 
-    /// Returns whether a name holds what others do.
+    /// Returns whether a name shares its value.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.groups.iter().flatten().any(|member| member.name == name)
     }
 
-    /// Notes that a name holds a new list, of which these items, by their old and their new place, are still the same.
+    /// Records that a name holds a new list that shares these items, by their old and new index.
     pub(crate) fn keep_items(&mut self, name: &str, items: Vec<(usize, usize)>) {
         if let Some(member) = self.groups.iter_mut().flatten().find(|member| member.name == name) {
             member.items = Some(items);
         }
     }
 
-    /// Shows what became of one name's value under the other names of it.
+    /// Copies the changed value of one name to the names that share it.
     pub(crate) fn spread(&self, name: &str, parameters: &mut Dict) {
         let Some(group) = self.groups.iter().find(|group| group.iter().any(|member| member.name == name)) else {
             return;

@@ -1,4 +1,4 @@
-//! `bytes` and `bits` options: a number with a unit.
+//! Reads `bytes` and `bits` options: a number with a unit.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use modbox_python_json::{Value, str};
 use crate::big::whole_float;
 use crate::number::python_space;
 
-/// Prefixes as powers of 1024, with the word that may stand for each. `zettabyte` is not among Ansible's.
+/// Prefixes as powers of 1024, and the word for each. Ansible lacks `zettabyte`.
 const PREFIXES: [(char, i32, &str); 8] = [
     ('Y', 8, "yotta"),
     ('Z', 7, "zeta"),
@@ -19,10 +19,10 @@ const PREFIXES: [(char, i32, &str); 8] = [
     ('K', 1, "kilo"),
 ];
 
-/// Every whole number below this is a float, and an `i64`.
+/// A float and an `i64` can hold every whole number below this one.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// What is counted.
+/// The counted unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Bytes,
@@ -45,7 +45,7 @@ impl Unit {
     }
 }
 
-/// Returns the number of units that a value stands for, if it stands for one: `1024`, `1.5M`, `10 Kb`.
+/// Returns the number of units that a value stands for (`1024`, `1.5M`, `10 Kb`), or `None`.
 pub(crate) fn to_size(value: &Value, unit: Unit) -> Option<Value> {
     let text = match value {
         Value::Str(text) => Cow::Borrowed(text.as_str()),

@@ -1,7 +1,7 @@
 //! The argument spec as a value: options, their types, and the rules between them.
 //!
-//! Holding an [`ArgumentSpec`] means that its keys were known and did not contradict each other; see
-//! `parse.rs`. It says nothing about any arguments.
+//! The keys of an [`ArgumentSpec`] are known and do not contradict each other; see `parse.rs`. The type says nothing
+//! about arguments.
 
 use indexmap::IndexMap;
 use modbox_python_json::Value;
@@ -18,9 +18,9 @@ pub struct ArgumentSpec {
 /// One option. [`OptionSpec::default`] is an optional string.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OptionSpec {
-    /// What values are converted to.
+    /// The type to which values are converted.
     pub option_type: OptionType,
-    /// What the items of a list are converted to.
+    /// The type to which the items of a list are converted.
     pub elements: Option<OptionType>,
     /// Whether the option has to be given.
     pub required: bool,
@@ -30,42 +30,42 @@ pub struct OptionSpec {
     pub choices: Option<Vec<Value>>,
     /// Other names of the option.
     pub aliases: Vec<String>,
-    /// Those aliases that will go away.
+    /// The aliases that are deprecated.
     pub deprecated_aliases: Vec<DeprecatedAlias>,
     /// Whether values are secrets; `None` when the spec does not say.
     pub no_log: Option<bool>,
-    /// What the module does to a path that the caller names: the host grants that path this access.
+    /// The access of the module to a path that the caller names. The host grants it for that path.
     pub access: Option<Access>,
-    /// Environment variables that give the value of an absent option: the first one that is set.
+    /// Environment variables that hold the value of an option that is not given. The first one that is set counts.
     pub fallback: Vec<String>,
-    /// Whether an absent dict is made from the defaults of its own options.
+    /// Whether a dict that is not given is made from the defaults of its own options.
     pub apply_defaults: bool,
     /// The options of a dict, or of each dict in a list.
     pub sub_spec: Option<Box<ArgumentSpec>>,
-    /// When the option itself will go away.
+    /// When the option will be removed.
     pub removal: Option<Removal>,
-    /// What the option means, one paragraph an item.
+    /// The meaning of the option, one paragraph per item.
     pub description: Vec<String>,
-    /// Since which version of the module there is this option.
+    /// The version of the module that introduced the option.
     pub version_added: Option<String>,
-    /// What Ansible finds wrong with the option only when arguments are validated. A spec read by
-    /// [`ArgumentSpec::parse`] has none: there it is an error.
+    /// Mistakes that Ansible finds only when it validates arguments. A spec read by [`ArgumentSpec::parse`] has none:
+    /// there, each is an error.
     pub flaws: Vec<Flaw>,
 }
 
-/// Something wrong with an option that becomes an error of every validation.
+/// A mistake in an option that makes every validation fail.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Flaw {
-    /// Aliases that are no list.
+    /// The aliases are not a list.
     AliasesAreNoList,
-    /// Choices that are no list, but this.
+    /// The choices are this value instead of a list.
     ChoicesAreNoList(Value),
 }
 
 /// Ansible's option types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OptionType {
-    /// Text; anything else becomes Python's `str()` of it.
+    /// Text. Other values are converted as by Python's `str()`.
     #[default]
     Str,
     /// An integer of any size.
@@ -80,7 +80,7 @@ pub enum OptionType {
     Dict,
     /// A path, with `$VAR` and `~` expanded.
     Path,
-    /// The value as it is.
+    /// Any value, unchanged.
     Raw,
     /// JSON text (`json`).
     Json,
@@ -93,7 +93,7 @@ pub enum OptionType {
 }
 
 impl OptionType {
-    /// Every type, in the order in which Ansible's documentation has them.
+    /// Every type, in the order of Ansible's documentation.
     pub const ALL: [Self; 12] = [
         Self::Str,
         Self::List,
@@ -135,14 +135,14 @@ impl OptionType {
     }
 }
 
-/// What a module does to a path that one of its options names.
+/// The access of a module to a path that one of its options names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
     /// Reads it.
     Read,
     /// Reads and changes it.
     Write,
-    /// Changes what stands at the path itself: where that is a link, the link, and not what it leads to.
+    /// Changes the entry at the path itself: if it is a link, the link and not its target.
     Entry,
 }
 
@@ -158,23 +158,23 @@ impl Access {
     }
 }
 
-/// When something goes away, and whose version that is.
+/// When something will be removed, and the collection whose version that is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Removal {
-    /// The version that no longer has it.
+    /// The version that removes it.
     pub version: Option<String>,
-    /// The day of the release that no longer has it.
+    /// The date of the release that removes it.
     pub date: Option<String>,
     /// The collection that the version or date belongs to.
     pub collection_name: Option<String>,
 }
 
-/// An alias that will go away.
+/// A deprecated alias.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeprecatedAlias {
     /// The alias.
     pub name: String,
-    /// When it goes away.
+    /// When it will be removed.
     pub removal: Removal,
 }
 
@@ -193,10 +193,10 @@ pub struct Constraints {
     pub required_by: Vec<RequiredBy>,
 }
 
-/// When option `key` is `value`, `requirements` are required: all of them, or any.
+/// A rule: if option `key` is `value`, `requirements` are required, all of them or any.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequiredIf {
-    /// The option looked at.
+    /// The option that is compared.
     pub key: String,
     /// The value that makes the others required.
     pub value: Value,
@@ -206,10 +206,10 @@ pub struct RequiredIf {
     pub any_is_enough: bool,
 }
 
-/// When option `key` is given, `requirements` are required.
+/// A rule: if option `key` is given, `requirements` are required.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredBy {
-    /// The option looked at.
+    /// The option that is checked.
     pub key: String,
     /// The options that become required.
     pub requirements: Vec<String>,
@@ -224,13 +224,13 @@ pub struct PathOption<'a> {
     pub aliases: &'a [String],
     /// Whether its value is a list of paths.
     pub list: bool,
-    /// What the module does to the path, if the spec says so.
+    /// The access of the module to the path, if the spec declares one.
     pub access: Option<Access>,
 }
 
 impl ArgumentSpec {
-    /// Returns the top-level options whose values are paths (`type: path`, or a list with
-    /// `elements: path`), in order. Only those with an [`Access`] designate anything.
+    /// Returns the top-level options whose values are paths (`type: path`, or a list with `elements: path`), in order.
+    /// Only options with an [`Access`] designate paths.
     pub fn path_options(&self) -> impl Iterator<Item = PathOption<'_>> {
         self.options.iter().filter(|(_, option)| option.is_path()).map(|(name, option)| PathOption {
             name,
@@ -252,8 +252,7 @@ impl ArgumentSpec {
         self.options.values().any(|option| option.aliases.iter().any(|alias| alias == name))
     }
 
-    /// Returns each alias with the option that it stands for. A name that several options have as an alias
-    /// stands for the last of them.
+    /// Returns each alias with its option. An alias of several options stands for the last of them.
     #[must_use]
     pub fn aliases(&self) -> IndexMap<&str, &str> {
         let mut aliases = IndexMap::new();
@@ -272,14 +271,14 @@ impl OptionSpec {
             || (self.option_type == OptionType::List && self.elements == Some(OptionType::Path))
     }
 
-    /// Returns whether values are dicts, or lists of dicts: only those have options of their own.
+    /// Returns whether values are dicts, or lists of dicts. Only such options have sub-options.
     #[must_use]
     pub fn holds_dicts(&self) -> bool {
         self.option_type == OptionType::Dict
             || (self.option_type == OptionType::List && self.elements == Some(OptionType::Dict))
     }
 
-    /// Returns the default, unless it is null: Ansible makes no difference between null and none.
+    /// Returns the default, unless it is null. Ansible treats null as no default.
     #[must_use]
     pub fn default_value(&self) -> Option<&Value> {
         self.default.as_ref().filter(|default| **default != Value::Null)

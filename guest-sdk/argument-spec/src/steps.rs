@@ -1,7 +1,7 @@
-//! The steps of a validation, for one level of options and for those inside of them.
+//! The steps of a validation, for a level of options and the levels inside it.
 //!
-//! Ansible looks every option up by its name in every step. Here its position among the parameters is found once: nothing is
-//! ever removed from them.
+//! In each step, Ansible looks up every option by its name. Here, its position among the parameters is found once,
+//! since parameters are never removed.
 
 use modbox_python_json::{Dict, Value};
 
@@ -23,10 +23,10 @@ pub(crate) fn finish(spec: &ArgumentSpec, mut parameters: Dict, environment: &dy
     run.result
 }
 
-/// What became of the aliases of a level.
+/// The state of the aliases of a level.
 enum Aliases {
     Known,
-    /// The spec is wrong; the aliases from there on mean nothing.
+    /// The spec is wrong, and the remaining aliases have no effect.
     Broken(ErrorKind, String),
 }
 
@@ -135,17 +135,17 @@ impl<'a> Run<'a> {
         if let Aliases::Broken(kind, message) = &aliases
             && self.path.is_empty()
         {
-            // Ansible looks at the aliases once more, to say which arguments there are, and fails again.
+            // Ansible reads the aliases again to list the arguments, and fails again.
             self.error(*kind, message.clone());
             return;
         }
         let around: Vec<String> = self.path.iter().map(|(name, _)| (*name).to_owned()).collect();
         for name in unknown {
-            // To tell what is known, Ansible looks at the aliases once more, which copies them once more: an alias of an alias
-            // comes one step further.
+            // To list the known arguments, Ansible reads the aliases again, which copies them again: an alias of an
+            // alias is copied one step further.
             copy_aliases(spec, parameters, sharing);
             let path = [around.as_slice(), &[name]].concat();
-            // Every item of a list may have the same one.
+            // Every item of a list may have the same unknown argument.
             self.unsupported.insert(path);
         }
         self.supported.get_or_insert_with(|| supported_list(spec));
@@ -168,7 +168,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Validates the dicts in the options that hold them: all steps again for each.
+    /// Validates the dicts inside options, with all steps for each.
     fn sub_specs(&mut self, spec: &'a ArgumentSpec, parameters: &mut Dict, at: &Positions, sharing: &Sharing<'a>) {
         for ((name, option), at) in spec.options.iter().zip(at) {
             let Some(sub_spec) = option.sub_spec.as_deref().filter(|_| option.holds_dicts()) else { continue };
@@ -217,7 +217,7 @@ fn copy_aliases<'a>(spec: &'a ArgumentSpec, parameters: &mut Dict, sharing: &mut
     }
 }
 
-/// Finds the options that are given, and whether nothing else is.
+/// Finds the given options, and whether all arguments are options.
 fn positions(spec: &ArgumentSpec, parameters: &Dict) -> (Positions, bool) {
     let mut at = vec![None; spec.options.len()];
     let mut all_known = true;
@@ -230,7 +230,7 @@ fn positions(spec: &ArgumentSpec, parameters: &Dict) -> (Positions, bool) {
     (at, all_known)
 }
 
-/// The options of a level, sorted, then all their aliases in one pair of parentheses.
+/// Returns the options of a level, sorted, then all their aliases in one pair of parentheses.
 fn supported_list(spec: &ArgumentSpec) -> String {
     let names = spec.options.keys().map(String::as_str).filter(|name| !spec.has_alias(name));
     let aliases = spec.options.values().flat_map(|option| &option.aliases).map(String::as_str);

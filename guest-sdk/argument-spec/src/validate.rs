@@ -1,7 +1,7 @@
-//! Arguments against a spec: Ansible's steps, in Ansible's order, with all errors collected.
+//! Validates arguments against a spec, in the order of Ansible's steps, and collects all errors.
 //!
-//! A module shows only the first error; the order is therefore part of the contract. What comes back is in `validated.rs`;
-//! the steps are in `steps.rs`.
+//! A module shows only the first error, so the order is part of the contract. The result is in `validated.rs`; the
+//! steps are in `steps.rs`.
 
 use modbox_python_json::Dict;
 
@@ -11,7 +11,7 @@ use crate::steps::finish;
 use crate::validated::Validated;
 
 impl ArgumentSpec {
-    /// Converts, completes and checks arguments. Environment variables are asked of `environment`.
+    /// Converts, completes and checks arguments. Variables come from `environment`.
     #[must_use]
     pub fn validate(&self, arguments: &Dict, environment: &dyn Environment) -> Validated {
         finish(self, arguments.clone(), environment)

@@ -5,64 +5,63 @@ use modbox_python_json::Dict;
 
 use crate::spec::Removal;
 
-/// The arguments after a validation, and everything that was found about them.
+/// The arguments after a validation, with its messages.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Validated {
-    /// The arguments, converted and completed with defaults. Aliases keep their entries beside the
-    /// option's own, unknown arguments stay.
+    /// The arguments, converted and completed with defaults. The entries of aliases and unknown arguments stay.
     pub parameters: Dict,
-    /// What is wrong, in order; Ansible shows the first. Empty means that the arguments fit.
+    /// The errors, in order. Ansible shows the first. If there are none, the arguments fit.
     pub errors: Vec<ValidationError>,
-    /// What the caller should know though nothing is wrong.
+    /// Messages to the caller that are not errors.
     pub warnings: Vec<String>,
-    /// Which arguments were given that will go away.
+    /// The given arguments that are deprecated.
     pub deprecations: Vec<Deprecation>,
-    /// The secrets, to be masked in everything that leaves the module.
+    /// The secrets, which are masked in the module's output.
     pub no_log_values: IndexSet<String>,
-    /// The arguments that the spec does not know, as dotted paths.
+    /// The unknown arguments, as dotted paths.
     pub unsupported: Vec<String>,
 }
 
-/// One thing wrong with the arguments.
+/// An error in the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValidationError {
-    /// What sort of thing it is.
+    /// The kind of error.
     pub kind: ErrorKind,
     /// The message, in Ansible's words.
     pub message: String,
 }
 
-/// The sorts of errors, each one of Ansible's exception classes.
+/// The kinds of errors, each one of Ansible's exception classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The spec itself is wrong: an option that is required and has a default (`AliasError`, since Ansible looks at that
-    /// where it looks at aliases).
+    /// The spec is wrong: an option is required and has a default (`AliasError`, since Ansible checks this while it
+    /// reads aliases).
     Alias,
-    /// The spec's aliases are no list, and there are unknown arguments (`RequiredDefaultError`).
+    /// The spec's aliases are not a list, and there are unknown arguments (`RequiredDefaultError`).
     RequiredDefault,
     /// Secrets could not be collected (`NoLogError`).
     NoLog,
-    /// Several options that exclude each other (`MutuallyExclusiveError`).
+    /// Several given options exclude each other (`MutuallyExclusiveError`).
     MutuallyExclusive,
     /// A required option is missing (`RequiredError`).
     Required,
-    /// A value cannot become the option's type (`ArgumentTypeError`).
+    /// A value cannot be converted to the option's type (`ArgumentTypeError`).
     ArgumentType,
-    /// An item cannot become the list's element type (`ElementError`).
+    /// An item cannot be converted to the list's element type (`ElementError`).
     Element,
-    /// A value is none of the choices (`ArgumentValueError`).
+    /// A value is not one of the choices (`ArgumentValueError`).
     ArgumentValue,
-    /// Some of a group that is all or none (`RequiredTogetherError`).
+    /// Only some options of a group are given (`RequiredTogetherError`).
     RequiredTogether,
-    /// None of a group that needs one (`RequiredOneOfError`).
+    /// A group needs one option, and none is given (`RequiredOneOfError`).
     RequiredOneOf,
-    /// Missing because of another option's value (`RequiredIfError`).
+    /// An option is missing that another option's value requires (`RequiredIfError`).
     RequiredIf,
-    /// Missing because of another option (`RequiredByError`).
+    /// An option is missing that another option requires (`RequiredByError`).
     RequiredBy,
-    /// Sub-options that are no dict (`SubParameterTypeError`).
+    /// Sub-options are not a dict (`SubParameterTypeError`).
     SubParameterType,
-    /// Arguments that the spec does not know (`UnsupportedError`).
+    /// Some arguments are unknown (`UnsupportedError`).
     Unsupported,
 }
 
@@ -89,11 +88,11 @@ impl ErrorKind {
     }
 }
 
-/// An argument or alias that will go away.
+/// A given argument or alias that is deprecated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deprecation {
     /// The message, in Ansible's words.
     pub message: String,
-    /// When it goes away.
+    /// When it will be removed.
     pub removal: Removal,
 }

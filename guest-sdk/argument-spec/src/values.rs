@@ -1,4 +1,4 @@
-//! The two steps that look at values: what type they are of, and whether they are among the choices.
+//! The two steps that check values: their types and the choices.
 
 use modbox_python_json::{Dict, Value, str};
 
@@ -32,7 +32,7 @@ pub(crate) fn types<'a>(
             sharing.leave(name);
         }
         if let Err(why) = converted {
-            // The stray full stop is Ansible's.
+            // The extra full stop is Ansible's.
             let (wanted, place) = (option.option_type.name(), run.found_in_quoted("."));
             let message =
                 format!("argument '{name}' is of type {found}{place} and we were unable to convert to {wanted}: {why}");
@@ -41,7 +41,7 @@ pub(crate) fn types<'a>(
     }
 }
 
-/// Converts the items of a list; those that do not fit are dropped.
+/// Converts the items of a list. Items that do not fit are removed.
 fn elements(
     run: &mut Run<'_>,
     name: &str,
@@ -87,12 +87,12 @@ fn elements(
     Ok(())
 }
 
-/// How many of the items before one will stay in the list.
+/// Returns how many of the items before one stay in the list.
 fn kept_before(items: &[Value], one: usize, wanted: OptionType, run: &Run<'_>) -> usize {
     items[..one].iter().filter(|item| convert(&mut (*item).clone(), wanted, run.environment).is_ok()).count()
 }
 
-/// What Python's `for` finds in a value that is no list.
+/// Returns the items that Python's `for` finds in a value that is not a list.
 fn iterated(value: &Value) -> Result<Vec<Value>, String> {
     match value {
         Value::Str(text) => Ok(text.chars().map(|c| Value::from(c.to_string())).collect()),
@@ -109,7 +109,7 @@ fn iterated(value: &Value) -> Result<Vec<Value>, String> {
     }
 }
 
-/// Compares every value with the choices of its option.
+/// Checks the value of each option that has choices.
 pub(crate) fn choices(run: &mut Run<'_>, spec: &ArgumentSpec, parameters: &mut Dict, at: &Positions) {
     for ((name, option), at) in spec.options.iter().zip(at) {
         if let Some(message) = flawed_choices(name, option) {
@@ -135,7 +135,7 @@ fn flawed_choices(name: &str, option: &OptionSpec) -> Option<String> {
     })
 }
 
-/// Returns what is wrong with a value, if anything is. A bool that was meant to be a choice becomes it.
+/// Returns the error for a value, if there is one. A bool that was meant to be a choice becomes that choice.
 fn not_chosen(name: &str, choices: &[Value], value: &mut Value) -> Option<String> {
     let allowed = |value: &Value| is_in(value, choices);
     if let Value::List(items) = value {

@@ -1,6 +1,7 @@
-//! The checksums in the results of Ansible's modules, as hexadecimal digits: of files, read piece by piece, and of bytes.
+//! The checksums in results of Ansible's modules, as hexadecimal digits, of files and of bytes. Files are read in
+//! pieces.
 //!
-//! They tell contents apart, and that is all: MD5 and SHA-1 are what Ansible's results have always had.
+//! The checksums only distinguish contents. Ansible's results use MD5 and SHA-1.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,7 +15,7 @@ use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 ///
 /// # Errors
 ///
-/// What the file system says, and a checksum that does not exist.
+/// The file system refused, or the checksum is unknown.
 pub fn of_file(path: &Path, algorithm: &str) -> io::Result<String> {
     let file = File::open(path)?;
     match algorithm {
@@ -64,7 +65,7 @@ mod tests {
     fn files_and_bytes_have_the_same_ones() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
-        // More than is read at once.
+        // Longer than one read.
         let contents = b"some contents\n".repeat(10_000);
         std::fs::write(&path, &contents).unwrap();
         assert_eq!(of_file(&path, "sha1").unwrap(), sha1(&contents));

@@ -1,7 +1,7 @@
-//! gzip, bzip2 and xz, all in Rust, as one reader and one writer: what modules for archives have in common.
+//! gzip, bzip2 and xz in Rust, with one reader and one writer, for the modules of archives.
 //!
-//! Streams are read to the end of the last member, since `gzip`, `bzip2` and `xz` files may be put together. What a stream may take of
-//! memory is bounded; how long the result is, the caller has to bound.
+//! Streams are read to the end of the last member, since `gzip`, `bzip2` and `xz` files may be concatenated. The memory
+//! for a stream is limited; the caller limits the length of its contents.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -9,24 +9,24 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 
-/// How much memory reading xz may take, in KiB: `xz -9` needs 65 MiB.
+/// The most memory for reading xz, in KiB: `xz -9` needs 65 MiB.
 const MAX_XZ_KIB: u32 = 128 << 10;
 
-/// How something is compressed.
+/// A compression format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Codec {
-    /// Not at all.
+    /// No compression.
     None,
-    /// As `gzip` does.
+    /// The format of `gzip`.
     Gzip,
-    /// As `bzip2` does.
+    /// The format of `bzip2`.
     Bzip2,
-    /// As `xz` does.
+    /// The format of `xz`.
     Xz,
 }
 
 impl Codec {
-    /// Tells by its first bytes how a file is compressed.
+    /// Returns the format of a file that begins with these bytes.
     #[must_use]
     pub fn detect(start: &[u8]) -> Self {
         match start {
@@ -37,7 +37,7 @@ impl Codec {
         }
     }
 
-    /// Returns a reader of what was compressed.
+    /// Returns a reader that decompresses.
     pub fn reader<'r>(self, compressed: impl Read + 'r) -> Box<dyn Read + 'r> {
         match self {
             Self::None => Box::new(compressed),
@@ -47,11 +47,11 @@ impl Codec {
         }
     }
 
-    /// Returns a writer that compresses, as well as Python's modules do by default.
+    /// Returns a writer that compresses, at the default level of Python's modules.
     ///
     /// # Errors
     ///
-    /// What the inner writer says.
+    /// The inner writer failed.
     pub fn writer<W: Write>(self, inner: W) -> io::Result<Writer<W>> {
         Ok(Writer(match self {
             Self::None => Inner::None(inner),
@@ -65,7 +65,7 @@ impl Codec {
     }
 }
 
-/// A writer that compresses. Without [`Writer::finish`] the end is missing.
+/// A writer that compresses. Without [`Writer::finish`], the end of the stream is missing.
 pub struct Writer<W: Write>(Inner<W>);
 
 enum Inner<W: Write> {
@@ -82,11 +82,11 @@ impl<W: Write> fmt::Debug for Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes the end, and returns what was written to.
+    /// Writes the end of the stream, and returns the inner writer.
     ///
     /// # Errors
     ///
-    /// What the inner writer says.
+    /// The inner writer failed.
     pub fn finish(self) -> io::Result<W> {
         match self.0 {
             Inner::None(inner) => Ok(inner),

@@ -1,10 +1,11 @@
-//! What all attributes have in common: keys that are known, and given once.
+//! Reads attributes: checks that keys are known and not repeated.
 
 use syn::meta::ParseNestedMeta;
 use syn::parse::Parse;
 use syn::{Attribute, Error, LitStr, Result, Token, parenthesized};
 
-/// Calls `read` for every key in the attributes of a name, such as `#[arg(…)]`. Errors begin with `whose`: a field, say.
+/// Calls `read` for every key in the attributes of a name, such as `#[arg(…)]`. Errors begin with `whose`, such as a
+/// field.
 pub(crate) fn each_key(
     attributes: &[Attribute],
     name: &str,
@@ -21,7 +22,7 @@ pub(crate) fn each_key(
             seen.push(key.clone());
             match read(&key, &meta) {
                 Ok(true) => Ok(()),
-                Ok(false) => Err(meta.error(format!("{whose}: there is no key `{key}` in `#[{name}(…)]`"))),
+                Ok(false) => Err(meta.error(format!("{whose}: unknown key `{key}` in `#[{name}(…)]`"))),
                 Err(error) => Err(Error::new(error.span(), said_of(whose, &error))),
             }
         })?;
@@ -29,7 +30,7 @@ pub(crate) fn each_key(
     Ok(())
 }
 
-/// Rules, and aliases that go away, come in any number.
+/// Returns whether a key may be repeated: rules and deprecated aliases may.
 fn may_repeat(key: &str) -> bool {
     key.starts_with("required_") || key == "mutually_exclusive" || key == "deprecated_alias"
 }

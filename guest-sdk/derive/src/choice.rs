@@ -1,4 +1,4 @@
-//! An enum whose variants hold nothing: the choices of an option.
+//! Derives `Choice` for an enum whose variants have no fields: the choices of an option.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -10,10 +10,10 @@ use crate::json::quoted_list;
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let name = &input.ident;
     let Data::Enum(data) = &input.data else {
-        return Err(Error::new_spanned(name, "`Choice` is for enums; for a struct of options there is `Args`"));
+        return Err(Error::new_spanned(name, "`Choice` needs an enum; derive `Args` for a struct of options"));
     };
     if !input.generics.params.is_empty() || data.variants.is_empty() {
-        return Err(Error::new_spanned(name, "`Choice` is for enums with variants and without parameters"));
+        return Err(Error::new_spanned(name, "`Choice` needs an enum with variants and without parameters"));
     }
     let choices = data.variants.iter().map(choice).collect::<Result<Vec<_>>>()?;
     let mut seen = Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         if seen.contains(&choice) {
             return Err(Error::new_spanned(
                 variant,
-                format!("variant `{}`: `{choice}` is another variant, too", variant.ident),
+                format!("variant `{}`: another variant is also named `{choice}`", variant.ident),
             ));
         }
         seen.push(choice);
@@ -47,7 +47,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             }
 
             impl #name {
-                /// Returns the choice as it is written in arguments.
+                /// Returns the choice as written in arguments.
                 #[allow(dead_code, reason = "not every module says which choice it was given")]
                 #[must_use]
                 pub const fn as_str(&self) -> &'static str {
@@ -60,11 +60,11 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// How a variant is written in arguments: `PresentOrNot` as `present_or_not`, unless it says otherwise.
+/// Returns the choice of a variant: `PresentOrNot` is `present_or_not`, unless an attribute sets another text.
 fn choice(variant: &Variant) -> Result<String> {
     let whose = format!("variant `{}`", variant.ident);
     if !matches!(variant.fields, Fields::Unit) {
-        return Err(Error::new_spanned(variant, format!("{whose}: a choice holds nothing")));
+        return Err(Error::new_spanned(variant, format!("{whose}: a choice must not have fields")));
     }
     let mut name = snake_case(&variant.ident.to_string());
     each_key(&variant.attrs, "choice", &whose, |key, meta| {
@@ -94,11 +94,11 @@ mod tests {
     #[test]
     fn errors_name_the_variant() {
         for (source, expect) in [
-            ("enum A { B(u8) }", "variant `B`: a choice holds nothing"),
-            ("enum A { B, #[choice(name = \"b\")] C }", "variant `C`: `b` is another variant, too"),
-            ("enum A { #[choice(named = \"b\")] C }", "variant `C`: there is no key `named` in `#[choice(…)]`"),
-            ("enum A {}", "`Choice` is for enums with variants and without parameters"),
-            ("struct A { b: u8 }", "`Choice` is for enums; for a struct of options there is `Args`"),
+            ("enum A { B(u8) }", "variant `B`: a choice must not have fields"),
+            ("enum A { B, #[choice(name = \"b\")] C }", "variant `C`: another variant is also named `b`"),
+            ("enum A { #[choice(named = \"b\")] C }", "variant `C`: unknown key `named` in `#[choice(…)]`"),
+            ("enum A {}", "`Choice` needs an enum with variants and without parameters"),
+            ("struct A { b: u8 }", "`Choice` needs an enum; derive `Args` for a struct of options"),
         ] {
             let input: DeriveInput = syn::parse_str(source).unwrap();
             assert_eq!(expand(&input).unwrap_err().to_string(), expect, "for {source}");

@@ -1,4 +1,4 @@
-//! Doc comments: what users of a module read in its manual.
+//! Reads doc comments, which become a module's manual.
 
 use syn::{Attribute, Expr, Lit, Meta};
 

@@ -1,4 +1,4 @@
-//! One field: its name, its doc comment, and what `#[arg(…)]` says about it.
+//! Reads one field: its name, its doc comment, and `#[arg(…)]`.
 
 use syn::meta::ParseNestedMeta;
 use syn::{Error, Field, Ident, LitStr, Path, PathArguments, Result, Token, Type, parenthesized};
@@ -7,7 +7,7 @@ use crate::attributes::{each_key, text, texts, value};
 use crate::docs;
 use crate::json::{Json, quoted, quoted_list};
 
-/// A field, as far as a macro can see.
+/// What a macro knows of a field.
 pub(crate) struct Option {
     pub(crate) ident: Ident,
     /// The option's name.
@@ -20,9 +20,9 @@ pub(crate) struct Option {
     pub(crate) aliases: Vec<LitStr>,
     pub(crate) access: std::option::Option<LitStr>,
     pub(crate) apply_defaults: bool,
-    /// Keys whose value is written already: `, "no_log": true`.
+    /// Keys and values as JSON: `, "no_log": true`.
     pub(crate) others: String,
-    /// The same for those that only readers want: `, "version_added": "1.2"`.
+    /// Keys and values that only document the option: `, "version_added": "1.2"`.
     pub(crate) docs: String,
 }
 
@@ -59,7 +59,7 @@ impl Option {
         if option.default.is_some() && is_option(&field.ty) {
             return Err(Error::new_spanned(
                 &field.ty,
-                format!("{whose}: with a default it is never absent, so its type needs no `Option`"),
+                format!("{whose}: the type must not be `Option`, since an option with a default is never absent"),
             ));
         }
         Ok(option)
@@ -101,7 +101,7 @@ impl Option {
                         "version" => "removed_in_version",
                         "date" => "removed_at_date",
                         "collection" => "removed_from_collection",
-                        other => return Err(meta.error(format!("there is no key `{other}` in `deprecated(…)`"))),
+                        other => return Err(meta.error(format!("unknown key `{other}` in `deprecated(…)`"))),
                     };
                     self.push(key, &quoted(&text));
                 }
@@ -142,7 +142,7 @@ fn deprecated_alias(meta: &ParseNestedMeta<'_>) -> Result<String> {
         let key = match key.as_str() {
             "name" | "version" | "date" => key.as_str(),
             "collection" => "collection_name",
-            other => return Err(meta.error(format!("there is no key `{other}` in `deprecated_alias(…)`"))),
+            other => return Err(meta.error(format!("unknown key `{other}` in `deprecated_alias(…)`"))),
         };
         entries.push(format!("{}: {}", quoted(key), quoted(&text)));
     }
@@ -158,7 +158,7 @@ fn one_of(given: LitStr, known: &[&str]) -> Result<LitStr> {
         return Ok(given);
     }
     let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-    Err(Error::new(given.span(), format!("`{}` is none of {}", given.value(), known.join(", "))))
+    Err(Error::new(given.span(), format!("unknown value `{}`; expected one of {}", given.value(), known.join(", "))))
 }
 
 fn is_option(of: &Type) -> bool {

@@ -1,4 +1,4 @@
-//! Literals of Rust as JSON text.
+//! Converts Rust literals to JSON text.
 
 use std::fmt::Write as _;
 
@@ -28,12 +28,12 @@ pub(crate) fn quoted_list<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> 
     format!("[{}]", items.join(", "))
 }
 
-/// A literal as JSON, and what it may be the value of.
+/// A literal as JSON, with its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Json {
     pub(crate) text: String,
     pub(crate) kind: Kind,
-    /// The text of a string.
+    /// The text, if the literal is a string.
     pub(crate) string: Option<String>,
 }
 
@@ -65,10 +65,7 @@ impl Json {
             Lit::Bool(truth) if minus.is_empty() => {
                 Ok(Self { text: truth.value.to_string(), kind: Kind::Bool, string: None })
             }
-            _ => Err(syn::Error::new(
-                literal.span(),
-                "a text, a number, `true`, `false` or a list of those is wanted here",
-            )),
+            _ => Err(syn::Error::new(literal.span(), "expected a text, a number, `true`, `false` or a list of those")),
         }
     }
 
@@ -77,7 +74,7 @@ impl Json {
     }
 }
 
-/// `1.` is a float in Rust and nothing in JSON.
+/// Returns the digits of a float with a fraction: `1.` is a float in Rust, and invalid in JSON.
 fn with_fraction(digits: &str) -> String {
     if digits.ends_with('.') { format!("{digits}0") } else { digits.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! The rules between options, in `#[args(…)]` on the struct. Their names are looked up while there is a place to point at.
+//! Reads the rules between options, in `#[args(…)]` on the struct, and checks the names in them.
 
 use syn::meta::ParseNestedMeta;
 use syn::parse::{Parse, ParseStream};
@@ -7,7 +7,7 @@ use syn::{Attribute, Error, LitStr, Result, Token, bracketed, parenthesized};
 use crate::attributes::{each_key, texts};
 use crate::json::{Json, quoted, quoted_list};
 
-/// The rules of a struct, as keys with JSON: `, "required_if": […]`.
+/// Returns the rules of a struct as keys with JSON: `, "required_if": […]`.
 pub(crate) fn read(attributes: &[Attribute], whose: &str, knows: &dyn Fn(&str) -> bool) -> Result<String> {
     let mut rules: Vec<(&'static str, Vec<String>)> = Vec::new();
     each_key(attributes, "args", whose, |key, meta| {
@@ -21,7 +21,7 @@ pub(crate) fn read(attributes: &[Attribute], whose: &str, knows: &dyn Fn(&str) -
             _ => return Ok(false),
         };
         if let Some(unknown) = names.iter().find(|name| !knows(&name.value())) {
-            return Err(Error::new(unknown.span(), format!("`{key}` names `{}`, which is no option", unknown.value())));
+            return Err(Error::new(unknown.span(), format!("unknown option `{}` in `{key}`", unknown.value())));
         }
         match rules.iter_mut().find(|(other, _)| *other == rule) {
             Some((_, all)) => all.push(json),

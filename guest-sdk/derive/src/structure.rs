@@ -1,4 +1,4 @@
-//! A struct with named fields: its spec, and how it is filled.
+//! Derives `Args` for a struct with named fields: its spec, and the code that fills it.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -17,10 +17,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 return Err(Error::new_spanned(other, "`Args` needs a struct with named fields: options have names"));
             }
         },
-        _ => return Err(Error::new_spanned(name, "`Args` is for structs; for an enum of choices there is `Choice`")),
+        _ => return Err(Error::new_spanned(name, "`Args` needs a struct; derive `Choice` for an enum of choices")),
     };
     if !input.generics.params.is_empty() {
-        return Err(Error::new_spanned(&input.generics, "`Args` is for structs without parameters"));
+        return Err(Error::new_spanned(&input.generics, "`Args` needs a struct without parameters"));
     }
     let options = fields.iter().map(field::Option::read).collect::<Result<Vec<_>>>()?;
     check_names(&options)?;
@@ -70,7 +70,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// Refuses names that mean two things.
+/// Refuses names with two meanings.
 fn check_names(options: &[field::Option]) -> Result<()> {
     let mut owners: Vec<(String, &str)> = Vec::new();
     for option in options {
@@ -78,10 +78,13 @@ fn check_names(options: &[field::Option]) -> Result<()> {
         let aliases = option.aliases.iter().map(|alias| (alias.value(), alias.span()));
         for (name, span) in names.chain(aliases) {
             if name.is_empty() || name.starts_with("_ansible_") {
-                return Err(Error::new(span, format!("field `{}`: no option may be called `{name}`", option.ident)));
+                return Err(Error::new(
+                    span,
+                    format!("field `{}`: the option name is reserved: `{name}`", option.ident),
+                ));
             }
             if let Some((_, owner)) = owners.iter().find(|(other, _)| *other == name) {
-                let text = format!("field `{}`: `{name}` also means option `{owner}`", option.ident);
+                let text = format!("field `{}`: `{name}` is also a name of option `{owner}`", option.ident);
                 return Err(Error::new(span, text));
             }
             owners.push((name, &option.name));
@@ -90,7 +93,7 @@ fn check_names(options: &[field::Option]) -> Result<()> {
     Ok(())
 }
 
-/// The text of an option, of which the field's type knows a part.
+/// Returns the pieces of an option's text. The field's type declares some of them.
 fn pieces(option: &field::Option, first: bool) -> TokenStream {
     let of = &option.of;
     let comma = if first { "" } else { ", " };
@@ -138,7 +141,7 @@ fn pieces(option: &field::Option, first: bool) -> TokenStream {
     }
 }
 
-/// What only the compiler can check, since it knows the types.
+/// Returns the checks that need types, so that only the compiler can make them.
 fn checks(option: &field::Option) -> TokenStream {
     let of = &option.of;
     let name = &option.name;
@@ -152,7 +155,7 @@ fn checks(option: &field::Option) -> TokenStream {
             Some(elements) => quote!(#elements),
             None => quote!(<#of as ::modbox_sdk::typed::OptionValue>::ELEMENTS),
         };
-        let message = format!("field `{name}`: `access` is for paths: make it a `PathBuf`, or add `type = \"path\"`");
+        let message = format!("field `{name}`: `access` needs a path: use `PathBuf`, or add `type = \"path\"`");
         checks.extend(quote_spanned! { access.span() =>
             const _: () = ::core::assert!(::modbox_sdk::typed::is_path(#type_name, #elements), #message);
         });
@@ -164,14 +167,14 @@ fn checks(option: &field::Option) -> TokenStream {
             Kind::Bool => &["bool", "raw"],
             Kind::List => &["list", "raw"],
         };
-        let message = format!("field `{name}`: the default is of another type");
+        let message = format!("field `{name}`: the default has another type than the field");
         checks.extend(quote_spanned! { of.span() =>
             const _: () = ::core::assert!(::modbox_sdk::typed::is_one_of(#type_name, &[#(#kinds),*]), #message);
         });
         if let Some(text) = &default.string {
-            // `assert!` takes braces for places to fill in.
+            // `assert!` treats braces as placeholders.
             let shown = text.replace('{', "{{").replace('}', "}}");
-            let message = format!("field `{name}`: the default `{shown}` is none of the choices");
+            let message = format!("field `{name}`: the default `{shown}` is not one of the choices");
             checks.extend(quote_spanned! { of.span() =>
                 const _: () = ::core::assert!(::modbox_sdk::typed::allows(<#of as ::modbox_sdk::typed::OptionValue>::CHOICES, #text), #message);
             });
@@ -195,36 +198,33 @@ mod tests {
     fn errors_name_the_field() {
         check("struct A { #[arg(default = \"x\", no_log, alias = \"b\")] a: String }", "ok");
         for (attribute, expect) in [
-            ("acess = \"read\"", "field `a`: there is no key `acess` in `#[arg(…)]`"),
-            ("access = \"all\"", "field `a`: `all` is none of `read`, `write`, `entry`"),
+            ("acess = \"read\"", "field `a`: unknown key `acess` in `#[arg(…)]`"),
+            ("access = \"all\"", "field `a`: unknown value `all`; expected one of `read`, `write`, `entry`"),
             ("no_log, no_log", "field `a`: `no_log` is given twice"),
-            ("alias = \"b\"", "field `b`: `b` also means option `a`"),
-            ("name = \"_ansible_x\"", "field `a`: no option may be called `_ansible_x`"),
+            ("alias = \"b\"", "field `b`: `b` is also a name of option `a`"),
+            ("name = \"_ansible_x\"", "field `a`: the option name is reserved: `_ansible_x`"),
             ("default = x", "field `a`: expected literal"),
-            ("default = 'x'", "field `a`: a text, a number, `true`, `false` or a list of those is wanted here"),
-            ("deprecated(since = \"1\")", "field `a`: there is no key `since` in `deprecated(…)`"),
+            ("default = 'x'", "field `a`: expected a text, a number, `true`, `false` or a list of those"),
+            ("deprecated(since = \"1\")", "field `a`: unknown key `since` in `deprecated(…)`"),
         ] {
             check(&format!("struct A {{ #[arg({attribute})] a: String, b: bool }}"), expect);
         }
-        let text = "field `a`: with a default it is never absent, so its type needs no `Option`";
+        let text = "field `a`: the type must not be `Option`, since an option with a default is never absent";
         check("struct A { #[arg(default = 1)] a: Option<u8> }", text);
     }
 
     #[test]
     fn rules_name_options_that_there_are() {
         check("#[args(required_if(\"a\", true, [\"b\"]))] struct A { a: bool, #[arg(alias = \"b\")] c: bool }", "ok");
-        let text = "struct `A`: `required_together` names `b`, which is no option";
+        let text = "struct `A`: unknown option `b` in `required_together`";
         check("#[args(required_together(\"a\", \"b\"))] struct A { a: bool }", text);
-        check(
-            "#[args(required(\"a\"))] struct A { a: bool }",
-            "struct `A`: there is no key `required` in `#[args(…)]`",
-        );
+        check("#[args(required(\"a\"))] struct A { a: bool }", "struct `A`: unknown key `required` in `#[args(…)]`");
     }
 
     #[test]
     fn only_plain_structs_have_options() {
         check("struct A(u8);", "`Args` needs a struct with named fields: options have names");
-        check("struct A<T> { a: T }", "`Args` is for structs without parameters");
-        check("enum A { B }", "`Args` is for structs; for an enum of choices there is `Choice`");
+        check("struct A<T> { a: T }", "`Args` needs a struct without parameters");
+        check("enum A { B }", "`Args` needs a struct; derive `Choice` for an enum of choices");
     }
 }

@@ -7,8 +7,8 @@ use std::fmt;
 
 use crate::value::{Dict, Surrogates, Value};
 
-/// How deep lists and dicts may nest. CPython stops at its recursion limit of 1000 frames, some of
-/// which its caller has used; a fixed bound a little below keeps a hostile document from our stack.
+/// How deep lists and dicts may nest. CPython stops at its recursion limit of 1000 frames, some of which its caller has
+/// used. A fixed limit a little below protects the stack from a hostile document.
 pub const MAX_DEPTH: usize = 950;
 
 /// How many digits an integer may have: CPython's own default (`sys.int_info.default_max_str_digits`).
@@ -36,7 +36,7 @@ impl DecodeError {
         &self.message
     }
 
-    /// Returns the key with a lone surrogate, when that is what was wrong.
+    /// Returns the key with a lone surrogate, if that is the mistake.
     #[must_use]
     pub fn surrogate_key(&self) -> Option<&Surrogates> {
         self.surrogate_key.as_ref()
@@ -75,8 +75,8 @@ impl std::error::Error for DecodeError {}
 ///
 /// # Errors
 ///
-/// Text that `json.loads` refuses, with its message and position. Beyond that, nesting deeper than
-/// [`MAX_DEPTH`], integers longer than [`MAX_INT_DIGITS`], and a lone surrogate in a key (Python keeps it).
+/// `json.loads` would refuse the text; message and position are the same. In addition: the text nests deeper than
+/// [`MAX_DEPTH`], an integer is longer than [`MAX_INT_DIGITS`], or a key has a lone surrogate (Python keeps it).
 pub fn decode(text: &str) -> Result<Value, DecodeError> {
     if text.starts_with('\u{feff}') {
         return Err(DecodeError::at("Unexpected UTF-8 BOM (decode using utf-8-sig)", text, 0));
@@ -90,7 +90,7 @@ pub fn decode(text: &str) -> Result<Value, DecodeError> {
     Ok(value)
 }
 
-/// Every method takes the byte offset to read from and returns the offset behind what it read.
+/// The scanner. Every method takes the byte offset where it begins, and returns the offset where it ended.
 struct Scanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -189,8 +189,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// Reads a string whose opening quote is at `begin`. Plain text is taken in whole runs; UTF-16 units
-    /// are gathered only once a lone surrogate shows up.
+    /// Reads a string whose opening quote is at `begin`. Plain text is copied in runs; UTF-16 units are collected only
+    /// after a lone surrogate appears.
     fn string(&self, begin: usize) -> Scanned<Value> {
         let mut at = begin + 1;
         let mut run = self.plain_run(begin, at)?;
@@ -235,7 +235,7 @@ impl Scanner<'_> {
         Err(self.error("Unterminated string starting at", begin))
     }
 
-    /// Reads the escape whose backslash is at `backslash`; a surrogate pair counts as one.
+    /// Reads the escape whose backslash is at `backslash`. A surrogate pair is one escape.
     fn escape(&self, begin: usize, backslash: usize) -> Scanned<u32> {
         let at = backslash + 1;
         let Some(kind) = self.byte(at) else {
@@ -257,7 +257,7 @@ impl Scanner<'_> {
     fn unicode_escape(&self, at: usize) -> Scanned<u32> {
         let high = self.hex4(at + 1).ok_or_else(|| self.error("Invalid \\uXXXX escape", at))?;
         let end = at + 5;
-        // CPython looks for the partner only when something can follow it.
+        // CPython reads the second half only if text can follow it.
         let partner =
             (0xD800..0xDC00).contains(&high) && self.bytes[end..].starts_with(b"\\u") && end + 6 < self.bytes.len();
         if !partner {
@@ -270,7 +270,7 @@ impl Scanner<'_> {
         Ok((high, end))
     }
 
-    /// Four hex digits, with at least one more byte behind them, as CPython wants it.
+    /// Reads four hex digits. As in CPython, at least one more byte must follow.
     fn hex4(&self, at: usize) -> Option<u32> {
         self.byte(at + 4)?;
         let digits = &self.bytes[at..at + 4];

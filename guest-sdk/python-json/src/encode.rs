@@ -1,15 +1,15 @@
 //! `json.dumps` with its defaults: ASCII only, `", "` and `": "` between items.
 //!
-//! ASCII matters beyond taste: Ansible splits a module's output with `str.splitlines`, so a raw U+2028
-//! inside a string would tear the document apart.
+//! ASCII is necessary: Ansible splits a module's output with `str.splitlines`, so a raw U+2028 inside a string would
+//! split the document.
 
 use std::fmt::Write as _;
 
 use crate::text::float_digits;
 use crate::value::{Dict, Value};
 
-/// Returns the JSON text of a value, as Python's `json.dumps(value)` would write it: one line, ASCII
-/// only, with `NaN`, `Infinity` and `-Infinity` for the floats that JSON has no words for.
+/// Returns the JSON text of a value, as Python's `json.dumps(value)` writes it: one line, ASCII only, with `NaN`,
+/// `Infinity` and `-Infinity` for floats that JSON lacks.
 #[must_use]
 pub fn encode(value: &Value) -> String {
     let mut out = String::new();
@@ -72,7 +72,7 @@ fn float_text(number: f64) -> String {
     }
 }
 
-/// Writes a string; most have nothing to escape and are copied.
+/// Writes a string. Most strings have nothing to escape and are copied.
 fn write_text(out: &mut String, text: &str) {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
     if text.bytes().all(is_plain) {
@@ -102,7 +102,7 @@ fn write_string(out: &mut String, units: impl Iterator<Item = u16>) {
     out.push('"');
 }
 
-/// Without the machinery of `write!`: megabytes of what a module printed may have to be written like this.
+/// Writes an escape without `write!`, which is slower: a module's output can need megabytes of escapes.
 fn write_escape(out: &mut String, unit: u16) {
     out.push_str("\\u");
     for shift in [12, 8, 4, 0] {

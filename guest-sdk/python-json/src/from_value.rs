@@ -1,4 +1,4 @@
-//! From a [`Value`] to any type that derives `Deserialize`. Errors name the entry they are about.
+//! Converts a [`Value`] to any type that derives `Deserialize`. Errors name the entry.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::encode::encode;
 use crate::serde_value::WHOLE;
 use crate::value::{BigInt, Value};
 
-/// Why a value does not fit a type, or a type no value: ``at `users[2].name`: invalid type: …``.
+/// Why a value does not fit a type, or a type cannot become a value: ``at `users[2].name`: invalid type: …``.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConvertError {
     path: String,
@@ -25,7 +25,7 @@ impl ConvertError {
         &self.path
     }
 
-    /// Returns why it does not fit.
+    /// Returns the reason.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
@@ -37,7 +37,7 @@ impl ConvertError {
         Self { path: String::new(), message: message.into() }
     }
 
-    /// Returns the same error about an entry of something: a key, or an index in brackets.
+    /// Returns the same error for an entry of a parent: a key, or an index in brackets.
     #[must_use]
     pub fn inside(mut self, parent: &str) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
@@ -69,11 +69,11 @@ impl serde::ser::Error for ConvertError {
     }
 }
 
-/// Makes a `T` of a value. An absent entry and a null one are both `None` for an `Option`.
+/// Converts a value to a `T`. For an `Option`, a missing entry and null are both `None`.
 ///
 /// # Errors
 ///
-/// A value that does not fit, with the path of the entry.
+/// The value does not fit; the error names the entry.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ConvertError> {
     T::deserialize(ValueDeserializer(value))
 }

@@ -1,11 +1,10 @@
 //! JSON as Python's `json` module reads and writes it, and Python's `str()` and `repr()` of the values.
 //!
-//! Ansible's contract is defined by CPython: its decoder accepts `NaN` and integers of any size, its
-//! error messages are part of a failed result, its encoder's output is ASCII, and its `str()` and
-//! `repr()` leak into argument files and validation messages. No general JSON library does these
-//! things, so they live here, once, for the runner and for guests alike.
+//! CPython defines Ansible's contract: its decoder accepts `NaN` and integers of any size, its error messages are part
+//! of a failed result, its encoder writes ASCII, and its `str()` and `repr()` appear in argument files and validation
+//! messages. No general JSON library does all of this, so the runner and guests share this crate.
 //!
-//! This crate does no I/O and knows nothing about modules.
+//! The crate does no I/O and knows nothing about modules.
 //!
 //! ```
 //! use modbox_python_json::{decode, encode};

@@ -1,8 +1,8 @@
-//! [`Value`] in other serde formats, and inside structs that go through [`from_value`](crate::from_value)
+//! Serialises [`Value`] in other serde formats, and inside structs that pass through [`from_value`](crate::from_value)
 //! and [`to_value`](crate::to_value).
 //!
-//! Most formats have no words for big integers and lone surrogates: there they turn into text, the
-//! surrogates into U+FFFD. Between our own two ends nothing is lost: both know the names below.
+//! Most formats cannot hold big integers and lone surrogates: there they become text, and the surrogates U+FFFD. The
+//! serialiser and deserialiser of this crate recognise the names below and keep everything.
 
 use std::fmt;
 
@@ -13,10 +13,10 @@ use crate::decode::decode;
 use crate::encode::encode;
 use crate::value::{Dict, Surrogates, Value};
 
-/// Under this name a [`Value`] asks our own deserializer for JSON text, as bytes.
+/// The name under which a [`Value`] asks this crate's deserializer for JSON text, as bytes.
 pub(crate) const WHOLE: &str = "$modbox::Value";
 
-/// Under this name a [`Value`] hands JSON text to our own serializer.
+/// The name under which a [`Value`] passes JSON text to this crate's serializer.
 pub(crate) const AS_JSON: &str = "$modbox::Json";
 
 impl Serialize for Value {
@@ -35,7 +35,7 @@ impl Serialize for Value {
     }
 }
 
-/// Text for other formats, JSON text for ours, which under [`AS_JSON`] asks for nothing human-readable.
+/// Serialises as text for other formats, and as JSON text for this crate's, whose [`AS_JSON`] is not human-readable.
 struct LoneSurrogates<'a>(&'a Surrogates, &'a Value);
 
 impl Serialize for LoneSurrogates<'_> {
@@ -53,7 +53,7 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Takes what any format gives. Only our own deserializer answers the name [`WHOLE`] with bytes.
+/// Accepts the values of any format. Only this crate's deserializer answers the name [`WHOLE`] with bytes.
 struct ValueVisitor {
     ours: bool,
 }

@@ -1,14 +1,14 @@
 //! Python's `str()` and `repr()` of JSON values.
 //!
-//! Ansible writes old-style argument files with `str()`, and its validation messages are full of
-//! `repr()`, so both are contract. Source: CPython 3.11, `unicode_repr` and `float_repr_style == "short"`.
+//! Ansible writes old-style argument files with `str()`, and uses `repr()` in validation messages, so both are part of
+//! the contract. Source: CPython 3.11, `unicode_repr` and `float_repr_style == "short"`.
 
 use std::fmt::Write as _;
 
 use crate::value::Value;
 
-/// Returns what Python's `str(value)` returns: a string as it is (lone surrogates become U+FFFD, since
-/// Rust text cannot hold them), anything else as [`repr`].
+/// Returns the result of Python's `str(value)`: a string unchanged (lone surrogates become U+FFFD, since Rust text
+/// cannot hold them), anything else as [`repr`].
 #[must_use]
 pub fn str(value: &Value) -> String {
     match value {
@@ -18,7 +18,7 @@ pub fn str(value: &Value) -> String {
     }
 }
 
-/// Returns what Python's `repr(value)` returns: `None`, `True`, `'text'`, `['a', 1]`, `{'k': 1.0}`.
+/// Returns the result of Python's `repr(value)`: `None`, `True`, `'text'`, `['a', 1]`, `{'k': 1.0}`.
 #[must_use]
 pub fn repr(value: &Value) -> String {
     let mut out = String::new();
@@ -102,13 +102,13 @@ fn write_escape(out: &mut String, code: u32) {
     .expect("a String takes every write");
 }
 
-/// `str.isprintable` of one character: everything but "Other" and "Separator", the space excepted. Python
-/// has an edition of Unicode for each of its releases; a character that is newer than a release is escaped by
-/// that release and not here.
+/// Returns the result of `str.isprintable` for one character: everything except "Other" and "Separator", but with the
+/// space. Each release of Python has its version of Unicode; a character that is newer is escaped by that release, and
+/// not here.
 ///
-/// `str::escape_debug` has the same rule, and its table is in every program already: another one of 40 kB would be
-/// half of a small guest. It escapes what extends a grapheme, too, but only at the start of a text, so there is
-/// a letter before it.
+/// `str::escape_debug` has the same rule, and every program contains its table already; another one of 40 kB would be
+/// half of a small guest. It also escapes grapheme extenders, but only at the start of a text, so a letter is put
+/// before the character.
 fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return !c.is_ascii_control();
@@ -129,8 +129,8 @@ fn float_repr(number: f64) -> String {
     }
 }
 
-/// Shortest digits that read back as the same float, in Python's layout: an exponent below 1e-4 and
-/// from 1e16 on, of two digits at least, and always a `.0` or an exponent.
+/// Returns the shortest digits that read back as the same float, in Python's layout: with an exponent below 1e-4 and
+/// from 1e16 on, of two digits at least, and always with `.0` or an exponent.
 pub(crate) fn float_digits(number: f64) -> String {
     let scientific = format!("{number:e}");
     let (mantissa, exponent) = scientific.split_once('e').expect("`{:e}` always writes an exponent");
@@ -143,7 +143,7 @@ pub(crate) fn float_digits(number: f64) -> String {
     }
 }
 
-/// The same digits without an exponent. `{}` would write them, with code of its own that nothing else needs.
+/// Returns the same digits without an exponent. `{}` would add code to a guest that nothing else needs.
 fn plain(mantissa: &str, exponent: i32) -> String {
     let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
     let mut digits = mantissa.replace('.', "");

@@ -1,4 +1,4 @@
-//! From any type that derives `Serialize` to a [`Value`].
+//! Converts any type that derives `Serialize` to a [`Value`].
 
 use serde::ser::{self, Serialize, Serializer};
 
@@ -8,16 +8,16 @@ use crate::serde_value::AS_JSON;
 use crate::text::str;
 use crate::value::{Dict, Value};
 
-/// Makes a value of a `T`.
+/// Converts a `T` to a value.
 ///
 /// # Errors
 ///
-/// Map keys that are no text, and what a `Serialize` of one's own refuses.
+/// A map key is not text, or the type's `Serialize` failed.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, ConvertError> {
     value.serialize(ValueSerializer { wants_json: false })
 }
 
-/// `wants_json` is how lone surrogates learn that they need not be lossy; see `serde_value.rs`.
+/// The serializer. `wants_json` shows lone surrogates that they can be kept; see `serde_value.rs`.
 struct ValueSerializer {
     wants_json: bool,
 }

@@ -1,7 +1,7 @@
-//! The value model: what `json.loads` can return, with nothing lost.
+//! The value model: everything that `json.loads` can return.
 //!
-//! `serde_json::Value` is not enough: it has no `NaN`, no integers beyond 64 bits and no strings with
-//! lone surrogates, all of which Ansible can send and a module can print.
+//! `serde_json::Value` is not enough: it has no `NaN`, no integers beyond 64 bits and no strings with lone surrogates.
+//! Ansible can send all of these, and a module can print them.
 
 use indexmap::IndexMap;
 
@@ -21,13 +21,13 @@ pub enum Value {
     Bool(bool),
     /// An `int` that fits in 64 bits.
     Int(i64),
-    /// An `int` that does not.
+    /// An `int` that does not fit in 64 bits.
     BigInt(BigInt),
     /// A `float`, `NaN` and the infinities included.
     Float(f64),
     /// A `str` without lone surrogates.
     Str(String),
-    /// A `str` with at least one lone surrogate: how Python carries bytes that are not UTF-8.
+    /// A `str` with at least one lone surrogate: Python's form of bytes that are not UTF-8.
     Surrogates(Surrogates),
     /// A `list`
     List(Vec<Value>),
@@ -41,8 +41,8 @@ pub enum Value {
 pub struct BigInt(String);
 
 impl BigInt {
-    /// Takes decimal text, with an optional sign, and drops leading zeros. Returns `None` for text that
-    /// is not a decimal integer. The number may be small; see [`Value::int_from_decimal`].
+    /// Reads decimal text with an optional sign, and removes leading zeros. Returns `None` if the text is not a decimal
+    /// integer. The number may be small; see [`Value::int_from_decimal`].
     #[must_use]
     pub fn from_decimal(text: &str) -> Option<Self> {
         let (sign, digits) = match text.strip_prefix('-') {
@@ -66,7 +66,7 @@ impl BigInt {
     }
 }
 
-/// A string as UTF-16 code units, because it holds a surrogate without its partner.
+/// A string with a lone surrogate, as UTF-16 code units.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Surrogates(pub(crate) Vec<u16>);
 
@@ -83,8 +83,8 @@ impl Surrogates {
         String::from_utf16_lossy(&self.0)
     }
 
-    /// Returns the bytes that Python's `surrogateescape` error handler would write: U+DC80 to U+DCFF
-    /// become the bytes 0x80 to 0xFF. `None` when another lone surrogate is in the text.
+    /// Returns the bytes that Python's error handler `surrogateescape` writes: U+DC80 to U+DCFF become the bytes 0x80
+    /// to 0xFF. Returns `None` if the text has another lone surrogate.
     #[must_use]
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
         let mut bytes = Vec::with_capacity(self.0.len());
@@ -102,7 +102,7 @@ impl Surrogates {
 }
 
 impl Value {
-    /// Makes the smallest integer value for decimal text. `None` for text that is not a decimal integer.
+    /// Returns the smallest integer value for decimal text, or `None` if the text is not a decimal integer.
     #[must_use]
     pub fn int_from_decimal(text: &str) -> Option<Self> {
         if let Ok(small) = text.parse::<i64>() {
@@ -114,7 +114,7 @@ impl Value {
         })
     }
 
-    /// Makes a string value from UTF-16 code units: [`Value::Str`] when they are well-formed.
+    /// Returns a string value of UTF-16 code units: [`Value::Str`] if they are well-formed.
     #[must_use]
     pub fn from_utf16(units: Vec<u16>) -> Self {
         match String::from_utf16(&units) {
@@ -123,8 +123,8 @@ impl Value {
         }
     }
 
-    /// Makes a string value from bytes as Python's `os.fsdecode` does: UTF-8, with `surrogateescape` for
-    /// every byte that is not.
+    /// Returns a string value of bytes, as Python's `os.fsdecode` does: UTF-8, with `surrogateescape` for every other
+    /// byte.
     #[must_use]
     pub fn from_os_bytes(bytes: &[u8]) -> Self {
         if let Ok(text) = str::from_utf8(bytes) {
@@ -183,7 +183,7 @@ impl Value {
         }
     }
 
-    /// Returns what Python's `bool()` says: false for `None`, `False`, zero and empty.
+    /// Returns the result of Python's `bool()`: false for `None`, `False`, zero and empty.
     #[must_use]
     pub fn is_truthy(&self) -> bool {
         match self {

@@ -1,11 +1,11 @@
-//! Sets of characters: what a class of a pattern matches. On bytes, a character is the byte of that number.
+//! Sets of characters, for the classes of a pattern. For bytes, a character is the byte with that number.
 
 use std::fmt::Write as _;
 
-/// What a pattern is matched with.
+/// The kind of text that a pattern is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
-    /// Bytes: classes such as `\w` mean ASCII, and case is that of ASCII.
+    /// Bytes: classes such as `\w` and case are those of ASCII.
     Bytes,
     /// Text: classes and case are Unicode's.
     Text,
@@ -19,7 +19,7 @@ impl Subject {
         }
     }
 
-    /// The other case of a character, where that is one character.
+    /// Returns the other case of a character, if that is one character.
     pub(crate) fn other_cases(self, c: char) -> Vec<char> {
         let one = |mut cases: Box<dyn Iterator<Item = char>>| match (cases.next(), cases.next()) {
             (Some(case), None) => Some(case),
@@ -35,7 +35,7 @@ impl Subject {
     }
 }
 
-/// A set of characters: ranges, in order and apart from each other once [`CharSet::tidy`] ran.
+/// A set of characters: ranges, sorted and separate after [`CharSet::tidy`].
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CharSet(Vec<(u32, u32)>);
 
@@ -53,7 +53,7 @@ impl CharSet {
         set
     }
 
-    /// The class of an escape such as `\d`.
+    /// Returns the class of an escape such as `\d`.
     pub(crate) fn of_escape(subject: Subject, ascii: bool, escape: char) -> Option<Self> {
         let narrow = ascii || subject == Subject::Bytes;
         let set = match (escape.to_ascii_lowercase(), narrow) {
@@ -61,7 +61,7 @@ impl CharSet {
             ('s', true) => Self::of(Subject::Bytes, |c| matches!(c, ' ' | '\t'..='\r')),
             ('w', true) => Self::of(Subject::Bytes, |c| c.is_ascii_alphanumeric() || c == '_'),
             ('d', false) => Self::of(subject, is_decimal),
-            // `str.isspace` holds the four separators of ASCII, too.
+            // `str.isspace` includes the four separators of ASCII.
             ('s', false) => Self::of(subject, |c| c.is_whitespace() || matches!(c, '\x1c'..='\x1f')),
             ('w', false) => Self::of(subject, |c| c.is_alphanumeric() || c == '_'),
             _ => return None,
@@ -69,7 +69,7 @@ impl CharSet {
         Some(if escape.is_ascii_uppercase() { set.inverted(subject) } else { set })
     }
 
-    /// Every character but some.
+    /// Returns all characters except one.
     pub(crate) fn all_but(subject: Subject, without: Option<char>) -> Self {
         let mut set = Self::default();
         if let Some(c) = without {
@@ -118,7 +118,7 @@ impl CharSet {
         out
     }
 
-    /// With both cases of every letter that is in it.
+    /// Returns the set with both cases of every letter in it.
     pub(crate) fn ignoring_case(&self, subject: Subject) -> Self {
         let mut out = self.clone();
         for (low, high) in self.tidy() {
@@ -139,7 +139,7 @@ impl CharSet {
         }
         out.push('[');
         for (low, high) in ranges {
-            // Ranges may reach over the surrogates, but not begin or end in them.
+            // Ranges may contain the surrogates, but not begin or end at one.
             let low = if (SURROGATES.0..=SURROGATES.1).contains(&low) { SURROGATES.1 + 1 } else { low };
             let high = if (SURROGATES.0..=SURROGATES.1).contains(&high) { SURROGATES.0 - 1 } else { high };
             write!(out, "\\x{{{low:x}}}-\\x{{{high:x}}}").expect("a String takes every write");
@@ -148,7 +148,7 @@ impl CharSet {
     }
 }
 
-/// Python's `\d`: the decimal digits, which come in runs of ten that start at a zero.
+/// Returns whether Python's `\d` matches: the decimal digits are runs of ten that start at a zero.
 fn is_decimal(c: char) -> bool {
     /// The zeros of Unicode 16's general category Nd outside the mathematical digits.
     const ZEROS: [u32; 71] = [

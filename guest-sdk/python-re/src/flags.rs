@@ -1,6 +1,6 @@
 //! The flags of a pattern.
 
-/// What a pattern means, beside its text. What `(?i)` and the like in it say is added.
+/// The flags of a pattern. Flags inside the pattern, such as `(?i)`, are added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags {
     /// `re.I`

@@ -1,6 +1,6 @@
-//! Shell patterns as Python's `fnmatch` has them, as regular expressions.
+//! Converts shell patterns (Python's `fnmatch`) to regular expressions.
 
-/// Turns `*`, `?`, `[…]` and `[!…]` into a pattern for the whole name.
+/// Converts `*`, `?`, `[…]` and `[!…]` to a pattern for the whole name.
 #[must_use]
 pub fn glob_to_regex(glob: &str) -> String {
     let chars: Vec<char> = glob.chars().collect();
@@ -25,7 +25,7 @@ pub fn glob_to_regex(glob: &str) -> String {
     out
 }
 
-/// Where the class ends that starts at an index; a bracket that comes first belongs to it.
+/// Returns the end of the class that starts at an index. A bracket in first place is part of the class.
 fn class_end(chars: &[char], start: usize) -> Option<usize> {
     let first = start + usize::from(chars.get(start) == Some(&'!'));
     let first = first + usize::from(chars.get(first) == Some(&']'));

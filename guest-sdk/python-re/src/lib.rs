@@ -1,8 +1,9 @@
-//! Python's regular expressions, as modules of Ansible are given them: patterns on bytes and on text, `search`, `sub`,
-//! `split`'s parts, and the templates of `Match.expand`.
+//! Python's regular expressions for modules of Ansible: patterns on bytes and on text, `search`, `sub`, the parts of
+//! `split`, and the templates of `Match.expand`.
 //!
-//! Patterns are rewritten for the `fancy-regex` engine, which has look-around and back-references, without its Unicode tables: every
-//! class becomes the ranges that Python means. Not here: `(?L)`, `\N{…}`, and back-references that ignore case.
+//! Patterns are rewritten for the engine `fancy-regex`, which has look-around and back-references. Its Unicode tables
+//! are not used: every class becomes the ranges of Python. `(?L)`, `\N{…}` and back-references that ignore case are not
+//! supported.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

@@ -1,7 +1,7 @@
-//! Patterns as Python's `re` has them, on bytes and on text.
+//! Python's patterns, on bytes and on text.
 //!
-//! The engine works on text, so bytes go in as characters, and the pattern is rewritten to classes of such characters; see
-//! `translate.rs`. Both sides of it deal in bytes.
+//! The engine works on text, so bytes are passed as characters, and the pattern is rewritten to classes of such
+//! characters; see `translate.rs`. Callers of this file pass and get bytes.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use crate::class::Subject;
 use crate::flags::Flags;
 use crate::translate::{Translated, translate};
 
-/// How much a pattern may backtrack: enough for every honest line, an end for the others.
+/// How much a pattern may backtrack. Ordinary lines need far less.
 const BACKTRACK_LIMIT: usize = 1_000_000;
 
-/// A byte that is no part of UTF-8 is this character and its number on; Python has lone surrogates for them.
+/// The first of the characters for bytes that are not UTF-8, for which Python uses lone surrogates.
 const NO_TEXT: u32 = 0x10_FF00;
 
-/// What is wrong with a pattern or a template, in Python's words where it has some; or a search that took too long.
+/// A mistake in a pattern or a template, in Python's words where it has some, or a search that took too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternError(String);
 
@@ -45,7 +45,7 @@ impl From<fancy_regex::Error> for PatternError {
 #[derive(Debug)]
 pub struct Pattern {
     regex: Regex,
-    /// The same, where it matches something; for going on behind an empty match.
+    /// The pattern with a match that is not empty, to continue after an empty match.
     text: String,
     names: Vec<(String, usize)>,
     groups: usize,
@@ -53,7 +53,7 @@ pub struct Pattern {
     flags: Flags,
 }
 
-/// What a pattern matched.
+/// A match of a pattern.
 #[derive(Debug, Clone)]
 pub struct Match {
     groups: Vec<Option<Vec<u8>>>,
@@ -61,13 +61,13 @@ pub struct Match {
 }
 
 impl Match {
-    /// Returns the bytes of a group; `None` if it took no part, or is not there.
+    /// Returns the bytes of a group, or `None` if it did not take part or does not exist.
     #[must_use]
     pub fn group(&self, number: usize) -> Option<&[u8]> {
         self.groups.get(number)?.as_deref()
     }
 
-    /// Returns where a group starts and ends, in bytes.
+    /// Returns start and end of a group, in bytes.
     #[must_use]
     pub fn span(&self, number: usize) -> Option<(usize, usize)> {
         *self.spans.get(number)?
@@ -79,13 +79,13 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The pattern is wrong.
     pub fn new(pattern: &str, subject: Subject, flags: Flags) -> Result<Self, PatternError> {
         let Translated { text, names, groups, flags } = translate(pattern, subject, flags).map_err(PatternError)?;
         Ok(Self { regex: compile(&text)?, text, names, groups, subject, flags })
     }
 
-    /// Returns the flags that hold for the whole pattern.
+    /// Returns the flags of the whole pattern.
     #[must_use]
     pub fn flags(&self) -> Flags {
         self.flags
@@ -97,13 +97,13 @@ impl Pattern {
         self.names.iter().find(|(known, _)| known == name).map(|(_, index)| *index)
     }
 
-    /// Returns how many groups there are, without the whole match.
+    /// Returns the number of groups, without the whole match.
     #[must_use]
     pub fn groups(&self) -> usize {
         self.groups
     }
 
-    /// Returns what the pattern is matched with.
+    /// Returns the kind of text that the pattern is for.
     #[must_use]
     pub fn subject(&self) -> Subject {
         self.subject
@@ -113,7 +113,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// A pattern that tries too many ways, and text that cannot be told from what stands for bytes that are no text.
+    /// The pattern backtracks too much, or the text contains characters that stand for bytes that are not text.
     pub fn search(&self, contents: &[u8]) -> Result<Option<Match>, PatternError> {
         let text = self.encode(contents)?;
         Ok(self.regex.captures(text.as_str())?.map(|captures| self.matched(&text, &captures)))
@@ -123,7 +123,7 @@ impl Pattern {
         &self.regex
     }
 
-    /// The pattern again, but an empty match where the search starts does not count.
+    /// Returns the pattern that does not match an empty text at the start of the search.
     pub(crate) fn advancing(&self) -> Result<Regex, PatternError> {
         Ok(compile(&format!(r"(?:{})(?!\G)", self.text))?)
     }
@@ -138,13 +138,14 @@ impl Pattern {
         Match { spans, ..self.groups_of(captures) }
     }
 
-    /// What matched, without where: to count all that lies before each match would take too long for many.
+    /// Returns the groups without their positions: counting the characters before each of many matches would take too
+    /// long.
     pub(crate) fn groups_of(&self, captures: &Captures<'_, str>) -> Match {
         let groups = (0..=self.groups).map(|index| Some(self.decode(captures.get(index)?.as_str()))).collect();
         Match { groups, spans: Vec::new() }
     }
 
-    /// From bytes to the characters that the engine sees.
+    /// Converts bytes to the characters for the engine.
     pub(crate) fn encode(&self, contents: &[u8]) -> Result<String, PatternError> {
         if self.subject == Subject::Bytes {
             return Ok(contents.iter().map(|byte| char::from(*byte)).collect());
@@ -160,7 +161,7 @@ impl Pattern {
         Ok(text)
     }
 
-    /// Back from characters to the bytes that they stand for.
+    /// Converts characters back to bytes.
     pub(crate) fn decode(&self, text: &str) -> Vec<u8> {
         if self.subject == Subject::Bytes {
             return text.chars().map(|c| u8::try_from(u32::from(c)).expect("every character was a byte")).collect();

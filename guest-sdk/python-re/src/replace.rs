@@ -1,16 +1,16 @@
-//! `re.subn`: every match is replaced.
+//! `re.subn`: replaces every match.
 
 use crate::pattern::{Pattern, PatternError};
 use crate::template::Template;
 
 impl Pattern {
-    /// Replaces every match, and returns how many there were.
+    /// Replaces every match, and returns the number of matches.
     ///
-    /// As in Python since 3.7, an empty match may follow right behind another, but only one of them at each place.
+    /// As in Python since 3.7, an empty match may directly follow another match, but each place has at most one.
     ///
     /// # Errors
     ///
-    /// What is wrong with the template, even when nothing matches; and those of [`Pattern::search`].
+    /// The template is wrong, even if nothing matches; and the errors of [`Pattern::search`].
     pub fn replace_all(&self, template: &str, contents: &[u8]) -> Result<(Vec<u8>, usize), PatternError> {
         let template = Template::new(template, self)?;
         let text = self.encode(contents)?;

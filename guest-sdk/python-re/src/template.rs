@@ -1,26 +1,26 @@
-//! Templates as Python's `re.Match.expand` reads them: `\1`, `\g<1>`, `\g<name>`, and escapes.
+//! The templates of Python's `re.Match.expand`: `\1`, `\g<1>`, `\g<name>`, and escapes.
 
 use crate::class::Subject;
 use crate::pattern::{Match, Pattern, PatternError};
 
-/// A template for what matches of one pattern are replaced by.
+/// A template that replaces the matches of one pattern.
 #[derive(Debug, Clone)]
 pub struct Template {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Debug, Clone)]
-enum Part {
+enum TemplatePart {
     Literal(Vec<u8>),
     Group(usize),
 }
 
 impl Template {
-    /// Reads a template. Python does so before it looks for a match.
+    /// Reads a template. Python does this before it searches.
     ///
     /// # Errors
     ///
-    /// Groups that the pattern has not and escapes that mean nothing, in Python's words.
+    /// The pattern lacks a group, or an escape is unknown. The message is Python's.
     pub fn new(template: &str, pattern: &Pattern) -> Result<Self, PatternError> {
         let mut reader = Reader { bytes: template.as_bytes(), at: 0, pattern, parts: Vec::new() };
         while let Some(byte) = reader.next() {
@@ -33,14 +33,14 @@ impl Template {
         Ok(Self { parts: reader.parts })
     }
 
-    /// Fills the template from a match. Groups that took no part are empty.
+    /// Fills the template from a match. Groups that did not take part are empty.
     #[must_use]
     pub fn expand(&self, matched: &Match) -> Vec<u8> {
         let mut out = Vec::new();
         for part in &self.parts {
             match part {
-                Part::Literal(bytes) => out.extend_from_slice(bytes),
-                Part::Group(number) => out.extend_from_slice(matched.group(*number).unwrap_or_default()),
+                TemplatePart::Literal(bytes) => out.extend_from_slice(bytes),
+                TemplatePart::Group(number) => out.extend_from_slice(matched.group(*number).unwrap_or_default()),
             }
         }
         out
@@ -51,7 +51,7 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     pattern: &'a Pattern,
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 impl Reader<'_> {
@@ -63,8 +63,8 @@ impl Reader<'_> {
 
     fn literal(&mut self, bytes: &[u8]) {
         match self.parts.last_mut() {
-            Some(Part::Literal(literal)) => literal.extend_from_slice(bytes),
-            _ => self.parts.push(Part::Literal(bytes.to_vec())),
+            Some(TemplatePart::Literal(literal)) => literal.extend_from_slice(bytes),
+            _ => self.parts.push(TemplatePart::Literal(bytes.to_vec())),
         }
     }
 
@@ -89,7 +89,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `\1` to `\99`, or three octal digits; the first digit was taken.
+    /// Reads `\1` to `\99`, or three octal digits, after the first digit.
     fn numbered(&mut self) -> Result<(), PatternError> {
         self.at -= 1;
         let rest = &self.bytes[self.at..];
@@ -103,7 +103,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `\g<name>`; the `g` was taken.
+    /// Reads `\g<name>` after the `g`.
     fn named(&mut self) -> Result<(), PatternError> {
         if self.bytes.get(self.at) != Some(&b'<') {
             return Err(bad("missing <", self.at));
@@ -130,7 +130,7 @@ impl Reader<'_> {
         if number > self.pattern.groups() {
             return Err(bad(&format!("invalid group reference {number}"), at));
         }
-        self.parts.push(Part::Group(number));
+        self.parts.push(TemplatePart::Group(number));
         Ok(())
     }
 

@@ -1,8 +1,8 @@
-//! From Python's pattern syntax to the engine's; on bytes, characters stand for them.
+//! Translates Python's pattern syntax to the engine's. For bytes, each character stands for one.
 //!
-//! Everything that the two could read differently is spelled out: literals and classes become classes of
-//! characters, anchors become look-around, names become numbers. What is wrong with a pattern is said in
-//! Python's words where that is easy; the rest the engine refuses.
+//! Everything that the two could read differently is written out: literals and classes become classes of characters,
+//! anchors become look-around, names become numbers. Simple mistakes in a pattern are reported in Python's words; the
+//! engine reports the others.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(crate) struct Translated {
     pub(crate) text: String,
     pub(crate) names: Vec<(String, usize)>,
     pub(crate) groups: usize,
-    /// The flags that hold for the whole pattern.
+    /// The flags of the whole pattern.
     pub(crate) flags: Flags,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Translated {
 ///
 /// # Errors
 ///
-/// What is wrong with it.
+/// The pattern is wrong.
 pub(crate) fn translate(pattern: &str, subject: Subject, flags: Flags) -> Result<Translated, String> {
     let pattern: Vec<char> = match subject {
         Subject::Bytes => pattern.bytes().map(char::from).collect(),
@@ -58,8 +58,7 @@ struct Translator<'a> {
     names: Vec<(String, usize)>,
     flags: Flags,
     global: Flags,
-    /// The flags to go back to at each `)`,
-    /// and where its `(` is.
+    /// For each open `(`: the flags to restore at its `)`, and its position.
     open: Vec<(Flags, usize)>,
 }
 
@@ -77,7 +76,7 @@ impl Translator<'_> {
     fn take(&mut self, text: &str) -> bool {
         let found = text.chars().enumerate().all(|(index, c)| self.pattern.get(self.at + index) == Some(&c));
         if found {
-            self.at += text.len(); // All that is asked for is ASCII.
+            self.at += text.len(); // Callers pass only ASCII.
         }
         found
     }
@@ -137,7 +136,7 @@ impl Translator<'_> {
         }
     }
 
-    /// `{2}`, `{2,}`, `{,2}`, `{2,3}`; anything else is a brace.
+    /// Reads `{2}`, `{2,}`, `{,2}` or `{2,3}`. Anything else is a literal brace.
     fn counted(&mut self) -> Result<(), String> {
         let rest = &self.pattern[self.at..];
         let end = rest.iter().position(|c| *c == '}');
@@ -188,7 +187,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// `(?i)`, which holds for the whole pattern, or `(?i-s:…)`.
+    /// Reads `(?i)`, which applies to the whole pattern, or `(?i-s:…)`.
     fn flag_group(&mut self) -> Result<(), String> {
         let start = self.at - 2;
         let outer = (self.flags, start);
@@ -303,7 +302,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Takes the digits that are there, but no more than some.
+    /// Reads digits, up to a number of them.
     fn digits(&mut self, radix: u32, most: usize) -> String {
         let rest = &self.pattern[self.at..];
         let digits: String = rest.iter().take(most).take_while(|c| c.is_digit(radix)).collect();
@@ -311,7 +310,7 @@ impl Translator<'_> {
         digits
     }
 
-    /// The character that an escape stands for, inside a class and outside.
+    /// Returns the character of an escape, inside and outside a class.
     fn escaped(&mut self, escape: char) -> Result<char, String> {
         Ok(match escape {
             'a' => '\x07',
@@ -371,7 +370,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// One character of a class; an escape such as `\d` goes into the set as a whole.
+    /// Reads one character of a class. An escape such as `\d` is added to the set as a whole.
     fn class_member(&mut self, c: char, set: &mut CharSet) -> Result<Option<char>, String> {
         if c != '\\' {
             return Ok(Some(c));
