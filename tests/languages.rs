@@ -81,7 +81,7 @@ fn failures_are_told_alike() {
         let dir = TestDir::new();
         for (args, message) in [
             (vec!["n=1"], "missing required arguments: name"),
-            (vec!["name=x", "n=1.5"], "argument 'n' is no whole number: 1.5"),
+            (vec!["name=x", "n=1.5"], "argument 'n' is not a whole number: 1.5"),
         ] {
             let result = Modbox::run_module(&dir, &module).args(args).run().exits_with(1).json();
             assert_eq!(result["msg"], message, "{name}: {result}");

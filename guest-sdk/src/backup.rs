@@ -1,4 +1,4 @@
-//! Copies of files about to change, named as Ansible names them.
+//! Copies files before they change, under Ansible's names.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,19 +8,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::date::moment;
 
-/// Copies a file beside itself, as `NAME.NUMBER.YYYY-MM-DD@HH:MM:SS~` (UTC), and returns the copy's path.
-/// The number is the process's, or 0 where processes have none.
+/// Copies a file to `NAME.NUMBER.YYYY-MM-DD@HH:MM:SS~` (UTC) next to it, and returns the copy's path. `NUMBER` is the
+/// process id, or 0 where there are no processes.
 ///
 /// # Errors
 ///
-/// What the file system says.
+/// The file system refused.
 pub fn backup(path: &Path) -> io::Result<PathBuf> {
     let copy = name(path)?;
     fs::copy(path, &copy)?;
     Ok(copy)
 }
 
-/// The name of a copy that is made now.
+/// Returns the name for a copy that is made now.
 pub(crate) fn name(path: &Path) -> io::Result<PathBuf> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut name = OsString::from(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
@@ -38,7 +38,7 @@ fn process_number() -> u32 {
     0
 }
 
-/// `YYYY-MM-DD@HH:MM:SS` of seconds since 1970.
+/// Formats seconds since 1970 as `YYYY-MM-DD@HH:MM:SS`.
 fn timestamp(seconds: u64) -> String {
     let at = moment(seconds);
     let (date, (hour, minute, second)) = (at.date(), at.time().as_hms());

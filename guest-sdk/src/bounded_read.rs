@@ -1,4 +1,4 @@
-//! Reading a whole file, but never more of it than the caller allows.
+//! Reads a whole file, up to a limit.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// What the file system says, and [`io::ErrorKind::FileTooLarge`] for a longer file.
+/// The file system refused, or the file is longer ([`io::ErrorKind::FileTooLarge`]).
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;

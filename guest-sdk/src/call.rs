@@ -1,5 +1,5 @@
-//! One call of a module's function, from a dict of arguments to a dict of results: everything but files
-//! and streams, so that a module's own tests can call it too.
+//! One call of a module's function, from a dict of arguments to a dict of results. It uses no files and streams, so a
+//! module's own tests can call it too.
 
 use modbox_argument_spec::{Environment, ErrorKind, Metadata, Secrets, Validated};
 use modbox_python_json::{ConvertError, Dict, Value, from_value};
@@ -12,7 +12,7 @@ use crate::panic_secrets;
 use crate::result::{Exit, Failure};
 use crate::typed::Args;
 
-/// What a call ended with.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finished {
     /// The result, with secrets masked.
@@ -28,22 +28,22 @@ impl Finished {
     }
 }
 
-/// The environment of this process, for paths with `$VAR` and `~`.
+/// The environment of this process, for `$VAR` and `~` in paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessEnvironment;
 
 impl Environment for ProcessEnvironment {
     fn variable(&self, name: &str) -> Option<String> {
-        // `std::env::var` panics on a name that no variable can have.
+        // `std::env::var` panics on an impossible name.
         let possible = !name.is_empty() && !name.contains(['=', '\0']);
         possible.then(|| std::env::var(name).ok())?
     }
 }
 
-/// What a module does with arguments that were validated.
+/// A module's function for arguments that were validated.
 pub(crate) type Body<'a> = &'a mut dyn FnMut(Dict, &mut Module) -> Result<Exit, Failure>;
 
-/// Validates arguments (internal ones among them), calls a module's function, and completes its result.
+/// Validates all arguments, internal ones too, calls a module's function, and completes its result.
 pub fn call<A: DeserializeOwned>(
     metadata: &Metadata,
     arguments: Dict,
@@ -53,7 +53,7 @@ pub fn call<A: DeserializeOwned>(
     with_body(read_by(|own| from_value(Value::Dict(own)), run), |body| perform(metadata, arguments, environment, body))
 }
 
-/// Does what [`call`] does, for a function whose arguments derive [`Args`].
+/// Works as [`call`] for a function whose arguments derive [`Args`].
 pub fn call_typed<A: Args>(
     metadata: &Metadata,
     arguments: Dict,
@@ -63,7 +63,7 @@ pub fn call_typed<A: Args>(
     with_body(read_by(|mut own| A::fill(&mut own), run), |body| perform(metadata, arguments, environment, body))
 }
 
-/// Puts reading the arguments before a module's function.
+/// Returns a function that reads the arguments and then calls a module's function.
 pub(crate) fn read_by<A>(
     read: impl FnOnce(Dict) -> Result<A, ConvertError>,
     run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>,
@@ -74,7 +74,7 @@ pub(crate) fn read_by<A>(
     }
 }
 
-/// Hands a function on by reference, so that what is around it is compiled once, not for every type of arguments.
+/// Passes a function by reference, so that the surrounding code is compiled once, not for every type of arguments.
 pub(crate) fn with_body<T>(
     body: impl FnOnce(Dict, &mut Module) -> Result<Exit, Failure>,
     around: impl FnOnce(Body<'_>) -> T,
@@ -129,7 +129,7 @@ fn module_for(metadata: &Metadata, internal: InternalArgs, validated: &Validated
     }
 }
 
-/// The message of the first error, which is the one that Ansible shows.
+/// Returns the message of the first error, as Ansible does.
 fn first_error(module: &Module, validated: &Validated) -> Option<String> {
     let error = validated.errors.first()?;
     if error.kind != ErrorKind::Unsupported {

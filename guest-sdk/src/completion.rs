@@ -1,12 +1,11 @@
-//! The entries that every result gets, whatever the module's function returned: the facts of its file, `invocation`, warnings and
-//! deprecations. Secrets are masked here.
+//! Completes a result: adds the facts of its file, `invocation`, warnings and deprecations, and masks secrets.
 
 use modbox_python_json::{Dict, Value};
 
 use crate::files::facts::add_file_facts;
 use crate::module::{Deprecation, Module};
 
-/// Completes a result with what a run collected, and masks the secrets in it.
+/// Completes a result with what the run collected, and masks the secrets in it.
 pub(crate) fn complete(module: &Module, mut entries: Dict) -> Dict {
     add_file_facts(&mut entries);
     let invocation = Value::from([("module_args", module.parameters.clone())]);
@@ -16,8 +15,8 @@ pub(crate) fn complete(module: &Module, mut entries: Dict) -> Dict {
     module.secrets.mask_dict(entries)
 }
 
-/// Puts what was collected before what a result has under the same key, each once, as ansible-core does with the warnings of
-/// `exit_json`.
+/// Puts the collected items before those that the result has under the same key, each once, as ansible-core does with
+/// the warnings of `exit_json`.
 fn merge(entries: &mut Dict, key: &str, mut all: Vec<Value>) {
     let more = match entries.shift_remove(key) {
         Some(Value::List(more)) => more,

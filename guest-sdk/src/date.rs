@@ -1,13 +1,13 @@
-//! Moments in the calendar, all in UTC: guests know no zones.
+//! Dates and times in UTC: guests have no time zones.
 //!
-//! The calendar is the crate `time`; this is the way to it from seconds since 1970, for times that no clock and no file of
-//! this world should have, too.
+//! Converts seconds since 1970 for the crate `time`. Any number is accepted, even one that no clock or file should
+//! report.
 
 use time::UtcDateTime;
 pub use time::{Date, Month};
 
-/// Returns the moment that is this many seconds after 1970 began. Behind the year 9999, where calendars of four digits end,
-/// it is the last one that they have.
+/// Returns the moment this many seconds after the start of 1970, at most the last one of the year 9999, where calendars
+/// with four digits end.
 ///
 /// ```
 /// assert_eq!(modbox_sdk::date::moment(951_782_400).date().to_string(), "2000-02-29");

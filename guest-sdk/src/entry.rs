@@ -1,4 +1,4 @@
-//! The program around a module: the arguments file in, one JSON object out, whatever happens between.
+//! The program around a module: it reads the arguments file and always prints one JSON object.
 
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
@@ -15,13 +15,13 @@ use crate::platform::start;
 use crate::result::{Exit, Failure};
 use crate::typed::Args;
 
-/// How long an arguments file may be: file contents travel in arguments, but nobody sends films.
+/// The longest arguments file. Arguments may contain whole files, but not very large ones.
 pub const MAX_ARGS_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Runs a module: the body of `main` that [`module!`](crate::module!) writes.
 ///
-/// Reads the file that the one argument names, calls `run`, prints the result. The exit status is 0 for a
-/// result, 1 for a failed one, 2 when the program was not called as a module.
+/// Reads the file that the only argument names, calls `run`, and prints the result. The exit status is 0 for a result,
+/// 1 for a failed result, and 2 if the program was not called as a module.
 pub fn start<A: DeserializeOwned>(
     metadata: &str,
     run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>,
@@ -29,8 +29,8 @@ pub fn start<A: DeserializeOwned>(
     with_body(read_by(|own| from_value(Value::Dict(own)), run), |body| start_with(metadata, body))
 }
 
-/// Does what [`start`] does, for a function whose arguments derive [`Args`]. Of the metadata it needs what
-/// [`Extent::Spec`](crate::typed::Extent::Spec) is.
+/// Works as [`start`] for a function whose arguments derive [`Args`]. The metadata may have the extent
+/// [`Extent::Spec`](crate::typed::Extent::Spec).
 pub fn start_typed<A: Args>(metadata: &str, run: impl FnOnce(A, &mut Module) -> Result<Exit, Failure>) -> ExitCode {
     with_body(read_by(|mut own| A::fill(&mut own), run), |body| start_with(metadata, body))
 }
@@ -38,7 +38,7 @@ pub fn start_typed<A: Args>(metadata: &str, run: impl FnOnce(A, &mut Module) -> 
 fn start_with(metadata: &str, body: Body<'_>) -> ExitCode {
     match Metadata::from_json(metadata) {
         Ok(metadata) => run_once(&metadata, body),
-        Err(error) => emit(Finished::failure(&format!("the module's own metadata is wrong: {error}"))),
+        Err(error) => emit(Finished::failure(&format!("failed to read the module's metadata: {error}"))),
     }
 }
 
@@ -64,10 +64,15 @@ fn read_arguments(path: &std::path::Path) -> Result<Dict, String> {
     if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_ARGS_BYTES) {
         return Err(format!("failed to read the arguments file `{shown}`: it is longer than {MAX_ARGS_BYTES} bytes"));
     }
-    let text = String::from_utf8(bytes).map_err(|_| format!("the arguments file `{shown}` is not UTF-8"))?;
-    match decode(&text).map_err(|error| format!("the arguments file `{shown}` is no JSON: {error}"))? {
+    let text = String::from_utf8(bytes)
+        .map_err(|_| format!("failed to read the arguments file `{shown}`: it is not UTF-8"))?;
+    match decode(&text)
+        .map_err(|error| format!("failed to read the arguments file `{shown}`: it is not JSON: {error}"))?
+    {
         Value::Dict(arguments) => Ok(arguments),
-        other => Err(format!("the arguments file `{shown}` must hold an object, not {}", other.type_name())),
+        other => {
+            Err(format!("failed to read the arguments file `{shown}`: expected an object, not {}", other.type_name()))
+        }
     }
 }
 
@@ -85,12 +90,12 @@ fn explain(name: &str) -> ExitCode {
         "`{name}` is an automation module: it takes one argument, the path of a JSON file with its arguments, and \
          prints its result as JSON. To run it: `modbox run FILE key=value`, or as a module of Ansible.\n"
     );
-    // Nobody is left to tell when standard error is closed.
+    // If standard error is closed, there is no other place for a message.
     let _ = io::stderr().lock().write_all(text.as_bytes());
     ExitCode::from(2)
 }
 
-/// Turns a panic into a failed result. On WebAssembly nothing unwinds, so the program ends right here.
+/// Prints a panic as a failed result. WebAssembly does not unwind, so the program ends here.
 #[expect(clippy::exit, reason = "a panic hook has no other way to set the exit status")]
 fn fail_on_panic(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();

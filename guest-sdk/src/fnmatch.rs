@@ -1,8 +1,8 @@
-//! Shell patterns for names, as Python's `fnmatch` has them where case matters.
+//! Shell patterns for names: Python's `fnmatchcase`.
 
-/// Returns whether a name fits a pattern: `*` is any characters, `?` one, `[…]` one of these, `[!…]` one of no such.
+/// Returns whether a name fits a pattern: `*` is any characters, `?` any one, `[…]` one of these, `[!…]` any other.
 ///
-/// It goes back to the last `*` alone, so that no pattern takes longer than the product of the two lengths.
+/// Only the last `*` is tried again, so the time is at most the product of both lengths.
 #[must_use]
 pub fn fnmatch(pattern: &str, name: &str) -> bool {
     let chars = |text: &str| text.chars().collect::<Vec<_>>();
@@ -32,7 +32,7 @@ fn fits(pattern: &[char], name: &[char]) -> bool {
     pattern[at..].iter().all(|c| *c == '*')
 }
 
-/// How much of a pattern one character takes, if it fits.
+/// Returns the length of the pattern's first part, if the character fits it.
 fn one(pattern: &[char], c: char) -> Option<usize> {
     match pattern.first()? {
         '?' => Some(1),
@@ -44,11 +44,11 @@ fn one(pattern: &[char], c: char) -> Option<usize> {
     }
 }
 
-/// What stands in brackets, whether it is what must not be there, and how long all of it is.
+/// Returns the characters in brackets, whether they are excluded, and the length of the whole class.
 fn class(pattern: &[char]) -> Option<(&[char], bool, usize)> {
     let negated = pattern.get(1) == Some(&'!');
     let start = 1 + usize::from(negated);
-    // A bracket that comes first belongs to it.
+    // A bracket in first place is part of the class.
     let from = start + usize::from(pattern.get(start) == Some(&']'));
     let end = (from..pattern.len()).find(|index| pattern[*index] == ']')?;
     Some((&pattern[start..end], negated, end + 1))

@@ -1,4 +1,4 @@
-//! What modules need of files beyond `std::fs`: bounded reads, and writes that are whole or not at all.
+//! File functions that `std::fs` lacks: reads with a limit, and writes that are complete or have no effect.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -11,21 +11,21 @@ pub use crate::bounded_read::read;
 use crate::module::Module;
 use crate::platform;
 
-/// How often a name for a temporary file may turn out to be taken.
+/// How many names are tried for a temporary file.
 const NAME_ATTEMPTS: u32 = 16;
 
-/// How many links lead to a file at most, as the kernel has it.
+/// The most links on the way to a file, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// How much of a file is held while it is written in place.
+/// The most bytes of a file's old contents that are kept while it is written in place.
 pub(crate) const MAX_PUT_BACK: u64 = 64 << 20;
 
-/// Makes sure that a file holds contents, and returns whether it did not: it is written when that is so, and not in check
-/// mode. Neither links nor folders are made.
+/// Writes a file if its contents differ, and returns whether they differed. In check mode, nothing is written. Links
+/// and folders are not created.
 ///
 /// # Errors
 ///
-/// What the file system says, with the path.
+/// The file system refused; the error names the path.
 pub fn update(module: &Module, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<bool> {
     let (path, contents) = (path.as_ref(), contents.as_ref());
     let about =
@@ -42,17 +42,16 @@ pub fn update(module: &Module, path: impl AsRef<Path>, contents: impl AsRef<[u8]
     Ok(differs)
 }
 
-/// Writes a file so that others see the old contents or the new ones, never half of them: into a
-/// temporary file beside it, which then takes its name. Mode and, where allowed, owner stay.
+/// Writes a file so that readers see the old contents or the new ones, but no mixture: it writes a temporary file in
+/// the same folder and renames it. Mode and, where allowed, owner stay.
 ///
-/// A sandbox may grant the file but nothing beside it. Then it is written in place. So is every file that exists
-/// where modes cannot be set, which is everywhere on WASI 0.2: a new file in its place would have the host's
-/// default mode, and what only its owner could read, everybody could. What it held is put back when
-/// writing fails half-way.
+/// A sandbox may grant the file but not its folder; then the file is written in place. On WASI 0.2, which cannot set
+/// modes, every existing file is written in place: a new file would have the host's default mode, and others could read
+/// what was private. If writing fails half-way, the old contents are restored.
 ///
 /// # Errors
 ///
-/// What the file system says. The temporary file is gone then.
+/// The file system refused. The temporary file is removed.
 pub fn write_atomic(path: &Path, contents: &[u8]) -> io::Result<()> {
     if cfg!(not(unix)) && fs::metadata(path).is_ok() {
         return write_in_place(path, contents);
@@ -68,22 +67,21 @@ pub fn write_atomic(path: &Path, contents: &[u8]) -> io::Result<()> {
         .and_then(|()| keep_attributes(path, &temporary))
         .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
-        // The first error tells more than a failed clean-up.
+        // The first error is more useful than that of the clean-up.
         let _ = fs::remove_file(&temporary);
     }
     match written {
-        // The new name was allowed, but taking the old one's place was not.
+        // Creating the temporary file was allowed, and renaming it was not.
         Err(error) if may_not_create(&error) => write_in_place(path, contents),
         other => other,
     }
 }
 
-/// Follows symbolic links, as far as they lead to something: `canonicalize` needs more of the file system
-/// than a sandbox has to show.
+/// Follows symbolic links until the target exists. Unlike `canonicalize`, it needs no access to the parent folders.
 ///
 /// # Errors
 ///
-/// What the file system says, and [`io::ErrorKind::InvalidInput`] for links that lead in circles.
+/// The file system refused, or links form a circle ([`io::ErrorKind::InvalidInput`]).
 pub fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -95,12 +93,12 @@ pub fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(circle())
 }
 
-/// Returns an absolute path without links, `.` and `..`, as Python's `os.path.realpath` does: what is not there stays as it
-/// is. A sandbox follows no absolute link; this does, as far as the sandbox has what it leads to.
+/// Returns an absolute path without links, `.` and `..`, as Python's `os.path.realpath` does: missing parts stay as
+/// they are. A sandbox follows no absolute link; this function does, if the sandbox contains the target.
 ///
 /// # Errors
 ///
-/// What the file system says, and [`io::ErrorKind::InvalidInput`] for links that lead in circles.
+/// The file system refused, or links form a circle ([`io::ErrorKind::InvalidInput`]).
 pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     let start = if path.is_absolute() { PathBuf::new() } else { std::env::current_dir()? };
     let mut left: Vec<OsString> = parts(&start.join(path));
@@ -126,23 +124,23 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     Ok(real)
 }
 
-/// Makes a symbolic link. In a sandbox one to an absolute path needs a grant of that path.
+/// Creates a symbolic link. In a sandbox, the target of an absolute link must be granted.
 ///
 /// # Errors
 ///
-/// What the file system says.
+/// The file system refused.
 #[expect(deprecated, reason = "for WASI the standard library has no other stable one; on Unix it is the same")]
 pub fn symlink(says: &Path, link: &Path) -> io::Result<()> {
     fs::soft_link(says, link)
 }
 
-/// The names in a path, the first one last.
+/// Returns the names in a path in reverse order.
 fn parts(path: &Path) -> Vec<OsString> {
     let names = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
     names.map(|part| part.as_os_str().to_owned()).rev().collect()
 }
 
-/// Returns what a link says; nothing for what is no link, or is not there.
+/// Returns the target of a link, or `None` if the path is not a link or does not exist.
 fn read_link(path: &Path) -> io::Result<Option<PathBuf>> {
     if !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
         return Ok(None);
@@ -159,11 +157,11 @@ fn circle() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "too many levels of symbolic links")
 }
 
-/// Makes a new file in a folder, under a name that nobody has, and returns both.
+/// Creates a file with an unused name in a folder, and returns path and file.
 ///
 /// # Errors
 ///
-/// What the file system says.
+/// The file system refused.
 pub fn temporary(folder: &Path) -> io::Result<(PathBuf, File)> {
     create_beside(&folder.join("file"), "tmp")
 }
@@ -173,7 +171,7 @@ fn may_not_create(error: &io::Error) -> bool {
     matches!(error.kind(), PermissionDenied | CrossesDevices | ReadOnlyFilesystem | ResourceBusy | Unsupported)
 }
 
-/// Makes a new file beside another one.
+/// Creates a file in the folder of another one.
 pub(crate) fn create_beside(path: &Path, prefix: &str) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     for attempt in 0..NAME_ATTEMPTS {
@@ -190,18 +188,18 @@ pub(crate) fn create_beside(path: &Path, prefix: &str) -> io::Result<(PathBuf, F
 }
 
 fn write_in_place(path: &Path, contents: &[u8]) -> io::Result<()> {
-    // A file that cannot be read, or is too large to hold, is not put back.
+    // A file that cannot be read, or is too large, is not restored.
     let before = read(path, MAX_PUT_BACK).ok();
     let written = overwrite(path, contents);
     if let (Err(_), Some(before)) = (&written, before) {
-        // The space that it took is still its own. The first error tells more than this one could.
+        // The space of the file is still allocated. The first error is more useful than one of this call.
         let _ = overwrite(path, &before);
     }
     written
 }
 
 pub(crate) fn overwrite(path: &Path, contents: &[u8]) -> io::Result<()> {
-    // Cut to length only afterwards: a full disk then still has the blocks of what was there.
+    // The file is truncated last: on a full disk, its old blocks can then still be used.
     let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
     file.write_all(contents)?;
     file.set_len(u64::try_from(contents.len()).unwrap_or(u64::MAX))?;
@@ -212,14 +210,14 @@ pub(crate) fn overwrite(path: &Path, contents: &[u8]) -> io::Result<()> {
 fn keep_attributes(from: &Path, to: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, chown};
     let Ok(metadata) = fs::metadata(from) else { return Ok(()) };
-    // Only root may give files away; others keep the mode.
+    // Only root may change the owner; for other users, the mode is enough.
     let _ = chown(to, Some(metadata.uid()), Some(metadata.gid()));
     fs::set_permissions(to, metadata.permissions())
 }
 
 #[cfg(not(unix))]
 fn keep_attributes(_from: &Path, _to: &Path) -> io::Result<()> {
-    Ok(()) // WASI has neither modes nor owners; the host gives new files its own.
+    Ok(()) // WASI has no modes and owners; the host sets those of new files.
 }
 
 #[cfg(test)]

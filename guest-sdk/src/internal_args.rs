@@ -1,41 +1,41 @@
-//! Ansible's internal arguments: the reserved `_ansible_*` keys beside a module's own.
+//! Ansible's internal arguments: the reserved `_ansible_*` keys among a module's arguments.
 //!
-//! A newer Ansible may send keys that this crate does not know; they are dropped, not refused.
+//! Keys that this crate does not know are ignored: a newer Ansible may send more.
 
 use modbox_argument_spec::bool_of;
 use modbox_python_json::{Dict, Value};
 
 const PREFIX: &str = "_ansible_";
 
-/// What the caller says about the run, beside the module's own arguments.
+/// The caller's settings for the run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InternalArgs {
-    /// Nothing may be changed; the module reports what it would change.
+    /// The module must not change anything, and reports what it would change.
     pub check_mode: bool,
     /// The caller wants to see differences.
     pub diff: bool,
-    /// Nothing about the arguments may be logged.
+    /// Arguments must not be logged.
     pub no_log: bool,
     /// Debug output is wanted.
     pub debug: bool,
-    /// Unknown arguments are no error.
+    /// Unknown arguments are accepted.
     pub ignore_unknown_opts: bool,
-    /// How much the caller wants to know: the number of `-v`.
+    /// The verbosity: the number of `-v`.
     pub verbosity: i64,
-    /// The name under which the module was called.
+    /// The name of the module in the call.
     pub module_name: Option<String>,
     /// A folder for temporary files.
     pub tmpdir: Option<String>,
-    /// The version of what calls the module.
+    /// The version of the caller.
     pub version: Option<String>,
 }
 
 impl InternalArgs {
-    /// Takes the internal arguments out of all arguments.
+    /// Removes the internal arguments from all arguments, and returns them.
     ///
     /// # Errors
     ///
-    /// A value that is no bool where one has to be, in Ansible's words.
+    /// A value is not a bool where one is required; the message is Ansible's.
     pub fn take(arguments: &mut Dict) -> Result<Self, String> {
         let mut internal = Self::default();
         let mut first_error = None;
@@ -66,7 +66,7 @@ impl InternalArgs {
     }
 }
 
-/// A bool as an option of type `bool` reads it; null is false.
+/// Converts a value as an option of type `bool` does; null is false.
 fn truth(value: Value) -> Result<bool, String> {
     if value == Value::Null { Ok(false) } else { bool_of(&value) }
 }

@@ -1,10 +1,8 @@
-//! Write automation modules in Rust: a struct that says which options there are, and a function from it to a
-//! result.
+//! Write automation modules in Rust: a struct that declares the options, and a function from it to a result.
 //!
-//! The same source makes two things: built for `wasm32-wasip2`, a component that modbox runs in its
-//! sandbox; built for the host, a *binary module* that Ansible runs as it is. Either way the program gets
-//! the path of a JSON file and prints one JSON object; this crate does that part, so that a module's
-//! author sees neither.
+//! The same source builds for two targets: for `wasm32-wasip2`, a component that modbox runs in its sandbox; for the
+//! host, a *binary module* that Ansible runs. In both cases, the program gets the path of a JSON file and prints one
+//! JSON object. This crate does that part.
 //!
 //! ```no_run
 //! # mod module {
@@ -30,11 +28,10 @@
 //! # fn main() {}
 //! ```
 //!
-//! What happens around `run`, in order: the arguments file is read; Ansible's internal arguments are
-//! taken out ([`InternalArgs`]); the others are validated against the module's spec, with
-//! Ansible's messages; a module that cannot do check mode is skipped in it; `run` gets its `Args`; what
-//! it returns is completed with warnings and `invocation`, secrets are masked, and one line of JSON goes
-//! to standard output. A panic becomes a failed result too.
+//! The steps around `run`, in order: read the arguments file; remove Ansible's internal arguments ([`InternalArgs`]);
+//! validate the others against the module's spec, with Ansible's messages; in check mode, skip a module that does not
+//! support it; call `run` with its `Args`; complete the result with warnings and `invocation`, mask secrets, and print
+//! one line of JSON. A panic becomes a failed result too.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -43,7 +40,7 @@
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-// What derives `Args` names this crate.
+// Code that derives `Args` names this crate.
 extern crate self as modbox_sdk;
 
 mod backup;
@@ -81,9 +78,9 @@ pub use module::{Deprecation, Module};
 pub use result::{Diff, Exit, Failure};
 pub use typed::Args;
 
-/// Makes a program of a function: `main`, the metadata in the component, and a test that checks it.
+/// Makes a program from a function: `main`, the metadata in the component, and a test that checks it.
 ///
-/// The arguments are a struct that derives [`Args`](derive@Args), from which the metadata follows:
+/// The arguments are a struct that derives [`Args`](derive@Args); the metadata is made from it:
 ///
 /// ```no_run
 /// # mod module {
@@ -106,13 +103,12 @@ pub use typed::Args;
 /// `file_args = true`, after `check_mode`, adds Ansible's options for the attributes of files,
 /// [`FileArgs`](crate::files::FileArgs), for [`Module::set_fs_attributes_if_different`].
 ///
-/// Only `args` and `run` have to be there; the order is this one, with `name = "…"` after `run` for a module that is not called
-/// as its program is. What it does is the struct's doc comment.
+/// Only `args` and `run` are required, and the order is fixed. `name = "…"` after `run` is for a module with another
+/// name than its program. The doc comment of the struct describes the module.
 ///
-/// Or the metadata is a file beside `Cargo.toml`, which can say what no struct can:
-/// `module! { metadata = "module.json", run = run }`, where `run` is a function
-/// `fn(Args, &mut Module) -> Result<Exit, Failure>`, and `Args` any type that implements serde's `Deserialize`,
-/// or [`Dict`].
+/// Instead, the metadata can be a file next to `Cargo.toml`, for features that a struct cannot express: `module! {
+/// metadata = "module.json", run = run }`, where `run` is a function `fn(Args, &mut Module) -> Result<Exit, Failure>`,
+/// and `Args` any type that implements serde's `Deserialize`, or [`Dict`].
 #[macro_export]
 macro_rules! module {
     (metadata = $metadata:literal, run = $run:path $(,)?) => {
@@ -213,7 +209,7 @@ macro_rules! module {
         }
     }};
     (@section) => {
-        // Hosts read this section without running anything. Its name is `SECTION_NAME`.
+        // Hosts read this section without running the module. Its name is `SECTION_NAME`.
         #[cfg(target_family = "wasm")]
         #[used]
         #[unsafe(link_section = "modbox:module")]

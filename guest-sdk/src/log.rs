@@ -1,6 +1,6 @@
-//! What a module says of its work, for whoever runs it: one JSON object a line, on standard error.
+//! A module's log messages: one JSON object per line, on standard error.
 //!
-//! modbox takes these lines out of what a module writes there, and shows them with `--log` and `-v`. Standard output belongs to the
+//! modbox removes these lines from standard error, and shows them with `--log` and `-v`. Standard output is for the
 //! result.
 
 use std::io::{self, Write};
@@ -9,18 +9,18 @@ use modbox_python_json::{Value, encode};
 
 use crate::module::Module;
 
-/// The one key of a line, so that nothing else is taken for one.
+/// The only key of a line. It distinguishes these lines from other output.
 const KEY: &str = "modbox_log";
 
 impl Module {
-    /// Says something of the module's work to the log; nothing when the caller wants nothing logged. Secrets are masked.
+    /// Writes a message to the log, unless the caller turned logging off. Secrets are masked.
     pub fn log(&self, message: impl Into<String>) {
         if !self.internal.no_log {
             self.write("info", message.into());
         }
     }
 
-    /// Says something that only somebody who looks for a mistake wants to know, when the caller asks for that.
+    /// Writes a message for finding mistakes to the log, if the caller turned debug output on.
     pub fn debug(&self, message: impl Into<String>) {
         if self.internal.debug && !self.internal.no_log {
             self.write("debug", message.into());
@@ -30,7 +30,7 @@ impl Module {
     fn write(&self, level: &str, message: String) {
         let message = self.secrets.mask_text(&message);
         let line = Value::from([(KEY, Value::from([("level", Value::from(level)), ("msg", message.into())]))]);
-        // A log that nobody reads is no reason to fail.
+        // A module must not fail because its log cannot be written.
         let _ = writeln!(io::stderr().lock(), "{}", encode(&line));
     }
 }

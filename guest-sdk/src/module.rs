@@ -1,4 +1,4 @@
-//! What a module's function can ask about its run, and tell its caller besides the result.
+//! The state of a run: its settings, and the messages for the caller besides the result.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use modbox_python_json::Dict;
 use crate::internal_args::InternalArgs;
 use crate::panic_secrets;
 
-/// The run that a module's function is in.
+/// The current run.
 #[derive(Debug, Clone)]
 pub struct Module {
     pub(crate) name: String,
@@ -19,64 +19,64 @@ pub struct Module {
     pub(crate) deprecations: Vec<Deprecation>,
 }
 
-/// Something the caller uses that will go away.
+/// A deprecated feature that the caller uses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Deprecation {
-    /// What goes away, and what to use instead.
+    /// The feature, and its replacement.
     pub message: String,
-    /// The version that no longer has it.
+    /// The version that removes it.
     pub version: Option<String>,
-    /// The day of the release that no longer has it.
+    /// The date of the release that removes it.
     pub date: Option<String>,
-    /// The collection whose version or date that is.
+    /// The collection of the version or date.
     pub collection_name: Option<String>,
 }
 
 impl Module {
-    /// Returns the name under which the module was called.
+    /// Returns the name of the module in the call.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns whether the module may change nothing, and reports what it would change.
+    /// Returns whether the module must not change anything, and reports what it would change.
     #[must_use]
     pub fn check_mode(&self) -> bool {
         self.internal.check_mode
     }
 
-    /// Returns whether the caller asks for differences: those given to
-    /// [`Exit::diff`](crate::Exit::diff) are left out otherwise, so costly ones can be spared.
+    /// Returns whether the caller asked for differences. If not, [`Exit::diff`](crate::Exit::diff) ignores them, so the
+    /// module need not compute them.
     #[must_use]
     pub fn diff_wanted(&self) -> bool {
         self.internal.diff
     }
 
-    /// Returns how much the caller wants to know: the number of `-v`.
+    /// Returns the verbosity: the number of `-v`.
     #[must_use]
     pub fn verbosity(&self) -> i64 {
         self.internal.verbosity
     }
 
-    /// Returns all that the caller says about the run.
+    /// Returns the caller's settings.
     #[must_use]
     pub fn internal_args(&self) -> &InternalArgs {
         &self.internal
     }
 
-    /// Returns the validated arguments, as a dict.
+    /// Returns the validated arguments as a dict.
     #[must_use]
     pub fn parameters(&self) -> &Dict {
         &self.parameters
     }
 
-    /// Returns a folder for temporary files that the caller removes.
+    /// Returns a folder for temporary files, which the caller removes.
     #[must_use]
     pub fn tmpdir(&self) -> PathBuf {
         self.internal.tmpdir.as_deref().unwrap_or("/tmp").into()
     }
 
-    /// Tells the caller something, though nothing is wrong. Repetitions are dropped.
+    /// Adds a warning for the caller. Repetitions are ignored.
     pub fn warn(&mut self, message: impl Into<String>) {
         let message = message.into();
         if !self.warnings.contains(&message) {
@@ -84,14 +84,14 @@ impl Module {
         }
     }
 
-    /// Tells the caller that something will go away. Repetitions are dropped.
+    /// Adds a deprecation for the caller. Repetitions are ignored.
     pub fn deprecate(&mut self, deprecation: Deprecation) {
         if !self.deprecations.contains(&deprecation) {
             self.deprecations.push(deprecation);
         }
     }
 
-    /// Keeps a text out of everything that this module prints from now on.
+    /// Masks a text in everything that this module prints from now on.
     pub fn add_secret(&mut self, secret: impl Into<String>) {
         self.secrets.add(secret);
         panic_secrets::remember(&self.secrets);

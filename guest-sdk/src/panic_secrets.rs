@@ -1,4 +1,4 @@
-//! The secrets of the run, for the panic hook: a panic's message may hold one.
+//! The secrets of the run, for the panic hook: the message of a panic may contain one.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,12 +6,12 @@ use modbox_argument_spec::Secrets;
 
 static SECRETS: Mutex<Option<Secrets>> = Mutex::new(None);
 
-/// Remembers the secrets of the run, in place of those remembered before.
+/// Stores the secrets of the run, in place of earlier ones.
 pub(crate) fn remember(secrets: &Secrets) {
     *SECRETS.lock().unwrap_or_else(PoisonError::into_inner) = Some(secrets.clone());
 }
 
-/// Masks the remembered secrets in a text; `None` when the panic came while they were being remembered.
+/// Masks the stored secrets in a text. Returns `None` if the panic came while they were being stored.
 pub(crate) fn mask(text: &str) -> Option<String> {
     let secrets = SECRETS.try_lock().ok()?;
     Some(secrets.as_ref().map_or_else(|| text.to_owned(), |secrets| secrets.mask_text(text)))

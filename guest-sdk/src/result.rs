@@ -1,4 +1,4 @@
-//! What a module hands back: [`Exit`] when it did its work, [`Failure`] when it could not.
+//! The return value of a module: [`Exit`] if it succeeded, [`Failure`] if it failed.
 
 use std::error::Error;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::files::diff::AttributesDiff;
 
-/// The result of a module that did its work.
+/// The result of a module that succeeded.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Exit {
     pub(crate) entries: Dict,
@@ -16,25 +16,25 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// Returns a result that says whether something changed (or, in check mode, would change).
+    /// Returns a result that tells whether something changed (or, in check mode, would change).
     #[must_use]
     pub fn new(changed: bool) -> Self {
         Self::default().with("changed", changed)
     }
 
-    /// Returns a result that says that something changed.
+    /// Returns a result with a change.
     #[must_use]
     pub fn changed() -> Self {
         Self::new(true)
     }
 
-    /// Returns a result that says that nothing changed.
+    /// Returns a result without a change.
     #[must_use]
     pub fn unchanged() -> Self {
         Self::new(false)
     }
 
-    /// Returns a result that says that the module had nothing to do here, and why.
+    /// Returns a result of a module that had nothing to do, with the reason.
     #[must_use]
     pub fn skipped(reason: impl Into<String>) -> Self {
         Self::default().with("skipped", true).with("msg", reason.into())
@@ -53,11 +53,11 @@ impl Exit {
         self.with("msg", message.into())
     }
 
-    /// Sets the entries that a struct or map serialises to.
+    /// Sets the entries of a struct or map.
     ///
     /// # Errors
     ///
-    /// Data that serialises to something without keys.
+    /// The data serialises to something without keys.
     pub fn with_all<T: Serialize + ?Sized>(mut self, data: &T) -> Result<Self, ConvertError> {
         match to_value(data)? {
             Value::Dict(entries) => self.entries.extend(entries),
@@ -69,14 +69,14 @@ impl Exit {
         Ok(self)
     }
 
-    /// Adds a difference. It is left out when the caller does not ask for differences.
+    /// Adds a difference, if the caller asked for differences.
     #[must_use]
     pub fn diff(mut self, diff: Diff) -> Self {
         self.diffs.push(diff.into_value());
         self
     }
 
-    /// Adds how the attributes of a file differ, if they do; see [`Exit::diff`].
+    /// Adds the difference of a file's attributes, if there is one; see [`Exit::diff`].
     #[must_use]
     pub fn attributes_diff(mut self, path: &str, diff: AttributesDiff) -> Self {
         if diff != AttributesDiff::default() {
@@ -89,16 +89,16 @@ impl Exit {
     }
 }
 
-/// What something looked like before and after: text, and what to call the two sides.
+/// A difference: text before and after, and a name for both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diff {
     /// The text before.
     pub before: String,
     /// The text after.
     pub after: String,
-    /// What the text before is called, such as its path.
+    /// The name of the text before, such as its path.
     pub before_header: Option<String>,
-    /// What the text after is called.
+    /// The name of the text after.
     pub after_header: Option<String>,
 }
 
@@ -129,9 +129,9 @@ impl Diff {
     }
 }
 
-/// Why a module could not do its work: a message, and entries that go with it.
+/// The failure of a module: a message, and further entries.
 ///
-/// Any error turns into one with `?`; its message then holds the chain of causes.
+/// `?` converts any error to a failure, with the chain of causes in the message.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Failure {
     pub(crate) message: String,

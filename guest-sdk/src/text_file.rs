@@ -1,7 +1,7 @@
-//! What modules that change text files have in common: a bounded read, the difference of the contents, and writing it with
+//! Functions for modules that change text files: a read with a limit, the difference of the contents, and a write with
 //! a backup and through links.
 //!
-//! What becomes of the text is the module's own.
+//! The modules themselves edit the text.
 
 use std::fs;
 use std::io;
@@ -14,24 +14,24 @@ use crate::fs::{backup, follow_links, read, write_atomic};
 use crate::module::Module;
 use crate::result::{Diff, Failure};
 
-/// How long a file may be: it is held in memory whole.
+/// The longest file. A file is held in memory as a whole.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 
-/// Reads the contents of a file that modules change.
+/// Reads a file that a module changes.
 ///
 /// # Errors
 ///
-/// What the file system says, with the path, and a file beyond [`MAX_FILE_BYTES`].
+/// The file system refused, or the file is longer than [`MAX_FILE_BYTES`]; the error names the path.
 pub fn contents(path: &Path) -> Result<Vec<u8>, Failure> {
     read(path, MAX_FILE_BYTES).map_err(cannot("read", path))
 }
 
-/// Writes a file, unless in check mode, and returns where the old one is kept when `keep` asks for that. Links are followed; a
-/// folder that is missing is made.
+/// Writes a file, unless in check mode. With `keep`, it copies the old file first and returns the copy's path. Links
+/// are followed, and a missing folder is created.
 ///
 /// # Errors
 ///
-/// What the file system says, with the path.
+/// The file system refused; the error names the path.
 pub fn store(module: &Module, path: &Path, contents: &[u8], keep: bool) -> Result<Option<String>, Failure> {
     if module.check_mode() {
         return Ok(None);
@@ -47,8 +47,8 @@ pub fn store(module: &Module, path: &Path, contents: &[u8], keep: bool) -> Resul
     Ok(kept.map(|copy| copy.display().to_string()))
 }
 
-/// Makes the attributes of the argument `path` or `dest` what the other arguments ask for, and returns whether anything changed. The
-/// message of the result says so, in the words of ansible-core's modules.
+/// Sets the attributes of the file `path` or `dest` to those in the arguments, and returns whether anything changed. If
+/// so, it extends the message in the words of ansible-core's modules.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn check_attributes(
 ) -> Result<bool, Failure> {
     let wanted = module.load_file_common_arguments(None)?.unwrap_or_default();
     if module.check_mode() && !wanted.path.exists() {
-        // The file is about to be made, which the message says already.
+        // The message already says that the file will be created.
         return Ok(changed);
     }
     if !module.set_fs_attributes_if_different(&wanted, false, Some(diff))? {
@@ -81,13 +81,13 @@ pub fn content_diff(path: &str, before: &[u8], after: &[u8]) -> Diff {
     Diff::new(text(before), text(after)).headers(header.clone(), header)
 }
 
-/// Returns bytes as the text that Python would have of them.
+/// Returns the text that Python makes of bytes.
 #[must_use]
 pub fn text(bytes: &[u8]) -> String {
     modbox_python_json::str(&Value::from_os_bytes(bytes))
 }
 
-/// Returns the failure of something that the file system refused.
+/// Returns a function that makes a failure of an error of the file system.
 pub fn cannot(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Failure {
     let start = format!("failed to {what} `{}`", path.display());
     move |error| Failure::new(format!("{start}: {error}"))

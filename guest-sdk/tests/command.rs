@@ -16,7 +16,7 @@ fn ran(command: Command) -> CommandResult {
     command.run().unwrap_or_else(|failure| panic!("{}", failure.message()))
 }
 
-/// The failure's entries, by way of what a module would print.
+/// Returns the entries of a failure, as a module would print them.
 #[track_caller]
 fn failed(command: Command) -> (String, Vec<Value>) {
     let failure: Failure = command.run().expect_err("it fails");
@@ -56,7 +56,7 @@ fn words_are_expanded_and_no_shell_reads_them() {
 fn input_has_a_line_end_unless_it_is_binary() {
     assert_eq!(ran(Command::new("cat").data("a")).stdout, b"a\n");
     assert_eq!(ran(Command::new("cat").data("a").binary_data()).stdout, b"a");
-    // Whoever does not read is not waited for.
+    // A command need not read its input.
     assert_eq!(ran(Command::new("true").data(vec![b'x'; 1 << 20])).rc, 0);
 }
 
@@ -86,7 +86,7 @@ fn nobody_waits_for_ever() {
     let started = Instant::now();
     let done = ran(sh("trap '' TERM; sleep 60; echo late").timeout(Duration::from_millis(300)));
     assert!(done.timed_out && done.rc == -9 && done.stdout.is_empty(), "{done:?}");
-    // What a command leaves may hold its output.
+    // A process that a command leaves behind may hold its output.
     let done = ran(sh("echo begun; sleep 20 & echo $!"));
     assert!(done.stdout_text().starts_with("begun\n"), "{done:?}");
     let pid = done.stdout_text().lines().nth(1).unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! What a module does with files, on real ones: attributes, whole replacements, backups, facts of a result.
+//! Tests a module's file functions on real files: attributes, replacements, backups, facts of a result.
 
 #![cfg(unix)]
 
@@ -38,7 +38,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o7777
 }
 
-/// Calls a function as a module with Ansible's options of files.
+/// Calls a function as a module with Ansible's options for files.
 fn with_module(arguments: &str, run: impl FnOnce(&mut Module) -> Result<Exit, Failure>) -> Finished {
     let spec = r#"{"path": {"type": "path"}, "mode": {"type": "raw"}, "owner": {}, "group": {}, "attributes": {}, "follow": {"type": "bool"}}"#;
     let metadata = format!(r#"{{"name": "m", "supports_check_mode": true, "argument_spec": {spec}}}"#);
@@ -47,7 +47,7 @@ fn with_module(arguments: &str, run: impl FnOnce(&mut Module) -> Result<Exit, Fa
     call(&metadata, arguments, &ProcessEnvironment, |_: IgnoredAny, module| run(module))
 }
 
-/// Sets attributes as arguments say, and returns `changed` with the difference, or the message with details.
+/// Sets the attributes of the arguments. Returns `changed` with the difference, or the message with details.
 fn set(arguments: &str) -> String {
     let finished = with_module(arguments, |module| {
         let wanted = module.load_file_common_arguments(None)?.expect("there is a path");
@@ -82,7 +82,7 @@ fn attributes_are_set_when_they_differ() {
         (r#""mode": "q""#, r#""mode must be in octal or symbolic form" "bad symbolic permission for mode: q""#),
         (r#""owner": "no-such""#, r#""chown failed: failed to look up user no-such" "#),
         (r#""group": "no-such""#, r#""chgrp failed: failed to look up group no-such" "#),
-        (r#""attributes": "i""#, r#""the option `attributes` is not supported: no sandboxed module can set it" "#),
+        (r#""attributes": "i""#, r#""the option `attributes` is not supported: a sandboxed module cannot set it" "#),
     ] {
         assert_eq!(set(&format!(r#"{{"path": "{path}", {more}}}"#)), expect);
     }

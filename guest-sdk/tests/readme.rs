@@ -1,4 +1,4 @@
-//! The module that the README shows, as it stands there, run on real files.
+//! Runs the module of the README, unchanged, on real files.
 
 use modbox_sdk::{Args, Exit, Failure, Module, fs};
 
@@ -8,7 +8,7 @@ struct Text {
     /// The file.
     #[arg(access = "write", type = "path")]
     path: String,
-    /// What it shall hold.
+    /// The contents.
     content: String,
 }
 fn run(args: Text, module: &mut Module) -> Result<Exit, Failure> {

@@ -1,4 +1,4 @@
-//! What structs say as specs, and how they are filled: through the derive macros, as a module's author uses them.
+//! Tests specs of structs, and how structs are filled, through the derive macros.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -112,7 +112,7 @@ fn a_module_runs_by_the_same_spec_without_what_is_for_readers() {
     assert_eq!(spec, whole);
 }
 
-/// Removes what is for readers.
+/// Removes keys that only document the spec.
 fn strip(option: &mut OptionSpec) {
     option.description.clear();
     option.version_added = None;

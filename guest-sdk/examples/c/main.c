@@ -1,10 +1,10 @@
-/* Greets someone, and writes the greeting down when it is told where. */
+/* Returns a greeting, and writes it to the file `path` if that is given. */
 
 #include <sys/stat.h>
 
 #include "modbox.h"
 
-/* Returns whether a file holds a line, and nothing else. */
+/* Returns whether a file contains one line and nothing else. */
 static int holds(const char *path, const char *line) {
     FILE *file = fopen(path, "rb");
     if (!file) {

@@ -1,5 +1,5 @@
-/* What a module in C needs: its arguments, whether it is only to say what it would do, and its result. One header; include it in one
- * file. It wants C11 and nothing else.
+/* Helper for modules in C: arguments, check mode and result. Include this header in one file. It needs C11 and no
+ * libraries.
  *
  *     #include "modbox.h"
  *
@@ -11,8 +11,7 @@
  *         return modbox_result_end();
  *     }
  *
- * Arguments are texts, numbers, truth values, or null; lists and objects are handed over as their JSON. What is returned lives as long
- * as the program. */
+ * Arguments are texts, numbers, bools, or null; lists and objects are passed as JSON. Returned texts are never freed. */
 
 #ifndef MODBOX_H
 #define MODBOX_H
@@ -24,10 +23,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long the arguments may be. */
+/* The longest arguments file. */
 #define MODBOX_MAX_ARGUMENTS (64L << 20)
 
-/* How deep lists and objects may lie in each other. */
+/* How deep lists and objects may nest. */
 #define MODBOX_MAX_DEPTH 200
 
 /* A key of the arguments, and its value as JSON. */
@@ -37,7 +36,7 @@ typedef struct {
     size_t length;
 } modbox_argument;
 
-/* The run that a module is in. */
+/* The current run. */
 typedef struct {
     modbox_argument *arguments;
     size_t count;
@@ -77,7 +76,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void modbox_fail(const ch
 static void *modbox_memory(size_t length) {
     void *memory = malloc(length ? length : 1);
     if (!memory) {
-        modbox_fail("there is no memory left");
+        modbox_fail("failed to allocate memory");
     }
     return memory;
 }
@@ -86,7 +85,7 @@ static const char *modbox_after_space(const char *at) {
     return at + strspn(at, " \t\r\n");
 }
 
-/* Returns what follows a string that starts at `at`. */
+/* Returns the end of the string that starts at `at`. */
 static const char *modbox_after_string(const char *at) {
     for (at++; *at && *at != '"'; at++) {
         if (*at == '\\' && at[1]) {
@@ -94,23 +93,23 @@ static const char *modbox_after_string(const char *at) {
         }
     }
     if (!*at) {
-        modbox_fail("the arguments are no JSON: a string has no end");
+        modbox_fail("failed to read the arguments: a string is not closed");
     }
     return at + 1;
 }
 
-/* Returns what follows a value of any type. */
+/* Returns the end of a value of any type. */
 static const char *modbox_after_value(const char *at) {
     int depth = 0;
     do {
         at = modbox_after_space(at);
         if (!*at) {
-            modbox_fail("the arguments are no JSON: a value has no end");
+            modbox_fail("failed to read the arguments: a list or an object is not closed");
         } else if (*at == '"') {
             at = modbox_after_string(at);
         } else if (*at == '{' || *at == '[') {
             if (++depth > MODBOX_MAX_DEPTH) {
-                modbox_fail("the arguments are too deep");
+                modbox_fail("failed to read the arguments: they nest deeper than %d levels", MODBOX_MAX_DEPTH);
             }
             at++;
         } else if (*at == '}' || *at == ']') {
@@ -121,7 +120,7 @@ static const char *modbox_after_value(const char *at) {
         } else {
             size_t length = strcspn(at, ",:]} \t\r\n");
             if (!length) {
-                modbox_fail("the arguments are no JSON: there is no value where one belongs");
+                modbox_fail("failed to read the arguments: a value is missing");
             }
             at += length;
         }
@@ -129,13 +128,13 @@ static const char *modbox_after_value(const char *at) {
     return at;
 }
 
-/* Reads the four digits of `\u`. */
+/* Reads the four digits after `\u`. */
 static unsigned modbox_digits(const char *at) {
     unsigned value = 0;
     for (int index = 0; index < 4; index++) {
         char digit = at[index];
         if (!isxdigit((unsigned char)digit)) {
-            modbox_fail("the arguments are no JSON: a letter's number is wrong");
+            modbox_fail("failed to read the arguments: `\\u` needs four hexadecimal digits");
         }
         value = value * 16 + (unsigned)(isdigit((unsigned char)digit) ? digit - '0' : (digit | 0x20) - 'a' + 10);
     }
@@ -177,7 +176,7 @@ static char *modbox_decode(const char *at, size_t length) {
             continue;
         }
         if (*at != 'u' || end - at < 5) {
-            modbox_fail("the arguments are no JSON: `\\%c` is no letter", *at);
+            modbox_fail("failed to read the arguments: unknown escape `\\%c`", *at);
         }
         unsigned letter = modbox_digits(at + 1);
         at += 4;
@@ -189,7 +188,7 @@ static char *modbox_decode(const char *at, size_t length) {
             }
         }
         if (letter == 0) {
-            modbox_fail("an argument holds a letter with the number 0, which no text in C does");
+            modbox_fail("failed to read the arguments: a text contains the character 0, which C cannot represent");
         }
         out = modbox_put_letter(out, letter);
     }
@@ -207,10 +206,10 @@ static char *modbox_read(const char *path) {
     for (size_t read; (read = fread(bytes + length, 1, room - length - 1, file)) > 0;) {
         length += read;
         if (length >= (size_t)MODBOX_MAX_ARGUMENTS) {
-            modbox_fail("the arguments are longer than %ld bytes", MODBOX_MAX_ARGUMENTS);
+            modbox_fail("failed to read the arguments: they are longer than %ld bytes", MODBOX_MAX_ARGUMENTS);
         }
         if (length + 1 == room && !(bytes = realloc(bytes, room *= 2))) {
-            modbox_fail("there is no memory left");
+            modbox_fail("failed to allocate memory");
         }
     }
     fclose(file);
@@ -218,10 +217,10 @@ static char *modbox_read(const char *path) {
     return bytes;
 }
 
-/* Reads the arguments from the file that the program's one argument names. */
+/* Reads the arguments from the file that the program's only argument names. */
 static modbox_module *modbox_start(int argc, char **argv) {
     if (argc != 2) {
-        modbox_fail("a module gets one argument, the path of a JSON file with its arguments");
+        modbox_fail("a module takes one argument, the path of a JSON file with its arguments");
     }
     modbox_module *module = modbox_memory(sizeof *module);
     *module = (modbox_module){0};
@@ -229,7 +228,7 @@ static modbox_module *modbox_start(int argc, char **argv) {
     module->arguments = modbox_memory(room * sizeof *module->arguments);
     const char *at = modbox_after_space(modbox_read(argv[1]));
     if (*at != '{') {
-        modbox_fail("the arguments are no JSON object");
+        modbox_fail("failed to read the arguments: they are not a JSON object");
     }
     at = modbox_after_space(at + 1);
     while (*at == '"') {
@@ -237,19 +236,19 @@ static modbox_module *modbox_start(int argc, char **argv) {
         modbox_argument found = {modbox_decode(at, (size_t)(end - at)), NULL, 0};
         at = modbox_after_space(end);
         if (*at != ':') {
-            modbox_fail("the arguments are no JSON: a key has no value");
+            modbox_fail("failed to read the arguments: a key has no value");
         }
         found.value = modbox_after_space(at + 1);
         at = modbox_after_value(found.value);
         found.length = (size_t)(at - found.value);
         int is_true = found.length == 4 && !strncmp(found.value, "true", 4);
-        /* Ansible's own arguments begin with `_ansible_`. */
+        /* Ansible's internal arguments begin with `_ansible_`. */
         module->check_mode |= is_true && !strcmp(found.key, "_ansible_check_mode");
         module->diff |= is_true && !strcmp(found.key, "_ansible_diff");
         if (strncmp(found.key, "_ansible_", 9)) {
             if (module->count == room &&
                 !(module->arguments = realloc(module->arguments, (room *= 2) * sizeof *module->arguments))) {
-                modbox_fail("there is no memory left");
+                modbox_fail("failed to allocate memory");
             }
             module->arguments[module->count++] = found;
         }
@@ -257,12 +256,12 @@ static modbox_module *modbox_start(int argc, char **argv) {
         at = *at == ',' ? modbox_after_space(at + 1) : at;
     }
     if (*at != '}') {
-        modbox_fail("the arguments are no JSON: the object has no end");
+        modbox_fail("failed to read the arguments: the object is not closed");
     }
     return module;
 }
 
-/* Returns an argument as text, or NULL when it is not there or null. */
+/* Returns an argument as text, or NULL if it is missing or null. */
 static const char *modbox_optional_text(const modbox_module *module, const char *key) {
     /* The last of equal keys counts. */
     for (size_t index = module->count; index > 0; index--) {
@@ -284,7 +283,7 @@ static const char *modbox_optional_text(const modbox_module *module, const char 
     return NULL;
 }
 
-/* Returns an argument as text, which has to be there. */
+/* Returns a required argument as text. */
 static inline const char *modbox_text(const modbox_module *module, const char *key) {
     const char *text = modbox_optional_text(module, key);
     if (!text) {
@@ -293,7 +292,7 @@ static inline const char *modbox_text(const modbox_module *module, const char *k
     return text;
 }
 
-/* Reads a whole number, and returns whether there is one; one that was given as KEY=VALUE is a text. */
+/* Reads a whole number, and returns whether it was given. Numbers from KEY=VALUE arrive as text. */
 static inline int modbox_number(const modbox_module *module, const char *key, long long *number) {
     const char *text = modbox_optional_text(module, key);
     char *end;
@@ -303,12 +302,12 @@ static inline int modbox_number(const modbox_module *module, const char *key, lo
     errno = 0;
     *number = strtoll(text, &end, 10);
     if (errno || end == text || *end) {
-        modbox_fail("argument '%s' is no whole number: %s", key, text);
+        modbox_fail("argument '%s' is not a whole number: %s", key, text);
     }
     return 1;
 }
 
-/* Returns whether something is switched on. */
+/* Returns whether an argument is true. */
 static inline int modbox_flag(const modbox_module *module, const char *key) {
     static const char *const words[] = {"true", "yes", "on", "1"};
     const char *text = modbox_optional_text(module, key);
@@ -325,7 +324,7 @@ static inline int modbox_flag(const modbox_module *module, const char *key) {
     return 0;
 }
 
-/* A result is begun, gets its entries, and is ended; nothing may fail in between. */
+/* Begins a result. Its entries and its end follow; `modbox_fail` must not be called in between. */
 static inline void modbox_result_begin(int changed) {
     printf("{\"changed\": %s", changed ? "true" : "false");
 }
@@ -356,7 +355,7 @@ static inline void modbox_result_null(const char *key) {
     fputs("null", stdout);
 }
 
-/* Returns the program's exit status. */
+/* Ends the result, and returns the program's exit status. */
 static inline int modbox_result_end(void) {
     fputs("}\n", stdout);
     return fflush(stdout) ? 1 : 0;

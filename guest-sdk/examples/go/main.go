@@ -1,4 +1,4 @@
-// Greets someone, and writes the greeting down when it is told where.
+// Returns a greeting, and writes it to the file `path` if that is given.
 
 package main
 

@@ -1,4 +1,4 @@
-// What a module in Go needs: its arguments, whether it is only to say what it would do, and its result. Copy this file beside yours.
+// Helper for modules in Go: arguments, check mode and result. Copy this file next to `main.go`.
 
 package main
 
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Result is what a module hands back.
+// Result is the result of a module.
 type Result map[string]any
 
 // Failure ends the module with a failed result.
@@ -18,14 +18,14 @@ type Failure struct{ Msg string }
 
 func (failure Failure) Error() string { return failure.Msg }
 
-// Module is the run that a module is in.
+// Module is the current run.
 type Module struct {
 	Args      map[string]any
 	CheckMode bool
 	Diff      bool
 }
 
-// Text returns a text, which has to be there.
+// Text returns a required argument as text.
 func (module Module) Text(name string) (string, error) {
 	switch value := module.Args[name].(type) {
 	case nil:
@@ -37,7 +37,7 @@ func (module Module) Text(name string) (string, error) {
 	}
 }
 
-// Number returns a whole number, or nil; one that was given as KEY=VALUE is a text.
+// Number returns a whole number, or nil. Numbers from KEY=VALUE arrive as text.
 func (module Module) Number(name string) (any, error) {
 	value := module.Args[name]
 	if value == nil {
@@ -45,12 +45,12 @@ func (module Module) Number(name string) (any, error) {
 	}
 	number, err := strconv.ParseInt(fmt.Sprint(value), 10, 64)
 	if err != nil {
-		return nil, Failure{fmt.Sprintf("argument '%s' is no whole number: %v", name, value)}
+		return nil, Failure{fmt.Sprintf("argument '%s' is not a whole number: %v", name, value)}
 	}
 	return number, nil
 }
 
-// Flag returns whether something is switched on.
+// Flag returns whether an argument is true.
 func (module Module) Flag(name string) bool {
 	switch strings.ToLower(fmt.Sprint(module.Args[name])) {
 	case "true", "yes", "on", "1":
@@ -79,7 +79,7 @@ func call(main func(Module) (Result, error)) (result Result, err error) {
 		}
 	}()
 	if len(os.Args) != 2 {
-		return nil, Failure{"a module gets one argument, the path of a JSON file with its arguments"}
+		return nil, Failure{"a module takes one argument, the path of a JSON file with its arguments"}
 	}
 	file, err := os.Open(os.Args[1])
 	if err != nil {
@@ -95,7 +95,7 @@ func call(main func(Module) (Result, error)) (result Result, err error) {
 	}
 	module := Module{Args: map[string]any{}, CheckMode: given["_ansible_check_mode"] == true, Diff: given["_ansible_diff"] == true}
 	for name, value := range given {
-		// Ansible's own arguments.
+		// Ansible's internal arguments.
 		if !strings.HasPrefix(name, "_ansible_") {
 			module.Args[name] = value
 		}

@@ -1,5 +1,5 @@
-// What a module in JavaScript needs: its arguments, files, whether it is only to say what it would do, and its result. Copy this
-// file beside `main.js`, which exports what the component calls:
+// Helper for modules in JavaScript: arguments, check mode, files and result. Copy this file next to `main.js`, which
+// exports the function that the component calls:
 //
 //     import { command } from "./modbox.js";
 //     export const run = command((module) => ({ changed: false, greeting: `hello ${module.args.name}` }));
@@ -8,10 +8,10 @@ import { getArguments } from "wasi:cli/environment@0.2.12";
 import { getStdout } from "wasi:cli/stdout@0.2.12";
 import { getDirectories } from "wasi:filesystem/preopens@0.2.12";
 
-// What WASI reads or writes at once.
+// The most bytes that one call of WASI reads or writes.
 const CHUNK = 4096;
 
-// Ends the module with a failed result: a message, and more entries if there are any.
+// Ends the module with a failed result: a message, and further entries.
 export class Failure extends Error {
   constructor(msg, entries = {}) {
     super(msg);
@@ -19,7 +19,7 @@ export class Failure extends Error {
   }
 }
 
-// The folder of those that were granted that is innermost around a path, and the way from there.
+// Returns the innermost granted folder that contains a path, and the path below it.
 function locate(path) {
   let best = null;
   for (const [folder, name] of getDirectories()) {
@@ -30,17 +30,17 @@ function locate(path) {
     }
   }
   if (best === null) {
-    throw new Failure(`nothing grants ${path}`);
+    throw new Failure(`failed to open ${path}: it is not granted`);
   }
   return best;
 }
 
-// WASI's words for what went wrong, such as `no-entry`.
+// Returns WASI's code for an error, such as `no-entry`.
 function code(error) {
   return error.payload ?? error.message;
 }
 
-// Returns what a file holds as text, or null when there is none.
+// Returns the contents of a file as text, or null if it does not exist.
 export function readText(path) {
   const { folder, rest } = locate(path);
   let file;
@@ -76,7 +76,7 @@ export function readText(path) {
   return new TextDecoder().decode(bytes);
 }
 
-// Makes a file hold a text.
+// Writes a text to a file.
 export function writeText(path, text) {
   const { folder, rest } = locate(path);
   const bytes = new TextEncoder().encode(text);
@@ -92,7 +92,7 @@ export function writeText(path, text) {
   }
 }
 
-// Returns whether there is a folder at a path.
+// Returns whether a path is a folder.
 export function isFolder(path) {
   const { folder, rest } = locate(path);
   try {
@@ -110,16 +110,16 @@ function print(result) {
   }
 }
 
-// The run that a module is in.
+// The current run.
 class Module {
   constructor(given) {
-    // Ansible's own arguments begin with `_ansible_`.
+    // Ansible's internal arguments begin with `_ansible_`.
     this.args = Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith("_ansible_")));
     this.checkMode = given._ansible_check_mode === true;
     this.diff = given._ansible_diff === true;
   }
 
-  // A text, which has to be there.
+  // Returns a required argument as text.
   text(name) {
     const value = this.args[name] ?? null;
     if (value === null) {
@@ -128,23 +128,23 @@ class Module {
     return String(value);
   }
 
-  // A whole number, or null; one that was given as KEY=VALUE is a text.
+  // Returns a whole number, or null. Numbers from KEY=VALUE arrive as text.
   number(name) {
     const value = this.args[name] ?? null;
     if (value !== null && !/^\s*[+-]?\d+\s*$/.test(String(value))) {
-      throw new Failure(`argument '${name}' is no whole number: ${value}`);
+      throw new Failure(`argument '${name}' is not a whole number: ${value}`);
     }
     return value === null ? null : Number(value);
   }
 
-  // Whether something is switched on.
+  // Returns whether an argument is true.
   flag(name) {
     return ["true", "yes", "on", "1"].includes(String(this.args[name]).toLowerCase());
   }
 }
 
-// Makes what the component exports: a function that reads the arguments, calls the module's, and prints its result, whatever
-// happens.
+// Returns the object that the component exports. Its function reads the arguments, calls the module's function, and
+// always prints a result.
 export function command(main) {
   return {
     run() {
@@ -152,7 +152,7 @@ export function command(main) {
       try {
         const given = getArguments();
         if (given.length !== 2) {
-          throw new Failure("a module gets one argument, the path of a JSON file with its arguments");
+          throw new Failure("a module takes one argument, the path of a JSON file with its arguments");
         }
         result = main(new Module(JSON.parse(readText(given[1]))));
       } catch (error) {

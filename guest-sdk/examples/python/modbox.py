@@ -1,4 +1,4 @@
-"""What a module in Python needs: its arguments, whether it is only to say what it would do, and its result.
+"""Helper for modules in Python: arguments, check mode and result.
 
     from modbox import Failure, command
 
@@ -7,7 +7,7 @@
 
     Run = command(main)
 
-The name `Run` is what the component calls. Copy this file beside `main.py`.
+The component calls the class `Run`. Copy this file next to `main.py`.
 """
 
 import json
@@ -16,7 +16,7 @@ import traceback
 
 
 class Failure(Exception):
-    """Ends the module with a failed result: a message, and more entries if there are any."""
+    """Ends the module with a failed result: a message, and further entries."""
 
     def __init__(self, msg, **entries):
         super().__init__(msg)
@@ -24,39 +24,39 @@ class Failure(Exception):
 
 
 class Module:
-    """The run that a module is in."""
+    """The current run."""
 
     def __init__(self, given):
-        # Ansible's own arguments begin with `_ansible_`.
+        # Ansible's internal arguments begin with `_ansible_`.
         self.args = {key: value for key, value in given.items() if not key.startswith("_ansible_")}
         self.check_mode = given.get("_ansible_check_mode") is True
         self.diff = given.get("_ansible_diff") is True
 
     def text(self, name, default=None):
-        """A text, which has to be there when there is no default."""
+        """Returns an argument as text. It is required if there is no default."""
         value = self.args.get(name)
         if value is None and default is None:
             raise Failure(f"missing required arguments: {name}")
         return default if value is None else str(value)
 
     def number(self, name, default=None):
-        """A whole number; one that was given as `KEY=VALUE` is a text."""
+        """Returns a whole number, or `None`. Numbers from `KEY=VALUE` arrive as text."""
         value = self.args.get(name, default)
         try:
             return None if value is None else int(value)
         except (TypeError, ValueError):
-            raise Failure(f"argument '{name}' is no whole number: {value}") from None
+            raise Failure(f"argument '{name}' is not a whole number: {value}") from None
 
     def flag(self, name):
-        """Whether something is switched on."""
+        """Returns whether an argument is true."""
         return str(self.args.get(name, False)).lower() in ("true", "yes", "on", "1")
 
 
 def run(main):
-    """Calls the module's function and returns its result, whatever happens."""
+    """Calls the module's function, and always returns a result."""
     try:
         if len(sys.argv) != 2:
-            raise Failure("a module gets one argument, the path of a JSON file with its arguments")
+            raise Failure("a module takes one argument, the path of a JSON file with its arguments")
         with open(sys.argv[1], encoding="utf-8") as file:
             return main(Module(json.load(file)))
     except Failure as failure:
@@ -67,7 +67,7 @@ def run(main):
 
 
 def command(main):
-    """Makes the class that componentize-py looks for."""
+    """Returns the class that componentize-py looks for."""
 
     class Run:
         def run(self):

@@ -1,5 +1,5 @@
-//! Modes and owners, by path. A path is taken to the directory of the host that it lies in, among those that the guest was
-//! started with, and from there by the rest.
+//! Modes and owners, by path. A path is passed to the host as one of the directories that the guest was started with,
+//! and the path below it.
 
 use std::cell::OnceCell;
 use std::io;
@@ -11,10 +11,10 @@ use wasip2::filesystem::types::{Descriptor, DescriptorType, ErrorCode, PathFlags
 use crate::bindings::modbox::host::files as host;
 use crate::preopen::innermost;
 
-/// What there is at a path.
+/// The attributes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attributes {
-    /// What it is.
+    /// The kind of file.
     pub kind: Kind,
     /// The permissions, with the set-user-id, set-group-id and sticky bits.
     pub mode: u32,
@@ -22,29 +22,29 @@ pub struct Attributes {
     pub uid: u32,
     /// The number of the group.
     pub gid: u32,
-    /// The owner's name, if there is one.
+    /// The owner's name, if the owner has one.
     pub user: Option<String>,
-    /// The group's name, if there is one.
+    /// The group's name, if the group has one.
     pub group: Option<String>,
-    /// How many names it has.
+    /// The number of hard links.
     pub links: u64,
-    /// Its number on its device.
+    /// The inode number.
     pub inode: u64,
-    /// The number of the device that it is on.
+    /// The number of the device that holds the file.
     pub device: u64,
-    /// Its length.
+    /// The length in bytes.
     pub size: u64,
-    /// How many blocks of 512 bytes it takes.
+    /// The number of blocks of 512 bytes.
     pub blocks: u64,
-    /// How much is best read and written at once.
+    /// The best size for reads and writes.
     pub block_size: u64,
-    /// The number of the device that it is.
+    /// The device number, if the file is a device.
     pub device_type: u64,
-    /// What a link says.
+    /// The target, if the file is a link.
     pub target: Option<Vec<u8>>,
 }
 
-/// What there can be at a path.
+/// The kinds of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -53,23 +53,23 @@ pub enum Kind {
     Directory,
     /// A symbolic link.
     Link,
-    /// A device of blocks.
+    /// A block device.
     BlockDevice,
-    /// A device of characters.
+    /// A character device.
     CharacterDevice,
     /// A named pipe.
     Fifo,
     /// A socket.
     Socket,
-    /// Something else.
+    /// Another kind.
     Unknown,
 }
 
-/// Looks at a path; with `follow`, at what a link leads to.
+/// Returns the attributes of a path. With `follow`, those of a link's target.
 ///
 /// # Errors
 ///
-/// What the host says.
+/// The host refused.
 pub fn stat(path: &Path, follow: bool) -> io::Result<Attributes> {
     let found = at(path, |base, rest| host::stat(base, flags(follow), rest))?;
     Ok(Attributes {
@@ -90,25 +90,25 @@ pub fn stat(path: &Path, follow: bool) -> io::Result<Attributes> {
     })
 }
 
-/// Sets the permissions of what a path leads to, but for the set-user-id, set-group-id and sticky bits.
+/// Sets the permissions of a path, and follows links. The set-user-id, set-group-id and sticky bits are not set.
 ///
 /// # Errors
 ///
-/// What the host says; a path that may not be written.
+/// The host refused; the path may not be written.
 pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     at(path, |base, rest| host::set_mode(base, flags(true), rest, mode))
 }
 
-/// Sets the owner and the group of what is at a path.
+/// Sets the owner and the group of a path.
 ///
 /// # Errors
 ///
-/// What the host says; a path that may not be written, an owner or group that is not granted.
+/// The host refused; the path may not be written; the owner or group is not granted.
 pub fn set_owner(path: &Path, follow: bool, uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
     at(path, |base, rest| host::set_owner(base, flags(follow), rest, uid, gid))
 }
 
-/// Returns the permissions that new files are not given.
+/// Returns the umask: the permissions that new files do not get.
 #[must_use]
 pub fn umask() -> u32 {
     host::umask()

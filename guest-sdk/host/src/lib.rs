@@ -1,10 +1,10 @@
-//! What modbox offers to its guests beyond WASI, as Rust functions: `modbox:host/files`, the modes and owners of files, and
-//! `modbox:host/process`, other programs.
+//! Functions that modbox offers to its guests beyond WASI: `modbox:host/files` for modes and owners of files, and
+//! `modbox:host/process` for other programs.
 //!
-//! The interfaces themselves are in `wit`, beside copies of the WASI texts that they stand on. A component that calls anything
-//! of one in here imports it and so runs on modbox only: WebAssembly knows no optional imports, and other hosts refuse the
-//! component by the interface's name. So the SDK has this crate behind features. Built for anything but
-//! WebAssembly there is nothing in here.
+//! The interfaces are in `wit`, with copies of the WASI interfaces that they use. A component that calls a function of
+//! an interface imports it and runs only on modbox: WebAssembly has no optional imports, and other hosts refuse the
+//! component and name the interface. So the SDK uses this crate only with certain features. For targets other than
+//! WebAssembly, the crate is empty.
 
 #![deny(missing_docs)]
 

@@ -1,17 +1,17 @@
-//! Finds the directory, of those that a component was started with, that a path lies in.
+//! Finds the directory for a path, among the directories that a component was started with.
 
-/// Returns the innermost of some named directories that a path lies in, and the rest of the path; `.` for a directory
+/// Returns the innermost directory that contains a path, and the rest of the path, which is `.` for the directory
 /// itself.
 ///
-/// Paths are compared as wasi-libc does it (`__wasilibc_find_relpath`): a guest starts in `/`, so what a path begins
-/// with of `/` and `./` says nothing, and a directory called `.` is `/`.
+/// Paths are compared as in wasi-libc (`__wasilibc_find_relpath`): a guest starts in `/`, so `/` and `./` at the start
+/// of a path are ignored, and a directory with the name `.` is `/`.
 pub(crate) fn innermost<'d, 'p, D>(directories: &'d [(D, String)], path: &'p str) -> Option<(&'d D, &'p str)> {
     let around = directories.iter().filter_map(|(directory, name)| Some((directory, within(name, path)?)));
     let (directory, rest) = around.min_by_key(|(_, rest)| rest.len())?;
     Some((directory, if rest.is_empty() { "." } else { rest }))
 }
 
-/// Returns the rest of a path that lies in a directory, if it does.
+/// Returns the rest of a path inside a directory, or `None`.
 fn within<'p>(directory: &str, path: &'p str) -> Option<&'p str> {
     let (directory, path) = (bare(directory).trim_end_matches('/'), bare(path));
     let rest = path.strip_prefix(directory)?;

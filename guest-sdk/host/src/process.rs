@@ -1,13 +1,13 @@
-//! Running other programs, as far as the host's policy lets this guest.
+//! Runs other programs that the host's policy allows.
 
 use crate::bindings::modbox::host::process as host;
 pub use crate::bindings::modbox::host::process::{Captured, Command, Ending, Error, Output};
 
-/// Runs a command to its end. All that it started is gone then.
+/// Runs a command and waits for its end. The processes that it started have ended then as well.
 ///
 /// # Errors
 ///
-/// A command that is not granted, or that cannot be started.
+/// The command is not granted, or cannot be started.
 pub fn run(command: &Command) -> Result<Output, Error> {
     host::run(command)
 }

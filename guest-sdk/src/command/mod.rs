@@ -1,9 +1,9 @@
-//! `AnsibleModule.run_command`: other programs, with ansible-core's rules for their words, their input and their failures.
+//! Commands, as `AnsibleModule.run_command` runs them, with ansible-core's rules for words, input and failures.
 //!
-//! A build for a Unix host starts them like any other program. A component asks modbox for them, by its interface
-//! `modbox:host/process`, when it was built with the feature `host-commands`: then a command has to be granted
-//! (`--allow-run 'systemctl restart *'`), sees the files and variables that the module was granted, and ends with the run. Without the
-//! feature there are no commands, and each is an error that says so; [`has_commands`] asks.
+//! A build for a Unix host starts commands directly. A component with the feature `host-commands` asks modbox to run
+//! them, through the interface `modbox:host/process`: each command must be granted (`--allow-run 'systemctl restart
+//! *'`), can use only the files and variables that the module was granted, and ends with the run. A component without
+//! the feature has no commands, and each is an error that says so; see [`has_commands`].
 //!
 //! ```no_run
 //! # use modbox_sdk::{Command, Exit, Failure, Module};
@@ -26,19 +26,19 @@ use modbox_python_json::Value;
 
 pub use self::words::{WrongWords, quote, split};
 use crate::call::ProcessEnvironment;
-use crate::platform::process::{self, Ending, NotRun, Ran, Request};
+use crate::platform::process::{self, Ending, NotRun, ProgramOutput, Request};
 use crate::result::Failure;
 
-/// What ansible-core's `rc` is for a command that was not started, and the system has no number for why.
+/// ansible-core's `rc` for a command that did not start, if the system gave no error number.
 const NOT_STARTED: i64 = 257;
 
-/// Returns whether there are commands here.
+/// Returns whether this build can run commands.
 #[must_use]
 pub fn has_commands() -> bool {
     process::AVAILABLE
 }
 
-/// A command in the making.
+/// A command to run.
 #[derive(Debug, Clone, Default)]
 pub struct Command {
     words: Vec<String>,
@@ -54,36 +54,37 @@ pub struct Command {
     check_rc: bool,
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CommandResult {
-    /// Its exit status, or the number of the signal that ended it, below zero.
+    /// The exit status, or the negative number of the signal that ended it.
     pub rc: i64,
-    /// What it printed.
+    /// The standard output.
     pub stdout: Vec<u8>,
-    /// What it complained about.
+    /// The standard error.
     pub stderr: Vec<u8>,
-    /// Its [time](Command::timeout) was over, and it was ended. `rc` is that of SIGKILL then.
+    /// Whether the [time limit](Command::timeout) ended it. `rc` is then that of SIGKILL.
     pub timed_out: bool,
-    /// It printed more than is kept.
+    /// Whether some of the output was dropped.
     pub cut: bool,
 }
 
 impl CommandResult {
-    /// Returns what it printed, as text for a result: what is no UTF-8 is kept as Python keeps it (`surrogateescape`).
+    /// Returns the standard output as text for a result. Bytes that are not UTF-8 are kept as in Python
+    /// (`surrogateescape`).
     #[must_use]
     pub fn stdout(&self) -> Value {
         Value::from_os_bytes(&self.stdout)
     }
 
-    /// Returns what it complained about, as [`stdout`](Self::stdout).
+    /// Returns the standard error as [`stdout`](Self::stdout) returns the output.
     #[must_use]
     pub fn stderr(&self) -> Value {
         Value::from_os_bytes(&self.stderr)
     }
 
-    /// Returns what it printed, with `U+FFFD` for what is no UTF-8.
+    /// Returns the standard output, with `U+FFFD` for bytes that are not UTF-8.
     #[must_use]
     pub fn stdout_text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
@@ -91,23 +92,23 @@ impl CommandResult {
 }
 
 impl Command {
-    /// Begins a command with its program: a name that is looked for, or a path.
+    /// Creates a command from its program, which is a name to look up, or a path.
     #[must_use]
     pub fn new(program: impl Into<String>) -> Self {
         Self { words: vec![program.into()], ..Self::default() }
     }
 
-    /// Takes a whole command from one text, cut into words as a shell does. No shell is involved: `|`, `>` and `;` are
-    /// words like others.
+    /// Creates a command from one text, which is split into words as in a shell. No shell runs: `|`, `>` and `;` are
+    /// ordinary words.
     ///
     /// # Errors
     ///
-    /// Quotes that are not closed, a backslash at the end.
+    /// A quote is not closed, or a backslash is the last character.
     pub fn parse(text: &str) -> Result<Self, WrongWords> {
         Ok(Self { words: split(text)?, ..Self::default() })
     }
 
-    /// Has `/bin/sh` run a text (`use_unsafe_shell`). Where commands are granted, it is `/bin/sh` that has to be.
+    /// Creates a command that runs a text in `/bin/sh` (`use_unsafe_shell`). In a sandbox, `/bin/sh` must be granted.
     #[must_use]
     pub fn shell(text: impl Into<String>) -> Self {
         Self { words: vec!["/bin/sh".to_owned(), "-c".to_owned(), text.into()], literal: true, ..Self::default() }
@@ -127,89 +128,90 @@ impl Command {
         self
     }
 
-    /// Returns the words, as they are written.
+    /// Returns the words as written.
     #[must_use]
     pub fn words(&self) -> &[String] {
         &self.words
     }
 
-    /// Sets a variable for it (`environ_update`). In a sandbox it has to be granted, unless it is about the language or the
-    /// time zone.
+    /// Sets an environment variable (`environ_update`). In a sandbox, the variable must be granted, except for those of
+    /// the language and the time zone.
     #[must_use]
     pub fn environment(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.environment.push((name.into(), value.into()));
         self
     }
 
-    /// Has programs looked for in a directory first (`path_prefix`); not in a sandbox, where they are looked up by the policy.
+    /// Adds a directory to the start of the search path (`path_prefix`). In a sandbox this fails, since the policy
+    /// looks up programs.
     #[must_use]
     pub fn path_prefix(mut self, directory: impl Into<String>) -> Self {
         self.path_prefix = Some(directory.into());
         self
     }
 
-    /// Starts it in a directory, if that is there.
+    /// Sets the working directory. A directory that does not exist is ignored.
     #[must_use]
     pub fn cwd(mut self, directory: impl AsRef<Path>) -> Self {
         self.directory = Some(directory.as_ref().to_owned());
         self
     }
 
-    /// Fails when the directory to start in is not there (`ignore_invalid_cwd=False`).
+    /// Makes a missing working directory an error (`ignore_invalid_cwd=False`).
     #[must_use]
     pub fn cwd_must_exist(mut self) -> Self {
         self.only_there = true;
         self
     }
 
-    /// Gives it something to read. A line end is added, unless it is [`binary_data`](Self::binary_data).
+    /// Sets the standard input. A line end is added, except with [`binary_data`](Self::binary_data).
     #[must_use]
     pub fn data(mut self, data: impl Into<Vec<u8>>) -> Self {
         self.data = data.into();
         self
     }
 
-    /// Adds no line end to what it reads.
+    /// Adds no line end to the standard input.
     #[must_use]
     pub fn binary_data(mut self) -> Self {
         self.binary_data = true;
         self
     }
 
-    /// Keeps permissions from what it makes.
+    /// Sets the umask of the command.
     #[must_use]
     pub fn umask(mut self, umask: u32) -> Self {
         self.umask = Some(umask);
         self
     }
 
-    /// Ends it after a time. Whoever runs the module has a limit for all of it, anyway.
+    /// Sets a time limit. The limits of the run hold as well.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Leaves `~` and `$NAME` in its words as they are (`expand_user_and_vars=False`).
+    /// Does not expand `~` and `$NAME` in the words (`expand_user_and_vars=False`).
     #[must_use]
     pub fn literal(mut self) -> Self {
         self.literal = true;
         self
     }
 
-    /// Fails when its exit status is not 0.
+    /// Makes an exit status other than 0 a failure.
     #[must_use]
     pub fn check_rc(mut self) -> Self {
         self.check_rc = true;
         self
     }
 
-    /// Runs it to its end. Variables and home in its words are those of the module.
+    /// Runs the command and waits for its end. Variables and home directory in its words are the module's.
     ///
     /// # Errors
     ///
-    /// A command that cannot be started or is not granted, one that passed a limit of the run, and, with
-    /// [`check_rc`](Self::check_rc), one that failed: each with ansible-core's message, `rc`, `cmd`, `stdout` and `stderr`.
+    /// The command cannot be started, is not granted or passed a limit of the run; with [`check_rc`](Self::check_rc),
+    /// also a failed command. Each failure has ansible-core's message, `rc`, `cmd`, `stdout` and `stderr`.
     pub fn run(&self) -> Result<CommandResult, Failure> {
         let words: Vec<String> = match self.literal {
             true => self.words.clone(),
@@ -229,7 +231,7 @@ impl Command {
             path_prefix: self.path_prefix.clone(),
             directory: self.start_directory()?,
             input,
-            // As ansible-core: none is that of the module.
+            // As in ansible-core, 0 means the umask of the module.
             umask: self.umask.filter(|umask| *umask != 0),
             timeout: self.timeout,
         };
@@ -254,15 +256,15 @@ impl Command {
         }
     }
 
-    fn judge(&self, ran: Ran, cmd: String) -> Result<CommandResult, Failure> {
-        /// What the kernel ends it with, as ansible-core reports a signal.
+    fn judge(&self, ran: ProgramOutput, cmd: String) -> Result<CommandResult, Failure> {
+        /// The status that ansible-core reports for SIGKILL.
         const KILLED: i64 = -9;
         let (rc, timed_out) = match &ran.ending {
             Ending::Exited(status) => (*status, false),
             Ending::Signalled(signal) => (-*signal, false),
             Ending::TimedOut => (KILLED, true),
             Ending::Limit(limit) => {
-                let message = format!("the command passed the run's limit of {limit}, and was ended");
+                let message = format!("the command passed the run's limit of {limit} and was killed");
                 return Err(failure(message, cmd, KILLED, &ran.stdout, &ran.stderr));
             }
         };

@@ -1,9 +1,9 @@
-//! Words of a command, as Python's `shlex` reads and writes them (POSIX rules, no comments).
+//! Splits and quotes the words of a command, as Python's `shlex` does (POSIX rules, no comments).
 
 use std::error::Error;
 use std::fmt;
 
-/// Why a text could not be cut into words, as `shlex` says it.
+/// Why a text could not be split into words, with the messages of `shlex`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrongWords {
     /// A quote is open at the end.
@@ -23,14 +23,14 @@ impl fmt::Display for WrongWords {
 
 impl Error for WrongWords {}
 
-/// Cuts a text into words: blanks separate, quotes and backslashes are taken away.
+/// Splits a text at blanks, and removes quotes and backslashes.
 ///
 /// # Errors
 ///
-/// An open quote, or a backslash at the end.
+/// A quote is not closed, or a backslash is the last character.
 pub fn split(text: &str) -> Result<Vec<String>, WrongWords> {
     let mut words = Vec::new();
-    // `Some` as soon as a word has begun: a pair of quotes makes an empty one.
+    // `Some` as soon as a word has begun: a pair of quotes is an empty word.
     let mut word: Option<String> = None;
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -59,7 +59,7 @@ fn quoted(quote: char, chars: &mut impl Iterator<Item = char>, word: &mut String
     Err(WrongWords::Quote)
 }
 
-/// Writes a word so that a POSIX shell reads it again.
+/// Quotes a word for a POSIX shell.
 #[must_use]
 pub fn quote(word: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
@@ -69,7 +69,7 @@ pub fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\"'\"'"))
 }
 
-/// Writes words as one text for people, without what stands behind an option that is called like a password.
+/// Joins words for display, without the value after an option that is named like a password.
 #[must_use]
 pub(super) fn shown(words: &[String]) -> String {
     const MASK: &str = "********";
@@ -90,7 +90,7 @@ pub(super) fn shown(words: &[String]) -> String {
     text.join(" ")
 }
 
-/// `pass`, `--password`, `-passwd` and what begins so (ansible-core 2.19, `PASSWD_ARG_RE`).
+/// Returns whether a word begins like `pass`, `--password` or `-passwd` (ansible-core 2.19, `PASSWD_ARG_RE`).
 fn is_password(word: &str) -> bool {
     let dashes = word.chars().take_while(|c| *c == '-').count();
     dashes <= 2 && word[dashes..].starts_with("pass")

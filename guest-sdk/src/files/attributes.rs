@@ -1,4 +1,4 @@
-//! The options that Ansible adds to modules that make files (`add_file_common_args`), and what they ask for.
+//! The options that Ansible adds to modules that create files (`add_file_common_args`), and their effect.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use modbox_python_json::Value;
 use modbox_sdk_derive::Args;
 
 use crate::files::diff::AttributesDiff;
-use crate::files::mode::{Now, WrongMode, resolve, written};
+use crate::files::mode::{CurrentMode, WrongMode, resolve, written};
 use crate::module::Module;
 use crate::platform::{self, Attributes};
 use crate::result::Failure;
@@ -15,15 +15,16 @@ use crate::result::Failure;
 /// The bits above the permissions.
 const SPECIAL: u32 = 0o7000;
 
-/// Ansible's options for the attributes of files. `module! { …, file_args = true }` adds them to those of the module's own.
+/// Ansible's options for the attributes of files. `module! { …, file_args = true }` adds them to the module's own
+/// options.
 #[derive(Args, Debug, Clone, PartialEq, Default)]
 pub struct FileArgs {
     /// The permissions: octal, as text with a leading zero, or symbolic, such as u=rw,go=r.
     #[arg(type = "raw")]
     pub mode: Option<Value>,
-    /// The user who shall own it, by name or number.
+    /// The owner, by name or number.
     pub owner: Option<String>,
-    /// The group that shall own it, by name or number.
+    /// The group, by name or number.
     pub group: Option<String>,
     /// The user part of its SELinux context; not supported.
     pub seuser: Option<String>,
@@ -36,33 +37,33 @@ pub struct FileArgs {
     /// The flags that chattr sets; not supported.
     #[arg(alias = "attr")]
     pub attributes: Option<String>,
-    /// Write in place where a file cannot be replaced.
+    /// Overwrite a file that cannot be replaced.
     #[arg(default = false, env("ANSIBLE_UNSAFE_WRITES"))]
     pub unsafe_writes: bool,
 }
 
-/// What the attributes of a file shall be.
+/// The wanted attributes of a file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FileAttributes {
     /// The file.
     pub path: PathBuf,
-    /// Its permissions, as an option says them.
+    /// The permissions, as in the option.
     pub mode: Option<Value>,
     /// Its owner, by name or number.
     pub owner: Option<String>,
     /// Its group, by name or number.
     pub group: Option<String>,
-    /// What is asked for that no sandboxed module can set, by the option's name.
+    /// The name of a given option that no sandboxed module can satisfy.
     pub unsupported: Option<&'static str>,
 }
 
 impl Module {
-    /// Returns what the arguments ask for, of a file or, without one, of the argument `path` or `dest`; nothing when there is
-    /// neither. With the argument `follow`, a link stands for what it leads to.
+    /// Returns the attributes that the arguments ask for, of `path` or, without it, of the argument `path` or `dest`.
+    /// Returns `None` if there is no path. With the argument `follow`, a link stands for its target.
     ///
     /// # Errors
     ///
-    /// Links that lead in circles.
+    /// Links form a circle.
     pub fn load_file_common_arguments(&self, path: Option<&Path>) -> Result<Option<FileAttributes>, Failure> {
         let text = |name: &str| self.parameters.get(name).and_then(Value::as_str).map(str::to_owned);
         let Some(mut path) = path.map(Path::to_owned).or_else(|| text("path").or_else(|| text("dest")).map(Into::into))
@@ -82,12 +83,12 @@ impl Module {
         }))
     }
 
-    /// Makes the attributes of a file what they shall be, and returns whether something changed: `changed`, or `true`. In
-    /// check mode nothing is changed, and a file that is not there would be.
+    /// Sets the attributes of a file, and returns whether something changed: `changed`, or `true`. In check mode,
+    /// nothing is changed, and a missing file counts as a change.
     ///
     /// # Errors
     ///
-    /// Attributes that there are not, or that may not be set here, in Ansible's words where it has some.
+    /// An attribute does not exist or may not be set here. The message is Ansible's, if it has one.
     pub fn set_fs_attributes_if_different(
         &self,
         wanted: &FileAttributes,
@@ -97,7 +98,7 @@ impl Module {
         if let Some(name) = wanted.unsupported {
             return Err(failure(
                 wanted,
-                format!("the option `{name}` is not supported: no sandboxed module can set it"),
+                format!("the option `{name}` is not supported: a sandboxed module cannot set it"),
             ));
         }
         if wanted.owner.is_none() && wanted.group.is_none() && wanted.mode.is_none() {
@@ -106,7 +107,7 @@ impl Module {
         let found = match platform::stat(&wanted.path, false) {
             Err(error) if self.check_mode() && error.kind() == io::ErrorKind::NotFound => return Ok(true),
             found => found
-                .map_err(|error| failure(wanted, format!("failed to look at `{}`: {error}", wanted.path.display())))?,
+                .map_err(|error| failure(wanted, format!("failed to access `{}`: {error}", wanted.path.display())))?,
         };
         changed |= self.set_owner(wanted, &found, diff.as_deref_mut())?;
         changed |= self.set_group(wanted, &found, diff.as_deref_mut())?;
@@ -161,7 +162,7 @@ impl Module {
         diff: Option<&mut AttributesDiff>,
     ) -> Result<bool, Failure> {
         let Some(option) = &wanted.mode else { return Ok(false) };
-        let now = Now { mode: found.mode, directory: found.directory, umask: platform::umask() };
+        let now = CurrentMode { mode: found.mode, directory: found.directory, umask: platform::umask() };
         let mode = resolve(option, now).map_err(|wrong| match wrong {
             WrongMode::Form(details) => {
                 failure(wanted, "mode must be in octal or symbolic form").with("details", details)
@@ -180,7 +181,7 @@ impl Module {
             return Ok(self.check_mode());
         }
         if cfg!(not(unix)) && mode & SPECIAL != 0 {
-            let why = "set-user-id, set-group-id and sticky bits are not for a sandboxed module to set";
+            let why = "a sandboxed module cannot set set-user-id, set-group-id and sticky bits";
             return Err(failure(wanted, "chmod failed").with("details", why));
         }
         let set = platform::set_mode(&wanted.path, mode);

@@ -1,7 +1,7 @@
-//! `AnsibleModule`'s way with files: who owns them, what their modes are, how they are replaced and kept.
+//! `AnsibleModule`'s file functions: owners, modes, replacement and backups.
 //!
-//! Modes and owners there are in a build for a Unix host, and in a component that was built with the feature `host-files` and
-//! runs on modbox. Without, whatever asks for one is an error that says so, and a result has no facts of its file.
+//! Modes and owners work in a build for a Unix host, and in a component with the feature `host-files` that runs on
+//! modbox. Elsewhere, each function is an error that says so, and results have no facts of their file.
 
 mod attributes;
 pub(crate) mod diff;
@@ -14,25 +14,26 @@ use std::path::Path;
 
 pub use self::attributes::{FileArgs, FileAttributes};
 pub use self::diff::AttributesDiff;
-pub use self::mode::{Now, WrongMode, resolve as resolve_mode};
+pub use self::mode::{CurrentMode, WrongMode, resolve as resolve_mode};
 pub use crate::platform::Attributes;
 
-/// Returns whether there are modes and owners here.
+/// Returns whether this build can read and set modes and owners.
 #[must_use]
 pub fn has_attributes() -> bool {
     crate::platform::AVAILABLE
 }
 
-/// Looks at a path; with `follow`, at what a link leads to.
+/// Returns the attributes of a path. With `follow`, those of a link's target.
 ///
 /// # Errors
 ///
-/// What the file system says; [`io::ErrorKind::Unsupported`] where there are no modes and owners.
+/// The file system refused, or modes and owners do not work here ([`io::ErrorKind::Unsupported`]).
 pub fn stat(path: impl AsRef<Path>, follow: bool) -> io::Result<Attributes> {
     crate::platform::stat(path.as_ref(), follow)
 }
 
-/// Sets the permissions of a file or a directory; a link is followed. In a sandbox only the nine of them are set.
+/// Sets the permissions of a file or a directory, and follows links. In a sandbox, only the nine permission bits are
+/// set.
 ///
 /// # Errors
 ///
@@ -41,7 +42,7 @@ pub fn set_mode(path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
     crate::platform::set_mode(path.as_ref(), mode)
 }
 
-/// Sets the owner, the group or both. In a sandbox that has to be granted, and does not work on a link itself.
+/// Sets the owner, the group or both. In a sandbox, this must be granted, and does not work for a link itself.
 ///
 /// # Errors
 ///
@@ -50,19 +51,19 @@ pub fn set_owner(path: impl AsRef<Path>, follow: bool, uid: Option<u32>, gid: Op
     crate::platform::set_owner(path.as_ref(), follow, uid, gid)
 }
 
-/// Returns the number of a user by name.
+/// Returns the number of a user.
 #[must_use]
 pub fn user_id(name: &str) -> Option<u32> {
     crate::platform::user_id(name)
 }
 
-/// Returns the number of a group by name.
+/// Returns the number of a group.
 #[must_use]
 pub fn group_id(name: &str) -> Option<u32> {
     crate::platform::group_id(name)
 }
 
-/// Returns the permissions that new files are not given.
+/// Returns the umask: the permissions that new files do not get.
 #[must_use]
 pub fn umask() -> u32 {
     crate::platform::umask()

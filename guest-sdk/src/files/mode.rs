@@ -1,33 +1,34 @@
-//! Modes as Ansible's options write them: numbers, octal digits, and clauses such as `u=rwX,go-w`.
+//! Reads modes as in Ansible's options: numbers, octal digits, and clauses such as `u=rwX,go-w`.
 //!
-//! The rules are those of ansible-core 2.19, `set_mode_if_different` and `_symbolic_mode_to_octal`; a test asks it.
+//! The rules are those of ansible-core 2.19, `set_mode_if_different` and `_symbolic_mode_to_octal`; a test compares
+//! them.
 
 use modbox_python_json::Value;
 
-/// The bits that a mode can have: permissions, set-user-id, set-group-id and sticky.
+/// The bits of a mode: permissions, set-user-id, set-group-id and sticky.
 const ALL: u32 = 0o7777;
 
-/// What a mode is resolved against.
+/// The state that a mode is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Now {
-    /// The mode that there is.
+pub struct CurrentMode {
+    /// The current mode.
     pub mode: u32,
-    /// Whether it is that of a directory.
+    /// Whether it is the mode of a directory.
     pub directory: bool,
-    /// What new files are not given.
+    /// The umask.
     pub umask: u32,
 }
 
-/// Why a mode is none.
+/// Why a mode is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WrongMode {
-    /// It is neither a number nor made of clauses. The text says which clause.
+    /// The text is neither a number nor clauses; names the wrong clause.
     Form(String),
-    /// It is a number that no mode has.
+    /// The number has bits outside a mode.
     Bits(String),
 }
 
-/// One of the three whom permissions are for.
+/// A class of users that permissions apply to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Who {
     User,
@@ -36,7 +37,7 @@ enum Who {
 }
 
 impl Who {
-    /// How far the permissions are from the right.
+    /// Returns the position of the class's permission bits.
     fn shift(self) -> u32 {
         match self {
             Self::User => 6,
@@ -45,7 +46,7 @@ impl Who {
         }
     }
 
-    /// The bit above the permissions that `=` clears with them.
+    /// Returns the special bit that `=` also clears for the class.
     fn special(self) -> u32 {
         match self {
             Self::User => 0o4000,
@@ -59,8 +60,8 @@ impl Who {
 ///
 /// # Errors
 ///
-/// What is no mode.
-pub fn resolve(wanted: &Value, now: Now) -> Result<u32, WrongMode> {
+/// The mode is invalid.
+pub fn resolve(wanted: &Value, now: CurrentMode) -> Result<u32, WrongMode> {
     let number = match wanted {
         Value::Str(text) => match octal(text) {
             Some(number) => number,
@@ -76,12 +77,12 @@ pub fn resolve(wanted: &Value, now: Now) -> Result<u32, WrongMode> {
     bits.ok_or_else(|| WrongMode::Bits(modbox_python_json::str(wanted)))
 }
 
-/// Writes a mode as Ansible does.
+/// Formats a mode as Ansible does.
 pub(super) fn written(mode: u32) -> String {
     format!("0{mode:03o}")
 }
 
-/// Reads octal digits as Python's `int(text, 8)` does; the inner nothing is a number too large for any mode.
+/// Reads octal digits as Python's `int(text, 8)` does. The inner `None` is a number too large for any mode.
 fn octal(text: &str) -> Option<Option<i64>> {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -99,14 +100,14 @@ fn octal(text: &str) -> Option<Option<i64>> {
     Some(i64::from_str_radix(&digits, 8).ok().map(|number| if negative { -number } else { number }))
 }
 
-fn symbolic(text: &str, now: Now) -> Result<u32, WrongMode> {
+fn symbolic(text: &str, now: CurrentMode) -> Result<u32, WrongMode> {
     text.split(',').try_fold(now.mode & ALL, |mode, clause| {
         apply(clause, mode, now).ok_or_else(|| WrongMode::Form(format!("bad symbolic permission for mode: {clause}")))
     })
 }
 
-/// Applies one clause, `WHO` and then any number of an operator with permissions.
-fn apply(clause: &str, mut mode: u32, now: Now) -> Option<u32> {
+/// Applies one clause: classes, then operators with permissions.
+fn apply(clause: &str, mut mode: u32, now: CurrentMode) -> Option<u32> {
     let start = clause.find(['+', '=', '-']).unwrap_or(clause.len());
     let (who, mut rest) = clause.split_at(start);
     let everybody = [Who::User, Who::Group, Who::Others];
@@ -143,7 +144,7 @@ fn whose(letter: char) -> Option<Who> {
     }
 }
 
-/// What one letter stands for, to one of the three, given the mode so far.
+/// Returns the bits of one letter for one class, given the mode so far.
 fn bits_of(permission: char, who: Who, mode: u32, directory: bool, kept: u32) -> Option<u32> {
     let of_mode = |other: Who| ((mode >> other.shift()) & 0o7) << who.shift();
     Some(match permission {
@@ -165,7 +166,7 @@ mod tests {
 
     #[track_caller]
     fn check(wanted: &str, mode: u32, expect: u32) {
-        let now = Now { mode, directory: false, umask: 0o022 };
+        let now = CurrentMode { mode, directory: false, umask: 0o022 };
         assert_eq!(
             resolve(&wanted.into(), now),
             Ok(expect),
@@ -179,7 +180,7 @@ mod tests {
         for (text, expect) in [("644", 0o644), ("0644", 0o644), (" 0o7_55 ", 0o755), ("+1777", 0o1777), ("0", 0)] {
             check(text, 0, expect);
         }
-        let now = Now { mode: 0, directory: false, umask: 0 };
+        let now = CurrentMode { mode: 0, directory: false, umask: 0 };
         for text in ["-1", "10000", "7777777777777777777777777777"] {
             assert_eq!(resolve(&text.into(), now), Err(WrongMode::Bits(text.to_owned())));
         }
@@ -208,7 +209,7 @@ mod tests {
 
     #[test]
     fn names_the_clause_that_is_wrong() {
-        let now = Now { mode: 0, directory: false, umask: 0 };
+        let now = CurrentMode { mode: 0, directory: false, umask: 0 };
         for clause in ["ua=r", "u=q", "rw", "8", "u=r w"] {
             let expect = WrongMode::Form(format!("bad symbolic permission for mode: {clause}"));
             assert_eq!(resolve(&format!("u=r,{clause}").as_str().into(), now), Err(expect));

@@ -1,4 +1,4 @@
-//! Files replaced as a whole, and kept beside themselves (`atomic_move`, `backup_local` of ansible-core 2.19).
+//! Replaces and copies whole files (`atomic_move`, `backup_local` of ansible-core 2.19).
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,15 +13,15 @@ use crate::result::Failure;
 const NEW: u32 = 0o666;
 
 impl Module {
-    /// Moves a file to a name, so that others see the old file or the new one. With `keep_dest_attrs` it takes over mode and owner of
-    /// the file that had the name; a new file gets those that new files get. Where renaming is not possible, it is copied
-    /// beside the name first; and with `unsafe_writes`, where even that is not, the file is overwritten. So it is
-    /// in a component without `host-files`, where nothing could give it the old file's mode, and in one that was granted the file
-    /// and nothing beside it; what it held is put back there when writing fails half-way.
+    /// Moves a file so that readers see the old file or the new one. With `keep_dest_attrs`, it keeps mode and owner of
+    /// the replaced file; a new file gets those of new files. If renaming is not possible, the file is first copied to
+    /// the target's folder. With `unsafe_writes`, it is overwritten if even that is not possible. A component also
+    /// overwrites the target if it lacks `host-files`, since it could not set the old mode, or if only the target is
+    /// granted. If overwriting fails half-way, the old contents are restored.
     ///
     /// # Errors
     ///
-    /// What the file system says. What was made beside the name is gone then.
+    /// The file system refused. The temporary copy is removed.
     pub fn atomic_move(
         &self,
         src: &Path,
@@ -39,7 +39,7 @@ impl Module {
         let old = if keep_dest_attrs { platform::stat(dest, true).ok() } else { None };
         let dress = |path: &Path| match (&old, there) {
             (Some(old), _) => {
-                // Only root gives files away; the mode is the owner's to set.
+                // Only root may change the owner; the file's owner may set the mode.
                 let _ = platform::set_owner(path, true, Some(old.uid), Some(old.gid));
                 let _ = platform::set_mode(path, old.mode);
             }
@@ -60,17 +60,17 @@ impl Module {
             }
             copied => copied.map_err(failed)?,
         }
-        // What is left of it is in the folder for temporary files.
+        // If this fails, the file stays in the folder for temporary files.
         let _ = fs::remove_file(src);
         Ok(())
     }
 
-    /// Copies a file beside itself, under the name that Ansible gives backups, and returns that name; nothing when
-    /// there is no file. In check mode it only says what the name would be.
+    /// Copies a file next to itself, under Ansible's name for backups, and returns that name, or `None` if there is no
+    /// file. In check mode, it only returns the name.
     ///
     /// # Errors
     ///
-    /// What the file system says.
+    /// The file system refused.
     pub fn backup_local(&self, path: &Path) -> Result<Option<PathBuf>, Failure> {
         if !path.exists() {
             return Ok(None);
@@ -82,7 +82,7 @@ impl Module {
         let copy = crate::fs::backup(path).map_err(failed)?;
         if let (true, Ok(old)) = (cfg!(not(unix)), platform::stat(path, true)) {
             platform::set_mode(&copy, old.mode & 0o777).map_err(|error| {
-                // A copy that anybody reads is worse than none.
+                // A copy that every user can read is worse than no copy.
                 let _ = fs::remove_file(&copy);
                 Failure::new(format!("Could not set mode {} of {}: {error}", written(old.mode), copy.display()))
             })?;
@@ -92,7 +92,8 @@ impl Module {
     }
 }
 
-/// What a copy may help against: other file systems, other owners, files that run or are mounted.
+/// Returns whether a copy can help where renaming failed: another file system, another owner, a running or mounted
+/// file.
 fn is_worth_a_copy(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, ExecutableFileBusy, PermissionDenied, ResourceBusy};
     matches!(error.kind(), PermissionDenied | CrossesDevices | ExecutableFileBusy | ResourceBusy)
@@ -108,18 +109,18 @@ fn copy_beside(src: &Path, dest: &Path, dress: impl Fn(&Path)) -> io::Result<()>
             fs::rename(&temporary, dest)
         });
     if copied.is_err() {
-        // The first error tells more than a failed clean-up.
+        // The first error is more useful than that of the clean-up.
         let _ = fs::remove_file(&temporary);
     }
     copied
 }
 
-/// Overwrites a file. When that fails, it holds what it held, as far as that fits into memory; a new one is gone.
+/// Overwrites a file. If that fails, the old contents are restored if they fit into memory; a new file is removed.
 fn overwrite_or_put_back(src: &Path, dest: &Path) -> io::Result<()> {
     let there = fs::symlink_metadata(dest).is_ok();
     let before = crate::fs::read(dest, crate::fs::MAX_PUT_BACK).ok();
     let written = overwrite(src, dest);
-    // The first error tells more than a second one could.
+    // The first error is more useful than a second one.
     match (&written, there, before) {
         (Ok(()), ..) => {}
         (Err(_), false, _) => drop(fs::remove_file(dest)),

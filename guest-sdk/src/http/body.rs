@@ -5,11 +5,11 @@ use std::path::PathBuf;
 /// The body of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Body {
-    /// Nothing.
+    /// No body.
     #[default]
     None,
     /// Bytes.
     Bytes(Vec<u8>),
-    /// What a file holds; it is read as it is sent.
+    /// The contents of a file, which is read while it is sent.
     File(PathBuf),
 }

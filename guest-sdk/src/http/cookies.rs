@@ -1,20 +1,20 @@
-//! The cookies of one exchange: taken from what servers answer, sent with the redirects that follow, shown in the end.
+//! The cookies of one exchange: set by responses, sent with the redirects that follow, and returned at the end.
 //!
-//! As far as Python's `http.cookiejar` has them for Netscape's cookies. A server sets them for itself and, by `Domain`, for the domain
-//! that it is in, which must have a dot inside. They end with the module.
+//! The rules are those of Python's `http.cookiejar` for Netscape cookies. A server sets cookies for itself and, with
+//! `Domain`, for its domain, which must contain a dot. They end with the module.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::date;
 use super::url::Url;
 
-/// More than a server that means well sets.
+/// More cookies than any honest server sets.
 const MAX_COOKIES: usize = 300;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Cookie {
     domain: String,
-    /// Whether hosts below the domain get it, too.
+    /// Whether hosts below the domain get it too.
     below: bool,
     path: String,
     name: String,
@@ -22,12 +22,12 @@ struct Cookie {
     secure: bool,
 }
 
-/// What servers have set.
+/// The cookies that servers have set.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cookies(Vec<Cookie>);
 
 impl Cookies {
-    /// Takes one `Set-Cookie` of what an address answered.
+    /// Adds the cookie of one `Set-Cookie` field in a response.
     pub(super) fn take(&mut self, url: &Url, header: &str) {
         let mut pairs = header.split(';').map(|pair| {
             let (key, value) = pair.split_once('=').map_or((pair, None), |(key, value)| (key, Some(value.trim())));
@@ -68,14 +68,14 @@ impl Cookies {
         let over = max_age.map_or_else(|| expires.is_some_and(|moment| moment <= now), |seconds| seconds <= 0);
         match there {
             Some(index) if over => drop(self.0.remove(index)),
-            // It stays where it was.
+            // A replaced cookie keeps its position.
             Some(index) => self.0[index] = cookie,
             None if over || self.0.len() >= MAX_COOKIES => {}
             None => self.0.push(cookie),
         }
     }
 
-    /// Returns what is sent along to an address; those with the longest paths come first.
+    /// Returns the header field for a URL. Cookies with the longest paths come first.
     pub(super) fn header(&self, url: &Url) -> Option<String> {
         let (host, path) = (url.host(), if url.path.is_empty() { "/" } else { &url.path });
         let goes = |cookie: &&Cookie| {
@@ -94,7 +94,7 @@ impl Cookies {
         (!sent.is_empty()).then(|| sent.iter().map(pair).collect::<Vec<_>>().join("; "))
     }
 
-    /// Returns all of them: those of a domain together, and of its paths, in the order in which they came.
+    /// Returns all cookies, grouped by domain and path, in the order of their arrival.
     pub(super) fn list(&self) -> Vec<(String, Option<String>)> {
         let first = |same: &dyn Fn(&Cookie) -> bool| self.0.iter().position(same);
         let mut all: Vec<&Cookie> = self.0.iter().collect();
@@ -106,7 +106,7 @@ impl Cookies {
     }
 }
 
-/// The folder that an address is in, without the slash behind it.
+/// Returns the folder of a path, without a slash at its end.
 fn folder(path: &str) -> String {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     if folder.is_empty() { "/".to_owned() } else { folder.to_owned() }

@@ -1,11 +1,11 @@
-//! Moments as HTTP writes them (RFC 9110, 5.6.7): one way to write them, and the ways that servers have.
+//! Dates in HTTP (RFC 9110, 5.6.7): writes one form, and reads all forms that servers use.
 
 use crate::date::{Date, Month, moment};
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
-/// Writes a moment, in seconds since 1970, as `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Formats seconds since 1970 as `Sun, 06 Nov 1994 08:49:37 GMT`.
 #[must_use]
 pub fn write(seconds: u64) -> String {
     let at = moment(seconds);
@@ -15,7 +15,7 @@ pub fn write(seconds: u64) -> String {
     format!("{weekday}, {:02} {month} {:04} {hour:02}:{minute:02}:{second:02} GMT", at.day(), at.year())
 }
 
-/// Reads a moment: the form above, with `-` between the parts of the day as cookies have it, or that of C's `asctime`.
+/// Reads the form above, the form of cookies with `-` between the parts of the date, or that of C's `asctime`.
 #[must_use]
 pub(crate) fn read(text: &str) -> Option<u64> {
     let words: Vec<&str> = text.split([' ', '-', ',']).filter(|word| !word.is_empty()).collect();
@@ -26,7 +26,7 @@ pub(crate) fn read(text: &str) -> Option<u64> {
         Some(day) => (day, number(month + 1)?),
         None => (number(month + 1)?, number(month + 3)?),
     };
-    // Two digits are years from 1970 to 2069.
+    // Two digits are the years 1970 to 2069.
     let year = if year < 70 {
         year + 2000
     } else if year < 100 {

@@ -1,55 +1,55 @@
-//! Why an exchange did not happen, or ended half-way: what went wrong, with whom, and what to do about it.
+//! The errors of an exchange with a server: the cause, the host, and a remedy.
 
 use std::fmt;
 
-/// What went wrong.
+/// The cause of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Nothing grants the request.
+    /// The request is not granted.
     Denied,
-    /// The name is granted, but it leads only to addresses that are not.
+    /// The name is granted, but all its addresses are not.
     DeniedAddress,
-    /// The address is none that a request can go to.
+    /// The URL is invalid.
     Url,
-    /// The address has a scheme that no request goes by, or no host.
+    /// The URL has no host, or its scheme is not supported.
     Scheme,
-    /// The address has letters in its path that none may have.
+    /// The URL's path contains characters that are not allowed.
     Target,
-    /// A field is none that can be sent.
+    /// A header field cannot be sent.
     Header,
-    /// The name cannot be looked up.
+    /// The name lookup failed.
     Lookup,
-    /// Nobody listens there.
+    /// The connection was refused.
     Refused,
-    /// Nobody answered in time when the connection was made.
+    /// The connection was not made in time.
     ConnectTimeout,
     /// The server was silent for too long.
     Timeout,
-    /// The server could not prove its name, or TLS failed otherwise.
+    /// The server's certificate is invalid, or TLS failed otherwise.
     Tls,
-    /// The server closed the connection before it answered.
+    /// The server closed the connection without a response.
     Closed,
-    /// The answer is longer than what was asked for.
+    /// The response is longer than the limit.
     TooLong,
-    /// The answer ended before its end.
+    /// The response is incomplete.
     Incomplete,
-    /// What the body is read from, or decoded with.
+    /// Reading or decoding a body failed.
     Body,
-    /// The answer is not HTTP.
+    /// The response is not HTTP.
     Protocol,
-    /// There is no HTTP here.
+    /// This build has no HTTP.
     Unsupported,
 }
 
-/// Why an exchange with a server did not happen, or ended half-way.
+/// Why an exchange with a server failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpError {
-    /// What went wrong.
+    /// The cause.
     pub kind: ErrorKind,
-    /// With whom: host and port.
+    /// The server: host and port.
     pub host: String,
-    /// What is known beyond that; it may be empty.
+    /// Further details. May be empty.
     pub detail: String,
 }
 
@@ -66,13 +66,14 @@ impl fmt::Display for HttpError {
             ErrorKind::Denied => {
                 write!(
                     out,
-                    "nothing grants a request to `{host}`; allow it with `--allow-net {host}`, or in a policy file"
+                    "failed to send a request to `{host}`: it is not granted; allow it with `--allow-net {host}`, or in a \
+                     policy file"
                 )
             }
             ErrorKind::DeniedAddress => write!(
                 out,
-                "`{host}` leads to addresses that its rule does not grant, as a name's rule never grants this machine or a private \
-                 network by itself; allow them with `--allow-net {host}+loopback`, or `+private`"
+                "failed to send a request to `{host}`: its addresses are not granted, since a rule with a name never grants \
+                 this machine or a private network; allow them with `--allow-net {host}+loopback`, or `+private`"
             ),
             ErrorKind::Url
             | ErrorKind::Scheme
@@ -80,25 +81,25 @@ impl fmt::Display for HttpError {
             | ErrorKind::Header
             | ErrorKind::Body
             | ErrorKind::Unsupported => out.write_str(detail),
-            ErrorKind::Lookup => write!(out, "the name of `{host}` cannot be looked up{}", Behind(detail)),
-            ErrorKind::Refused => write!(out, "nobody listens at `{host}`"),
+            ErrorKind::Lookup => write!(out, "failed to look up `{host}`{}", Detail(detail)),
+            ErrorKind::Refused => write!(out, "`{host}` refused the connection"),
             ErrorKind::ConnectTimeout => write!(out, "`{host}` did not answer in time"),
             ErrorKind::Timeout => write!(out, "`{host}` was silent for too long"),
-            ErrorKind::Tls => write!(out, "no TLS with `{host}`{}", Behind(detail)),
-            ErrorKind::Closed => write!(out, "`{host}` closed the connection without an answer"),
-            ErrorKind::TooLong => write!(out, "what `{host}` answers is too long{}", Behind(detail)),
-            ErrorKind::Incomplete => write!(out, "what `{host}` answers ends before its end{}", Behind(detail)),
-            ErrorKind::Protocol => write!(out, "what `{host}` answers is not HTTP{}", Behind(detail)),
+            ErrorKind::Tls => write!(out, "failed to start TLS with `{host}`{}", Detail(detail)),
+            ErrorKind::Closed => write!(out, "`{host}` closed the connection without a response"),
+            ErrorKind::TooLong => write!(out, "the response of `{host}` is too long{}", Detail(detail)),
+            ErrorKind::Incomplete => write!(out, "the response of `{host}` is incomplete{}", Detail(detail)),
+            ErrorKind::Protocol => write!(out, "the response of `{host}` is not HTTP{}", Detail(detail)),
         }
     }
 }
 
 impl std::error::Error for HttpError {}
 
-/// A detail behind a sentence, if there is one.
-struct Behind<'a>(&'a str);
+/// A detail to append to a message, if there is one.
+struct Detail<'a>(&'a str);
 
-impl fmt::Display for Behind<'_> {
+impl fmt::Display for Detail<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(out, ": {}", self.0) }
     }

@@ -1,5 +1,5 @@
-//! What modules of Ansible have as `fetch_url` (ansible-core 2.19, `module_utils/urls.py`): a request by the options that such modules
-//! share, and what their results say of the answer.
+//! `fetch_url` for modules of Ansible (ansible-core 2.19, `module_utils/urls.py`): sends a request with the options
+//! that such modules share, and returns the entries for their results.
 
 use std::time::Duration;
 
@@ -15,64 +15,65 @@ use super::url::mask_url;
 use crate::module::Module;
 use crate::result::Failure;
 
-/// How long the body of an answer may be that says what went wrong.
+/// The longest body of a response with an error status.
 pub const MAX_ERROR_BODY: u64 = 4 << 20;
 
-/// Options that no module in a sandbox can keep, and why.
+/// Options that a sandboxed module cannot support, with the reason.
 const REFUSED: [(&str, &str); 6] = [
-    ("client_cert", "no module has a certificate of its own: the host does TLS"),
-    ("client_key", "no module has a certificate of its own: the host does TLS"),
-    ("ca_path", "the host trusts the certificate authorities that it trusts"),
-    ("ciphers", "the host does TLS by its own rules"),
-    ("unix_socket", "no module reaches sockets of this machine that have a path"),
-    ("use_gssapi", "there is no Kerberos in a sandbox"),
+    ("client_cert", "the host does TLS, without a client certificate"),
+    ("client_key", "the host does TLS, without a client certificate"),
+    ("ca_path", "the host chooses the certificate authorities"),
+    ("ciphers", "the host does TLS, and chooses the ciphers"),
+    ("unix_socket", "a sandbox does not reach Unix sockets"),
+    ("use_gssapi", "a sandbox has no Kerberos"),
 ];
 
-/// What a module asks for.
+/// A request to send.
 #[derive(Debug, Clone)]
-pub struct Wanted<'a> {
-    /// Where.
+pub struct FetchOptions<'a> {
+    /// The URL.
     pub url: &'a str,
-    /// How.
+    /// The method.
     pub method: &'a str,
-    /// The fields, in the order in which they are set.
+    /// The header fields, in the order in which they are set.
     pub headers: &'a Dict,
-    /// Fields that do not go with redirects.
+    /// Header fields that are not sent after a redirect.
     pub unredirected: &'a [String],
-    /// What is sent along.
+    /// The body.
     pub body: Body,
-    /// Which redirects are followed.
+    /// The redirects to follow.
     pub redirects: Redirects,
-    /// How long the server may be silent, in seconds.
+    /// The longest silence of the server, in seconds.
     pub timeout: i64,
-    /// Whether the server is asked for what no cache has.
+    /// Whether to ask for a response that is not cached.
     pub force: bool,
-    /// When the caller's copy was made, in seconds since 1970: the server is to send what is newer.
+    /// The time of the caller's copy, in seconds since 1970: the server sends only a newer one.
     pub newer_than: Option<u64>,
-    /// Whether a packed answer is unpacked.
+    /// Whether to decompress a compressed response.
     pub decompress: bool,
 }
 
-/// What came of it.
+/// The result of a request.
 #[derive(Debug)]
 pub struct Fetched {
-    /// What a result says: `status`, which is -1 when there was no answer, `url`, `msg`, `cookies`, `cookies_string`, and the fields of the
-    /// answer's head by their names in lower case.
+    /// The entries for a result: `status`, which is -1 if there was no response, `url`, `msg`, `cookies`,
+    /// `cookies_string`, and the response's header fields with names in lower case.
     pub info: Dict,
-    /// The answer, when its status is one from 200 to 299.
+    /// The response, if its status is between 200 and 299.
     pub response: Option<Response>,
-    /// An answer with another status, and its body; an empty one when it has more than [`MAX_ERROR_BODY`] bytes or breaks off.
+    /// A response with another status, and its body. The body is empty if it is incomplete or longer than
+    /// [`MAX_ERROR_BODY`].
     pub refusal: Option<(Response, Vec<u8>)>,
 }
 
-/// Sends a request by the options that modules with addresses share: `url_username`, `url_password`, `force_basic_auth`, `http_agent`,
-/// `validate_certs`, `use_proxy`, and those that are refused.
+/// Sends a request with the options that modules with URLs share: `url_username`, `url_password`, `force_basic_auth`,
+/// `http_agent`, `validate_certs`, `use_proxy`, and those that are refused.
 ///
 /// # Errors
 ///
-/// Options that cannot be kept, addresses and fields that are none. Other failures are in
-/// `info`, as Ansible's modules have it.
-pub fn fetch_url(module: &mut Module, wanted: Wanted<'_>) -> Result<Fetched, Failure> {
+/// An option is not supported, or the URL or a header field is invalid. Other failures are in `info`, as in Ansible's
+/// modules.
+pub fn fetch_url(module: &mut Module, wanted: FetchOptions<'_>) -> Result<Fetched, Failure> {
     let masked = mask_url(wanted.url);
     refuse_options(module)?;
     let mut info =
@@ -85,12 +86,12 @@ pub fn fetch_url(module: &mut Module, wanted: Wanted<'_>) -> Result<Fetched, Fai
         }
         Ok(mut response) => {
             info.extend(response.headers.iter().map(|(name, value)| (name.to_owned(), Value::from(value))));
-            // No field of an answer says where it came from.
+            // A header field must not replace the URL.
             info.insert("url".to_owned(), masked.into());
             let (status, reason) = (response.status, &response.reason);
             info.insert("msg".to_owned(), format!("HTTP Error {status}: {reason}").into());
             info.insert("status".to_owned(), i32::from(status).into());
-            // That it went wrong counts for more than what is said about it.
+            // The failed status is reported even if its body cannot be read.
             let body = response.bytes(MAX_ERROR_BODY).unwrap_or_default();
             Ok(Fetched { info, response: None, refusal: Some((response, body)) })
         }
@@ -109,17 +110,17 @@ fn refuse_options(module: &mut Module) -> Result<(), Failure> {
         }
     }
     if module.parameters.get("validate_certs") == Some(&Value::Bool(false)) {
-        let why = "validate_certs=no is not supported: the host has every server prove its name, and no module turns that off";
+        let why = "validate_certs=no is not supported: the host verifies the certificate of every server";
         return Err(Failure::new(why));
     }
     let proxy = ["http_proxy", "https_proxy"].into_iter().find(|name| std::env::var_os(name).is_some());
     if let Some(name) = proxy.filter(|_| given("use_proxy")) {
-        module.warn(format!("the variable `{name}` is not used: requests of a module go to their host, by no proxy"));
+        module.warn(format!("the variable `{name}` is ignored: requests of a module use no proxy"));
     }
     Ok(())
 }
 
-fn request(module: &Module, wanted: Wanted<'_>) -> Request {
+fn request(module: &Module, wanted: FetchOptions<'_>) -> Request {
     let text = |name: &str| module.parameters.get(name).and_then(Value::as_str).unwrap_or_default();
     let truth = |name: &str| module.parameters.get(name) == Some(&Value::Bool(true));
     let seconds = u64::try_from(wanted.timeout).unwrap_or(0);
@@ -147,7 +148,7 @@ fn request(module: &Module, wanted: Wanted<'_>) -> Request {
     request.basic_auth(text("url_username"), text("url_password"), truth("force_basic_auth"))
 }
 
-/// What a result says of an answer. Fields of one name are joined.
+/// Adds the entries for a response. Header fields with the same name are joined.
 fn tell_answer(info: &mut Dict, response: &Response) {
     let mut fields = Dict::new();
     for (name, value) in response.headers.iter() {
@@ -168,7 +169,7 @@ fn tell_answer(info: &mut Dict, response: &Response) {
     info.insert("status".to_owned(), i32::from(response.status).into());
 }
 
-/// What a result says of no answer, in Python's words where it has some.
+/// Adds the entries for a failed request, in Python's words if it has some.
 fn tell_error(info: &mut Dict, error: &HttpError) -> Result<(), Failure> {
     let urlopen = |why: &str| format!("Request failed: <urlopen error {why}>");
     let message = match error.kind {

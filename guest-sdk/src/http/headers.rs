@@ -1,37 +1,37 @@
-//! The fields of an answer, and what is read out of them.
+//! The header fields of a response, and the values inside them.
 
 use super::url::unquoted;
 
-/// The fields of an answer, in its order, with names in lower case.
+/// The header fields of a response, in their order, with names in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Headers(Vec<(String, String)>);
 
 impl Headers {
-    /// Takes fields as they came. The bytes of their values are read as Latin 1, as Python's `http.client` does.
+    /// Takes header fields. The bytes of their values are read as Latin 1, as in Python's `http.client`.
     #[must_use]
     pub fn new(fields: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         let text = |bytes: Vec<u8>| bytes.into_iter().map(char::from).collect();
         Self(fields.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), text(value))).collect())
     }
 
-    /// Returns the first field of a name.
+    /// Returns the first header field with a name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Returns every field of a name.
+    /// Returns all header fields with a name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    /// Returns all fields.
+    /// Returns all header fields.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Returns what sort of thing the answer is, in lower case: `text/plain` when it says nothing that makes sense, as Python does.
+    /// Returns the content type in lower case. As in Python, an invalid or missing one is `text/plain`.
     #[must_use]
     pub fn content_type(&self) -> String {
         let kind = self.get("content-type").unwrap_or_default().split(';').next().unwrap_or_default();
@@ -39,13 +39,13 @@ impl Headers {
         if kind.matches('/').count() == 1 { kind } else { "text/plain".to_owned() }
     }
 
-    /// Returns a parameter of a field, such as `filename` of `content-disposition`.
+    /// Returns a parameter of a header field, such as `filename` of `content-disposition`.
     #[must_use]
     pub fn parameter(&self, field: &str, name: &str) -> Option<String> {
         parameters(self.get(field)?).into_iter().find(|(other, _)| other == name).map(|(_, value)| value)
     }
 
-    /// Returns the name that the server gives to what it sends, without folders: nothing that leads elsewhere.
+    /// Returns the file name that the server gives, without folders.
     #[must_use]
     pub fn file_name(&self) -> Option<String> {
         let name = self.parameter("content-disposition", "filename")?;
@@ -53,14 +53,15 @@ impl Headers {
         (!matches!(name, "" | "." | "..") && !name.contains('\0')).then(|| name.to_owned())
     }
 
-    /// Returns how long the body says that it is.
+    /// Returns the length that the server gives.
     #[must_use]
     pub fn content_length(&self) -> Option<u64> {
         self.get("content-length")?.trim().parse().ok()
     }
 }
 
-/// The parameters behind the first word, by name in lower case. Those in the form of RFC 2231 (`name*=UTF-8''%20`) are decoded.
+/// Returns the parameters after the first word, with names in lower case. Those in the form of RFC 2231
+/// (`name*=UTF-8''%20`) are decoded.
 fn parameters(value: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for piece in pieces(value).into_iter().skip(1) {
@@ -77,7 +78,7 @@ fn parameters(value: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Splits at semicolons that are not in quotes.
+/// Splits at semicolons outside quotes.
 fn pieces(value: &str) -> Vec<&str> {
     let (mut pieces, mut start, mut inside, mut escaped) = (Vec::new(), 0, false, false);
     for (at, letter) in value.char_indices() {

@@ -1,15 +1,16 @@
-//! Requests to servers, for modules: a builder, bodies as they come, redirects by rules that one chooses, and errors that say
-//! whom and what about it. With the crate's feature `http`.
+//! HTTP requests for modules: a builder, streamed bodies, rules for redirects, and errors that name host and remedy.
+//! Needs the crate's feature `http`.
 //!
-//! A component has no sockets of its own in this: the host does names, connections and TLS (`wasi:http`), proves every server's
-//! name, and refuses whatever `--allow-net` does not grant, each redirect, too. [`ErrorKind::Denied`] is what that looks like, and its
-//! message names the switch. In a build for a Unix host there is no HTTP: each request is an [`ErrorKind::Unsupported`].
+//! A component opens no sockets for this: the host looks up names, connects, does TLS (`wasi:http`) and verifies
+//! certificates. It refuses each request and redirect that `--allow-net` does not grant; the error is
+//! [`ErrorKind::Denied`], whose message names the switch. In a build for a Unix host, each request is
+//! [`ErrorKind::Unsupported`].
 //!
-//! - [`Request`] is one by hand.
-//! - [`fetch_url`] is what modules of Ansible have under that name: it returns what their results say of an answer.
+//! - [`Request`] builds a request.
+//! - [`fetch_url`] is the function of that name for modules of Ansible: it returns the entries for their results.
 //!
-//! What is not here: proxies, client certificates, servers without a valid certificate, Digest and Kerberos authentication, and
-//! connections that are used again.
+//! Proxies, client certificates, servers without a valid certificate, Digest and Kerberos authentication, and reuse of
+//! connections are not supported.
 
 mod body;
 mod cookies;
@@ -27,7 +28,7 @@ mod wire;
 pub use self::body::Body;
 pub use self::date::write as date;
 pub use self::error::{ErrorKind, HttpError};
-pub use self::fetch::{Fetched, MAX_ERROR_BODY, Wanted, fetch_url};
+pub use self::fetch::{FetchOptions, Fetched, MAX_ERROR_BODY, fetch_url};
 pub use self::headers::Headers;
 pub use self::redirect::Redirects;
 pub use self::request::Request;

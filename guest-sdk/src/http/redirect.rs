@@ -1,46 +1,47 @@
-//! Which redirects are followed, and what is asked then: the rules of ansible-core 2.19's `HTTPRedirectHandler` and of Python's
-//! own. Pure: nothing is sent from here.
+//! Decides which redirects are followed, and how: the rules of ansible-core 2.19's `HTTPRedirectHandler` and of Python.
+//! Pure: this file sends nothing.
 
 use super::url::{Url, quoted};
 
-/// How often one address may be redirected to, and how many there may be: those of `urllib`.
+/// The most redirects to one URL, and in total, as in `urllib`.
 const MAX_REPEATS: usize = 4;
 const MAX_REDIRECTS: usize = 10;
 
-/// Fields that tell about a body.
+/// Header fields that describe a body.
 const OF_BODY: [&str; 3] = ["content-length", "content-type", "transfer-encoding"];
 
-/// Which redirects are followed.
+/// The redirects to follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Redirects {
-    /// None.
+    /// No redirects.
     None,
-    /// Those that `GET` and `HEAD` get.
+    /// Redirects of `GET` and `HEAD`.
     #[default]
     Safe,
-    /// All, with method and body where the status says so.
+    /// All redirects, with method and body if the status says so.
     All,
-    /// As Python's `urllib` does by itself: those of `GET` and `HEAD`, and those of `POST` that make it a `GET`.
+    /// As Python's `urllib` does by default: redirects of `GET` and `HEAD`, and those of `POST` that turn it into a
+    /// `GET`.
     Urllib,
 }
 
-/// What to ask after a redirect.
+/// The request after a redirect.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Next {
+pub(super) struct NextRequest {
     pub(super) method: String,
     pub(super) url: Url,
     pub(super) keep_body: bool,
 }
 
-/// Where redirects led so far.
+/// The URLs of the redirects so far.
 #[derive(Debug, Default)]
 pub(super) struct Trail(Vec<(String, usize)>);
 
-/// Why a redirect was not followed, in words that stand for its status's.
+/// Why a redirect was not followed. The text replaces the reason of the status.
 pub(super) type Refusal = Option<String>;
 
 impl Trail {
-    /// Decides about an answer with a status of 300 and more.
+    /// Decides about a response with a status of at least 300.
     pub(super) fn next(
         &mut self,
         policy: Redirects,
@@ -48,7 +49,7 @@ impl Trail {
         from: &Url,
         status: u16,
         location: Option<&str>,
-    ) -> Result<Next, Refusal> {
+    ) -> Result<NextRequest, Refusal> {
         let reason = super::status::reason(status);
         let location = location.filter(|_| matches!(status, 301 | 302 | 303 | 307 | 308)).ok_or(None)?;
         let mut target = Url::parse(location);
@@ -61,7 +62,7 @@ impl Trail {
         let url = from.join(&quoted(&target.to_string()));
         let (method, keep_body) = after(policy, method, status).ok_or(None)?;
         self.step(&url.to_string(), reason)?;
-        Ok(Next { method, url, keep_body })
+        Ok(NextRequest { method, url, keep_body })
     }
 
     fn step(&mut self, url: &str, reason: &str) -> Result<(), Refusal> {
@@ -81,14 +82,14 @@ impl Trail {
     }
 }
 
-/// The method after a redirect, and whether the body goes with it; nothing when it is not followed.
+/// Returns the method after a redirect, and whether the body is sent again, or `None` if the redirect is not followed.
 fn after(policy: Redirects, method: &str, status: u16) -> Option<(String, bool)> {
     let safe = matches!(method, "GET" | "HEAD");
     match policy {
         Redirects::None => return None,
         Redirects::Safe if !safe => return None,
         Redirects::Urllib if safe || method == "POST" && status < 304 => {
-            // A `HEAD` stays one, as in newer Pythons.
+            // A `HEAD` stays a `HEAD`, as in newer releases of Python.
             return Some((if method == "HEAD" { "HEAD" } else { "GET" }.to_owned(), false));
         }
         Redirects::Urllib => return None,
@@ -103,7 +104,7 @@ fn after(policy: Redirects, method: &str, status: u16) -> Option<(String, bool)>
     Some((if to_get { "GET" } else { method }.to_owned(), keep_body))
 }
 
-/// Returns whether a field still goes with a request whose body does not.
+/// Returns whether a header field is still sent after the body is dropped.
 pub(super) fn outlives_body(name: &str) -> bool {
     !OF_BODY.iter().any(|field| name.eq_ignore_ascii_case(field))
 }

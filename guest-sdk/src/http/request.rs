@@ -1,4 +1,4 @@
-//! A request, made piece by piece, and sent with the redirects and the question for credentials that may follow.
+//! Builds a request, and sends it with the redirects and the authentication that may follow.
 
 use std::time::Duration;
 
@@ -13,21 +13,21 @@ use super::response::{Body as ResponseBody, Response};
 use super::url::Url;
 use super::wire;
 
-/// How long a server may be silent, unless the request says otherwise.
+/// The longest silence of a server by default.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone)]
 struct Field {
     name: String,
     value: String,
-    /// Whether it goes with redirects, too.
+    /// Whether it is sent after a redirect.
     redirected: bool,
 }
 
 #[derive(Debug, Clone)]
 struct Credentials {
     value: String,
-    /// Whether they are sent without being asked for.
+    /// Whether they are sent with the first request.
     at_once: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Starts a request. Credentials in the address are taken out of it, and sent when the server asks for them.
+    /// Starts a request. Credentials are removed from the URL, and sent when the server asks for them.
     pub fn new(method: impl Into<String>, url: &str) -> Self {
         let mut url = Url::parse(url);
         let found = url
@@ -77,12 +77,12 @@ impl Request {
         }
     }
 
-    /// Sets a field; one of the same name is replaced.
+    /// Sets a header field. It replaces one with the same name.
     pub fn header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.field(name.into(), value.into(), true)
     }
 
-    /// Sets a field that is not sent again when the server redirects.
+    /// Sets a header field that is not sent after a redirect.
     pub fn unredirected_header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.field(name.into(), value.into(), false)
     }
@@ -93,57 +93,57 @@ impl Request {
         self
     }
 
-    /// Returns whether a field is set.
+    /// Returns whether a header field is set.
     #[must_use]
     pub fn has_header(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name.eq_ignore_ascii_case(name))
     }
 
-    /// Sets what is sent along.
+    /// Sets the body.
     pub fn body(mut self, body: Body) -> Self {
         self.body = body;
         self
     }
 
-    /// Sets which redirects are followed; without it, those of `GET` and `HEAD`. Each is a request of its own, which the host has to
-    /// grant.
+    /// Sets the redirects to follow. By default, those of `GET` and `HEAD` are followed. Each redirect is a new
+    /// request, which must be granted.
     pub fn redirects(mut self, redirects: Redirects) -> Self {
         self.redirects = redirects;
         self
     }
 
-    /// Sets how long the server may be silent: until it is connected, until it has answered, between two parts of a body. How long
-    /// all of it may take is the run's limit of time.
+    /// Sets the longest silence of the server: until it accepts the connection, until it responds, and between two
+    /// parts of a body. The time limit of the run bounds the whole request.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Sets a user's name and password for Basic authentication. They are sent to this host and port alone: when it asks for them,
-    /// or `at_once`.
+    /// Sets user name and password for Basic authentication. They are sent only to this host and port: when it asks for
+    /// them, or with the first request if `at_once` is set.
     pub fn basic_auth(mut self, user: &str, password: &str, at_once: bool) -> Self {
         let value = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
         self.credentials = Some(Credentials { value, at_once });
         self
     }
 
-    /// Has credentials that the address had sent without being asked for.
+    /// Sends the credentials of the URL with the first request.
     pub(super) fn auth_at_once(mut self) -> Self {
         self.credentials.iter_mut().for_each(|credentials| credentials.at_once = true);
         self
     }
 
-    /// Sets whether a body that comes packed by `gzip` is unpacked; it is without this.
+    /// Sets whether a body that is compressed with gzip is decompressed. By default, it is.
     pub fn decompress(mut self, decompress: bool) -> Self {
         self.decompress = decompress;
         self
     }
 
-    /// Sends it, and what follows from its answers. Any status is an answer.
+    /// Sends the request, and follows redirects. Any status counts as a response.
     ///
     /// # Errors
     ///
-    /// No answer: see [`ErrorKind`].
+    /// There was no response: see [`ErrorKind`].
     pub fn send(mut self) -> Result<Response, HttpError> {
         let first = self.url.host_and_port().to_ascii_lowercase();
         let (mut trail, mut cookies) = (Trail::default(), Cookies::default());
@@ -172,7 +172,7 @@ impl Request {
         }
     }
 
-    fn follow(&mut self, next: super::redirect::Next) {
+    fn follow(&mut self, next: super::redirect::NextRequest) {
         let elsewhere = !next.url.host_and_port().eq_ignore_ascii_case(self.url.host_and_port());
         self.fields.retain(|field| {
             let secret = ["authorization", "cookie"].iter().any(|name| field.name.eq_ignore_ascii_case(name));
@@ -184,7 +184,7 @@ impl Request {
         (self.method, self.url) = (next.method, next.url);
     }
 
-    /// Sends one request and takes the head of its answer.
+    /// Sends one request, and reads the head of its response.
     fn exchange(&self, cookies: &mut Cookies, authorize: bool) -> Result<Response, HttpError> {
         self.check_url()?;
         let mut fields: Vec<(String, String)> =
@@ -229,7 +229,7 @@ impl Request {
         })
     }
 
-    /// Refuses what is no address of a server, in the words of `urllib`.
+    /// Refuses an invalid URL, in the words of `urllib`.
     fn check_url(&self) -> Result<(), HttpError> {
         let url = &self.url;
         let wrong = |kind, why: String| Err(HttpError::new(kind, url.host_and_port(), why));
@@ -241,7 +241,7 @@ impl Request {
             ),
             "http" | "https" if url.host().is_empty() => wrong(ErrorKind::Scheme, "no host given".to_owned()),
             "http" | "https" if !target.is_ascii() => {
-                wrong(ErrorKind::Url, format!("'{target}' has letters that are not ASCII"))
+                wrong(ErrorKind::Url, format!("'{target}' has characters that are not ASCII"))
             }
             "http" | "https" => match target.chars().find(|letter| *letter <= ' ' || *letter == '\u{7f}') {
                 Some(found) => {
@@ -256,7 +256,7 @@ impl Request {
         }
     }
 
-    /// How long the body is, where that is to be said: also of none, when the method promises one.
+    /// Returns the body's length for the header field. It is 0 for a missing body if the method requires one.
     fn body_length(&self) -> Result<Option<u64>, HttpError> {
         match &self.body {
             Body::None => Ok(matches!(self.method.as_str(), "POST" | "PUT" | "PATCH").then_some(0)),
@@ -286,7 +286,7 @@ mod tests {
             ("file:///etc/passwd", ErrorKind::Scheme, "unknown url type: file"),
             ("http:///path", ErrorKind::Scheme, "no host given"),
             ("http://h/a b", ErrorKind::Target, "URL can't contain control characters. '/a b' (found at least ' ')"),
-            ("http://h/ü", ErrorKind::Url, "'/ü' has letters that are not ASCII"),
+            ("http://h/ü", ErrorKind::Url, "'/ü' has characters that are not ASCII"),
         ] {
             let error = refused(url);
             assert_eq!((error.kind, error.detail.as_str()), (kind, detail), "{url}");

@@ -1,4 +1,4 @@
-//! An answer: its head, and its body as it comes.
+//! A response: its head, and its body as a stream.
 
 use std::io::{self, Read, Write};
 
@@ -7,33 +7,33 @@ use super::headers::Headers;
 use super::url::Url;
 use super::wire;
 
-/// What is read at once.
+/// The size of one read.
 const CHUNK: usize = 64 << 10;
 
-/// What a server answered.
+/// A response of a server.
 #[derive(Debug)]
 pub struct Response {
     /// The status.
     pub status: u16,
-    /// What the status is called, or why a redirect was not followed.
+    /// The reason of the status, or why a redirect was not followed.
     pub reason: String,
-    /// Where it came from, after redirects.
+    /// The URL of the response, after redirects.
     pub url: Url,
-    /// The fields of its head.
+    /// The header fields.
     pub headers: Headers,
-    /// The cookies that servers have set on the way; without a value where a cookie has none.
+    /// The cookies that servers have set, without a value if a cookie has none.
     pub cookies: Vec<(String, Option<String>)>,
     pub(super) body: Body,
 }
 
-/// A body, perhaps packed.
+/// A body, possibly compressed.
 #[derive(Debug)]
 pub(super) enum Body {
     Plain(Counted),
     Gzip(Box<flate2::read::MultiGzDecoder<Counted>>),
 }
 
-/// A body as it comes, and how much of it came.
+/// A streamed body, and the number of bytes received.
 #[derive(Debug)]
 pub(super) struct Counted {
     body: wire::IncomingBody,
@@ -77,17 +77,17 @@ impl Read for Body {
 }
 
 impl Response {
-    /// Returns how many bytes of the body came over the line so far.
+    /// Returns the number of bytes of the body received so far.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.body.counted().read
     }
 
-    /// Returns the whole body, which may have `limit` bytes.
+    /// Returns the whole body, up to `limit` bytes.
     ///
     /// # Errors
     ///
-    /// A longer body, and one that does not arrive whole.
+    /// The body is longer, or incomplete.
     pub fn bytes(&mut self, limit: u64) -> Result<Vec<u8>, HttpError> {
         let mut bytes = Vec::new();
         let read = (&mut self.body).take(limit.saturating_add(1)).read_to_end(&mut bytes);
@@ -102,11 +102,11 @@ impl Response {
         Ok(bytes)
     }
 
-    /// Writes the whole body somewhere, piece by piece.
+    /// Writes the whole body to a writer, part by part.
     ///
     /// # Errors
     ///
-    /// A body that does not arrive whole, or what the writer says.
+    /// The body is incomplete, or the writer failed.
     pub fn copy_to(&mut self, out: &mut impl Write) -> Result<u64, HttpError> {
         let (mut buffer, mut length) = (vec![0; CHUNK], 0);
         loop {
@@ -127,7 +127,7 @@ impl Response {
             Some(known) => (known.kind, known.detail.clone()),
             None if matches!(self.body, Body::Gzip(_)) => (
                 ErrorKind::Body,
-                format!("what `{}` answers is not what gzip makes: {error}", self.url.host_and_port()),
+                format!("failed to decompress the response of `{}`: {error}", self.url.host_and_port()),
             ),
             None => (ErrorKind::Incomplete, error.to_string()),
         };

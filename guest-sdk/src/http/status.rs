@@ -1,6 +1,6 @@
-//! What the statuses of HTTP are called. `wasi:http` does not hand on what the server itself calls them.
+//! The reasons of HTTP statuses. `wasi:http` does not pass on the server's own.
 
-/// Returns what a status is called (Python's `http.HTTPStatus`); nothing for one that has no name.
+/// Returns the reason of a status, as in Python's `http.HTTPStatus`, or an empty text.
 #[must_use]
 pub fn reason(status: u16) -> &'static str {
     match status {

@@ -1,26 +1,26 @@
-//! Addresses of the web as Python's `urllib` takes them apart and joins them, whose results Ansible's modules show. Not the
-//! standard of browsers: nothing is normalised, and what is no address is found out when it is asked for.
+//! URLs as Python's `urllib` splits and joins them, since Ansible's modules show the results. This is not the standard
+//! of browsers: nothing is normalised, and invalid URLs are detected when a request is sent.
 
-/// Schemes whose addresses can be relative.
+/// Schemes with relative URLs.
 const RELATIVE: [&str; 3] = ["http", "https", "ftp"];
 
-/// The parts of an address, as they stand in it.
+/// The parts of a URL, unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Url {
-    /// What comes before `:`, in lower case; empty when there is none.
+    /// The text before `:` in lower case, or empty.
     pub scheme: String,
     /// Host, port and credentials.
     pub authority: String,
     /// The path.
     pub path: String,
-    /// What follows `?`; nothing without it.
+    /// The text after `?`, if there is one.
     pub query: Option<String>,
-    /// What follows `#`; nothing without it.
+    /// The text after `#`, if there is one.
     pub fragment: Option<String>,
 }
 
 impl Url {
-    /// Takes an address apart; every text is one.
+    /// Splits a URL. Every text is accepted.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut url = Self::default();
@@ -48,7 +48,7 @@ impl Url {
         url
     }
 
-    /// Returns what another address means when it stands where this one leads (RFC 3986, 5.2; `urllib.parse.urljoin`).
+    /// Resolves a URL relative to this one (RFC 3986, 5.2; `urllib.parse.urljoin`).
     #[must_use]
     pub fn join(&self, other: &str) -> Self {
         let mut other = Self::parse(other);
@@ -71,7 +71,7 @@ impl Url {
         other
     }
 
-    /// Returns the host and the port as they stand in the address, without credentials.
+    /// Returns host and port as written, without credentials.
     #[must_use]
     pub fn host_and_port(&self) -> &str {
         self.authority.rsplit_once('@').map_or(&self.authority, |(_, host)| host)
@@ -88,14 +88,14 @@ impl Url {
         host.to_ascii_lowercase()
     }
 
-    /// Returns the user's name and password, as they stand in the address.
+    /// Returns user name and password as written.
     #[must_use]
     pub fn credentials(&self) -> Option<(&str, Option<&str>)> {
         let (credentials, _) = self.authority.rsplit_once('@')?;
         Some(credentials.split_once(':').map_or((credentials, None), |(user, password)| (user, Some(password))))
     }
 
-    /// Returns the address with `****` for its credentials, to be shown (`mask_url`).
+    /// Returns the URL for display, with `****` for its credentials (`mask_url`).
     #[must_use]
     pub fn masked(&self) -> String {
         let mask = match self.credentials() {
@@ -106,13 +106,13 @@ impl Url {
         Self { authority: format!("{mask}{}", self.host_and_port()), ..self.clone() }.to_string()
     }
 
-    /// Returns the last part of the path; empty for that of a folder.
+    /// Returns the last part of the path. Empty for a folder.
     #[must_use]
     pub fn file_name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Returns what is asked of the server: the path and the query.
+    /// Returns the request's target: path and query.
     pub(crate) fn target(&self) -> String {
         let path = if self.path.starts_with('/') { self.path.clone() } else { format!("/{}", self.path) };
         self.query.as_ref().map_or_else(|| path.clone(), |query| format!("{path}?{query}"))
@@ -128,7 +128,7 @@ impl std::fmt::Display for Url {
             write!(out, "//{}", self.authority)?;
         }
         write!(out, "{}", self.path)?;
-        // An empty query or fragment leaves no mark, as in Python.
+        // As in Python, an empty query or fragment is dropped with its mark.
         for (mark, part) in [('?', &self.query), ('#', &self.fragment)] {
             if let Some(part) = part.as_deref().filter(|part| !part.is_empty()) {
                 write!(out, "{mark}{part}")?;
@@ -138,7 +138,7 @@ impl std::fmt::Display for Url {
     }
 }
 
-/// Returns an address to be shown: as it is, or with `****` for its credentials.
+/// Returns a URL for display: unchanged, or with `****` for its credentials.
 #[must_use]
 pub fn mask_url(text: &str) -> String {
     let url = Url::parse(text);
@@ -150,7 +150,7 @@ fn is_scheme(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// Takes `.` and `..` out of a path.
+/// Removes `.` and `..` from a path.
 fn without_dots(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut parts = path.split('/').skip(1).peekable();
@@ -165,7 +165,7 @@ fn without_dots(path: &str) -> String {
                     kept.push("");
                 }
             }
-            // Doubled slashes inside a path are one for `urljoin`.
+            // `urljoin` reduces doubled slashes inside a path to one.
             "" if !last => {}
             part => kept.push(part),
         }
@@ -173,8 +173,7 @@ fn without_dots(path: &str) -> String {
     format!("/{}", kept.join("/"))
 }
 
-/// Writes what is no letter, digit, or mark of ASCII as `%XX`, of the byte that a field had for it: what `urllib` does to the target of
-/// a redirect.
+/// Encodes all bytes except ASCII letters, digits and marks as `%XX`, as `urllib` does for the target of a redirect.
 pub(crate) fn quoted(text: &str) -> String {
     let quote = |letter: char| match u8::try_from(u32::from(letter)) {
         Ok(byte) if byte.is_ascii_graphic() => letter.to_string(),
@@ -184,7 +183,7 @@ pub(crate) fn quoted(text: &str) -> String {
     text.chars().map(quote).collect()
 }
 
-/// Writes a text as a form's field or value (`quote_plus`).
+/// Encodes a text for a form (`quote_plus`).
 #[must_use]
 pub fn form_quoted(text: &str) -> String {
     let quote = |byte: u8| match byte {
@@ -196,7 +195,7 @@ pub fn form_quoted(text: &str) -> String {
     text.bytes().map(quote).collect()
 }
 
-/// Reads `%XX`. What is not UTF-8 afterwards is shown by its mark.
+/// Decodes `%XX`. Bytes that are not UTF-8 become U+FFFD.
 #[must_use]
 pub fn unquoted(text: &str) -> String {
     let bytes = text.as_bytes();

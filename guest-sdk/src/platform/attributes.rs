@@ -1,6 +1,6 @@
-//! The attributes of a file, as every build reports them.
+//! The attributes of a file.
 
-/// The attributes of what a path names.
+/// The attributes of the file at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Attributes {
@@ -10,20 +10,20 @@ pub struct Attributes {
     pub uid: u32,
     /// The number of the group.
     pub gid: u32,
-    /// The owner's name, if there is one.
+    /// The owner's name, if the owner has one.
     pub user: Option<String>,
-    /// The group's name, if there is one.
+    /// The group's name, if the group has one.
     pub group: Option<String>,
-    /// How many names it has.
+    /// The number of hard links.
     pub links: u64,
-    /// Its number on its device.
+    /// The inode number.
     pub inode: u64,
-    /// The number of the device that it is on.
+    /// The number of the device.
     pub device: u64,
-    /// Its length.
+    /// The length in bytes.
     pub size: u64,
     /// Whether it is a directory.
     pub directory: bool,
-    /// What a link says; nothing for what is no link.
+    /// The target, if the file is a link.
     pub target: Option<Vec<u8>>,
 }

@@ -1,4 +1,4 @@
-//! A component on a host that has `modbox:host/files`, as modbox has.
+//! Files for a component on a host that implements `modbox:host/files`, as modbox does.
 
 use std::io;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! Modes and owners, wherever a module runs: by the kernel in a build for a Unix host, by `modbox:host/files` in a component with
-//! the feature `host-files`. Elsewhere there are none, and every call says so. Other programs are in `process`, and what a
-//! module does of itself at its start is in `start`.
+//! Platform-dependent code. Modes and owners come from the kernel in a build for a Unix host, and from
+//! `modbox:host/files` in a component with the feature `host-files`; elsewhere, every call is an error. `process` runs
+//! other programs, and `start` prepares a module's start.
 
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(all(not(unix), target_family = "wasm", feature = "host-files"), path = "component.rs")]

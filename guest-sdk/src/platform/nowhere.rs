@@ -1,4 +1,4 @@
-//! A component for any host: WASI 0.2 has no modes and owners.
+//! Files for a component on any host: WASI 0.2 has no modes and owners.
 
 use std::io;
 use std::path::Path;

@@ -1,10 +1,10 @@
-//! What a module does before its author's code runs: it reads the file of its arguments and enters its first directory.
+//! The steps before the author's code runs: read the arguments file and enter the initial directory.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Longer than most: they are then read at once, where reading without room begins with a few bytes.
+/// Longer than most arguments files: one read is enough. Without capacity, the first read would be of a few bytes.
 const USUAL_BYTES: usize = 8 << 10;
 
 /// Reads at most `limit` bytes of a file.
@@ -14,8 +14,8 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Makes the directory that the host names the working directory. A component starts in `/` otherwise, where it can make
-/// nothing. Without a directory, or with one that is not there, it stays in `/`.
+/// Enters the initial directory that the host names. A component starts in `/` otherwise, where it cannot create files.
+/// If there is no directory, or it does not exist, the component stays in `/`.
 #[cfg(target_family = "wasm")]
 pub(crate) fn enter_initial() {
     if let Some(directory) = wasip2::cli::environment::initial_cwd() {
@@ -23,6 +23,6 @@ pub(crate) fn enter_initial() {
     }
 }
 
-/// Does nothing: a process starts in the directory that its parent chose.
+/// Does nothing: the parent process chose the directory.
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn enter_initial() {}

@@ -1,4 +1,4 @@
-//! A build for a Unix host, which Ansible runs as a binary module.
+//! Files for a build for a Unix host, which Ansible runs as a binary module.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use crate::platform::attributes::Attributes;
 
 pub(crate) const AVAILABLE: bool = true;
 
-/// Longer than any list of users.
+/// The longest list of users or groups.
 const MAX_LIST: u64 = 4 << 20;
 
 pub(crate) fn stat(path: &Path, follow: bool) -> io::Result<Attributes> {
@@ -47,7 +47,7 @@ pub(crate) fn group_id(name: &str) -> Option<u32> {
     entries("/etc/group").into_iter().find(|(other, _)| other == name).map(|(_, id)| id)
 }
 
-/// What new files are not given. The kernel tells it without changing it.
+/// Returns the umask. The kernel reports it in `/proc` without changing it.
 pub(crate) fn umask() -> u32 {
     let status = read(Path::new("/proc/self/status"), 1 << 16).unwrap_or_default();
     let status = String::from_utf8_lossy(&status);
@@ -59,7 +59,7 @@ fn name_in(list: &str, id: u32) -> Option<String> {
     entries(list).into_iter().find(|(_, other)| *other == id).map(|(name, _)| name)
 }
 
-/// The users or groups of passwd(5) and group(5).
+/// Reads the users or groups of passwd(5) and group(5).
 fn entries(list: &str) -> Vec<(String, u32)> {
     let text = read(Path::new(list), MAX_LIST).unwrap_or_default();
     let entry = |line: &str| {

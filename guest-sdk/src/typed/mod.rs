@@ -1,7 +1,7 @@
-//! Typed arguments: a struct says which options there are, and is filled with what was given.
+//! Typed arguments: a struct declares the options, and is filled with the arguments.
 //!
-//! `#[derive(Args)]` writes the implementations. Which type of option a field is, and what else that says about the option, its
-//! type knows: [`OptionValue`]. The text of the spec is put together by the compiler, from [`Piece`]s.
+//! `#[derive(Args)]` writes the implementations. The type of a field determines the option's type; see [`OptionValue`].
+//! The compiler joins the text of the spec from [`Piece`]s.
 
 mod option_value;
 mod pieces;
@@ -12,9 +12,9 @@ use modbox_python_json::{ConvertError, Dict};
 pub use self::option_value::{OptionValue, dict, no_choice, take};
 pub use self::pieces::{Extent, Piece, first, join, length};
 
-/// A struct whose fields are options. Derive it.
+/// A struct whose fields are options. Derive this trait.
 ///
-/// The table of types and the keys of `#[arg(…)]` and `#[args(…)]` are in the crate's README.
+/// The crate's README has the table of types, and the keys of `#[arg(…)]` and `#[args(…)]`.
 ///
 /// ```
 /// use modbox_sdk::{Args, Choice};
@@ -37,7 +37,7 @@ pub use self::pieces::{Extent, Piece, first, join, length};
 /// }
 /// ```
 ///
-/// What makes no sense does not compile, and the error names the field: a key that there is not,
+/// Mistakes do not compile, and the error names the field. Examples are an unknown key,
 ///
 /// ```compile_fail
 /// #[derive(modbox_sdk::Args)]
@@ -47,7 +47,7 @@ pub use self::pieces::{Extent, Piece, first, join, length};
 /// }
 /// ```
 ///
-/// access to what is no path,
+/// access to something that is not a path,
 ///
 /// ```compile_fail
 /// #[derive(modbox_sdk::Args)]
@@ -57,7 +57,7 @@ pub use self::pieces::{Extent, Piece, first, join, length};
 /// }
 /// ```
 ///
-/// a default of another type, or that is none of the choices,
+/// a default of another type, or one that is not a choice,
 ///
 /// ```compile_fail
 /// #[derive(modbox_sdk::Args)]
@@ -79,7 +79,7 @@ pub use self::pieces::{Extent, Piece, first, join, length};
 /// }
 /// ```
 ///
-/// and a type that is none for an option:
+/// and a type that options cannot have:
 ///
 /// ```compile_fail
 /// #[derive(modbox_sdk::Args)]
@@ -91,27 +91,27 @@ pub trait Args: Sized {
     /// The options, as the entries of a JSON object.
     const OPTIONS: &'static [Piece];
 
-    /// The rules between the options, as further entries beside the object of options; each begins with a comma.
+    /// The rules between the options: further entries next to the object of options. Each begins with a comma.
     const RULES: &'static str;
 
     /// The paragraphs of the doc comment, as a JSON list.
     const DESCRIPTION: &'static str;
 
-    /// Takes the options out of arguments that were validated.
+    /// Takes the options out of validated arguments.
     ///
     /// # Errors
     ///
-    /// A value that the spec allows and the field's type does not hold, such as 300 for a `u8`.
+    /// The spec allows a value that the field's type cannot hold, such as 300 for a `u8`.
     fn fill(arguments: &mut Dict) -> Result<Self, ConvertError>;
 }
 
-/// Whether an option holds paths. For checks that the compiler makes.
+/// Returns whether an option holds paths. For checks at compile time.
 #[must_use]
 pub const fn is_path(option_type: &str, elements: &str) -> bool {
     is_one_of(option_type, &["path"]) || (is_one_of(option_type, &["list"]) && is_one_of(elements, &["path"]))
 }
 
-/// Whether a text is among others. For checks that the compiler makes.
+/// Returns whether a text is among others. For checks at compile time.
 #[must_use]
 pub const fn is_one_of(text: &str, others: &[&str]) -> bool {
     let mut at = 0;
@@ -124,7 +124,7 @@ pub const fn is_one_of(text: &str, others: &[&str]) -> bool {
     false
 }
 
-/// Whether choices allow a text; no choices allow all. For checks that the compiler makes.
+/// Returns whether choices allow a text; without choices, all are allowed. For checks at compile time.
 #[must_use]
 pub const fn allows(choices: &[&str], text: &str) -> bool {
     choices.is_empty() || is_one_of(text, choices)

@@ -1,30 +1,30 @@
-//! JSON text that the compiler puts together: what a macro writes stands between what types say.
+//! Joins JSON text at compile time, from parts that a macro writes and parts that types declare.
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy)]
 pub enum Piece {
-    /// JSON as it is.
+    /// JSON text.
     Text(&'static str),
-    /// A text that becomes a JSON string.
+    /// Text that becomes a JSON string.
     Quoted(&'static str),
     /// Other pieces.
     Of(&'static [Piece]),
     /// Other pieces with commas between them.
     List(&'static [Piece]),
-    /// Other pieces, which are for whoever reads about a module: it runs without them.
+    /// Other pieces that only document the module: it runs without them.
     Doc(&'static [Piece]),
 }
 
-/// What of the pieces is wanted.
+/// Which pieces are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it: what hosts read.
+    /// All pieces, for hosts.
     Everything,
-    /// What a module needs of its own when it runs, and reads each time.
+    /// The pieces that a module reads at each start.
     Spec,
 }
 
-/// Returns how many bytes pieces make.
+/// Returns the number of bytes of the joined pieces.
 #[must_use]
 pub const fn length(pieces: &[Piece], extent: Extent) -> usize {
     let (mut sum, mut at) = (0, 0);
@@ -42,11 +42,11 @@ pub const fn length(pieces: &[Piece], extent: Extent) -> usize {
     sum
 }
 
-/// Returns the bytes that pieces make, of which there are `N`.
+/// Returns the bytes of the joined pieces, of which there are `N`.
 ///
 /// # Panics
 ///
-/// When there are more.
+/// There are more than `N`.
 #[must_use]
 pub const fn join<const N: usize>(pieces: &[Piece], extent: Extent) -> [u8; N] {
     put([0; N], 0, pieces, extent).0
@@ -132,17 +132,17 @@ const fn escaped_length(byte: u8) -> usize {
     }
 }
 
-/// Returns the first text of several. For `module!`.
+/// Returns the first of several texts. For `module!`.
 ///
 /// # Panics
 ///
-/// When there is none.
+/// There is no text.
 #[must_use]
 pub const fn first(texts: &[&'static str]) -> &'static str {
     texts[0]
 }
 
-/// Whether two texts are the same, at compile time.
+/// Compares two texts at compile time.
 pub(super) const fn same(left: &str, right: &str) -> bool {
     let (left, right) = (left.as_bytes(), right.as_bytes());
     let mut at = 0;

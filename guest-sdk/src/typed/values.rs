@@ -14,7 +14,7 @@ impl OptionValue for String {
     fn from_value(value: Value) -> Result<Self, ConvertError> {
         match value {
             Value::Str(text) => Ok(text),
-            // Choices may be of any type.
+            // Choices may have any type.
             Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => Ok(str(&value)),
             other => Err(unfit(&other, "text")),
         }
@@ -65,7 +65,7 @@ macro_rules! integers {
                 let number = match &value {
                     Value::Int(number) => Self::try_from(*number).ok(),
                     Value::BigInt(number) => number.as_str().parse().ok(),
-                    // An option of type `int` takes bools as they are.
+                    // An option of type `int` does not convert bools.
                     Value::Bool(truth) => Some(Self::from(*truth)),
                     _ => None,
                 };
@@ -93,7 +93,7 @@ impl OptionValue for Dict {
     }
 }
 
-/// A dict whose values are all of one type. Ansible does not check them; this does.
+/// A dict whose values have one type. Ansible does not check them; this type does.
 impl<T: OptionValue> OptionValue for BTreeMap<String, T> {
     const TYPE: &'static str = "dict";
 

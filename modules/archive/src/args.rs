@@ -5,28 +5,29 @@ use modbox_sdk::{Args, Choice};
 
 /// Makes an archive of files and folders, or compresses a single file.
 ///
-/// Links are kept as links in tar archives, and are what they lead to in zip archives. Devices, pipes and sockets are left out.
+/// Tar archives contain links as links; zip archives contain their targets. Devices, pipes and sockets are skipped.
 #[derive(Args)]
 pub(crate) struct ArchiveArgs {
-    /// What to put in. Patterns with * and ? need a grant of their folder.
+    /// The files and folders to pack. Patterns with * and ? need a grant of their folder.
     #[arg(elements = "path", access = "read")]
     pub(crate) path: Vec<String>,
-    /// How to make it. A single file is only compressed by gz, bz2 and xz; several are put in a tar archive first.
+    /// The format. With gz, bz2 and xz, a single file is only compressed, and several files are put in a tar archive
+    /// first.
     #[arg(default = "gz")]
     pub(crate) format: Format,
-    /// The archive; without it a single file's name with the format behind it.
+    /// The archive. By default, the name of a single file with the format appended.
     #[arg(type = "path", access = "write")]
     pub(crate) dest: Option<String>,
-    /// Paths to leave out of those in path, patterns too.
+    /// Paths or patterns to exclude from path.
     #[arg(default = [], elements = "path", access = "read")]
     pub(crate) exclude_path: Vec<String>,
-    /// What to leave out, wherever it is, as shell patterns: of names in a tar archive, of whole paths for a zip archive.
+    /// Shell patterns to exclude everywhere. They match names in a tar archive, and whole paths in a zip archive.
     #[arg(elements = "path")]
     pub(crate) exclusion_patterns: Option<Vec<String>>,
-    /// Make an archive of a single file, too.
+    /// Create an archive for a single file too.
     #[arg(default = false)]
     pub(crate) force_archive: bool,
-    /// Remove what was put in. Needs write access to it.
+    /// Remove the files that were packed. This needs write access to them.
     #[arg(default = false)]
     pub(crate) remove: bool,
 }
@@ -41,7 +42,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns the name, which is also the end of an archive's name.
+    /// Returns the name, which is also the extension of archives.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Bz2 => "bz2",
@@ -52,7 +53,7 @@ impl Format {
         }
     }
 
-    /// Returns what compresses the whole.
+    /// Returns the compression of the archive.
     pub(crate) fn codec(self) -> Codec {
         match self {
             Self::Bz2 => Codec::Bzip2,

@@ -1,4 +1,4 @@
-//! What an archive holds, as far as it takes to tell whether a new one holds something else: names with checksums.
+//! Reads names and checksums from an archive, to find out whether a new archive differs.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -11,12 +11,13 @@ use zip::ZipArchive;
 
 use crate::args::Format;
 
-/// The members of an archive, each with a checksum; of what is only compressed, its own. Empty for what cannot be read.
+/// The members of an archive, each with a checksum. For a file that is only compressed, its own checksum. Empty if the
+/// file cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Checksums(BTreeSet<(Vec<u8>, u32)>);
 
 impl Checksums {
-    /// Reads what is there; nothing when nothing is.
+    /// Reads the archive at a path, or returns `None` if there is none.
     pub(crate) fn of(dest: &Path, format: Format) -> Option<Self> {
         let file = File::open(dest).ok()?;
         let found = if format == Format::Zip { of_zip(&file) } else { of_tar(&file, format.codec()) };
@@ -34,7 +35,7 @@ fn of_zip(file: &File) -> io::Result<BTreeSet<(Vec<u8>, u32)>> {
     (0..count).map(member).collect()
 }
 
-/// The checksum of a header covers the mode, the owner, the length and the time.
+/// Reads a tar archive. The checksum of a header covers mode, owner, length and time.
 fn of_tar(file: &File, codec: Codec) -> io::Result<BTreeSet<(Vec<u8>, u32)>> {
     let members = || -> io::Result<BTreeSet<(Vec<u8>, u32)>> {
         let mut archive = Archive::new(codec.reader(BufReader::new(file)));

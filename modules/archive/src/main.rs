@@ -1,10 +1,13 @@
 //! `archive`: makes an archive of files and folders, or compresses one file.
 //!
-//! Parameters: `path`, `dest`, `format`, `exclude_path`, `exclusion_patterns`, `force_archive`, `remove`, `mode`, `owner`, `group`.
-//! Returns: `dest`, `dest_state`, `archived`, `missing`, `arcroot`, `expanded_paths`, `expanded_exclude_paths`; owner, group and mode of `dest`.
-//! Capabilities: read access to `path`, write access to `dest`; `remove` needs write access to `path`, and patterns need their folder.
+//! Parameters: `path`, `dest`, `format`, `exclude_path`, `exclusion_patterns`, `force_archive`, `remove`, `mode`,
+//! `owner`, `group`.
+//! Returns: `dest`, `dest_state`, `archived`, `missing`, `arcroot`, `expanded_paths`, `expanded_exclude_paths`; owner,
+//! group and mode of `dest`.
+//! Capabilities: read access to `path`, write access to `dest`; `remove` needs write access to `path`, and patterns
+//! need their folder.
 //!
-//! The archive is made beside `dest` and then takes its place, so that half of one is never seen.
+//! The archive is written next to `dest` and then renamed, so an incomplete one is never visible.
 
 #![forbid(unsafe_code)]
 
@@ -36,12 +39,12 @@ modbox_sdk::module! {
     file_args = true,
     returns = [
         dest: str = "The archive.",
-        dest_state: str = "absent, archive, compress, or incomplete where paths are missing.",
-        archived: list = "The files that were put in.",
-        missing: list = "The paths that are not there.",
-        arcroot: str = "What the paths have in common; names in the archive go on from there.",
+        dest_state: str = "absent, archive, compress, or incomplete if paths are missing.",
+        archived: list = "The files that were packed.",
+        missing: list = "The paths that do not exist.",
+        arcroot: str = "The common folder of the paths. Names in the archive are relative to it.",
         expanded_paths: list = "The paths, with patterns resolved.",
-        expanded_exclude_paths: list = "The paths that are left out, with patterns resolved.",
+        expanded_exclude_paths: list = "The excluded paths, with patterns resolved.",
     ],
     examples = [
         "modbox run archive path=/srv/app dest=/srv/app.tar.gz",
@@ -104,7 +107,7 @@ fn list(texts: &[String]) -> Value {
     Value::List(texts.iter().map(|text| Value::from(text.as_str())).collect())
 }
 
-/// Makes the archive, and returns what was put in.
+/// Writes the archive, and returns the packed files.
 fn make(
     module: &mut Module,
     args: &ArchiveArgs,
@@ -123,7 +126,7 @@ fn make(
     } else {
         let items = walk::items(targets, &sources.root, &[dest, &temporary])?;
         for item in items.iter().filter(|item| item.special) {
-            module.warn(format!("{} is a device, a pipe or a socket, and left out", item.path));
+            module.warn(format!("{} is a device, a pipe or a socket, and was skipped", item.path));
         }
         let items: Vec<Item> = items.into_iter().filter(|item| !item.special).collect();
         match args.format {
@@ -137,7 +140,7 @@ fn make(
     });
     let made = made.and_then(|archived| module.atomic_move(&temporary, dest, false, true).map(|()| archived));
     if made.is_err() {
-        // The first error tells more than a failed clean-up.
+        // The first error is more useful than that of the clean-up.
         let _ = fs::remove_file(&temporary);
     }
     made
@@ -152,7 +155,7 @@ fn compressed(path: &str, file: File, codec: Codec) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An archive in what is removed would be removed, too.
+/// Refuses an archive inside the files to remove, which would be removed too.
 fn check_removal(sources: &Sources, dest: &Path) -> Result<(), Failure> {
     if sources.paths.iter().any(|path| Path::new(path).is_dir() && dest.starts_with(path)) {
         let message = "Error, created archive can not be contained in source paths when remove=true";
@@ -179,7 +182,7 @@ fn remove(archived: &[String], sources: &Sources, several: bool) -> Result<(), F
     Err(Failure::new("Error deleting some source files: ").with("files", list(&failed)))
 }
 
-/// Whether a name is one that archives have.
+/// Returns whether a name has an archive's extension.
 fn looks_like_archive(dest: &Path) -> bool {
     let name = dest.to_string_lossy().to_lowercase();
     [".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tbz2", ".zip"].iter().any(|end| name.ends_with(end))

@@ -1,4 +1,4 @@
-//! Which paths are meant: patterns resolved, others left out, and what they have in common.
+//! Finds the paths to pack: resolves patterns, applies exclusions, and finds the common folder.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,17 +9,17 @@ use modbox_sdk::{Failure, Value};
 
 use crate::args::ArchiveArgs;
 
-/// How many paths patterns may mean.
+/// The most paths of patterns.
 const MAX_PATHS: usize = 200_000;
 
 pub(crate) struct Sources {
-    /// Sorted, each once.
+    /// The paths, sorted and without duplicates.
     pub(crate) paths: Vec<String>,
     pub(crate) expanded: Vec<String>,
     pub(crate) excluded: Vec<String>,
-    /// What the folders of the paths have in common, with a slash at its end.
+    /// The common folder of the paths, with a slash at its end.
     pub(crate) root: String,
-    /// Whether they make an archive by themselves.
+    /// Whether the paths need an archive even without `force_archive`.
     pub(crate) are_several: bool,
 }
 
@@ -41,7 +41,7 @@ impl Sources {
     }
 }
 
-/// What the folders of paths have in common.
+/// Returns the common folder of paths.
 fn root(paths: &[String]) -> String {
     let folder = |path: &str| path.rfind('/').map_or("", |slash| &path[..=slash]).to_owned();
     let mut folders = paths.iter().map(|path| folder(path));
@@ -53,7 +53,7 @@ fn root(paths: &[String]) -> String {
     folder(&common)
 }
 
-/// Resolves patterns, and tells whether there were any.
+/// Resolves patterns, and returns whether there were any.
 fn expand(paths: &[String]) -> Result<(Vec<String>, bool), Failure> {
     let (mut out, mut any) = (Vec::new(), false);
     for path in paths {
@@ -67,7 +67,7 @@ fn expand(paths: &[String]) -> Result<(Vec<String>, bool), Failure> {
     Ok((out, any))
 }
 
-/// What a pattern means, name by name from its start, as Python's `glob` does.
+/// Resolves a pattern, name by name from its start, as Python's `glob` does.
 fn glob(pattern: &str) -> Result<Vec<String>, Failure> {
     let (start, rest) = if let Some(rest) = pattern.strip_prefix('/') { ("/", rest) } else { ("", pattern) };
     let mut found = vec![start.to_owned()];
@@ -80,7 +80,7 @@ fn glob(pattern: &str) -> Result<Vec<String>, Failure> {
                 next.push(format!("{folder}{part}"));
             }
             if next.len() > MAX_PATHS {
-                return Err(Failure::new(format!("`{pattern}` means more than {MAX_PATHS} paths")));
+                return Err(Failure::new(format!("`{pattern}` matches more than {MAX_PATHS} paths")));
             }
         }
         found = next.into_iter().map(|path| format!("{path}/")).collect();
@@ -88,7 +88,7 @@ fn glob(pattern: &str) -> Result<Vec<String>, Failure> {
     Ok(found.into_iter().map(|path| path.strip_suffix('/').map_or_else(|| path.clone(), str::to_owned)).collect())
 }
 
-/// The names in a folder that fit; hidden ones only where the pattern is for hidden ones.
+/// Lists the names in a folder that match. Hidden names match only if the pattern begins with a dot.
 fn names(folder: &str, glob: &str) -> Result<Vec<String>, Failure> {
     let regex = format!(r"\A{}", glob_to_regex(glob));
     let pattern = Pattern::new(&regex, Subject::Text, Flags::default())

@@ -1,4 +1,4 @@
-//! What goes into an archive: everything below the paths that were named, folders before what is in them.
+//! Lists everything below the named paths, with folders before their contents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,20 +7,20 @@ use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
 use modbox_sdk::Failure;
 use modbox_sdk::text_file::cannot;
 
-/// How deep folders are.
+/// How deep folders may nest.
 const MAX_DEPTH: usize = 256;
 
-/// One thing to put in.
+/// A file, folder or link to pack.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
     pub(crate) path: String,
-    /// Its name in the archive.
+    /// The name in the archive.
     pub(crate) name: String,
     /// Whether it is neither a file nor a folder nor a link.
     pub(crate) special: bool,
 }
 
-/// Patterns of what is left out.
+/// The patterns to exclude.
 pub(crate) struct Patterns(Vec<Pattern>);
 
 impl Patterns {
@@ -42,11 +42,11 @@ impl Patterns {
     }
 }
 
-/// Lists all that is to be put in, but for what the archive itself is written to.
+/// Lists everything to pack, except the archive itself.
 pub(crate) fn items(targets: &[String], root: &str, own: &[&Path]) -> Result<Vec<Item>, Failure> {
     let mut items = Vec::new();
     for target in targets.iter().filter(|target| !own.contains(&Path::new(target))) {
-        // A link that is named stands for the folder that it leads to.
+        // A named link stands for the folder that it leads to.
         if Path::new(target).is_dir() {
             below(target, root, own, 0, &mut items)?;
         } else {
@@ -57,7 +57,7 @@ pub(crate) fn items(targets: &[String], root: &str, own: &[&Path]) -> Result<Vec
 }
 
 fn item(path: String, root: &str) -> Result<Item, Failure> {
-    let found = fs::symlink_metadata(&path).map_err(cannot("look at", path.as_ref()))?;
+    let found = fs::symlink_metadata(&path).map_err(cannot("access", path.as_ref()))?;
     let special = !(found.is_file() || found.is_dir() || found.is_symlink());
     let name = path.strip_prefix(root).unwrap_or(&path).trim_start_matches('/').to_owned();
     Ok(Item { path, name, special })

@@ -1,4 +1,4 @@
-//! Writing `tar` archives, as Python's `tarfile` fills their headers.
+//! Writes `tar` archives with the headers of Python's `tarfile`.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use tar::{Builder, EntryType, Header};
 
 use crate::walk::{Item, Patterns};
 
-/// Writes an archive, and returns the paths that are in it.
+/// Writes an archive, and returns the packed paths.
 pub(crate) fn write(items: &[Item], patterns: &Patterns, file: File, codec: Codec) -> Result<Vec<String>, Failure> {
     let mut builder = Builder::new(codec.writer(BufWriter::new(file))?);
     let mut names: HashMap<(u64, u64), String> = HashMap::new();
@@ -24,7 +24,7 @@ pub(crate) fn write(items: &[Item], patterns: &Patterns, file: File, codec: Code
             continue;
         }
         let path = Path::new(&item.path);
-        let found = files::stat(path, false).map_err(cannot("look at", path))?;
+        let found = files::stat(path, false).map_err(cannot("access", path))?;
         let since = fs::symlink_metadata(path)?.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut header = header(&found, since)?;
         if since.subsec_nanos() != 0 {
@@ -59,7 +59,7 @@ pub(crate) fn write(items: &[Item], patterns: &Patterns, file: File, codec: Code
     Ok(archived)
 }
 
-/// Puts a file in, which has to be as long as its header says.
+/// Packs a file, whose length must be that in its header.
 fn append_file(
     builder: &mut Builder<impl io::Write>,
     header: &mut Header,
@@ -96,7 +96,7 @@ fn header(found: &Attributes, since: Duration) -> io::Result<Header> {
     header.set_uid(found.uid.into());
     header.set_gid(found.gid.into());
     header.set_mtime(since.as_secs());
-    // Names longer than the field has room for are left out.
+    // A name that is too long for the field is left out.
     let _ = found.user.as_deref().map(|name| header.set_username(name));
     let _ = found.group.as_deref().map(|name| header.set_groupname(name));
     Ok(header)

@@ -1,4 +1,4 @@
-//! Writing zip archives, as Python's `zipfile` does: links are what they lead to, and times are UTC.
+//! Writes zip archives as Python's `zipfile` does: links are replaced by their targets, and times are UTC.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -13,10 +13,10 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use crate::walk::{Item, Patterns};
 
-/// Longer members need more room in the archive's own lists.
+/// Longer members need larger fields in the archive's index.
 const LARGE: u64 = u32::MAX as u64;
 
-/// Writes an archive, and returns the paths of the files that are in it.
+/// Writes an archive, and returns the paths of the packed files.
 pub(crate) fn write(items: &[Item], patterns: &Patterns, file: File) -> Result<Vec<String>, Failure> {
     let mut writer = ZipWriter::new(BufWriter::new(file));
     let mut archived = Vec::new();
@@ -44,7 +44,7 @@ pub(crate) fn write(items: &[Item], patterns: &Patterns, file: File) -> Result<V
     Ok(archived)
 }
 
-/// A time as zip archives have it: from 1980 to 2107.
+/// Returns a time in the range of zip archives, 1980 to 2107.
 fn time(time: SystemTime) -> DateTime {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let at = moment(seconds);

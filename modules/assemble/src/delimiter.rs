@@ -1,12 +1,12 @@
-//! The escapes of a delimiter: those of Python's literals of bytes.
+//! The escapes of a delimiter, as in Python's bytes literals.
 
 use modbox_sdk::Failure;
 
-/// Replaces escapes by what they stand for. One that stands for nothing stays.
+/// Replaces escapes. An unknown escape stays.
 ///
 /// # Errors
 ///
-/// A backslash at the end, and `\x` without two digits.
+/// The text ends with a backslash, or `\x` lacks two digits.
 pub(crate) fn unescape(text: &str) -> Result<Vec<u8>, Failure> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

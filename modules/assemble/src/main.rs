@@ -1,6 +1,7 @@
-//! `assemble`: makes one file of all the files in a folder.
+//! `assemble`: concatenates all files in a folder.
 //!
-//! Parameters: `src`, `dest`, `delimiter`, `regexp`, `ignore_hidden`, `backup`, `mode`, `owner`, `group`; `remote_src` is taken for compatibility.
+//! Parameters: `src`, `dest`, `delimiter`, `regexp`, `ignore_hidden`, `backup`, `mode`, `owner`, `group`; `remote_src`
+//! is accepted and ignored.
 //! Returns: `msg`, `src`, `dest`, `checksum`, `md5sum`, `backup_file` when there is one.
 //! Capabilities: read access to `src`, write access to `dest`; `backup` needs its folder.
 
@@ -26,33 +27,33 @@ modbox_sdk::module! {
         dest: str = "The file that was written.",
         checksum: str = "The SHA-1 of the contents.",
         md5sum: str = "The MD5 of the contents.",
-        backup_file: str if "changed and backup" = "Where the old contents are.",
+        backup_file: str if "changed and backup" = "The backup of the old contents.",
     ],
     examples = ["modbox run assemble src=/etc/app.d dest=/etc/app.conf delimiter='# ---'"],
 }
 
-/// Makes one file of all the files in a folder, in the order of their names.
+/// Concatenates all files in a folder, sorted by their names.
 ///
-/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
+/// A replaced file keeps its mode and owner unless options set others. Setting an owner needs `--allow-own`.
 #[derive(Args)]
 struct AssembleArgs {
     /// The folder with the fragments.
     #[arg(type = "path", access = "read")]
     src: String,
-    /// The file to make of them.
+    /// The file to write.
     #[arg(type = "path", access = "write")]
     dest: String,
-    /// Keep the old file under another name beside it; needs write access to its folder.
+    /// Copy the old file to a backup next to it. This needs write access to its folder.
     #[arg(default = false)]
     backup: bool,
-    /// What to write between two fragments; \n and the like mean what they mean to Python.
+    /// A text to write between two fragments, with the escapes of Python, such as \n.
     delimiter: Option<String>,
-    /// Taken for compatibility: there is no controller, so the folder is always the host's.
+    /// Accepted and ignored: there is no controller, so the folder is on the host.
     #[arg(name = "remote_src", default = true)]
     _remote_src: bool,
     /// Use only files whose names match.
     regexp: Option<String>,
-    /// Leave out files whose names start with a dot.
+    /// Ignore files whose names start with a dot.
     #[arg(default = false)]
     ignore_hidden: bool,
 }
@@ -91,7 +92,7 @@ fn assemble(args: &AssembleArgs, src: &Path) -> Result<Vec<u8>, Failure> {
     };
     let delimiter = args.delimiter.as_deref().filter(|text| !text.is_empty()).map(delimiter::unescape).transpose()?;
     let mut out: Vec<u8> = Vec::new();
-    // Whether the fragment before ended with a newline; none for the first.
+    // Whether the previous fragment ended with a newline. `None` before the first fragment.
     let mut ended: Option<bool> = None;
     for name in names(src)? {
         let path = src.join(&name);

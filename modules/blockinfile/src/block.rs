@@ -1,24 +1,24 @@
-//! What becomes of the lines: bytes in, bytes out.
+//! Changes the lines: bytes in, bytes out.
 //!
-//! Lines end as Python's `bytes.splitlines` has it: with a newline, a carriage return, or both. A marker line ends with a
-//! newline alone, or it is none.
+//! Lines end as for Python's `bytes.splitlines`: with a newline, a carriage return, or both. A marker line must end
+//! with a newline.
 
 use modbox_python_re::Pattern;
 use modbox_sdk::Failure;
 
-/// A block that shall be there, or shall not.
+/// A block to insert or to remove.
 pub(crate) struct Block<'a> {
     /// The marker lines, with their newlines.
     pub(crate) begin: Vec<u8>,
     pub(crate) end: Vec<u8>,
-    /// What lies between them. Empty: there shall be no block.
+    /// The lines between the markers. If empty, the block is removed.
     pub(crate) text: &'a [u8],
     pub(crate) place: Place,
     pub(crate) newline_before: bool,
     pub(crate) newline_behind: bool,
 }
 
-/// Where a new block goes.
+/// The place of a new block.
 pub(crate) enum Place {
     Beginning,
     End,
@@ -27,11 +27,11 @@ pub(crate) enum Place {
 }
 
 impl Block<'_> {
-    /// Puts the block where it belongs, or where it was; or takes it out.
+    /// Inserts, replaces or removes the block.
     ///
     /// # Errors
     ///
-    /// A pattern that tries too many ways.
+    /// The search for a pattern took too long.
     pub(crate) fn put(&self, contents: &[u8]) -> Result<Vec<u8>, Failure> {
         let mut lines = split_lines(contents);
         let last = |marker: &[u8]| lines.iter().rposition(|line| *line == marker);
@@ -65,7 +65,7 @@ impl Block<'_> {
 }
 
 impl Place {
-    /// The index of the line before which the block goes.
+    /// Returns the index of the line before which the block is inserted.
     fn find(&self, contents: &[u8], lines: &[&[u8]]) -> Result<usize, Failure> {
         let (pattern, behind) = match self {
             Self::Beginning => return Ok(0),

@@ -1,11 +1,11 @@
-//! `blockinfile`: makes sure that a block of lines, between two marker lines, is in a text file, or is not.
+//! `blockinfile`: inserts, replaces or removes a block of lines between two marker lines in a text file.
 //!
 //! Parameters: `path`, `state`, `block`, `marker`, `marker_begin`, `marker_end`, `insertafter` or `insertbefore`,
 //! `append_newline`, `prepend_newline`, `create`, `backup`; `mode`, `owner`, `group`.
 //! Returns: `msg`, `backup_file` when there is one.
-//! Capabilities: write access to `path`; `backup` needs its folder, and so does `create` in a new one.
+//! Capabilities: write access to `path`. `backup` needs its folder; `create` in a new folder needs the parent folder.
 //!
-//! What becomes of the lines is decided in `block.rs`, without files.
+//! `block.rs` changes the lines, without files.
 
 #![forbid(unsafe_code)]
 
@@ -26,8 +26,8 @@ modbox_sdk::module! {
     check_mode = true,
     file_args = true,
     returns = [
-        msg: str = "What was done, empty for nothing.",
-        backup_file: str if "changed and backup" = "Where the old contents are.",
+        msg: str = "What was done, or empty.",
+        backup_file: str if "changed and backup" = "The backup of the old contents.",
     ],
     examples = [
         "modbox run blockinfile path=/etc/ssh/sshd_config block='Match User ansible\nPasswordAuthentication no'",
@@ -35,44 +35,44 @@ modbox_sdk::module! {
     ],
 }
 
-/// Makes sure that a block of lines, between two marker lines, is in a text file, or is not.
+/// Inserts, replaces or removes a block of lines between two marker lines in a text file.
 ///
-/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
+/// A replaced file keeps its mode and owner unless options set others. Setting an owner needs `--allow-own`.
 #[derive(Args)]
 #[args(mutually_exclusive("insertbefore", "insertafter"))]
 struct BlockArgs {
     /// The file to change.
     #[arg(type = "path", access = "write", aliases("dest", "destfile", "name"))]
     path: String,
-    /// Whether the block shall be there.
+    /// Whether the block must be in the file.
     #[arg(default = "present")]
     state: State,
-    /// The marker lines. {mark} in it becomes marker_begin and marker_end.
+    /// The marker lines. {mark} is replaced by marker_begin and marker_end.
     #[arg(default = "# {mark} ANSIBLE MANAGED BLOCK")]
     marker: String,
-    /// The lines between the markers. Without any, the block is removed.
+    /// The lines between the markers. If empty, the block is removed.
     #[arg(default = "", alias = "content")]
     block: String,
-    /// Put a new block after the last line that matches this pattern, or at EOF.
+    /// Insert a new block after the last line that matches this pattern, or at EOF.
     insertafter: Option<String>,
-    /// Put a new block before the last line that matches this pattern, or at BOF.
+    /// Insert a new block before the last line that matches this pattern, or at BOF.
     insertbefore: Option<String>,
-    /// Make the file when there is none.
+    /// Create the file if it does not exist.
     #[arg(default = false)]
     create: bool,
-    /// Keep the old file under another name beside it; needs write access to its folder.
+    /// Copy the old file to a backup next to it. This needs write access to its folder.
     #[arg(default = false)]
     backup: bool,
-    /// What {mark} is in the line before the block.
+    /// The replacement of {mark} in the line before the block.
     #[arg(default = "BEGIN")]
     marker_begin: String,
-    /// What {mark} is in the line behind the block.
+    /// The replacement of {mark} in the line after the block.
     #[arg(default = "END")]
     marker_end: String,
-    /// Have an empty line behind the block, unless the file ends there.
+    /// Add an empty line after the block, unless the file ends there.
     #[arg(default = false)]
     append_newline: bool,
-    /// Have an empty line before the block, unless the file begins there.
+    /// Add an empty line before the block, unless the file begins there.
     #[arg(default = false)]
     prepend_newline: bool,
 }
@@ -121,7 +121,7 @@ fn run(args: BlockArgs, module: &mut Module) -> Result<Exit, Failure> {
     Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
 }
 
-/// A marker line. As in ansible-core, `\1` and the like in what stands for `{mark}` are a template's.
+/// Returns a marker line. As in ansible-core, `\1` and the like in the replacement of `{mark}` are templates.
 fn marker_line(marker: &str, mark: &str) -> Result<Vec<u8>, Failure> {
     let bad = |why| Failure::new(format!("failed to read the mark `{mark}`: {why}"));
     let pattern = pattern("{mark}")?;

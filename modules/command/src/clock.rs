@@ -1,11 +1,11 @@
-//! When a command began and ended, as Python writes it.
+//! The start and end of a command, formatted as in Python.
 
 use std::fmt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use modbox_sdk::date;
 
-/// A moment.
+/// A moment in time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
     wall: Duration,
@@ -18,13 +18,13 @@ impl Moment {
         Self { wall, steady: Instant::now() }
     }
 
-    /// Returns how long ago another one was, as `H:MM:SS.ffffff`.
+    /// Returns the time since another moment, as `H:MM:SS.ffffff`.
     pub(crate) fn since(&self, start: &Self) -> String {
         lasting(self.steady.saturating_duration_since(start.steady))
     }
 }
 
-/// `YYYY-MM-DD HH:MM:SS.ffffff`, UTC.
+/// Writes `YYYY-MM-DD HH:MM:SS.ffffff`, UTC.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&date_and_time(self.wall))
@@ -47,7 +47,7 @@ fn lasting(time: Duration) -> String {
     format!("{days}{}:{:02}:{:02}{}", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60, fraction(time))
 }
 
-/// Microseconds; nothing where there are none.
+/// Returns the microseconds, or an empty text if there are none.
 fn fraction(time: Duration) -> String {
     match time.subsec_micros() {
         0 => String::new(),

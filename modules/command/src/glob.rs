@@ -1,16 +1,16 @@
-//! Whether there is anything at a path with wildcards, by the rules of Python's `glob.glob`: `*`, `?` and `[…]` within a name, names
-//! with a leading dot only where the pattern has it, too.
+//! Checks whether a path with wildcards exists, by the rules of Python's `glob.glob`: `*`, `?` and `[…]` within a name.
+//! Names with a leading dot match only a pattern with one.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use modbox_sdk::fnmatch;
 
-/// Returns whether a pattern finds anything, from `base` on if it is relative.
+/// Returns whether a pattern matches anything. A relative pattern starts at `base`.
 pub(crate) fn finds(base: &Path, pattern: &str) -> bool {
     let path = base.join(pattern);
     if !has_wildcards(pattern) {
-        // A link that leads nowhere is there, too, unless the path says that it is to be a directory.
+        // A link without a target exists too, unless the path asks for a directory.
         return if pattern.ends_with('/') { path.is_dir() } else { path.symlink_metadata().is_ok() };
     }
     let mut found = vec![PathBuf::from(base)];

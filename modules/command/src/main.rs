@@ -1,9 +1,11 @@
 //! `command`: runs a program with its arguments, without a shell.
 //!
-//! Parameters: `cmd`, `_raw_params` or `argv`, `chdir`, `creates`, `removes`, `stdin`, `stdin_add_newline`, `strip_empty_ends`,
+//! Parameters: `cmd`, `_raw_params` or `argv`, `chdir`, `creates`, `removes`, `stdin`, `stdin_add_newline`,
+//! `strip_empty_ends`,
 //! `expand_argument_vars`, `executable`, `_uses_shell`.
 //! Returns: `cmd`, `rc`, `stdout`, `stderr`, `start`, `end`, `delta`, `msg`.
-//! Capabilities: the command (`--allow-run`), read access to `chdir`, `creates` and `removes`, and to whatever else the command is to see.
+//! Capabilities: the command (`--allow-run`), read access to `chdir`, `creates` and `removes`, and to the files that
+//! the command needs.
 
 #![forbid(unsafe_code)]
 
@@ -21,13 +23,13 @@ modbox_sdk::module! {
     run = run,
     check_mode = true,
     returns = [
-        cmd: list = "The words of the command, or its text where a shell runs it.",
-        rc: int = "Its exit status, or the number of the signal that ended it, below zero.",
-        stdout: str = "What it printed.",
-        stderr: str = "What it complained about.",
-        start: str if "it ran" = "When it began, UTC.",
-        end: str if "it ran" = "When it ended, UTC.",
-        delta: str if "it ran" = "How long it took.",
+        cmd: list = "The words of the command, or its text if a shell ran it.",
+        rc: int = "The exit status, or the negative number of the signal that ended it.",
+        stdout: str = "The standard output.",
+        stderr: str = "The standard error.",
+        start: str if "it ran" = "The start time, UTC.",
+        end: str if "it ran" = "The end time, UTC.",
+        delta: str if "it ran" = "The duration.",
     ],
     examples = [
         "modbox run --allow-run uptime command cmd=uptime",
@@ -35,48 +37,48 @@ modbox_sdk::module! {
     ],
 }
 
-/// Runs a program with its arguments. There is no shell: `|`, `>`, `;` and `*` are characters like others.
+/// Runs a program with its arguments. No shell is involved: `|`, `>`, `;` and `*` are ordinary characters.
 ///
-/// In a sandbox a command has to be granted, and sees no other files and variables than the module. In check mode none is run; whether
-/// one would be follows from `creates` and `removes`.
+/// In a sandbox, the command must be granted, and can use only the module's files and variables. In check mode no
+/// command runs; `creates` and `removes` decide whether one would run.
 #[derive(Args)]
 #[args(mutually_exclusive("_raw_params", "cmd", "argv"), required_one_of("_raw_params", "cmd", "argv"))]
 struct CommandArgs {
-    /// The command as one text, as Ansible's free form hands it over.
+    /// The command as one text, from Ansible's free form.
     #[arg(name = "_raw_params")]
     raw_params: Option<String>,
-    /// Have a shell run it, as Ansible's `shell` asks for.
+    /// Run the command in a shell. Ansible's `shell` sets this option.
     #[arg(name = "_uses_shell", default = false)]
     uses_shell: bool,
-    /// The command as one text, cut into words as a shell does.
+    /// The command as one text, which is split into words as in a shell.
     cmd: Option<String>,
     /// The command as a list of words.
     argv: Option<Vec<String>>,
-    /// Where to start it.
+    /// The working directory of the command.
     #[arg(type = "path", access = "read")]
     chdir: Option<String>,
     /// The shell, for `_uses_shell`.
     executable: Option<String>,
-    /// Put variables and home in the place of `$NAME` and `~` in the words.
+    /// Expand `$NAME` and `~` in the words.
     #[arg(default = true)]
     expand_argument_vars: bool,
-    /// What the command makes, a path or a pattern: when it is there, the command is not run.
+    /// A path or pattern that the command creates. If it exists, the command is not run.
     #[arg(type = "path", access = "read")]
     creates: Option<String>,
-    /// What the command removes, a path or a pattern: when it is not there, the command is not run.
+    /// A path or pattern that the command removes. If it does not exist, the command is not run.
     #[arg(type = "path", access = "read")]
     removes: Option<String>,
-    /// What the command reads.
+    /// The standard input of the command.
     stdin: Option<String>,
-    /// Add a line end to that.
+    /// Add a line end to stdin.
     #[arg(default = true)]
     stdin_add_newline: bool,
-    /// Take line ends from the end of what it printed.
+    /// Remove line ends at the end of the output.
     #[arg(default = true)]
     strip_empty_ends: bool,
 }
 
-/// What is known before the command runs, and stays when it does not.
+/// Returns the result of a command that has not run.
 fn nothing(cmd: &Value) -> Exit {
     let exit = Exit::unchanged().with("stdout", "").with("stderr", "").with("rc", Value::Null).with("cmd", cmd.clone());
     exit.with("start", Value::Null).with("end", Value::Null).with("delta", Value::Null).msg("")
@@ -116,12 +118,12 @@ fn run(args: CommandArgs, module: &mut Module) -> Result<Exit, Failure> {
     let done = command.run()?;
     let end = Moment::now();
     if done.cut {
-        module.warn("the command printed more than is kept");
+        module.warn("the command's output was truncated");
     }
     result(&args, done, cmd, &[start, end])
 }
 
-/// The command, and how a result names it.
+/// Returns the command, and its form in a result.
 fn command(args: &CommandArgs) -> Result<(Command, Value), Failure> {
     let text =
         args.raw_params.as_ref().filter(|text| !text.is_empty()).or(args.cmd.as_ref()).filter(|text| !text.is_empty());

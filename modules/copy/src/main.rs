@@ -1,11 +1,10 @@
-//! `copy`: puts contents into a file.
+//! `copy`: writes contents to a file.
 //!
 //! Parameters: `content` or `src`, `dest`, `force`, `backup`, `checksum`; `mode`, `owner`, `group`.
 //! Returns: `dest`, `checksum`, `size`, `md5sum` and `backup_file` when there are any; owner, group and mode of `dest`.
 //! Capabilities: write access to `dest`, read access to `src`; `backup` needs the folder of `dest`.
 //!
-//! Ansible's `copy` brings files from the controller; there is no controller here, so `src` is a file of
-//! the host.
+//! Ansible's `copy` transfers files from the controller; here, there is no controller, so `src` is a file of the host.
 
 #![forbid(unsafe_code)]
 
@@ -23,7 +22,7 @@ modbox_sdk::module! {
         checksum: str = "The SHA-1 of the contents.",
         md5sum: str if "changed" = "The MD5 of the contents.",
         size: int = "The length of the contents.",
-        backup_file: str if "changed and backup" = "Where the old contents are.",
+        backup_file: str if "changed and backup" = "The backup of the old contents.",
     ],
     examples = [
         "modbox run copy dest=/etc/motd content='Hello\n'",
@@ -31,32 +30,32 @@ modbox_sdk::module! {
     ],
 }
 
-/// How long a file may be: it is held in memory whole.
+/// The longest file. A file is held in memory as a whole.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 
-/// Ansible's own bound on what a diff shows.
+/// Ansible's limit for the contents in a diff.
 const MAX_DIFF_BYTES: usize = 104_448;
 
-/// Puts contents, or the contents of another file of the same host, into a file.
+/// Writes given contents, or the contents of another file of the host, to a file.
 ///
-/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
+/// A replaced file keeps its mode and owner unless options set others. Setting an owner needs `--allow-own`.
 #[derive(Args)]
 struct CopyArgs {
-    /// What the file shall hold. A dict or list is written as JSON. Excludes src.
+    /// The contents of the file. A dict or list is written as JSON. Excludes src.
     content: Option<Value>,
-    /// The file whose contents the file shall hold.
+    /// The file to copy.
     #[arg(type = "path", access = "read")]
     src: Option<String>,
-    /// The file to write; with src also the folder to write into, under the same name.
+    /// The file to write. With src, it may be a folder, and the file gets the name of src.
     #[arg(type = "path", access = "write")]
     dest: String,
-    /// Replace a file that holds something else.
+    /// Replace a file that has other contents.
     #[arg(default = true)]
     force: bool,
-    /// Keep the old file under another name beside it; needs write access to its folder.
+    /// Copy the old file to a backup next to it. This needs write access to its folder.
     #[arg(default = false)]
     backup: bool,
-    /// The SHA-1 that the contents must have.
+    /// The required SHA-1 of the contents.
     checksum: Option<String>,
 }
 
@@ -126,7 +125,7 @@ fn contents(args: &CopyArgs) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// The file to write: `dest`, or, when that is a folder, the file of the same name in it.
+/// Returns the file to write: `dest`, or if that is a folder, the file of the same name in it.
 fn destination(args: &CopyArgs) -> Result<PathBuf, Failure> {
     let dest = Path::new(&args.dest);
     if !dest.is_dir() && !args.dest.ends_with('/') {
@@ -148,7 +147,7 @@ fn diff(args: &CopyArgs, dest: &Path, old: Option<&[u8]>, new: &[u8]) -> Diff {
     }
 }
 
-/// Contents as text, or why they are not shown.
+/// Returns contents as text, or why they are not shown.
 fn shown(contents: &[u8]) -> String {
     if contents.len() > MAX_DIFF_BYTES {
         return format!("({} bytes, too long to show)\n", contents.len());

@@ -8,20 +8,20 @@ use modbox_sdk::files::{self, AttributesDiff};
 use modbox_sdk::{Dict, Exit, Failure, Value};
 
 use crate::errors::python;
-use crate::found::Found;
+use crate::found::FileType;
 use crate::task::Task;
 use crate::text::text;
 
-/// How many names a difference lists at most.
+/// The most names in a difference.
 const MAX_LISTED: usize = 100_000;
 
 pub(crate) fn ensure(task: &Task<'_>) -> Result<Exit, Failure> {
     let path = &task.path;
-    if task.found == Found::Nothing {
+    if task.found == FileType::Nothing {
         return Ok(Exit::unchanged().with("path", text(path)).with("state", "absent"));
     }
     let mut diff = task.diff(path, task.found, "absent");
-    if task.found == Found::Directory && task.module.diff_wanted() {
+    if task.found == FileType::Directory && task.module.diff_wanted() {
         list(path, &mut diff)?;
     }
     if !task.module.check_mode() {
@@ -30,13 +30,12 @@ pub(crate) fn ensure(task: &Task<'_>) -> Result<Exit, Failure> {
     Ok(task.exit("path", path, true, diff).with("state", "absent"))
 }
 
-fn remove(path: &Path, found: Found) -> Result<(), Failure> {
-    if found == Found::Directory {
-        // Found out before what is in it is gone.
+fn remove(path: &Path, found: FileType) -> Result<(), Failure> {
+    if found == FileType::Directory {
+        // Check this before the contents are removed.
         if !folder_is_granted(path) {
             let folder = path.parent().unwrap_or(path).display();
-            let why =
-                format!("only what is in it is granted; allow the folder around it with `--allow-write {folder}`");
+            let why = format!("only its contents are granted; allow the parent folder with `--allow-write {folder}`");
             return Err(Failure::new(format!("rmtree failed: {why}")).with("path", text(path)));
         }
         return fs::remove_dir_all(path)
@@ -51,18 +50,19 @@ fn remove(path: &Path, found: Found) -> Result<(), Failure> {
     }
 }
 
-/// Whether a path's folder is one of the host's, from which something can be taken, and not one that only the sandbox has.
+/// Returns whether a path's folder is on the host, so that entries can be removed from it, and is not only part of the
+/// sandbox.
 pub(crate) fn folder_is_granted(path: &Path) -> bool {
     let folder = path.parent().unwrap_or(path);
     cfg!(unix) || files::stat(folder, false).is_ok_and(|found| (found.inode, found.device) != (0, 0))
 }
 
-/// Lists what goes with a folder.
+/// Lists the contents of a folder, which are removed with it.
 fn list(path: &Path, diff: &mut AttributesDiff) -> Result<(), Failure> {
     let (mut folders, mut others) = (Vec::new(), Vec::new());
     let mut left = vec![path.to_owned()];
     while let Some(folder) = left.pop() {
-        // As `os.walk` does, what cannot be listed is passed over.
+        // As with `os.walk`, unreadable folders are skipped.
         for (name, is_folder) in entries(&folder).unwrap_or_default() {
             let listed = folder.join(name);
             if is_folder {
@@ -81,7 +81,7 @@ fn list(path: &Path, diff: &mut AttributesDiff) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The names in a folder, and which of them are folders themselves; links are not.
+/// Returns the names in a folder, and whether each is a folder. Links are not folders.
 pub(crate) fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
     let entry = |entry: io::Result<fs::DirEntry>| {
         let entry = entry?;

@@ -2,43 +2,43 @@
 
 use modbox_sdk::{Args, Choice};
 
-/// Makes sure that a path is a file, a folder, a link or nothing, with the mode, the owner and the times that are asked for.
+/// Creates or removes a file, a folder or a link, and sets mode, owner and times.
 ///
-/// A link itself is removed or replaced, not what it leads to. To make links and to remove folders the folder around them has to be
-/// granted. Times are UTC.
+/// A link itself is removed or replaced, not its target. Creating links and removing folders needs a grant of the
+/// parent folder. Times are UTC.
 #[derive(Args)]
 pub(crate) struct FileArgs {
-    /// What shall be there. Without it what is there stays what it is.
+    /// The wanted state. By default, the current state stays.
     pub(crate) state: Option<State>,
     /// The path.
     #[arg(type = "path", access = "entry", aliases("dest", "name"))]
     pub(crate) path: String,
-    /// The name that a file gets in path when that is a folder; for Ansible's action plugins.
+    /// The name of the file inside path if path is a folder. Ansible's action plugins set this option.
     #[arg(name = "_original_basename")]
     pub(crate) original_basename: Option<String>,
-    /// Set mode, owner and times of all that is in the folder, too.
+    /// Set mode, owner and times of everything in the folder.
     #[arg(default = false)]
     pub(crate) recurse: bool,
-    /// Make a link that leads to nothing, or in place of a file or an empty folder.
+    /// Create a link without a target, and replace a file or an empty folder by a link.
     #[arg(default = false)]
     pub(crate) force: bool,
-    /// Set mode, owner and times of what a link leads to.
+    /// Set mode, owner and times of a link's target.
     #[arg(default = true)]
     pub(crate) follow: bool,
-    /// Only tell whether the file looks binary; for Ansible's action plugins.
+    /// Only tell whether the file looks binary. Ansible's action plugins set this option.
     #[arg(name = "_diff_peek")]
     pub(crate) diff_peek: Option<bool>,
-    /// What the link says. A relative path is relative to the link.
+    /// The target of the link. A relative path is relative to the link.
     #[arg(type = "path")]
     pub(crate) src: Option<String>,
-    /// When it was changed: preserve, now, or a time in the format.
+    /// The modification time: preserve, now, or a time in the given format.
     pub(crate) modification_time: Option<String>,
-    /// How modification_time is written, as Python's strptime has it.
+    /// The format of modification_time, as for Python's strptime.
     #[arg(default = "%Y%m%d%H%M.%S")]
     pub(crate) modification_time_format: String,
-    /// When it was read: preserve, now, or a time in the format.
+    /// The access time: preserve, now, or a time in the given format.
     pub(crate) access_time: Option<String>,
-    /// How access_time is written, as Python's strptime has it.
+    /// The format of access_time, as for Python's strptime.
     #[arg(default = "%Y%m%d%H%M.%S")]
     pub(crate) access_time_format: String,
 }

@@ -10,26 +10,26 @@ use modbox_sdk::{Exit, Failure};
 
 use crate::absent::entries;
 use crate::errors::python;
-use crate::found::{Found, exists, is_directory, look};
+use crate::found::{FileType, exists, is_directory, look};
 use crate::task::Task;
 use crate::text::text;
 
-/// How many links in a row lead to folders that are changed with all that is in them.
+/// The most links in a row that `recurse` follows to folders.
 const MAX_FOLLOWED: usize = 40;
 
 pub(crate) fn ensure(task: &Task<'_>) -> Result<Exit, Failure> {
     let (mut path, mut found) = (task.path.clone(), task.found);
     let mut wanted = task.wanted()?;
-    if task.args.follow && found == Found::Link {
+    if task.args.follow && found == FileType::Link {
         path = real_path(&path)?;
         wanted.path.clone_from(&path);
-        found = Found::at(&path)?;
+        found = FileType::at(&path)?;
     }
     let mut diff = task.diff(&path, found, "directory");
     let mut changed = false;
     match found {
-        Found::Nothing if task.module.check_mode() => return Ok(task.exit("path", &path, true, diff)),
-        Found::Nothing => {
+        FileType::Nothing if task.module.check_mode() => return Ok(task.exit("path", &path, true, diff)),
+        FileType::Nothing => {
             for folder in missing(&path) {
                 changed |= make(&folder).map_err(|error| {
                     let why = format!("{}{}", python(&error, &folder), remedy(&error, &folder));
@@ -41,7 +41,7 @@ pub(crate) fn ensure(task: &Task<'_>) -> Result<Exit, Failure> {
             }
             changed |= task.times.set(task.module, &path, &mut diff)?;
         }
-        Found::Directory => {
+        FileType::Directory => {
             changed = task.dress(&wanted, changed, Some(&mut diff))?;
             if task.args.recurse {
                 changed |= recurse(task, &path, &wanted, 0)?;
@@ -60,15 +60,15 @@ fn failure(path: &Path, folder: &Path, why: &str) -> Failure {
     Failure::new(message).with("path", text(path))
 }
 
-/// What to allow where a folder around the path is not there, so that naming the path granted nothing.
+/// Returns the hint for a missing parent folder, in which case naming the path granted nothing.
 fn remedy(error: &io::Error, folder: &Path) -> String {
     if cfg!(unix) || error.kind() != ErrorKind::PermissionDenied {
         return String::new();
     }
-    format!("; it is not granted, or not there: `--allow-write {}`", folder.display())
+    format!("; it is not granted or does not exist: `--allow-write {}`", folder.display())
 }
 
-/// The folders on a path that are not there, outer ones first.
+/// Returns the missing folders of a path, outer ones first.
 fn missing(path: &Path) -> Vec<PathBuf> {
     let folders = path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !exists(folder));
     let mut folders: Vec<PathBuf> = folders.map(Path::to_owned).collect();
@@ -79,13 +79,13 @@ fn missing(path: &Path) -> Vec<PathBuf> {
 fn make(folder: &Path) -> io::Result<bool> {
     match fs::create_dir(folder) {
         Ok(()) => Ok(true),
-        // Somebody else was faster.
+        // Another process created it first.
         Err(error) if error.kind() == ErrorKind::AlreadyExists && is_directory(folder) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Sets attributes and times of all that is in a folder.
+/// Sets attributes and times of everything in a folder.
 fn recurse(task: &Task<'_>, top: &Path, wanted: &FileAttributes, followed: usize) -> Result<bool, Failure> {
     let mut changed = false;
     if followed > MAX_FOLLOWED {
@@ -97,7 +97,7 @@ fn recurse(task: &Task<'_>, top: &Path, wanted: &FileAttributes, followed: usize
     }
     let mut left = vec![top.to_owned()];
     while let Some(folder) = left.pop() {
-        // As `os.walk` does, what cannot be listed is passed over.
+        // As with `os.walk`, unreadable folders are skipped.
         for (name, is_folder) in entries(&folder).unwrap_or_default() {
             let path = folder.join(name);
             changed |= task.dress(&FileAttributes { path: path.clone(), ..wanted.clone() }, false, None)?;

@@ -1,11 +1,11 @@
-//! Errors of the file system in Python's words, whose numbers WASI does not have.
+//! Errors of the file system in Python's words. WASI has no error numbers of Linux.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use crate::text::text;
 
-/// What Linux calls the errors that files have.
+/// Linux's numbers and messages for file errors.
 const WORDS: [(ErrorKind, i32, &str); 13] = [
     (ErrorKind::NotFound, 2, "No such file or directory"),
     (ErrorKind::PermissionDenied, 13, "Permission denied"),
@@ -22,12 +22,12 @@ const WORDS: [(ErrorKind, i32, &str); 13] = [
     (ErrorKind::DirectoryNotEmpty, 39, "Directory not empty"),
 ];
 
-/// An error as Python prints one about a path.
+/// Formats an error as Python does for a path.
 pub(crate) fn python(error: &io::Error, path: &Path) -> String {
     format!("{}: {}", words(error), modbox_sdk::json::repr(&text(path)).replacen('\'', "b'", 1))
 }
 
-/// An error as Python prints one about two paths.
+/// Formats an error as Python does for two paths.
 pub(crate) fn python_of_two(error: &io::Error, from: &Path, to: &Path) -> String {
     let to = modbox_sdk::json::repr(&text(to));
     format!("{} -> b{to}", python(error, from))

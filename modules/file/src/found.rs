@@ -1,4 +1,4 @@
-//! What is at a path. Links are followed here and not by the sandbox, which follows none that is absolute.
+//! Finds what exists at a path. Links are followed here, since a sandbox follows no absolute link.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -10,19 +10,19 @@ use modbox_sdk::fs::real_path;
 use crate::errors::python;
 use crate::text::text;
 
-/// What there is at a path, as Ansible's `state` calls it.
+/// The file type at a path, with Ansible's names for `state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum FileType {
     Nothing,
     Link,
     Directory,
-    /// A file with several names.
+    /// A file with several hard links.
     Hard,
-    /// Anything else.
+    /// Any other file.
     File,
 }
 
-impl Found {
+impl FileType {
     pub(crate) fn at(path: &Path) -> Result<Self, Failure> {
         Ok(match look(path)? {
             None => Self::Nothing,
@@ -44,7 +44,7 @@ impl Found {
     }
 }
 
-/// Looks at what is at a path itself; nothing when nothing is there.
+/// Returns the attributes at a path itself, or `None` if nothing exists there.
 pub(crate) fn look(path: &Path) -> Result<Option<Attributes>, Failure> {
     match files::stat(path, false) {
         Ok(found) => Ok(Some(found)),
@@ -53,7 +53,7 @@ pub(crate) fn look(path: &Path) -> Result<Option<Attributes>, Failure> {
     }
 }
 
-/// Looks at what a path leads to.
+/// Returns the attributes of a path's target.
 pub(crate) fn look_behind(path: &Path) -> io::Result<Option<Attributes>> {
     match real_path(path).and_then(|path| files::stat(path, false)) {
         Ok(found) => Ok(Some(found)),
@@ -62,17 +62,17 @@ pub(crate) fn look_behind(path: &Path) -> io::Result<Option<Attributes>> {
     }
 }
 
-/// Whether a path leads to something that can be seen.
+/// Returns whether a path's target exists and is accessible.
 pub(crate) fn exists(path: &Path) -> bool {
     look_behind(path).is_ok_and(|found| found.is_some())
 }
 
-/// Whether a path leads to a folder.
+/// Returns whether a path leads to a folder.
 pub(crate) fn is_directory(path: &Path) -> bool {
     look_behind(path).is_ok_and(|found| found.is_some_and(|found| found.directory))
 }
 
-/// What a link says.
+/// Returns the target of a link.
 pub(crate) fn target(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(look(path)?.and_then(|found| found.target).unwrap_or_default())
 }
@@ -81,7 +81,7 @@ fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Whether the start of a file has a zero byte. What cannot be read counts as text.
+/// Returns whether the start of a file has a zero byte. An unreadable file counts as text.
 pub(crate) fn looks_binary(path: &Path) -> bool {
     use std::io::Read;
     const HEAD: u64 = 8192;

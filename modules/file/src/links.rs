@@ -1,4 +1,4 @@
-//! `state=link` and `state=hard`. What is in a link's place is replaced by a rename, so that there is always one or the other.
+//! `state=link` and `state=hard`. A rename replaces the old entry, so that one of both always exists.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use modbox_sdk::{Exit, Failure, Value};
 
 use crate::absent::entries;
 use crate::errors::{python, python_of_two};
-use crate::found::{Found, exists, is_directory, look_behind, target};
+use crate::found::{FileType, exists, is_directory, look_behind, target};
 use crate::task::Task;
 use crate::text::text;
 
@@ -18,8 +18,8 @@ pub(crate) fn symbolic(task: &mut Task<'_>) -> Result<Exit, Failure> {
     let path = task.path.clone();
     let src = match &task.args.src {
         Some(src) => Some(src.clone()),
-        // The link that there is says it already.
-        None if task.args.follow && exists(&path) && task.found == Found::Link => {
+        // The existing link has the target already.
+        None if task.args.follow && exists(&path) && task.found == FileType::Link => {
             Some(String::from_utf8_lossy(&target(&path)?).into_owned())
         }
         None => None,
@@ -28,13 +28,13 @@ pub(crate) fn symbolic(task: &mut Task<'_>) -> Result<Exit, Failure> {
     check_place(task)?;
     let mut diff = task.diff(&path, task.found, "link");
     let Some(src) = src else {
-        if task.found != Found::Link {
+        if task.found != FileType::Link {
             return Err(Failure::new("src is required for creating new symlinks"));
         }
         return finish_link(task, None, false, diff);
     };
-    let mut changed = task.found != Found::Link;
-    if task.found == Found::Link {
+    let mut changed = task.found != FileType::Link;
+    if task.found == FileType::Link {
         let old = target(&path)?;
         if old != src.as_bytes() {
             diff.note("src", Value::from_os_bytes(&old), src.as_str());
@@ -47,10 +47,10 @@ pub(crate) fn symbolic(task: &mut Task<'_>) -> Result<Exit, Failure> {
     finish_link(task, Some(&src), changed, diff)
 }
 
-/// A link to nothing has to be forced.
+/// Refuses a link without a target, unless `force` is set.
 fn check_source(task: &Task<'_>, src: Option<&str>) -> Result<(), Failure> {
     let Some(src) = src.filter(|_| !task.args.force) else { return Ok(()) };
-    let folder = if task.found == Found::Directory { &task.path } else { task.path.parent().unwrap_or(&task.path) };
+    let folder = if task.found == FileType::Directory { &task.path } else { task.path.parent().unwrap_or(&task.path) };
     let absolute = folder.join(src);
     if exists(&absolute) {
         return Ok(());
@@ -63,15 +63,15 @@ fn check_source(task: &Task<'_>, src: Option<&str>) -> Result<(), Failure> {
     Err(Failure::new(message).with("path", text(&task.path)).with("src", src))
 }
 
-/// What is no link has to be forced away, and a folder has to be empty.
+/// Refuses to replace an entry that is not a link, unless `force` is set. A folder must be empty.
 fn check_place(task: &Task<'_>) -> Result<(), Failure> {
     let (path, kind) = (task.path.display(), task.found.name());
     let message = match task.found {
-        Found::Directory if task.args.force => match entries(&task.path) {
+        FileType::Directory if task.args.force => match entries(&task.path) {
             Ok(entries) if entries.is_empty() => return Ok(()),
             _ => format!("the directory {path} is not empty, refusing to convert it"),
         },
-        Found::Directory | Found::File | Found::Hard if !task.args.force => {
+        FileType::Directory | FileType::File | FileType::Hard if !task.args.force => {
             format!("refusing to convert from {kind} to symlink for {path}")
         }
         _ => return Ok(()),
@@ -88,7 +88,7 @@ fn finish_link(
     let path = task.path.clone();
     if !task.module.check_mode() || exists(&path) {
         let wanted = task.wanted()?;
-        if task.args.follow && Found::at(&path)? == Found::Link && !exists(&wanted.path) {
+        if task.args.follow && FileType::at(&path)? == FileType::Link && !exists(&wanted.path) {
             task.module.warn(
                 "Cannot set fs attributes on a non-existent symlink target. follow should be set to False to avoid this.",
             );
@@ -107,7 +107,7 @@ pub(crate) fn hard(task: &Task<'_>) -> Result<Exit, Failure> {
     };
     let wanted = task.wanted()?;
     let src = task.args.src.as_deref().map(Path::new);
-    if task.found != Found::Hard && src.is_none() {
+    if task.found != FileType::Hard && src.is_none() {
         return Err(Failure::new("src is required for creating new hardlinks"));
     }
     if src.is_some_and(|src| !exists(src)) {
@@ -115,28 +115,28 @@ pub(crate) fn hard(task: &Task<'_>) -> Result<Exit, Failure> {
     }
     let mut diff = task.diff(path, task.found, "hard");
     let same = src.is_none_or(|src| same_file(path, src));
-    let old = if task.found == Found::Link { target(path)? } else { Vec::new() };
+    let old = if task.found == FileType::Link { target(path)? } else { Vec::new() };
     let changed = match (task.found, src) {
-        (Found::Nothing | Found::File, _) => true,
-        (Found::Link, Some(src)) => old != src.as_os_str().as_encoded_bytes(),
-        (Found::Link, None) | (Found::Hard, _) => !same,
-        (Found::Directory, _) if same => return Ok(Exit::unchanged().with("path", text(path))),
-        (Found::Directory, _) => true,
+        (FileType::Nothing | FileType::File, _) => true,
+        (FileType::Link, Some(src)) => old != src.as_os_str().as_encoded_bytes(),
+        (FileType::Link, None) | (FileType::Hard, _) => !same,
+        (FileType::Directory, _) if same => return Ok(Exit::unchanged().with("path", text(path))),
+        (FileType::Directory, _) => true,
     };
-    if let (Found::Link, true, Some(src)) = (task.found, changed, src) {
+    if let (FileType::Link, true, Some(src)) = (task.found, changed, src) {
         diff.note("src", Value::from_os_bytes(&old), text(src));
     }
     if changed && !task.args.force {
         match task.found {
-            Found::Hard => return Err(about("Cannot link, different hard link exists at destination")),
-            Found::File => return Err(about("Cannot link, file exists at destination")),
-            Found::Directory => return Err(about("Cannot link: different hard link exists at destination")),
-            Found::Nothing | Found::Link => {}
+            FileType::Hard => return Err(about("Cannot link, different hard link exists at destination")),
+            FileType::File => return Err(about("Cannot link, file exists at destination")),
+            FileType::Directory => return Err(about("Cannot link: different hard link exists at destination")),
+            FileType::Nothing | FileType::Link => {}
         }
     }
     if let (true, Some(src)) = (changed && !task.module.check_mode(), src) {
-        // A new name is one of what the link leads to; one that replaces something, of the link itself.
-        let followed = task.args.follow && task.found == Found::Nothing && Found::at(src)? == Found::Link;
+        // A new name refers to the link's target. A name that replaces an entry refers to the link itself.
+        let followed = task.args.follow && task.found == FileType::Nothing && FileType::at(src)? == FileType::Link;
         let real = if followed { modbox_sdk::fs::real_path(src)? } else { src.to_owned() };
         place(task, &real, |src, path| fs::hard_link(src, path))?;
     }
@@ -153,35 +153,35 @@ fn same_file(left: &Path, right: &Path) -> bool {
     id(left).is_some() && id(left) == id(right)
 }
 
-/// Makes a link, in place of what is there.
+/// Creates a link, in place of an existing entry.
 fn place(task: &Task<'_>, src: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<(), Failure> {
     let path = &task.path;
     let failed =
         |what: &str, why: String| Failure::new(format!("{what}: {why}{}", remedy(path))).with("path", text(path));
-    if task.found == Found::Nothing {
+    if task.found == FileType::Nothing {
         return link(src, path).map_err(|error| failed("Error while linking", python_of_two(&error, src, path)));
     }
     let temporary = beside(path);
     let replaced = match task.found {
-        Found::Directory => fs::remove_dir(path),
+        FileType::Directory => fs::remove_dir(path),
         _ => Ok(()),
     };
     let replaced = replaced.and_then(|()| link(src, &temporary)).and_then(|()| fs::rename(&temporary, path));
-    // Where both are names of one file, a rename does nothing and leaves both.
+    // If both names are the same file, the rename does nothing and leaves both.
     let _ = fs::remove_file(&temporary);
     replaced.map_err(|error| failed("Error while replacing", python(&error, path)))
 }
 
-/// A name for a link that is about to take another one's place.
+/// Returns a temporary name for a link.
 fn beside(path: &Path) -> PathBuf {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     path.with_file_name(format!(".modbox.{now}.tmp"))
 }
 
-/// What to allow where only the name itself is granted.
+/// Returns the hint for a grant that covers only the name itself.
 fn remedy(path: &Path) -> String {
     if crate::absent::folder_is_granted(path) || is_directory(path) {
         return String::new();
     }
-    format!("; links need the folder that they are in: `--allow-write {}`", path.parent().unwrap_or(path).display())
+    format!("; creating a link needs its folder: `--allow-write {}`", path.parent().unwrap_or(path).display())
 }

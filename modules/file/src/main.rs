@@ -1,11 +1,12 @@
-//! `file`: what a path shall be: a file, a folder, a link, nothing; and its mode, owner and times.
+//! `file`: creates or removes files, folders and links, and sets mode, owner and times.
 //!
-//! Parameters: `path`, `state`, `src`, `follow`, `force`, `recurse`, `access_time`, `modification_time` and their formats; `mode`, `owner`,
+//! Parameters: `path`, `state`, `src`, `follow`, `force`, `recurse`, `access_time`, `modification_time` and their
+//! formats; `mode`, `owner`,
 //! `group`; and `_original_basename` and `_diff_peek`, which Ansible's action plugins send.
 //! Returns: `path` or `dest`, `src` of links, `diff`, `state`, and owner, group and mode of what is there.
 //! Capabilities: write access to `path`, and to its folder where a link is made or a folder removed.
 //!
-//! Each state has a file of its own. What there is is asked in `found.rs`, since a sandbox follows no absolute link by itself.
+//! Each state has its own file. `found.rs` follows links, since a sandbox follows no absolute link.
 
 #![forbid(unsafe_code)]
 
@@ -27,7 +28,7 @@ use modbox_sdk::files;
 use modbox_sdk::{Exit, Failure, Module, Value};
 
 use crate::args::{FileArgs, State};
-use crate::found::{Found, is_directory};
+use crate::found::{FileType, is_directory};
 use crate::task::Task;
 use crate::text::text;
 use crate::times::Times;
@@ -40,9 +41,9 @@ modbox_sdk::module! {
     returns = [
         path: str if "state is absent, directory or file" = "The path.",
         dest: str if "state is hard, link or touch" = "The path.",
-        src: str if "state is hard or link" = "What the link says.",
-        state: str = "What is there now.",
-        diff: dict = "What changed: state, mode, owner, group, times.",
+        src: str if "state is hard or link" = "The target of the link.",
+        state: str = "The new state.",
+        diff: dict = "The changes of state, mode, owner, group and times.",
     ],
     examples = [
         "modbox run file path=/srv/app state=directory mode=0750",
@@ -53,7 +54,7 @@ modbox_sdk::module! {
 
 fn run(args: FileArgs, module: &mut Module) -> Result<Exit, Failure> {
     let path = place(&args);
-    let found = Found::at(&path)?;
+    let found = FileType::at(&path)?;
     let state = state(&args, found);
     if args.recurse && state != State::Directory {
         return Err(Failure::new("recurse option requires state to be 'directory'").with("path", text(&path)));
@@ -79,7 +80,7 @@ fn run(args: FileArgs, module: &mut Module) -> Result<Exit, Failure> {
     }
 }
 
-/// The path that is meant: in a folder, the file of the name that the caller knows.
+/// Returns the path to change: if `path` is a folder, the file with the caller's name in it.
 fn place(args: &FileArgs) -> PathBuf {
     let path = PathBuf::from(&args.path);
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
@@ -93,18 +94,18 @@ fn place(args: &FileArgs) -> PathBuf {
     }
 }
 
-fn state(args: &FileArgs, found: Found) -> State {
+fn state(args: &FileArgs, found: FileType) -> State {
     args.state.unwrap_or(match found {
-        Found::File => State::File,
-        Found::Directory => State::Directory,
-        Found::Link => State::Link,
-        Found::Hard => State::Hard,
-        Found::Nothing if args.recurse => State::Directory,
-        Found::Nothing => State::File,
+        FileType::File => State::File,
+        FileType::Directory => State::Directory,
+        FileType::Link => State::Link,
+        FileType::Hard => State::Hard,
+        FileType::Nothing if args.recurse => State::Directory,
+        FileType::Nothing => State::File,
     })
 }
 
-/// In check mode an owner may be one that the play has yet to make.
+/// Warns about unknown owners in check mode, since an earlier task of the play may create them.
 fn warn_of_unknown_owners(module: &mut Module) {
     type Lookup = fn(&str) -> Option<u32>;
     for (what, option, lookup) in [("user", "owner", files::user_id as Lookup), ("group", "group", files::group_id)] {

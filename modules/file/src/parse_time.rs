@@ -1,7 +1,7 @@
-//! Times as Python's `time.strptime` reads them, in English, and UTC where a zone would be needed.
+//! Reads times as Python's `time.strptime` does, in English and in UTC.
 //!
-//! A directive takes what it can and gives back what the rest of the format needs, as Python's regular expressions do. Zones, weeks and the
-//! formats of a locale are refused by name.
+//! A directive takes as much as possible and leaves what the rest of the format needs, as Python's regular expressions
+//! do. Zones, weeks and formats of a locale are refused by name.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -23,7 +23,7 @@ const MONTHS: [&str; 12] = [
 ];
 const DAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
-/// What was read so far.
+/// The parts read so far.
 #[derive(Debug, Clone, Copy)]
 struct Fields {
     year: i64,
@@ -32,12 +32,12 @@ struct Fields {
     hour: i64,
     minute: i64,
     second: i64,
-    /// The day of the year, which counts where no month and day are given.
+    /// The day of the year, which counts if month and day are not given.
     of_year: Option<i64>,
     afternoon: Option<bool>,
 }
 
-/// Returns the seconds since 1970, or why there are none.
+/// Returns the seconds since 1970, or an error in Python's words.
 pub(crate) fn parse(text: &str, format: &str) -> Result<i64, String> {
     let fields = Fields { year: 1900, month: 1, day: 1, hour: 0, minute: 0, second: 0, of_year: None, afternoon: None };
     let format_parts = parts(format)?;
@@ -60,60 +60,60 @@ pub(crate) fn parse(text: &str, format: &str) -> Result<i64, String> {
     Ok(((day * 24 + hour) * 60 + fields.minute) * 60 + fields.second)
 }
 
-/// A piece of a format.
+/// A part of a format.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum FormatPart {
     Letter(char),
     Blank,
     Directive(char),
 }
 
-fn parts(format: &str) -> Result<Vec<Part>, String> {
+fn parts(format: &str) -> Result<Vec<FormatPart>, String> {
     let shown = modbox_sdk::json::repr(&format.into());
     let mut parts = Vec::new();
     let mut chars = format.chars();
     while let Some(c) = chars.next() {
         match c {
             '%' => match chars.next() {
-                Some('%') => parts.push(Part::Letter('%')),
+                Some('%') => parts.push(FormatPart::Letter('%')),
                 Some(directive) if "YymdHIMSjbBaApfT".contains(directive) => match directive {
                     'T' => parts.extend([
-                        Part::Directive('H'),
-                        Part::Letter(':'),
-                        Part::Directive('M'),
-                        Part::Letter(':'),
-                        Part::Directive('S'),
+                        FormatPart::Directive('H'),
+                        FormatPart::Letter(':'),
+                        FormatPart::Directive('M'),
+                        FormatPart::Letter(':'),
+                        FormatPart::Directive('S'),
                     ]),
-                    other => parts.push(Part::Directive(other)),
+                    other => parts.push(FormatPart::Directive(other)),
                 },
                 Some(other) => return Err(format!("'{other}' is a bad directive in format {shown}")),
                 None => return Err(format!("stray % in format {shown}")),
             },
             c if c.is_whitespace() => {
-                if !matches!(parts.last(), Some(Part::Blank)) {
-                    parts.push(Part::Blank);
+                if !matches!(parts.last(), Some(FormatPart::Blank)) {
+                    parts.push(FormatPart::Blank);
                 }
             }
-            c => parts.push(Part::Letter(c)),
+            c => parts.push(FormatPart::Letter(c)),
         }
     }
     Ok(parts)
 }
 
-/// Reads a text by the pieces of a format, and returns what is left of it.
-fn read<'t>(text: &'t str, parts: &[Part], fields: Fields) -> Option<(Fields, &'t str)> {
+/// Reads a text by the parts of a format, and returns the rest.
+fn read<'t>(text: &'t str, parts: &[FormatPart], fields: Fields) -> Option<(Fields, &'t str)> {
     let Some((part, parts)) = parts.split_first() else { return Some((fields, text)) };
     match part {
-        Part::Letter(letter) => {
+        FormatPart::Letter(letter) => {
             let first = text.chars().next()?;
             let same = first.to_lowercase().eq(letter.to_lowercase());
             if same { read(&text[first.len_utf8()..], parts, fields) } else { None }
         }
-        Part::Blank => {
+        FormatPart::Blank => {
             let rest = text.trim_start();
             if rest.len() == text.len() { None } else { read(rest, parts, fields) }
         }
-        Part::Directive(directive) => {
+        FormatPart::Directive(directive) => {
             let lengths = candidates(*directive, text);
             lengths.into_iter().find_map(|length| {
                 let fields = set(*directive, &text[..length], fields)?;
@@ -123,7 +123,7 @@ fn read<'t>(text: &'t str, parts: &[Part], fields: Fields) -> Option<(Fields, &'
     }
 }
 
-/// How much of a text a directive may take, most first.
+/// Returns the possible lengths of a directive's text, the longest first.
 fn candidates(directive: char, text: &str) -> Vec<usize> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (least, most) = match directive {
@@ -137,7 +137,7 @@ fn candidates(directive: char, text: &str) -> Vec<usize> {
     (least..=most.min(digits)).rev().collect()
 }
 
-/// Which name a text starts with, and how long it is.
+/// Returns which name a text starts with, and its length.
 fn name(directive: char, text: &str) -> Option<(i64, usize)> {
     let lower = text.get(..text.len().min(9)).map_or_else(|| text.to_lowercase(), str::to_lowercase);
     let names: Vec<&str> = match directive {
@@ -169,20 +169,20 @@ fn set(directive: char, text: &str, mut fields: Fields) -> Option<Fields> {
         'j' => fields.of_year = Some(within(1, 366)?),
         'b' | 'B' => fields.month = name(directive, text)?.0 + 1,
         'p' => fields.afternoon = Some(name(directive, text)?.0 == 1),
-        // The name of the day says nothing that the date does not, and a fraction is not kept.
+        // A day's name adds nothing to the date, and fractions are not kept.
         _ => {}
     }
     Some(fields)
 }
 
-/// The days from 1970-01-01 to a date.
+/// Returns the days from 1970-01-01 to a date.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     let month = Month::try_from(u8::try_from(month).ok()?).ok()?;
     let date = Date::from_calendar_date(year.try_into().ok()?, month, day.try_into().ok()?).ok()?;
     Some(date.midnight().as_utc().unix_timestamp() / 86_400)
 }
 
-/// Seconds since 1970, computed as Python does, so that the digits agree.
+/// Returns seconds since 1970, computed as in Python, so that the digits agree.
 pub(crate) fn seconds(time: SystemTime) -> f64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => since.as_secs() as f64 + 1e-9 * f64::from(since.subsec_nanos()),

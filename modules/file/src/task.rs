@@ -1,4 +1,4 @@
-//! What every state works with: the arguments, what is there, and how attributes, times and results are made.
+//! The state of a run, shared by all states of `file`: arguments, existing file, attributes, times and results.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use modbox_sdk::files::{AttributesDiff, FileAttributes};
 use modbox_sdk::{Exit, Failure, Module};
 
 use crate::args::FileArgs;
-use crate::found::Found;
+use crate::found::FileType;
 use crate::text::text;
 use crate::times::Times;
 
@@ -15,15 +15,15 @@ pub(crate) struct Task<'a> {
     pub(crate) args: &'a FileArgs,
     pub(crate) module: &'a mut Module,
     pub(crate) path: PathBuf,
-    /// What is there, links not followed.
-    pub(crate) found: Found,
+    /// The type of the existing file. Links are not followed.
+    pub(crate) found: FileType,
     pub(crate) times: Times,
 }
 
 impl Task<'_> {
-    /// The attributes that are asked for, of what a link leads to when links are followed.
+    /// Returns the wanted attributes, of a link's target if links are followed.
     pub(crate) fn wanted(&self) -> Result<FileAttributes, Failure> {
-        let follow = self.args.follow && Found::at(&self.path)? == Found::Link;
+        let follow = self.args.follow && FileType::at(&self.path)? == FileType::Link;
         let path = if follow { modbox_sdk::fs::real_path(&self.path)? } else { self.path.clone() };
         let wanted = self.module.load_file_common_arguments(Some(&path))?.unwrap_or_default();
         Ok(FileAttributes { path, ..wanted })
@@ -42,8 +42,8 @@ impl Task<'_> {
         Ok(self.times.set(self.module, &wanted.path, diff)? || changed)
     }
 
-    /// What a difference starts with.
-    pub(crate) fn diff(&self, path: &Path, found: Found, state: &str) -> AttributesDiff {
+    /// Returns the start of a difference.
+    pub(crate) fn diff(&self, path: &Path, found: FileType, state: &str) -> AttributesDiff {
         let mut diff = AttributesDiff::default();
         diff.note("path", text(path), text(path));
         if found.name() != state {
@@ -52,7 +52,7 @@ impl Task<'_> {
         diff
     }
 
-    /// A result under the key that the state has for its path.
+    /// Returns a result that has the path under the state's key.
     pub(crate) fn exit(&self, key: &str, path: &Path, changed: bool, diff: AttributesDiff) -> Exit {
         let exit = Exit::new(changed).with(key, text(path));
         if self.module.diff_wanted() { exit.with("diff", diff.into_value()) } else { exit }

@@ -1,4 +1,4 @@
-//! When a file was changed and read: what is asked for, and setting it.
+//! Sets modification and access times.
 
 use std::fs::{File, FileTimes};
 use std::io;
@@ -13,29 +13,29 @@ use crate::errors::python;
 use crate::parse_time::{parse, seconds};
 use crate::text::text;
 
-/// A time as an option says it.
+/// A wanted time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-enum Wanted {
-    /// The one that there is.
+enum WantedTime {
+    /// The current time of the file.
     #[default]
     Kept,
     Now,
     At(SystemTime),
 }
 
-/// Both times.
+/// Both wanted times.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Times {
-    modification: Wanted,
-    access: Wanted,
+    modification: WantedTime,
+    access: WantedTime,
 }
 
 impl Times {
     pub(crate) fn wanted(args: &FileArgs, state: State) -> Result<Self, Failure> {
         let wanted = |time: &Option<String>, format: &str| match time.as_deref() {
-            None if state == State::Touch => Ok(Wanted::Now),
-            None | Some("preserve") => Ok(Wanted::Kept),
-            Some("now") => Ok(Wanted::Now),
+            None if state == State::Touch => Ok(WantedTime::Now),
+            None | Some("preserve") => Ok(WantedTime::Kept),
+            Some("now") => Ok(WantedTime::Now),
             Some(time) => at(time, format),
         };
         Ok(Self {
@@ -44,7 +44,7 @@ impl Times {
         })
     }
 
-    /// Sets the times of what a path leads to, in check mode only in words, and returns whether that changes something.
+    /// Sets the times of a path's target, except in check mode, and returns whether that changes something.
     pub(crate) fn set(&self, module: &Module, path: &Path, diff: &mut AttributesDiff) -> Result<bool, Failure> {
         self.try_set(module, path, diff).map_err(|error| {
             let message = format!("Error while updating modification or access time: {}", python(&error, path));
@@ -53,16 +53,16 @@ impl Times {
     }
 
     fn try_set(&self, module: &Module, path: &Path, diff: &mut AttributesDiff) -> io::Result<bool> {
-        if (self.modification, self.access) == (Wanted::Kept, Wanted::Kept) {
+        if (self.modification, self.access) == (WantedTime::Kept, WantedTime::Kept) {
             return Ok(false);
         }
         let path = modbox_sdk::fs::real_path(path)?;
         let found = std::fs::symlink_metadata(&path)?;
         let (modified, accessed, now) = (found.modified()?, found.accessed()?, SystemTime::now());
         let resolve = |wanted, old| match wanted {
-            Wanted::Kept => old,
-            Wanted::Now => now,
-            Wanted::At(time) => time,
+            WantedTime::Kept => old,
+            WantedTime::Now => now,
+            WantedTime::At(time) => time,
         };
         let (modification, access) = (resolve(self.modification, modified), resolve(self.access, accessed));
         if (modification, access) == (modified, accessed) {
@@ -81,7 +81,7 @@ impl Times {
     }
 }
 
-/// Opens a file or a folder to set its times, by whichever of reading and writing it allows.
+/// Opens a file or a folder to set its times, for reading or for writing, whichever is allowed.
 fn open(path: &Path) -> io::Result<File> {
     match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::options().write(true).open(path),
@@ -89,12 +89,12 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-fn at(time: &str, format: &str) -> Result<Wanted, Failure> {
+fn at(time: &str, format: &str) -> Result<WantedTime, Failure> {
     let failed = |why: String| {
         Failure::new(format!("Error while obtaining timestamp for time {time} using format {format}: {why}"))
     };
     let since = parse(time, format).map_err(failed)?;
     let whole = Duration::from_secs(since.unsigned_abs());
     let time = if since < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
-    time.map(Wanted::At).ok_or_else(|| failed("mktime argument out of range".to_owned()))
+    time.map(WantedTime::At).ok_or_else(|| failed("mktime argument out of range".to_owned()))
 }

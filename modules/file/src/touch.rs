@@ -7,13 +7,13 @@ use modbox_sdk::fs::real_path;
 use modbox_sdk::{Exit, Failure};
 
 use crate::errors::python;
-use crate::found::Found;
+use crate::found::FileType;
 use crate::task::Task;
 use crate::text::text;
 
 pub(crate) fn touch(task: &Task<'_>) -> Result<Exit, Failure> {
     let path = &task.path;
-    let new = task.found == Found::Nothing;
+    let new = task.found == FileType::Nothing;
     if new && task.module.check_mode() {
         return Ok(Exit::changed().with("dest", text(path)));
     }
@@ -26,22 +26,22 @@ pub(crate) fn touch(task: &Task<'_>) -> Result<Exit, Failure> {
     let mut diff = task.diff(path, task.found, "touch");
     let dressed = task.wanted().and_then(|wanted| task.dress(&wanted, new, Some(&mut diff)));
     if dressed.is_err() && new {
-        // The first error tells more than a failed clean-up.
+        // The first error is more useful than that of the clean-up.
         let _ = fs::remove_file(path);
     }
     Ok(task.exit("dest", path, dressed?, diff))
 }
 
-/// `state=file` makes nothing: it is about the attributes of what is there.
+/// Sets the attributes of an existing file. `state=file` creates nothing.
 pub(crate) fn ensure_attributes(task: &Task<'_>) -> Result<Exit, Failure> {
-    let (mut path, mut found): (PathBuf, Found) = (task.path.clone(), task.found);
+    let (mut path, mut found): (PathBuf, FileType) = (task.path.clone(), task.found);
     let mut wanted = task.wanted()?;
-    if task.args.follow && found == Found::Link {
+    if task.args.follow && found == FileType::Link {
         path = real_path(&path)?;
         wanted.path.clone_from(&path);
-        found = Found::at(&path)?;
+        found = FileType::at(&path)?;
     }
-    if !matches!(found, Found::File | Found::Hard) {
+    if !matches!(found, FileType::File | FileType::Hard) {
         let message = format!("file ({}) is {}, cannot continue", path.display(), found.name());
         return Err(Failure::new(message).with("path", text(&path)).with("state", found.name()));
     }

@@ -2,55 +2,56 @@
 
 use modbox_sdk::{Args, Choice};
 
-/// Lists the files, folders and links below some folders that fit.
+/// Finds files, folders and links below folders.
 ///
-/// Modes and owners are neither returned nor asked for: WASI has none.
+/// Modes and owners are neither returned nor compared: WASI has none.
 #[derive(Args)]
 pub(crate) struct FindArgs {
-    /// The folders.
+    /// The folders to search.
     #[arg(elements = "path", access = "read", aliases("name", "path"))]
     pub(crate) paths: Vec<String>,
-    /// What names must fit, as a shell's patterns, or with use_regex as Python's. None means all.
+    /// Patterns that names must match: shell patterns, or with use_regex, Python's regular expressions. An empty list
+    /// matches all.
     #[arg(default = [], alias = "pattern")]
     pub(crate) patterns: Vec<String>,
-    /// What names must not fit.
+    /// Patterns that names must not match.
     #[arg(alias = "exclude")]
     pub(crate) excludes: Option<Vec<String>>,
-    /// Patterns are regular expressions, which match from a name's start.
+    /// Whether patterns are regular expressions, which match at the start of a name.
     #[arg(default = false)]
     pub(crate) use_regex: bool,
-    /// What to look for.
+    /// The file type to find.
     #[arg(default = "file")]
     pub(crate) file_type: FileType,
     /// Include names that start with a dot.
     #[arg(default = false)]
     pub(crate) hidden: bool,
-    /// Search folders in folders, too.
+    /// Search nested folders too.
     #[arg(default = false)]
     pub(crate) recurse: bool,
-    /// How deep to go.
+    /// The deepest level to search.
     pub(crate) depth: Option<i64>,
-    /// Search folders that links lead to.
+    /// Follow links to folders.
     #[arg(default = false)]
     pub(crate) follow: bool,
-    /// Stop when so many fit.
+    /// Stop after this number of matches.
     pub(crate) limit: Option<i64>,
-    /// How long files must be at least or, with a minus, at most; with a unit of b, k, m, g or t.
+    /// The least size or, with a minus, the largest size, with a unit of b, k, m, g or t.
     pub(crate) size: Option<String>,
-    /// How long ago the time must be at least or, with a minus, at most; with a unit of s, m, h, d or w.
+    /// The least age or, with a minus, the highest age, with a unit of s, m, h, d or w.
     pub(crate) age: Option<String>,
-    /// Which time.
+    /// The time that age compares.
     #[arg(default = "mtime")]
     pub(crate) age_stamp: AgeStamp,
     /// A regular expression that must match the start of a line of the file.
     pub(crate) contains: Option<String>,
-    /// Search the whole file for contains, not its lines.
+    /// Search the whole file for contains, instead of its lines.
     #[arg(default = false)]
     pub(crate) read_whole_file: bool,
     /// Compute a checksum of files.
     #[arg(default = false)]
     pub(crate) get_checksum: bool,
-    /// Which checksum.
+    /// The checksum algorithm.
     #[arg(default = "sha1", choices("md5", "sha1", "sha224", "sha256", "sha384", "sha512"))]
     #[arg(aliases("checksum", "checksum_algo"))]
     pub(crate) checksum_algorithm: String,

@@ -1,4 +1,4 @@
-//! What of the options a file must fit.
+//! The conditions that a file must meet.
 
 use std::fs::Metadata;
 use std::io;
@@ -10,7 +10,7 @@ use modbox_sdk::Failure;
 
 use crate::args::{AgeStamp, FileType, FindArgs};
 
-/// How long a file may be whose text is searched.
+/// The longest file whose text is searched.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 
 pub(crate) struct Filter<'a> {
@@ -18,7 +18,7 @@ pub(crate) struct Filter<'a> {
     patterns: Vec<Pattern>,
     excludes: Vec<Pattern>,
     contains: Option<Pattern>,
-    /// Below zero: at most.
+    /// Below zero, the highest age.
     age: Option<f64>,
     size: Option<f64>,
     now: f64,
@@ -29,7 +29,7 @@ impl<'a> Filter<'a> {
     ///
     /// # Errors
     ///
-    /// Ages, sizes and patterns that are none.
+    /// An age, a size or a pattern is invalid.
     pub(crate) fn new(args: &'a FindArgs) -> Result<Self, Failure> {
         let all = |names: &[String]| -> Result<Vec<Pattern>, Failure> {
             names.iter().map(|name| name_pattern(name, args.use_regex)).collect()
@@ -53,7 +53,7 @@ impl<'a> Filter<'a> {
         })
     }
 
-    /// Whether a file is wanted.
+    /// Returns whether a file meets the conditions.
     pub(crate) fn fits(&self, path: &Path, metadata: &Metadata) -> io::Result<bool> {
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         if name.starts_with(b".") && !self.args.hidden {
@@ -116,7 +116,7 @@ const AGES: [(&str, f64); 5] = [("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86
 const SIZES: [(&str, f64); 5] =
     [("b", 1.0), ("k", 1024.0), ("m", 1_048_576.0), ("g", 1_073_741_824.0), ("t", 1_099_511_627_776.0)];
 
-/// A number with a unit; the first letter of the unit counts.
+/// Reads a number with a unit. Only the first letter of the unit counts.
 fn measure(option: &str, text: &str, units: &[(&str, f64)]) -> Result<f64, Failure> {
     let lower = text.to_lowercase();
     let bad = || Failure::new(format!("failed to process {option}")).with(option, text);
@@ -136,7 +136,7 @@ fn name_pattern(name: &str, use_regex: bool) -> Result<Pattern, Failure> {
         .map_err(|why| Failure::new(format!("failed to read the pattern `{name}`: {why}")))
 }
 
-/// Seconds since 1970, computed as Python does, so that the digits agree.
+/// Returns seconds since 1970, computed as in Python, so that the digits agree.
 pub(crate) fn seconds(time: SystemTime) -> f64 {
     let nanoseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);

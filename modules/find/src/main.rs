@@ -1,11 +1,12 @@
-//! `find`: lists the files, folders and links below some folders that fit.
+//! `find`: finds files, folders and links below folders.
 //!
-//! Parameters: `paths`, `patterns`, `excludes`, `use_regex`, `file_type`, `hidden`, `recurse`, `depth`, `follow`, `limit`, `size`,
+//! Parameters: `paths`, `patterns`, `excludes`, `use_regex`, `file_type`, `hidden`, `recurse`, `depth`, `follow`,
+//! `limit`, `size`,
 //! `age`, `age_stamp`, `contains`, `read_whole_file`, `get_checksum`, `checksum_algorithm`.
 //! Returns: `files`, `matched`, `examined`, `skipped_paths`, `msg`.
 //! Capabilities: read access to `paths`.
 //!
-//! What fits is decided in `filter.rs`.
+//! `filter.rs` has the conditions.
 
 #![forbid(unsafe_code)]
 
@@ -26,19 +27,19 @@ modbox_sdk::module! {
     run = run,
     check_mode = true,
     returns = [
-        files: list = "What fits: path, isreg, isdir, islnk, size, mtime, atime and, when asked for, checksum.",
-        matched: int = "How many fit.",
-        examined: int = "How many were looked at.",
-        skipped_paths: dict = "Paths that could not be searched, and why.",
+        files: list = "The matches: path, isreg, isdir, islnk, size, mtime, atime and, with get_checksum, checksum.",
+        matched: int = "The number of matches.",
+        examined: int = "The number of examined files.",
+        skipped_paths: dict = "Paths that could not be searched, with the reason.",
         msg: str = "Whether all paths were searched.",
     ],
     examples = ["modbox run find paths=/var/log patterns='*.gz' size=1m recurse=yes"],
 }
 
-/// How many files may fit: each is a dict of the result.
+/// The most matches. Each is a dict in the result.
 const MAX_FILES: usize = 100_000;
 
-/// How deep folders are searched, links that lead in circles included.
+/// How deep folders are searched, with links that form a circle.
 const MAX_DEPTH: usize = 256;
 
 struct Search<'a> {
@@ -72,7 +73,7 @@ fn run(args: FindArgs, module: &mut Module) -> Result<Exit, Failure> {
         }
     }
     if args.limit.is_none() && search.files.len() >= MAX_FILES {
-        return Err(Failure::new(format!("more than {MAX_FILES} files fit; narrow the search, or give a limit")));
+        return Err(Failure::new(format!("more than {MAX_FILES} files match; narrow the search, or set `limit`")));
     }
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let all = skipped.is_empty();
@@ -86,7 +87,7 @@ fn run(args: FindArgs, module: &mut Module) -> Result<Exit, Failure> {
 }
 
 impl Search<'_> {
-    /// Searches a folder: first what is in it, then the folders in it, each in the order of names.
+    /// Searches a folder: first its entries, then the folders in it, both sorted by name.
     fn folder(&mut self, folder: &Path, depth: usize) -> io::Result<()> {
         let too_deep =
             self.args.depth.is_some_and(|most| most > 0 && i64::try_from(depth).is_ok_and(|depth| depth > most));

@@ -1,4 +1,4 @@
-//! What a file's checksum must be: said in the option `checksum`, or in a file of checksums that a server has.
+//! The required checksum of a file, from the option `checksum` or from a file of checksums on a server.
 
 use std::path::Path;
 
@@ -9,20 +9,20 @@ use crate::args::GetUrlArgs;
 use crate::download::{self, Source};
 use crate::result::failure;
 
-/// What is computed here.
+/// The supported algorithms.
 const ALGORITHMS: [&str; 6] = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"];
 
-/// How long a file of checksums may be.
+/// The longest file of checksums.
 const MAX_LIST: u64 = 4 << 20;
 
-/// An algorithm, and the digits that it must give.
+/// An algorithm, and the required digits.
 pub(crate) struct Checksum {
     algorithm: String,
     pub(crate) digits: String,
 }
 
 impl Checksum {
-    /// Reads the option, and the file that it may be in.
+    /// Reads the option, and the file of checksums that it may name.
     pub(crate) fn of(args: &GetUrlArgs, module: &mut Module, result: &Dict) -> Result<Option<Self>, Failure> {
         if args.checksum.is_empty() {
             return Ok(None);
@@ -32,7 +32,7 @@ impl Checksum {
             return Err(failure(why, result.clone()));
         };
         let digits = if is_address(rest) { look_up(args, module, rest)? } else { rest.to_owned() };
-        // Also the spaces without width that web pages have between digits.
+        // Web pages may contain zero-width spaces between digits, which are removed too.
         let digits: String = digits.chars().filter(|letter| letter.is_alphanumeric() || *letter == '_').collect();
         let digits = digits.to_lowercase();
         if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
@@ -41,7 +41,7 @@ impl Checksum {
         Ok(Some(Self { algorithm: algorithm.to_owned(), digits }))
     }
 
-    /// Returns a file's checksum by this algorithm.
+    /// Returns a file's checksum with this algorithm.
     pub(crate) fn compute(&self, path: &Path) -> Result<String, Failure> {
         if !ALGORITHMS.contains(&self.algorithm.as_str()) {
             let (path, algorithm, known) = (path.display(), &self.algorithm, ALGORITHMS.join(", "));
@@ -63,7 +63,7 @@ fn is_address(text: &str) -> bool {
     ["http", "https", "ftp", "file"].contains(&Url::parse(text).scheme.as_str())
 }
 
-/// Finds the checksum of the file that is asked for in a file of checksums.
+/// Finds the requested file's checksum in a file of checksums.
 fn look_up(args: &GetUrlArgs, module: &mut Module, address: &str) -> Result<String, Failure> {
     let source = Source { url: address, newer_than: None, force: args.force, head_only: false };
     let list = download::get(args, module, &source)?;
@@ -86,7 +86,7 @@ fn look_up(args: &GetUrlArgs, module: &mut Module, address: &str) -> Result<Stri
     })
 }
 
-/// Reads a line as BSD's tools write it, `SHA256 (file) = digits`, or GNU's, `digits *file`.
+/// Reads a line in the format of BSD's tools, `SHA256 (file) = digits`, or of GNU's, `digits *file`.
 fn entry(line: &str) -> Option<(&str, &str)> {
     bsd(line).or_else(|| gnu(line))
 }

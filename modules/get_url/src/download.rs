@@ -1,42 +1,42 @@
-//! Gets what an address has into a temporary file, which is gone when this is over.
+//! Downloads into a temporary file, which is removed at the end of the run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use modbox_sdk::http::{Body, ErrorKind, Fetched, Redirects, Response, Url, Wanted, fetch_url, mask_url};
+use modbox_sdk::http::{Body, ErrorKind, FetchOptions, Fetched, Redirects, Response, Url, fetch_url, mask_url};
 use modbox_sdk::{Dict, Exit, Failure, Module, Value};
 
 use crate::args::GetUrlArgs;
 use crate::result::exit;
 
-/// What is asked for.
+/// A download to make.
 pub(crate) struct Source<'a> {
     pub(crate) url: &'a str,
-    /// When what is there was written, in seconds since 1970.
+    /// The time of the existing file, in seconds since 1970.
     pub(crate) newer_than: Option<u64>,
-    /// Whether it is asked for however old it is.
+    /// Whether to download a file of any age.
     pub(crate) force: bool,
-    /// Whether only its head is asked for.
+    /// Whether to request only the head.
     pub(crate) head_only: bool,
 }
 
-/// What came.
-pub(crate) struct Got {
+/// The result of a download.
+pub(crate) struct Download {
     /// The temporary file.
     pub(crate) file: Temporary,
-    /// The status of the answer.
+    /// The status of the response.
     pub(crate) status: i64,
-    /// What became of the request.
+    /// The message about the response.
     pub(crate) msg: Value,
-    /// The name that the server gives, or that its address has.
+    /// The file's name, from the server or from the URL.
     pub(crate) name: String,
     pub(crate) elapsed: u64,
-    /// Whether the server says that what is there is as new as what it has.
+    /// Whether the server says that the existing file is current.
     pub(crate) is_known: bool,
 }
 
-/// A file that is gone with this value.
+/// A file that is removed with this value.
 pub(crate) struct Temporary(PathBuf);
 
 impl std::ops::Deref for Temporary {
@@ -49,12 +49,12 @@ impl std::ops::Deref for Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // It is not there when it was moved to its place.
+        // The file does not exist if it was moved to its place.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Returns the name that a file has by its address.
+/// Returns the file name in a URL.
 pub(crate) fn name_in(url: &Url) -> String {
     match url.file_name() {
         "" | "." | ".." => "index.html".to_owned(),
@@ -62,13 +62,13 @@ pub(crate) fn name_in(url: &Url) -> String {
     }
 }
 
-/// Asks for a file and writes it into a temporary one.
-pub(crate) fn get(args: &GetUrlArgs, module: &mut Module, source: &Source<'_>) -> Result<Got, Failure> {
+/// Downloads into a temporary file.
+pub(crate) fn get(args: &GetUrlArgs, module: &mut Module, source: &Source<'_>) -> Result<Download, Failure> {
     let started = Instant::now();
     let headers = args.headers.clone().unwrap_or_default();
     let fetched = fetch_url(
         module,
-        Wanted {
+        FetchOptions {
             url: source.url,
             method: if source.head_only { "HEAD" } else { "GET" },
             headers: &headers,
@@ -94,13 +94,13 @@ pub(crate) fn get(args: &GetUrlArgs, module: &mut Module, source: &Source<'_>) -
     match (status, response) {
         (304, _) => {
             let file = Temporary(PathBuf::new());
-            Ok(Got { file, status, msg, name: String::new(), elapsed, is_known: true })
+            Ok(Download { file, status, msg, name: String::new(), elapsed, is_known: true })
         }
         (-1, _) => Err(failed(msg.as_str().unwrap_or_default())),
         (200, Some(mut response)) => {
             let file = save(&mut response, &folder, args, source.head_only, elapsed)?;
             let name = response.headers.file_name().unwrap_or_else(|| name_in(&response.url));
-            Ok(Got { file, status, msg, name, elapsed, is_known: false })
+            Ok(Download { file, status, msg, name, elapsed, is_known: false })
         }
         _ => Err(failed("Request failed").with("status_code", status).with("response", msg)),
     }
@@ -139,8 +139,8 @@ fn save(
     copied.map(|_| temporary)
 }
 
-/// The result when the server has nothing newer.
-pub(crate) fn known(args: &GetUrlArgs, got: &Got) -> Exit {
+/// Returns the result if the server has nothing newer.
+pub(crate) fn known(args: &GetUrlArgs, got: &Download) -> Exit {
     let entries = Dict::from_iter([
         ("changed".to_owned(), Value::from(false)),
         ("url".to_owned(), mask_url(&args.url).into()),

@@ -1,9 +1,11 @@
-//! `get_url`: gets a file from a web server.
+//! `get_url`: downloads a file from a web server.
 //!
-//! Parameters: `url`, `dest`, `checksum`, `force`, `backup`, `tmp_dest`, `timeout`, `headers`, and what the struct below says; `mode`, `owner`, `group`.
-//! Returns: `dest`, `url`, `src`, `msg`, `status_code`, `checksum_src`, `checksum_dest`, `md5sum`, `elapsed`, `backup_file`.
-//! Capabilities: requests to the host of `url`, to those that it redirects to, and to that of a checksum's address; write access to
-//! `dest`; `backup` needs its folder.
+//! Parameters: `url`, `dest`, `checksum`, `force`, `backup`, `tmp_dest`, `timeout`, `headers`, and the other fields of
+//! the struct below; `mode`, `owner`, `group`.
+//! Returns: `dest`, `url`, `src`, `msg`, `status_code`, `checksum_src`, `checksum_dest`, `md5sum`, `elapsed`,
+//! `backup_file`.
+//! Capabilities: requests to the host of `url`, to hosts that it redirects to, and to the host of a checksum's URL;
+//! write access to `dest`. `backup` needs its folder.
 
 #![forbid(unsafe_code)]
 
@@ -31,15 +33,15 @@ modbox_sdk::module! {
     file_args = true,
     returns = [
         dest: str = "The file that was written.",
-        url: str = "The address that was asked for.",
-        src: str if "it was asked for" = "The temporary file that it was written to.",
-        msg: str = "What the server said.",
-        status_code: int if "it was asked for" = "The status of the answer.",
-        checksum_src: str if "it was asked for" = "The SHA-1 of what came.",
-        checksum_dest: str if "dest was there" = "The SHA-1 of what dest held.",
-        md5sum: str if "not in check mode" = "The MD5 of what dest holds.",
-        elapsed: int = "How many seconds it took.",
-        backup_file: str if "changed and backup" = "Where the old contents are.",
+        url: str = "The requested URL.",
+        src: str if "requested" = "The temporary file of the download.",
+        msg: str = "The message about the response.",
+        status_code: int if "requested" = "The status of the response.",
+        checksum_src: str if "requested" = "The SHA-1 of the download.",
+        checksum_dest: str if "dest existed" = "The SHA-1 of the old dest.",
+        md5sum: str if "not in check mode" = "The MD5 of dest.",
+        elapsed: int = "The duration in seconds.",
+        backup_file: str if "changed and backup" = "The backup of the old contents.",
     ],
     examples = [
         "modbox run --allow-net example.org:443 get_url url=https://example.org/list dest=/srv/list",
@@ -69,7 +71,7 @@ fn run(args: GetUrlArgs, module: &mut Module) -> Result<Exit, Failure> {
             return Ok(exit(result).msg(what));
         }
         source.newer_than = made_at(dest);
-        // What is there is wrong, however new it is.
+        // The existing file is wrong, even if it is current.
         source.force |= sum == Some(false);
     }
     let got = download::get(&args, module, &source)?;
@@ -77,7 +79,7 @@ fn run(args: GetUrlArgs, module: &mut Module) -> Result<Exit, Failure> {
     place::put(&args, module, &got, checksum.as_ref(), result)
 }
 
-/// When a file was last written, in seconds since 1970.
+/// Returns when a file was last written, in seconds since 1970.
 fn made_at(path: &Path) -> Option<u64> {
     Some(path.metadata().ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_secs())
 }

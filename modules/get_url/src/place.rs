@@ -1,4 +1,4 @@
-//! Puts what came where it belongs, after it was checked.
+//! Checks a download and moves it to its place.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,14 @@ use modbox_sdk::{Dict, Exit, Failure, Module, Value};
 
 use crate::args::GetUrlArgs;
 use crate::checksum::Checksum;
-use crate::download::{self, Got};
+use crate::download::{self, Download};
 use crate::result::{exit, failure};
 
-/// Checks what came, and has it take the place of what is there.
+/// Checks a download, and replaces the existing file with it.
 pub(crate) fn put(
     args: &GetUrlArgs,
     module: &Module,
-    got: &Got,
+    got: &Download,
     checksum: Option<&Checksum>,
     mut result: Dict,
 ) -> Result<Exit, Failure> {

@@ -1,13 +1,13 @@
-//! Results and failures, made of the entries that were collected so far.
+//! Results and failures with the entries that were collected so far.
 
 use modbox_sdk::{Dict, Exit, Failure};
 
-/// Makes a result of entries.
+/// Returns a result with entries.
 pub(crate) fn exit(result: Dict) -> Exit {
     result.into_iter().fold(Exit::default(), |exit, (key, value)| exit.with(key, value))
 }
 
-/// Makes a failure of a message and entries.
+/// Returns a failure with a message and entries.
 pub(crate) fn failure(message: impl std::fmt::Display, result: Dict) -> Failure {
     result.into_iter().fold(Failure::new(message), |failure, (key, value)| failure.with(key, value))
 }

@@ -1,37 +1,37 @@
-//! What becomes of the lines: text in, text out.
+//! Changes the lines: text in, text out.
 //!
-//! The file is cut into what is before the section, the section with its head, and what is behind it. Options outside of
-//! every section are a section without a head.
+//! The file is split into the part before the section, the section with its header, and the rest. Options outside all
+//! sections are a section without a header.
 
 use crate::line::{Setting, is_head_of, says_nothing, setting};
 
-/// Something that a section must hold.
+/// A condition on the contents of a section.
 pub(crate) struct Condition<'a> {
     pub(crate) option: &'a str,
-    /// Any of them; none means any value.
+    /// The allowed values. An empty list allows any value.
     pub(crate) values: &'a [String],
 }
 
-/// A change that is wanted.
+/// A change to make.
 pub(crate) struct Edit<'a> {
     pub(crate) section: Option<&'a str>,
     pub(crate) conditions: Vec<Condition<'a>>,
     pub(crate) option: Option<&'a str>,
     pub(crate) present: bool,
     pub(crate) exclusive: bool,
-    /// What stands between an option and its value.
+    /// The text between an option and its value.
     pub(crate) equals: &'a str,
     pub(crate) ignore_spaces: bool,
     pub(crate) allow_no_value: bool,
-    /// Lines that are comments count, too.
+    /// Whether lines that are comments count too.
     pub(crate) inactive: bool,
 }
 
-/// The lines of the section that is worked on.
+/// The lines of the section to change.
 struct Section {
-    /// Each with whether it has been dealt with.
+    /// Each line, with whether it was handled.
     lines: Vec<(String, bool)>,
-    /// How many of them are its head: one or, outside of every section, none.
+    /// The number of header lines: one or, outside all sections, none.
     head: usize,
     changed: bool,
     message: &'static str,
@@ -74,7 +74,7 @@ impl Edit<'_> {
         (lines.concat(), section.changed, section.message)
     }
 
-    /// Where the section starts and ends, and how long its head is.
+    /// Returns start and end of the section, and the length of its header.
     fn find(&self, lines: &[String]) -> Option<(usize, usize, usize)> {
         let is_head = |line: &String| line.starts_with('[');
         let end_of =
@@ -104,7 +104,7 @@ impl Edit<'_> {
         format!("{option}{}{value}\n", self.equals)
     }
 
-    /// Lines that have a wanted value first, then others with the option, then new ones.
+    /// Sets lines with a wanted value first, then other lines of the option, then new lines.
     fn set(&self, section: &mut Section, option: &str, left: &mut Vec<String>) {
         let bare = format!("{option}\n");
         let mut has_bare = false;
@@ -141,7 +141,7 @@ impl Edit<'_> {
         }
     }
 
-    /// Of the lines with the option that hold no wanted value, some get one, and the others go.
+    /// Sets the other lines of the option: some get a wanted value, and the rest are removed.
     fn set_others(&self, section: &mut Section, option: &str, left: &mut Vec<String>) {
         for index in 0..section.lines.len() {
             let (line, done) = &section.lines[index];
@@ -173,7 +173,7 @@ impl Edit<'_> {
         section.lines[index].1 = true;
     }
 
-    /// Adds the section at the end, with all that it must hold.
+    /// Adds the section at the end, with all its required contents.
     fn append(&self, lines: &mut Vec<String>, mut left: Vec<String>) -> &'static str {
         lines.push(format!("[{}]\n", self.section.unwrap_or_default()));
         for condition in &self.conditions {
@@ -218,7 +218,7 @@ impl Section {
     }
 }
 
-/// The value of an option in a line that is no comment.
+/// Returns the value of an option in a line that is not a comment.
 fn active<'a>(line: &'a str, option: &str) -> Option<&'a str> {
     setting(line, option).filter(|found| !found.inactive).map(|found| found.value)
 }

@@ -1,10 +1,10 @@
-//! What one line of an INI file says.
+//! Reads one line of an INI file.
 
 /// A line that sets an option.
 pub(crate) struct Setting<'a> {
-    /// It does, but as a comment.
+    /// Whether the line is a comment.
     pub(crate) inactive: bool,
-    /// All that is behind the equals sign and its blanks; empty without one.
+    /// The text after the equals sign and its blanks. Empty if there is no equals sign.
     pub(crate) value: &'a str,
 }
 
@@ -18,14 +18,14 @@ pub(crate) fn setting<'a>(line: &'a str, option: &str) -> Option<Setting<'a>> {
     value_of(blanks(inside), option).map(|value| Setting { inactive: true, value })
 }
 
-/// Whether a line is the head of a section. What follows the closing bracket does not matter.
+/// Returns whether a line is the header of a section. Text after the closing bracket is ignored.
 pub(crate) fn is_head_of(line: &str, section: &str) -> bool {
     let inside = line.strip_prefix('[').map(str::trim_start);
     let behind = inside.and_then(|inside| inside.strip_prefix(section.trim()));
     behind.is_some_and(|behind| behind.trim_start().starts_with(']'))
 }
 
-/// Whether a line is empty or a comment.
+/// Returns whether a line is empty or a comment.
 pub(crate) fn says_nothing(line: &str) -> bool {
     let line = blanks(line.strip_suffix('\n').unwrap_or(line));
     line.is_empty() || line.starts_with(['#', ';'])

@@ -1,11 +1,12 @@
 //! `ini_file`: sets, adds and removes options and sections of an INI file, as community.general's module does.
 //!
-//! Parameters: `path`, `section`, `section_has_values`, `option`, `value` or `values`, `state`, `exclusive`, `no_extra_spaces`,
+//! Parameters: `path`, `section`, `section_has_values`, `option`, `value` or `values`, `state`, `exclusive`,
+//! `no_extra_spaces`,
 //! `ignore_spaces`, `create`, `allow_no_value`, `modify_inactive_option`, `follow`, `backup`; `mode`, `owner`, `group`.
 //! Returns: `msg`, `path`, `backup_file` when there is one.
-//! Capabilities: write access to `path`; `backup` needs its folder, and so does `create` in a new one.
+//! Capabilities: write access to `path`. `backup` needs its folder; `create` in a new folder needs the parent folder.
 //!
-//! What becomes of the lines is decided in `edit.rs`, and what a line says in `line.rs`, without files.
+//! `edit.rs` changes the lines, and `line.rs` reads one, without files.
 
 #![forbid(unsafe_code)]
 
@@ -25,9 +26,9 @@ modbox_sdk::module! {
     check_mode = true,
     file_args = true,
     returns = [
-        msg: str = "What was done, OK for nothing.",
+        msg: str = "What was done, or OK.",
         path: str = "The file.",
-        backup_file: str if "changed and backup" = "Where the old contents are.",
+        backup_file: str if "changed and backup" = "The backup of the old contents.",
     ],
     examples = [
         "modbox run ini_file path=/etc/app.conf section=drinks option=fav value=lemonade",
@@ -37,55 +38,55 @@ modbox_sdk::module! {
 
 /// Sets, adds and removes options and sections of an INI file.
 ///
-/// A file without a newline at its end gets one, and lines that end otherwise end with newlines then.
+/// A newline is added to the end of the file if it is missing, and all other line ends become newlines.
 ///
-/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
+/// A replaced file keeps its mode and owner unless options set others. Setting an owner needs `--allow-own`.
 #[derive(Args)]
 #[args(mutually_exclusive("value", "values"))]
 struct IniArgs {
     /// The file to change.
     #[arg(type = "path", access = "write", alias = "dest")]
     path: String,
-    /// The section. Without one, the options before the first section are meant.
+    /// The section. By default, the options before the first section.
     section: Option<String>,
-    /// Of several sections of that name, take the first that holds all this.
+    /// Of several sections with this name, use the first that has all of these.
     section_has_values: Option<Vec<HasValue>>,
-    /// The option. Without one, the whole section is meant.
+    /// The option. By default, the whole section.
     option: Option<String>,
     /// The value of the option.
     value: Option<String>,
     /// The values of the option, one line for each.
     values: Option<Vec<String>>,
-    /// Keep the old file under another name beside it; needs write access to its folder.
+    /// Copy the old file to a backup next to it. This needs write access to its folder.
     #[arg(default = false)]
     backup: bool,
-    /// Whether the option or section shall be there.
+    /// Whether the option or section must be in the file.
     #[arg(default = "present")]
     state: State,
-    /// Other lines with this option are replaced or removed. Without, values are added or removed one by one.
+    /// Replace or remove other lines with this option. Otherwise, values are added or removed one by one.
     #[arg(default = true)]
     exclusive: bool,
     /// Write no spaces around the equals sign.
     #[arg(default = false)]
     no_extra_spaces: bool,
-    /// Leave a line alone where only spaces around the equals sign would change.
+    /// Keep a line if only spaces around the equals sign would change.
     #[arg(default = false)]
     ignore_spaces: bool,
-    /// Make the file when there is none.
+    /// Create the file if it does not exist.
     #[arg(default = true)]
     create: bool,
-    /// Allow an option without a value and without an equals sign.
+    /// Allow an option without value and equals sign.
     #[arg(default = false)]
     allow_no_value: bool,
-    /// Use a line with the option that is a comment.
+    /// Replace a comment that has the option.
     #[arg(default = true)]
     modify_inactive_option: bool,
-    /// Write the file that a link leads to, not a file in the link's place.
+    /// Write the target of a link, instead of replacing the link.
     #[arg(default = false)]
     follow: bool,
 }
 
-/// Something that a section must hold.
+/// A condition on the contents of a section.
 #[derive(Args)]
 #[args(mutually_exclusive("value", "values"))]
 struct HasValue {
@@ -130,10 +131,7 @@ fn run(args: IniArgs, module: &mut Module) -> Result<Exit, Failure> {
     let kept = if changed {
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         if is_link && !args.follow && !module.check_mode() {
-            return Err(Failure::new(format!(
-                "{} is a link: with follow, the file that it leads to is written",
-                args.path
-            )));
+            return Err(Failure::new(format!("{} is a link; set follow=true to write its target", args.path)));
         }
         store(module, path, after.as_bytes(), args.backup)?
     } else {
@@ -150,7 +148,7 @@ fn run(args: IniArgs, module: &mut Module) -> Result<Exit, Failure> {
     Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
 }
 
-/// Contents as Python reads text: without a byte order mark, each line ended by a newline alone.
+/// Returns contents as Python reads text: without a byte order mark, with newlines as the only line ends.
 fn text(contents: &[u8], path: &Path) -> Result<String, Failure> {
     let contents = contents.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(contents);
     let text = str::from_utf8(contents)

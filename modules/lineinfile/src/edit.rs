@@ -1,22 +1,22 @@
-//! What becomes of the lines: bytes in, bytes out.
+//! Changes the lines: bytes in, bytes out.
 //!
-//! A line ends with a newline that belongs to it; the last one may lack it. A carriage return before the
-//! newline counts as part of the ending when lines are compared, and is lost when a line is replaced.
+//! The newline is part of a line; the last line may lack it. When lines are compared, a carriage return before the
+//! newline counts as part of the line end. It is lost when a line is replaced.
 
 use modbox_python_re::{Match, Pattern, Template};
 use modbox_sdk::Failure;
 
-/// How the line to replace or remove is found.
+/// How to find the line to replace or remove.
 pub(crate) enum Finder<'a> {
-    /// It matches a pattern.
+    /// The line matches a pattern.
     Pattern(Pattern),
-    /// It contains a text.
+    /// The line contains a text.
     Text(&'a [u8]),
-    /// It is this line.
+    /// The line is equal to this one.
     Line(&'a [u8]),
 }
 
-/// Where a new line goes.
+/// The place of a new line.
 pub(crate) enum Place {
     Beginning,
     End,
@@ -24,15 +24,15 @@ pub(crate) enum Place {
     Before(Pattern),
 }
 
-/// A line that shall be there.
+/// A line to insert.
 pub(crate) struct Edit<'a> {
-    /// The line, without its ending.
+    /// The line without its end.
     pub(crate) line: &'a [u8],
     pub(crate) finder: Finder<'a>,
-    /// The line as a template, to be filled from the finder's match.
+    /// The line as a template, which the finder's match fills.
     pub(crate) template: Option<Template>,
     pub(crate) place: Place,
-    /// The first match counts, not the last.
+    /// Whether the first match counts, instead of the last.
     pub(crate) first_match: bool,
 }
 
@@ -51,7 +51,7 @@ impl Finder<'_> {
     }
 }
 
-/// Removes the lines that are found, and returns how many they were.
+/// Removes the lines that the finder finds, and returns their number.
 pub(crate) fn absent(contents: &[u8], finder: &Finder<'_>) -> Result<(Vec<u8>, usize), Failure> {
     let mut kept = Vec::with_capacity(contents.len());
     let mut found = 0;
@@ -66,7 +66,7 @@ pub(crate) fn absent(contents: &[u8], finder: &Finder<'_>) -> Result<(Vec<u8>, u
 }
 
 impl Edit<'_> {
-    /// Puts the line where it belongs. Returns the contents and, if they changed, what was done.
+    /// Inserts or replaces the line. Returns the contents and, if they changed, what was done.
     pub(crate) fn present(&self, contents: &[u8]) -> Result<(Vec<u8>, Option<&'static str>), Failure> {
         let mut lines: Lines<'_> = contents.split_inclusive(|byte| *byte == b'\n').collect();
         if let Some((index, matched)) = self.found(&lines)? {
@@ -83,7 +83,7 @@ impl Edit<'_> {
         self.insert(&lines)
     }
 
-    /// The line to replace: the finder's match or, when that finds nothing, the line itself.
+    /// Returns the line to replace: the finder's match or, without a match, the line itself.
     fn found(&self, lines: &Lines<'_>) -> Result<Option<(usize, Option<Match>)>, Failure> {
         let mut found = None;
         for (index, line) in lines.iter().enumerate() {
@@ -143,7 +143,7 @@ impl Edit<'_> {
     }
 }
 
-/// A line without its ending.
+/// Returns a line without its end.
 fn bare(line: &[u8]) -> &[u8] {
     let length = line.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n')).map_or(0, |last| last + 1);
     &line[..length]

@@ -1,11 +1,11 @@
-//! `lineinfile`: makes sure that a line is in a text file, or is not.
+//! `lineinfile`: inserts, replaces or removes a line in a text file.
 //!
 //! Parameters: `path`, `state`, `line`, `regexp` or `search_string`, `backrefs`, `insertafter` or
 //! `insertbefore`, `firstmatch`, `create`, `backup`; `mode`, `owner`, `group`.
 //! Returns: `msg`, `backup`, `found` when lines are removed.
-//! Capabilities: write access to `path`; `backup` needs its folder, and so does `create` in a new one.
+//! Capabilities: write access to `path`. `backup` needs its folder; `create` in a new folder needs the parent folder.
 //!
-//! What becomes of the lines is decided in `edit.rs`, without files.
+//! `edit.rs` changes the lines, without files.
 
 #![forbid(unsafe_code)]
 
@@ -26,9 +26,9 @@ modbox_sdk::module! {
     check_mode = true,
     file_args = true,
     returns = [
-        msg: str = "What was done, empty for nothing.",
-        found: int if "state is absent" = "How many lines went.",
-        backup: str = "Where the old contents are, empty for nowhere.",
+        msg: str = "What was done, or empty.",
+        found: int if "state is absent" = "The number of removed lines.",
+        backup: str = "The backup of the old contents, or empty.",
     ],
     examples = [
         "modbox run lineinfile path=/etc/selinux/config regexp=^SELINUX= line=SELINUX=enforcing",
@@ -36,11 +36,11 @@ modbox_sdk::module! {
     ],
 }
 
-/// Makes sure that a line is in a text file, or is not.
+/// Inserts, replaces or removes a line in a text file.
 ///
-/// Lines are bytes: patterns match as Python's re does on bytes, so classes such as \w mean ASCII.
+/// Patterns are those of Python's re on bytes, so classes such as \w match only ASCII.
 ///
-/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
+/// A replaced file keeps its mode and owner unless options set others. Setting an owner needs `--allow-own`.
 #[derive(Args)]
 #[args(
     mutually_exclusive("insertbefore", "insertafter"),
@@ -51,28 +51,28 @@ struct LineArgs {
     /// The file to change.
     #[arg(type = "path", access = "write", aliases("dest", "destfile", "name"))]
     path: String,
-    /// Whether the line shall be there.
+    /// Whether the line must be in the file.
     #[arg(default = "present")]
     state: State,
-    /// The line to replace is the last one that matches; with state absent, all that match go.
+    /// The last line that matches is replaced. With state absent, all lines that match are removed.
     #[arg(alias = "regex")]
     regexp: Option<String>,
-    /// As regexp, but text to be found as it is.
+    /// Like regexp, but a plain text.
     search_string: Option<String>,
     /// The line. Required with state present.
     #[arg(alias = "value")]
     line: Option<String>,
-    /// Fill groups of regexp into the line. Without a match nothing changes.
+    /// Replace groups of regexp in the line. Without a match, nothing changes.
     #[arg(default = false)]
     backrefs: bool,
-    /// Put a new line after the last one that matches, or at EOF.
+    /// Insert a new line after the last one that matches, or at EOF.
     insertafter: Option<String>,
-    /// Put a new line before the last one that matches, or at BOF.
+    /// Insert a new line before the last one that matches, or at BOF.
     insertbefore: Option<String>,
-    /// Make the file when there is none.
+    /// Create the file if it does not exist.
     #[arg(default = false)]
     create: bool,
-    /// Keep the old file under another name beside it; needs write access to its folder.
+    /// Copy the old file to a backup next to it. This needs write access to its folder.
     #[arg(default = false)]
     backup: bool,
     /// Use the first match of regexp, insertafter and insertbefore instead of the last.
@@ -153,7 +153,7 @@ fn absent(args: &LineArgs, path: &Path, module: &Module) -> Result<Exit, Failure
     Ok(exit.with("backup", backup.unwrap_or_default()))
 }
 
-/// Sets the attributes, and says what was done.
+/// Sets the attributes, and returns the result.
 fn finish(
     args: &LineArgs,
     module: &Module,

@@ -1,7 +1,7 @@
-//! `ping`: answers, to show that modules can run here.
+//! `ping`: returns its argument, to show that modules can run.
 //!
-//! Parameters: `data` (str, default `pong`), what to answer; `crash` makes the module panic.
-//! Returns: `ping`, the answer.
+//! Parameters: `data` (str, default `pong`), the value to return; `crash` makes the module panic.
+//! Returns: `ping`, the value.
 //! Capabilities: none.
 
 #![forbid(unsafe_code)]
@@ -16,12 +16,12 @@ modbox_sdk::module! {
     examples = ["modbox run ping", "modbox run ping data=hello"],
 }
 
-/// Answers, to show that modules can run here.
+/// Returns its argument, to show that modules can run.
 ///
-/// This is no ICMP ping: nothing touches the network.
+/// This is not an ICMP ping: it does not use the network.
 #[derive(Args)]
 struct Ping {
-    /// What to answer. The word crash makes the module panic.
+    /// The value to return. The word crash makes the module panic.
     #[arg(default = "pong")]
     data: String,
 }

@@ -1,4 +1,4 @@
-//! The encodings that a file's text may have. Inside, text is UTF-8, where bytes that are none are kept as they are.
+//! The encodings of text files. Inside the module, text is UTF-8, and other bytes are kept as they are.
 
 use modbox_sdk::Failure;
 
@@ -9,17 +9,17 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// The encoding of a name, spelled in one of Python's ways.
+    /// Returns the encoding with a name, in any of Python's spellings.
     ///
     /// # Errors
     ///
-    /// One that is not known.
+    /// The name is unknown.
     pub(crate) fn named(name: &str) -> Result<Self, Failure> {
         match name.to_ascii_lowercase().replace(['-', '_', ' '], "").as_str() {
-            // ASCII that is none is kept as bytes, which UTF-8 does, too.
+            // Bytes outside ASCII are kept, as with UTF-8.
             "utf8" | "ascii" | "usascii" => Ok(Self::Utf8),
             "latin1" | "iso88591" | "l1" | "latin" => Ok(Self::Latin1),
-            _ => Err(Failure::new(format!("unknown encoding: {name}; utf-8, latin-1 and ascii are known"))),
+            _ => Err(Failure::new(format!("unknown encoding: {name}; expected one of utf-8, latin-1, ascii"))),
         }
     }
 
@@ -34,7 +34,7 @@ impl Encoding {
         match self {
             Self::Utf8 => Ok(text.to_vec()),
             Self::Latin1 => {
-                let bad = || Failure::new("the new text has characters that its encoding has not");
+                let bad = || Failure::new("the new text has characters that the encoding lacks");
                 let text = str::from_utf8(text).map_err(|_| bad())?;
                 text.chars().map(|c| u8::try_from(u32::from(c)).map_err(|_| bad())).collect()
             }

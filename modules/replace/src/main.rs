@@ -23,9 +23,9 @@ modbox_sdk::module! {
     check_mode = true,
     file_args = true,
     returns = [
-        msg: str = "How many matches were replaced, empty for none.",
-        rc: int = "0; 256 for a folder, 257 for nothing.",
-        backup_file: str if "changed and backup" = "Where the old contents are.",
+        msg: str = "The number of replaced matches, or empty.",
+        rc: int = "0; 256 for a folder, 257 if path does not exist.",
+        backup_file: str if "changed and backup" = "The backup of the old contents.",
     ],
     examples = [
         "modbox run replace path=/etc/hosts regexp='(\\s+)old\\.example\\.org(\\s+.*)?$' replace='\\1new.example.org\\2'",
@@ -35,9 +35,9 @@ modbox_sdk::module! {
 
 /// Replaces every match of a pattern in a text file.
 ///
-/// Patterns are those of Python's re on text, where ^ and $ match at lines.
+/// Patterns are those of Python's re on text; ^ and $ match at each line.
 ///
-/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
+/// A replaced file keeps its mode and owner unless options set others. Setting an owner needs `--allow-own`.
 #[derive(Args)]
 struct ReplaceArgs {
     /// The file to change.
@@ -45,17 +45,17 @@ struct ReplaceArgs {
     path: String,
     /// The pattern.
     regexp: String,
-    /// What takes a match's place. \1 and so on are groups of it.
+    /// The replacement. \1 and so on are groups of the match.
     #[arg(default = "")]
     replace: String,
-    /// Replace only behind the first match of this pattern.
+    /// Replace only after the first match of this pattern.
     after: Option<String>,
     /// Replace only before a match of this pattern.
     before: Option<String>,
-    /// Keep the old file under another name beside it; needs write access to its folder.
+    /// Copy the old file to a backup next to it. This needs write access to its folder.
     #[arg(default = false)]
     backup: bool,
-    /// How the file's text is written: utf-8, latin-1 or ascii.
+    /// The encoding of the file: utf-8, latin-1 or ascii.
     #[arg(default = "utf-8")]
     encoding: String,
 }
@@ -89,7 +89,7 @@ fn run(args: ReplaceArgs, module: &mut Module) -> Result<Exit, Failure> {
     Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
 }
 
-/// Sets the attributes, and says what was done.
+/// Sets the attributes, and returns the result.
 fn finish(module: &Module, changed: bool, mut message: String) -> Result<Exit, Failure> {
     let changed = check_attributes(module, changed, &mut message, &mut AttributesDiff::default())?;
     Ok(Exit::new(changed).with("rc", 0).msg(message))

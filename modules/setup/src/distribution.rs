@@ -1,5 +1,4 @@
-//! Which distribution this is: Debian or Ubuntu. Others are told apart by rules of their own, which are not here; of them
-//! there are no facts.
+//! The distribution: Debian or Ubuntu. Other distributions have no facts here, since each needs rules of its own.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +36,7 @@ pub(crate) fn facts() -> Dict {
     facts.0
 }
 
-/// The entries of os-release(5), without quotes.
+/// Returns the entries of os-release(5), without quotes.
 fn entries(text: &str) -> BTreeMap<String, String> {
     let entry = |line: &str| {
         let (key, value) = line.split_once('=')?;

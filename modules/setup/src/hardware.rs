@@ -1,4 +1,4 @@
-//! Memory, processors, and how long the machine has been running. Not devices and mounts: what is to be known of them, no file tells.
+//! Memory, processors and uptime. Devices and mounts are missing: no file describes them.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ fn memory(text: &str, facts: &mut Facts) {
     facts.put("memory_mb", Value::from(parts));
 }
 
-/// What `cpuinfo` says, counted as ansible-core counts it where a processor has a maker's name: on the architectures of PCs.
+/// Counts the processors in `cpuinfo` as ansible-core does for PC architectures, whose entries name a vendor.
 fn processors(text: &str, facts: &mut Facts) {
     let entry = |line: &str| {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));

@@ -1,8 +1,8 @@
-//! `setup`: facts of this machine, as far as a sandbox can know them.
+//! `setup`: facts of this machine that a sandbox can know.
 //!
-//! Parameters: `gather_subset`, `filter`; `gather_timeout` is taken for compatibility.
+//! Parameters: `gather_subset`, `filter`; `gather_timeout` is accepted and ignored.
 //! Returns: `ansible_facts`.
-//! Capabilities: read access to the files that the facts are in, each by itself; a fact whose file is not granted is not there.
+//! Capabilities: read access to the files of the facts, one by one. A fact whose file is not granted is missing.
 
 #![forbid(unsafe_code)]
 
@@ -21,22 +21,22 @@ modbox_sdk::module! {
     args = SetupArgs,
     run = run,
     check_mode = true,
-    returns = [ansible_facts: dict = "The facts, each by its name with `ansible_` before it."],
+    returns = [ansible_facts: dict = "The facts, with the prefix `ansible_`."],
     requests = [
-        read "/etc/os-release" = "which distribution this is",
-        read "/etc/debian_version" = "which release of Debian",
-        read "/etc/machine-id" = "the machine's own number",
-        read "/etc/resolv.conf" = "who answers for names",
-        read "/proc/cmdline" = "what the kernel was told",
+        read "/etc/os-release" = "the distribution",
+        read "/etc/debian_version" = "the release of Debian",
+        read "/etc/machine-id" = "the machine's id",
+        read "/etc/resolv.conf" = "the DNS servers",
+        read "/proc/cmdline" = "the kernel's command line",
         read "/proc/cpuinfo" = "the processors",
-        read "/proc/loadavg" = "how busy the machine is",
-        read "/proc/meminfo" = "how much memory there is",
-        read "/proc/uptime" = "how long the machine has been running",
-        read "/proc/sys/crypto/fips_enabled" = "whether FIPS rules are kept",
+        read "/proc/loadavg" = "the load",
+        read "/proc/meminfo" = "the memory",
+        read "/proc/uptime" = "the uptime",
+        read "/proc/sys/crypto/fips_enabled" = "whether FIPS mode is on",
         read "/proc/sys/kernel/arch" = "the architecture",
         read "/proc/sys/kernel/hostname" = "the machine's name",
         read "/proc/sys/kernel/osrelease" = "the kernel",
-        read "/proc/sys/kernel/ostype" = "the system",
+        read "/proc/sys/kernel/ostype" = "the operating system",
         read "/proc/sys/kernel/version" = "the kernel's version",
     ],
     examples = [
@@ -44,20 +44,20 @@ modbox_sdk::module! {
     ],
 }
 
-/// Tells facts of this machine, as far as a sandbox can know them: those whose files are granted to be read, the date, and the
-/// granted variables.
+/// Returns facts of this machine that a sandbox can know: those whose files are granted, the date, and the granted
+/// variables.
 ///
-/// Names and values are ansible-core's. What only other programs or the kernel's calls know is not there: addresses, devices,
+/// Names and values are ansible-core's. Facts that need programs or system calls are missing: addresses, devices,
 /// users, Python.
 #[derive(Args)]
 struct SetupArgs {
-    /// Which facts: `all`, `min`, a name of some, or `!` and what to leave out.
+    /// The subsets to gather: `all`, `min`, a subset's name, or `!` and a subset to leave out.
     #[arg(default = ["all"])]
     gather_subset: Vec<String>,
-    /// Taken for compatibility; nothing here takes long.
+    /// Accepted and ignored: gathering is fast.
     #[arg(name = "gather_timeout", default = 10)]
     _gather_timeout: i64,
-    /// Only facts whose names fit one of these patterns.
+    /// Return only facts whose names match one of these patterns.
     #[arg(default = [])]
     filter: Vec<String>,
 }

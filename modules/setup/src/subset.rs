@@ -1,8 +1,8 @@
-//! Which facts are asked for, by ansible-core's rules for `gather_subset`.
+//! Reads `gather_subset` by ansible-core's rules.
 
 use std::collections::BTreeSet;
 
-/// Facts that come together.
+/// A subset of facts that are gathered together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subset {
     Platform,
@@ -16,7 +16,7 @@ pub(crate) enum Subset {
     Hardware,
 }
 
-/// Each with the names by which it can be asked for.
+/// The names of each subset.
 const NAMES: [(Subset, &[&str]); 9] = [
     (
         Subset::Platform,
@@ -35,11 +35,11 @@ const NAMES: [(Subset, &[&str]); 9] = [
     (Subset::Hardware, &["hardware", "processor", "processor_cores", "processor_count", "mounts", "devices"]),
 ];
 
-/// What is gathered unless it is left out by name.
+/// The subsets that are gathered unless they are left out by name.
 const MINIMAL: [Subset; 7] =
     [Subset::Platform, Subset::Distribution, Subset::DateTime, Subset::Env, Subset::Cmdline, Subset::Fips, Subset::Dns];
 
-/// What Ansible knows and no sandbox: there are no facts of it, and asking for it is no mistake.
+/// Subsets of Ansible that a sandbox cannot gather. Their names are accepted and yield no facts.
 const UNKNOWABLE: [&str; 30] = [
     "all_ipv4_addresses",
     "all_ipv6_addresses",
@@ -73,11 +73,11 @@ const UNKNOWABLE: [&str; 30] = [
     "virtualization_type",
 ];
 
-/// Returns what a list of names chooses.
+/// Returns the subsets that a list of names selects.
 ///
 /// # Errors
 ///
-/// A name that nobody knows.
+/// A name is unknown.
 pub(crate) fn chosen(names: &[String]) -> Result<BTreeSet<Subset>, String> {
     let all: BTreeSet<Subset> = NAMES.iter().map(|(subset, _)| *subset).collect();
     let minimal = BTreeSet::from(MINIMAL);
@@ -93,7 +93,7 @@ pub(crate) fn chosen(names: &[String]) -> Result<BTreeSet<Subset>, String> {
                 Some(name) => excluded.extend(subset(name)?),
                 None => {
                     explicit.extend(subset(name)?);
-                    // Also when there is nothing to know of it.
+                    // A name counts even if it yields no facts.
                     named = true;
                 }
             },
@@ -108,7 +108,7 @@ pub(crate) fn chosen(names: &[String]) -> Result<BTreeSet<Subset>, String> {
     Ok(wanted)
 }
 
-/// The subset of a name; none where there is nothing to know.
+/// Returns the subset with a name, or `None` if it yields no facts.
 fn subset(name: &str) -> Result<Option<Subset>, String> {
     let found = NAMES.iter().find(|(_, names)| names.contains(&name)).map(|(subset, _)| *subset);
     match found {

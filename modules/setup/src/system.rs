@@ -1,10 +1,10 @@
-//! The kernel, the machine's name and number, its variables and resolvers.
+//! The kernel, the machine's name and id, its variables and DNS servers.
 
 use modbox_sdk::{Dict, Value};
 
 use crate::source::{Facts, text};
 
-/// Which kernel on which machine. Its full name, which only a resolver knows, is not there, nor is a Python.
+/// Returns kernel and architecture. The full host name, which needs a resolver, and Python's version are missing.
 pub(crate) fn platform() -> Dict {
     let mut facts = Facts::default();
     facts.put_known("system", text("/proc/sys/kernel/ostype"));
@@ -22,7 +22,7 @@ pub(crate) fn platform() -> Dict {
     facts.0
 }
 
-/// The granted variables.
+/// Returns the granted variables.
 pub(crate) fn environment() -> Dict {
     let variable = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         (name.to_string_lossy().into_owned(), Value::from(value.to_string_lossy()))
@@ -32,7 +32,7 @@ pub(crate) fn environment() -> Dict {
     facts.0
 }
 
-/// What the kernel was told.
+/// Returns the kernel's command line.
 pub(crate) fn command_line() -> Dict {
     let mut facts = Facts::default();
     let Some(line) = text("/proc/cmdline") else { return facts.0 };
@@ -59,7 +59,7 @@ pub(crate) fn command_line() -> Dict {
     facts.0
 }
 
-/// The words of a line; quotes hold them together and stay.
+/// Splits a line into words. Quotes keep words together, and stay.
 fn pieces(line: &str) -> Option<Vec<String>> {
     let (mut pieces, mut piece, mut open) = (Vec::new(), String::new(), None);
     for c in line.chars() {
@@ -82,14 +82,14 @@ fn pieces(line: &str) -> Option<Vec<String>> {
     open.is_none().then_some(pieces)
 }
 
-/// Whether FIPS rules are kept; not known where the kernel does not say.
+/// Returns whether FIPS mode is on, if the kernel tells.
 pub(crate) fn fips() -> Dict {
     let mut facts = Facts::default();
     facts.put_known("fips", text("/proc/sys/crypto/fips_enabled").map(|enabled| enabled == "1"));
     facts.0
 }
 
-/// Who answers for names.
+/// Returns the DNS configuration.
 pub(crate) fn dns() -> Dict {
     let mut facts = Facts::default();
     let Some(configuration) = text("/etc/resolv.conf") else { return facts.0 };
@@ -124,7 +124,7 @@ pub(crate) fn dns() -> Dict {
     facts.0
 }
 
-/// How busy the machine is.
+/// Returns the load.
 pub(crate) fn load() -> Dict {
     let mut facts = Facts::default();
     let Some(line) = text("/proc/loadavg") else { return facts.0 };

@@ -1,4 +1,4 @@
-//! `slurp`: returns what a file holds, as Base64.
+//! `slurp`: returns the contents of a file as Base64.
 //!
 //! Parameters: `src`.
 //! Returns: `content`, `encoding`, `source`.
@@ -18,17 +18,17 @@ modbox_sdk::module! {
     run = run,
     check_mode = true,
     returns = [
-        content: str = "What the file holds, as Base64.",
+        content: str = "The contents of the file, as Base64.",
         encoding: str = "base64",
         source: str = "The file.",
     ],
     examples = ["modbox run slurp src=/etc/motd"],
 }
 
-/// How long a file may be: the result holds it whole, a third longer, and the runner bounds results, too.
+/// The longest file. The result contains it, a third longer, and the runner limits results too.
 const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
-/// Returns what a file holds, as Base64.
+/// Returns the contents of a file as Base64.
 #[derive(Args)]
 struct SlurpArgs {
     /// The file.

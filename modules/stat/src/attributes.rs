@@ -1,11 +1,11 @@
-//! Modes, owners and numbers, where there are any: on a Unix host, and in a component on a host with `modbox:host/files`.
+//! Modes, owners and numbers, on a Unix host and in a component on a host with `modbox:host/files`.
 
 use modbox_sdk::Value;
 use modbox_sdk::files::Attributes;
 
 use crate::entry::entry;
 
-/// The mode bits that have a key of their own.
+/// The mode bits with keys of their own.
 const BITS: [(&str, u32); 11] = [
     ("wusr", 0o200),
     ("rusr", 0o400),

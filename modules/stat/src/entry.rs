@@ -2,7 +2,7 @@
 
 use modbox_sdk::Value;
 
-/// Makes an entry of a key and a value.
+/// Returns an entry of a key and a value.
 pub(crate) fn entry(key: &str, value: impl Into<Value>) -> (String, Value) {
     (key.to_owned(), value.into())
 }

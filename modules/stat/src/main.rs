@@ -1,9 +1,9 @@
-//! `stat`: what is known about a file, a folder or a link.
+//! `stat`: returns the attributes of a file, a folder or a link.
 //!
-//! Parameters: `path`, `follow`, `get_checksum`, `checksum_algorithm`; `get_mime` and `get_attributes` are
-//! taken for compatibility.
-//! Returns: `stat`, a dict with `exists` and, if it does, what the platform tells. Modes and owners are those that
-//! `modbox:host/files` tells; a build for a Unix host adds more.
+//! Parameters: `path`, `follow`, `get_checksum`, `checksum_algorithm`; `get_mime` and `get_attributes` are accepted and
+//! ignored.
+//! Returns: `stat`, a dict with `exists` and the attributes of the file. Modes and owners come from
+//! `modbox:host/files`; a build for a Unix host returns more.
 //! Capabilities: read access to `path`.
 
 #![forbid(unsafe_code)]
@@ -34,26 +34,26 @@ modbox_sdk::module! {
     examples = ["modbox run stat path=/etc/motd", "modbox run stat path=/etc/motd checksum_algorithm=sha256"],
 }
 
-/// Tells what is known about a file, a folder or a link: whether it exists, what it is, its size, times and checksum.
+/// Returns the attributes of a file, a folder or a link: whether it exists, its type, size, times and checksum.
 #[derive(Args)]
 struct StatArgs {
-    /// What to look at.
+    /// The path to examine.
     #[arg(type = "path", access = "read", aliases("dest", "name"))]
     path: String,
-    /// Look at what a link leads to, not at the link.
+    /// Examine the target of a link, instead of the link.
     #[arg(default = false)]
     follow: bool,
     /// Compute a checksum of regular files.
     #[arg(default = true)]
     get_checksum: bool,
-    /// Which checksum.
+    /// The checksum algorithm.
     #[arg(default = "sha1", choices("md5", "sha1", "sha224", "sha256", "sha384", "sha512"))]
     #[arg(aliases("checksum", "checksum_algo"))]
     checksum_algorithm: String,
-    /// Taken for compatibility; there is no program to ask.
+    /// Accepted and ignored: it would need a program.
     #[arg(name = "get_mime", default = true, aliases("mime", "mime_type", "mime-type"))]
     _get_mime: bool,
-    /// Taken for compatibility; there is no program to ask.
+    /// Accepted and ignored: it would need a program.
     #[arg(name = "get_attributes", default = true, aliases("attr", "attributes"))]
     _get_attributes: bool,
 }
@@ -66,7 +66,7 @@ fn run(args: StatArgs, _module: &mut Module) -> Result<Exit, Failure> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Dict::from_iter([entry("exists", false)])
         }
-        Err(error) => return Err(Failure::new(format!("failed to look at `{}`: {error}", args.path))),
+        Err(error) => return Err(Failure::new(format!("failed to access `{}`: {error}", args.path))),
     };
     Ok(Exit::unchanged().with("stat", stat))
 }
@@ -83,7 +83,7 @@ fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, F
     let times = [("mtime", metadata.modified()), ("atime", metadata.accessed())];
     stat.extend(times.into_iter().filter_map(|(key, time)| Some(entry(key, seconds(time.ok()?)))));
     let attributes = modbox_sdk::files::stat(path, args.follow)
-        .map_err(|error| Failure::new(format!("failed to look at `{}`: {error}", args.path)))?;
+        .map_err(|error| Failure::new(format!("failed to access `{}`: {error}", args.path)))?;
     stat.extend(attributes::describe(&attributes));
     #[cfg(unix)]
     stat.extend(unix::describe(metadata));
@@ -98,7 +98,7 @@ fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, F
     Ok(stat)
 }
 
-/// Where a link says that it leads, and where it ends, as far as that can be told.
+/// Returns the target of a link, and the path where it ends, if these are known.
 fn link(path: &Path) -> Vec<(String, Value)> {
     let target = fs::read_link(path).map(|target| ("lnk_target", target));
     let source = fs::canonicalize(path).map(|source| ("lnk_source", source));
@@ -106,7 +106,7 @@ fn link(path: &Path) -> Vec<(String, Value)> {
     known.map(|(key, path)| entry(key, Value::from_os_bytes(path.as_os_str().as_encoded_bytes()))).collect()
 }
 
-/// Seconds since 1970, computed as Python does, so that the digits agree.
+/// Returns seconds since 1970, computed as in Python, so that the digits agree.
 fn seconds(time: SystemTime) -> f64 {
     let nanoseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);

@@ -1,4 +1,4 @@
-//! What only a Unix host tells.
+//! Attributes that only a Unix host provides.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

@@ -1,10 +1,10 @@
-//! `tempfile`: makes an empty file or folder that nobody else has.
+//! `tempfile`: creates an empty file or folder with a unique name.
 //!
 //! Parameters: `state`, `path`, `prefix`, `suffix`.
 //! Returns: `path`.
-//! Capabilities: write access to `path`, the folder to make it in.
+//! Capabilities: write access to `path`, the folder to create it in.
 //!
-//! Without `path` it lies in the run's own temporary folder, which a sandbox does not keep.
+//! Without `path`, it is in the run's temporary folder, which a sandbox removes.
 
 #![forbid(unsafe_code)]
 
@@ -18,28 +18,28 @@ use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 modbox_sdk::module! {
     args = TempArgs,
     run = run,
-    returns = [path: str = "What was made."],
+    returns = [path: str = "The new file or folder."],
     examples = ["modbox run tempfile path=/srv/work state=directory suffix=.build"],
 }
 
-/// How often a name may turn out to be taken.
+/// How many names are tried.
 const ATTEMPTS: u32 = 100;
 
-/// Makes an empty file or folder that nobody else has. It is not removed again.
+/// Creates an empty file or folder with a unique name. It is not removed automatically.
 ///
-/// WASI has no modes: in a sandbox the host's default mode holds, so others may read what is written there.
+/// WASI has no modes: in a sandbox, it gets the host's default mode, so other users may read it.
 #[derive(Args)]
 struct TempArgs {
-    /// What to make.
+    /// What to create.
     #[arg(default = "file")]
     state: State,
-    /// The folder to make it in.
+    /// The folder to create it in.
     #[arg(type = "path", access = "write")]
     path: Option<String>,
-    /// How the name starts.
+    /// The start of the name.
     #[arg(default = "ansible.")]
     prefix: String,
-    /// How the name ends.
+    /// The end of the name.
     #[arg(default = "")]
     suffix: String,
 }
@@ -52,7 +52,7 @@ enum State {
 
 fn run(args: TempArgs, module: &mut Module) -> Result<Exit, Failure> {
     if [&args.prefix, &args.suffix].iter().any(|part| part.contains(['/', '\0'])) {
-        return Err(Failure::new("prefix and suffix are parts of one name, so they hold no slashes"));
+        return Err(Failure::new("prefix and suffix must not contain slashes"));
     }
     let folder = args.path.as_ref().map_or_else(|| module.tmpdir(), PathBuf::from);
     for attempt in 0..ATTEMPTS {
@@ -60,10 +60,10 @@ fn run(args: TempArgs, module: &mut Module) -> Result<Exit, Failure> {
         match make(&path, args.state) {
             Ok(()) => return Ok(Exit::changed().with("path", path.display().to_string())),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Failure::new(format!("failed to make `{}`: {error}", path.display()))),
+            Err(error) => return Err(Failure::new(format!("failed to create `{}`: {error}", path.display()))),
         }
     }
-    Err(Failure::new(format!("no free name was found in `{}`", folder.display())))
+    Err(Failure::new(format!("failed to find an unused name in `{}`", folder.display())))
 }
 
 fn make(path: &Path, state: State) -> io::Result<()> {
@@ -92,7 +92,7 @@ fn make_folder(path: &Path) -> io::Result<()> {
     fs::create_dir(path)
 }
 
-/// Eight characters that nobody guesses: the keys of a hasher come from the system's source of randomness.
+/// Returns eight random characters. The keys of a hasher come from the system's source of randomness.
 fn random(attempt: u32) -> String {
     const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     let mut number = RandomState::new().hash_one(attempt);

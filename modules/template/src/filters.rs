@@ -1,4 +1,4 @@
-//! Ansible's filters that need nothing but their input; and those of Jinja that Python's text of a value shows through.
+//! Ansible's filters that need only their input, and Jinja's filters whose result contains Python's text of a value.
 
 use minijinja::value::{Kwargs, Rest};
 use minijinja::{Environment, Error, ErrorKind, Value as Inner};
@@ -9,7 +9,7 @@ use crate::values::{inner, nice_json, outer, text};
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// Adds all of them.
+/// Adds all filters.
 pub(crate) fn add(environment: &mut Environment<'_>) {
     environment.add_filter("to_json", |value: Inner| json::encode(&outer(&value)));
     environment.add_filter("to_nice_json", |value: Inner, options: Kwargs| -> Result<String> {
@@ -122,7 +122,7 @@ fn dirname(path: &str) -> &str {
     }
 }
 
-/// A word for a shell, as Python's `shlex.quote` writes it.
+/// Quotes a word for a shell as Python's `shlex.quote` does.
 fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./-_".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

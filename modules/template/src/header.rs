@@ -1,9 +1,9 @@
-//! What decides how a template is read: the options, and the `#jinja2:` line that may be its first.
+//! The syntax of a template: the options, and the `#jinja2:` line that may be first.
 
 use minijinja::syntax::SyntaxConfig;
 use modbox_sdk::Failure;
 
-/// How a template is read.
+/// The syntax of a template.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Syntax {
     pub(crate) block: (String, String),
@@ -11,18 +11,18 @@ pub(crate) struct Syntax {
     pub(crate) comment: (String, String),
     pub(crate) trim_blocks: bool,
     pub(crate) lstrip_blocks: bool,
-    /// How lines of the template's text end in what is made of it.
+    /// The line end in the rendered text.
     pub(crate) newline: String,
 }
 
 const HEADER: &str = "#jinja2:";
 
 impl Syntax {
-    /// Takes the first line off a template when it says how to read the rest.
+    /// Removes the first line of a template if it changes the syntax.
     ///
     /// # Errors
     ///
-    /// An entry that is not `key: value`, and a key that is unknown.
+    /// An entry is not `key: value`, or a key is unknown.
     pub(crate) fn with_header(mut self, template: &str) -> Result<(Self, &str), Failure> {
         let Some(behind) = template.strip_prefix(HEADER) else { return Ok((self, template)) };
         let (line, rest) = behind.split_once('\n').unwrap_or((behind, ""));
@@ -51,11 +51,11 @@ impl Syntax {
         Ok((self, rest))
     }
 
-    /// The engine's form of it.
+    /// Returns the syntax for the engine.
     ///
     /// # Errors
     ///
-    /// Marks that cannot be told apart.
+    /// Delimiters cannot be distinguished.
     pub(crate) fn config(&self) -> Result<SyntaxConfig, Failure> {
         SyntaxConfig::builder()
             .block_delimiters(self.block.0.clone(), self.block.1.clone())
@@ -65,11 +65,11 @@ impl Syntax {
             .lstrip_blocks(self.lstrip_blocks)
             .keep_trailing_newline(false)
             .build()
-            .map_err(|error| Failure::new(format!("the template's marks make no sense: {error}")))
+            .map_err(|error| Failure::new(format!("the template's delimiters are invalid: {error}")))
     }
 }
 
-/// A text without its quotes, and with the escapes that end lines.
+/// Returns a text without its quotes, with the escapes of line ends replaced.
 fn literal(text: &str) -> String {
     let quoted = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
     quoted('\'').or_else(|| quoted('"')).unwrap_or(text).replace("\\n", "\n").replace("\\r", "\r")

@@ -1,13 +1,13 @@
-//! `template`: makes a file of a Jinja template and variables.
+//! `template`: renders a Jinja template to a file.
 //!
-//! Parameters: `src` or `content`, `dest`, `variables`, `force`, `backup`, `newline_sequence`, `trim_blocks`, `lstrip_blocks`,
-//! and the marks `block_start_string` and so on; `mode`, `owner`, `group`.
+//! Parameters: `src` or `content`, `dest`, `variables`, `force`, `backup`, `newline_sequence`, `trim_blocks`,
+//! `lstrip_blocks`, and the delimiters `block_start_string` and so on; `mode`, `owner`, `group`.
 //! Returns: `dest`, `checksum`, `size`, `md5sum`, `src` and `backup_file` when there are any.
-//! Capabilities: read access to `src`, write access to `dest`; `backup` needs the folder of `dest`, and templates that include
-//! others need the folder of `src`.
+//! Capabilities: read access to `src`, write access to `dest`; `backup` needs the folder of `dest`. Templates that
+//! include others need the folder of `src`.
 //!
-//! Ansible's `template` runs on the controller, which has variables; here they are an option. The engine is minijinja, with Ansible's
-//! rules of newlines and Python's text of values; `filters.rs` has the filters of Ansible that there are.
+//! Ansible's `template` runs on the controller, which has variables; here, they are an option. The engine is minijinja,
+//! with Ansible's rules for newlines and Python's text of values. `filters.rs` has Ansible's filters.
 
 #![forbid(unsafe_code)]
 
@@ -35,14 +35,14 @@ modbox_sdk::module! {
         md5sum: str if "changed" = "The MD5 of the contents.",
         size: int = "The length of the contents.",
         src: str if "src is given" = "The template.",
-        backup_file: str if "changed and backup" = "Where the old contents are.",
+        backup_file: str if "changed and backup" = "The backup of the old contents.",
     ],
     examples = ["modbox run template src=motd.j2 dest=/etc/motd -a '{\"variables\": {\"host\": \"web1\"}}'"],
 }
 
-/// Makes a file of a Jinja template and variables.
+/// Renders a Jinja template to a file.
 ///
-/// A replaced file keeps the mode and the owner that it has, unless others are asked for; for an owner see `--allow-own`.
+/// A replaced file keeps its mode and owner unless options set others. Setting an owner needs `--allow-own`.
 #[derive(Args)]
 #[args(mutually_exclusive("src", "content"), required_one_of("src", "content"))]
 struct TemplateArgs {
@@ -51,39 +51,39 @@ struct TemplateArgs {
     src: Option<String>,
     /// The template itself.
     content: Option<String>,
-    /// The file to write; with src also the folder to write into, under the same name.
+    /// The file to write. With src, it may be a folder, and the file gets the name of src.
     #[arg(type = "path", access = "write")]
     dest: String,
-    /// What the template can name.
+    /// The variables of the template.
     variables: Option<Dict>,
-    /// Replace a file that holds something else.
+    /// Replace a file that has other contents.
     #[arg(default = true)]
     force: bool,
-    /// Keep the old file under another name beside it; needs write access to its folder.
+    /// Copy the old file to a backup next to it. This needs write access to its folder.
     #[arg(default = false)]
     backup: bool,
-    /// How lines of the template end in the file.
+    /// The line end in the file.
     #[arg(default = "\n")]
     newline_sequence: String,
-    /// Where a block starts.
+    /// The start of a block.
     #[arg(default = "{%")]
     block_start_string: String,
-    /// Where a block ends.
+    /// The end of a block.
     #[arg(default = "%}")]
     block_end_string: String,
-    /// Where a value starts.
+    /// The start of a value.
     #[arg(default = "{{")]
     variable_start_string: String,
-    /// Where a value ends.
+    /// The end of a value.
     #[arg(default = "}}")]
     variable_end_string: String,
-    /// Where a comment starts.
+    /// The start of a comment.
     #[arg(default = "{#")]
     comment_start_string: String,
-    /// Where a comment ends.
+    /// The end of a comment.
     #[arg(default = "#}")]
     comment_end_string: String,
-    /// Remove the newline behind a block.
+    /// Remove the newline after a block.
     #[arg(default = true)]
     trim_blocks: bool,
     /// Remove the blanks before a block that starts a line.
@@ -135,7 +135,7 @@ fn template(args: &TemplateArgs) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| Failure::new(format!("Template source files must be utf-8 encoded: {src}")))
 }
 
-/// The file to write: `dest`, or, when that is a folder, the file of the same name in it.
+/// Returns the file to write: `dest`, or if that is a folder, the file of the same name in it.
 fn destination(args: &TemplateArgs) -> Result<PathBuf, Failure> {
     let dest = Path::new(&args.dest);
     if !dest.is_dir() && !args.dest.ends_with('/') {
@@ -164,7 +164,7 @@ fn syntax(args: &TemplateArgs) -> Result<Syntax, Failure> {
     })
 }
 
-/// The caller's variables, and those that Ansible adds for the template itself.
+/// Returns the caller's variables, and those that Ansible adds for the template itself.
 fn variables(args: &TemplateArgs, dest: &Path) -> Value {
     let mut variables = Dict::new();
     if let Some(src) = &args.src {

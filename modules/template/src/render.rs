@@ -1,4 +1,4 @@
-//! A template and its variables become text, as Ansible writes it.
+//! Renders a template with variables, as Ansible does.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -9,17 +9,17 @@ use crate::filters;
 use crate::header::Syntax;
 use crate::values::{inner, text};
 
-/// How long a template may be.
+/// The longest template.
 pub(crate) const MAX_TEMPLATE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A newline of a value, while those of the template's own text are replaced.
+/// A newline in a value, while the newlines of the template are replaced.
 const VALUE_NEWLINE: char = '\u{10FFFE}';
 
-/// Renders a template. `folder` is where other templates that it includes are looked for.
+/// Renders a template. Included templates are in `folder`.
 ///
 /// # Errors
 ///
-/// What is wrong with the template, and variables that are not there, in Ansible's words.
+/// The template is wrong, or a variable is undefined. The message is Ansible's, if it has one.
 pub(crate) fn render(
     template: &str,
     variables: &Value,
@@ -45,7 +45,7 @@ pub(crate) fn render(
     let source = template.replace("\r\n", "\n").replace('\r', "\n");
     let rendered = environment.render_named_str("template", &source, inner(variables));
     let rendered = rendered.map_err(|error| failure(&error, &source))?;
-    // Ansible's rule: as many newlines end the file as end the template, or more.
+    // Ansible's rule: the file ends with at least as many newlines as the template.
     let ending = |text: &str| text.len() - text.trim_end_matches('\n').len();
     let missing = ending(&source).saturating_sub(ending(&rendered));
     let rendered = rendered + &"\n".repeat(missing);
@@ -55,7 +55,7 @@ pub(crate) fn render(
     Ok(rendered.replace('\n', &syntax.newline).replace(VALUE_NEWLINE, "\n"))
 }
 
-/// Another template from the same folder, or one below it.
+/// Loads a template from the folder, or a folder in it.
 fn load(folder: &Path, name: &str) -> Result<Option<String>, Error> {
     let relative = Path::new(name);
     if !relative.components().all(|part| matches!(part, Component::Normal(_))) {

@@ -1,10 +1,10 @@
-//! Between Python's values and the template engine's, and how Python writes values as text.
+//! Converts values between Python's model and the engine's, and to Python's text.
 
 use minijinja::Value as Inner;
 use minijinja::value::ValueKind;
 use modbox_sdk::{Dict, Value, json};
 
-/// For the engine.
+/// Converts a value for the engine.
 pub(crate) fn inner(value: &Value) -> Inner {
     match value {
         Value::Null => Inner::from(()),
@@ -23,7 +23,7 @@ pub(crate) fn inner(value: &Value) -> Inner {
     }
 }
 
-/// From the engine. What Python has no word for becomes its text.
+/// Converts a value of the engine. A value that Python lacks becomes text.
 pub(crate) fn outer(value: &Inner) -> Value {
     match value.kind() {
         ValueKind::None | ValueKind::Undefined => Value::Null,
@@ -52,10 +52,10 @@ fn number(value: &Inner) -> Value {
     f64::try_from(value.clone()).map_or(Value::Null, Value::Float)
 }
 
-/// How Python's `str` writes it; nothing for `None`, as in Ansible's templates.
+/// Returns the text of Python's `str`, and an empty text for `None`, as in Ansible's templates.
 pub(crate) fn text(value: &Inner) -> String {
     match value.kind() {
-        // The engine refuses what is undefined before; what comes here is an `if` without its `else`.
+        // The engine refuses undefined values earlier, so this is the value of an `if` without `else`.
         ValueKind::None | ValueKind::Undefined => String::new(),
         ValueKind::String => value.as_str().unwrap_or_default().to_owned(),
         ValueKind::Plain | ValueKind::Bytes | ValueKind::Invalid => value.to_string(),
@@ -63,7 +63,7 @@ pub(crate) fn text(value: &Inner) -> String {
     }
 }
 
-/// JSON over several lines, with sorted keys: `to_nice_json`.
+/// Returns JSON on several lines with sorted keys: `to_nice_json`.
 pub(crate) fn nice_json(value: &Value, indent: usize) -> String {
     let mut out = String::new();
     write_nice(value, indent, 0, &mut out);

@@ -1,4 +1,4 @@
-//! What differs between members of an archive and what is in `dest`. A difference means that all is unpacked.
+//! Compares members of an archive with `dest`. If one differs, all are unpacked.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
@@ -11,7 +11,7 @@ use modbox_sdk::files::{self, Attributes};
 use crate::dest::Dest;
 use crate::member::{Kind, Member};
 
-/// What is at a member's place, if that is inside `dest`.
+/// Returns the attributes of the file in a member's place, if that is inside `dest`.
 fn found(dest: &Dest, member: &Member) -> Result<Option<Attributes>, Failure> {
     if !dest.holds(&member.path) {
         return Ok(None);
@@ -19,7 +19,7 @@ fn found(dest: &Dest, member: &Member) -> Result<Option<Attributes>, Failure> {
     match files::stat(dest.path.join(&member.path), false) {
         Ok(found) => Ok(Some(found)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(Failure::new(format!("failed to look at `{}`: {error}", member.name))),
+        Err(error) => Err(Failure::new(format!("failed to access `{}`: {error}", member.name))),
     }
 }
 
@@ -31,7 +31,8 @@ fn kind_of(found: &Attributes) -> Kind {
     }
 }
 
-/// Whether a member of a `tar` archive differs from what is there: by kind, mode, time, length and contents.
+/// Returns whether a member of a `tar` archive differs from the file in its place, by kind, mode, time, length or
+/// contents.
 pub(crate) fn differs(dest: &Dest, member: &Member, contents: &mut dyn Read) -> Result<bool, Failure> {
     let Some(found) = found(dest, member)? else { return Ok(true) };
     let path = dest.path.join(&member.path);
@@ -73,8 +74,8 @@ fn same_contents(path: &Path, contents: &mut dyn Read) -> Result<bool, Failure> 
     }
 }
 
-/// How a member of a zip archive differs, as ansible-core's module itemizes it; nothing when it does not. With `keep_newer`, the
-/// second value says that what is there is to stay.
+/// Returns how a member of a zip archive differs, in ansible-core's itemized format, or `None` if it does not. The
+/// second value tells whether `keep_newer` keeps the file.
 pub(crate) fn itemize(dest: &Dest, member: &Member, keep_newer: bool) -> Result<(Option<String>, bool), Failure> {
     let letter = match member.kind {
         Kind::Directory => 'd',

@@ -1,11 +1,11 @@
-//! The folder to unpack into: what is in it, whichever links are on the way, and what its members get.
+//! The folder to unpack into: which paths it contains, links included, and the modes of its members.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use modbox_sdk::Failure;
-use modbox_sdk::files::{self, Attributes, FileAttributes, Now};
+use modbox_sdk::files::{self, Attributes, CurrentMode, FileAttributes};
 use modbox_sdk::fs::real_path;
 
 use crate::member::Member;
@@ -13,22 +13,23 @@ use crate::member::Member;
 /// The folder to unpack into.
 pub(crate) struct Dest {
     pub(crate) path: PathBuf,
-    /// Without links.
+    /// The path without links.
     pub(crate) real: PathBuf,
-    /// Folders that were found to be in it. They stay there: no member is behind a link of the archive, and none takes a folder's place.
+    /// Folders that are inside `dest`. They stay inside: no member is below a link of the archive, and none replaces a
+    /// folder.
     held: RefCell<HashSet<PathBuf>>,
-    /// What new files are not given; nothing for root, as `tar` has it.
+    /// The umask; 0 for root, as in `tar`.
     umask: u32,
     pub(crate) wanted: FileAttributes,
     pub(crate) mode_is_given: bool,
 }
 
 impl Dest {
-    /// Looks at the folder that is named, and at what its members shall be like.
+    /// Opens the folder, and reads the attributes for its members.
     ///
     /// # Errors
     ///
-    /// What is no folder.
+    /// The path is not a folder.
     pub(crate) fn new(named: &str, wanted: FileAttributes) -> Result<Self, Failure> {
         let no_folder = || Failure::new(format!("Destination '{}' is not a directory", named));
         let path = std::path::absolute(named)?;
@@ -36,14 +37,14 @@ impl Dest {
         if !files::stat(&real, false).is_ok_and(|found| found.directory) {
             return Err(no_folder());
         }
-        // The folders that tell whom this runs as, here and in a sandbox.
+        // These folders show the user that the module runs as, on a host and in a sandbox.
         let own = if cfg!(unix) { "/proc/self" } else { "/args" };
         let root = files::stat(own, true).is_ok_and(|found| found.uid == 0);
         let umask = if root { 0 } else { files::umask() };
         Ok(Self { path, real, held: RefCell::default(), umask, mode_is_given: wanted.mode.is_some(), wanted })
     }
 
-    /// Whether a place is in this folder, whichever links are on the way there; the last name is not looked at.
+    /// Returns whether a path is inside this folder after its links are followed. The last name is not followed.
     pub(crate) fn holds(&self, path: &Path) -> bool {
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
         if self.held.borrow().contains(folder) {
@@ -56,16 +57,16 @@ impl Dest {
         holds
     }
 
-    /// The mode that a member gets. Set-user-id, set-group-id and sticky bits are not taken over.
+    /// Returns the mode of a new member. Set-user-id, set-group-id and sticky bits are not copied.
     pub(crate) fn mode(&self, member: &Member) -> u32 {
         let kept = if member.crc32.is_some() { 0o777 } else { 0o777 & !self.umask };
         member.mode & kept
     }
 
-    /// The mode that a member has in the end, given what is there.
+    /// Returns the final mode of a member, given its current attributes.
     pub(crate) fn wanted_mode(&self, member: &Member, found: &Attributes) -> Result<u32, Failure> {
         let Some(mode) = &self.wanted.mode else { return Ok(self.mode(member)) };
-        let now = Now { mode: found.mode, directory: found.directory, umask: files::umask() };
+        let now = CurrentMode { mode: found.mode, directory: found.directory, umask: files::umask() };
         files::resolve_mode(mode, now).map_err(|_| Failure::new("mode must be in octal or symbolic form"))
     }
 }

@@ -1,4 +1,4 @@
-//! Writing members to `dest`: each file whole under a name of its own first, and never through a link that leads out.
+//! Writes members to `dest`. Each file is first complete under a temporary name, and no link out of `dest` is followed.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, FileTimes};
@@ -12,13 +12,14 @@ use modbox_sdk::{Failure, files};
 use crate::dest::Dest;
 use crate::member::{Kind, Member};
 
-/// An unpacking under way.
+/// An extraction in progress.
 pub(crate) struct Extraction<'d> {
     dest: &'d Dest,
     keep_newer: bool,
-    /// Attributes of folders are set last: they could keep what is in them from being written, and writing it changes their times.
+    /// The folders whose attributes are set at the end: earlier, the mode could prevent writing into a folder, and
+    /// writing would change its times.
     folders: BTreeMap<PathBuf, Member>,
-    /// Folders on the way to members that are there.
+    /// The parent folders that exist.
     made: HashSet<PathBuf>,
 }
 
@@ -45,7 +46,7 @@ impl<'d> Extraction<'d> {
             Kind::Link(says) => self.replace(&path, |temporary| symlink(Path::new(says), temporary)).map_err(failed),
             Kind::Hard(target) => {
                 if !self.dest.holds(target) {
-                    let why = "it is a name of what lies behind a link that leads out of dest";
+                    let why = "it is a hard link to a path below a link that leads out of dest";
                     return Err(Failure::new(format!("refused to unpack the member `{}`: {why}", member.name)));
                 }
                 let target = self.dest.path.join(target);
@@ -66,7 +67,7 @@ impl<'d> Extraction<'d> {
         Ok(())
     }
 
-    /// Makes the folders that a member lies in. What is there already may be a link, as long as it leads to a folder in `dest`.
+    /// Creates the parent folders of a member. An existing one may be a link, if it leads to a folder in `dest`.
     fn make_folders(&mut self, member: &Member) -> Result<(), Failure> {
         let folders: Vec<&Path> =
             member.path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
@@ -83,7 +84,7 @@ impl<'d> Extraction<'d> {
             if !there {
                 fs::create_dir(&path).map_err(|error| {
                     Failure::new(format!(
-                        "failed to make the folder `{}` for `{}`: {error}",
+                        "failed to create the folder `{}` for `{}`: {error}",
                         folder.display(),
                         member.name
                     ))
@@ -101,20 +102,20 @@ impl<'d> Extraction<'d> {
                 fs::remove_file(path)?;
                 fs::create_dir(path)
             }
-            Ok(_) => Err(io::Error::new(ErrorKind::AlreadyExists, "there is something else in its place")),
+            Ok(_) => Err(io::Error::new(ErrorKind::AlreadyExists, "another file is in its place")),
             Err(_) => fs::create_dir(path),
         }
     }
 
-    /// Makes something beside its place and then puts it there, so that nothing is written through what was there.
+    /// Creates a file under a temporary name and then renames it, so that no existing link is followed.
     fn replace(&self, path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
         if files::stat(path, false).is_ok_and(|found| found.directory) {
-            return Err(io::Error::new(ErrorKind::IsADirectory, "there is a folder in its place"));
+            return Err(io::Error::new(ErrorKind::IsADirectory, "a folder is in its place"));
         }
         let temporary = path.with_file_name(format!(".modbox_tmp{:016x}", RandomState::new().hash_one(path)));
         let made = make(&temporary).and_then(|()| fs::rename(&temporary, path));
         if made.is_err() {
-            // The first error tells more than a failed clean-up.
+            // The first error is more useful than that of the clean-up.
             let _ = fs::remove_file(&temporary);
         }
         made
@@ -122,7 +123,7 @@ impl<'d> Extraction<'d> {
 
     fn write(&self, member: &Member, path: &Path, contents: &mut dyn Read) -> io::Result<()> {
         let mut file = File::create_new(path)?;
-        // Nobody else reads it before it has the mode that the archive says.
+        // Other users must not read the file before it has its mode.
         files::set_mode(path, 0o600)?;
         let written = io::copy(contents, &mut file)?;
         drop(file);

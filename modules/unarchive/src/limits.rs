@@ -1,18 +1,18 @@
-//! Archives that unpack to far more than they are. The disk is the run's own limit (`--max-disk`); here it is told from the
-//! archive, before anything is written.
+//! Refuses archives that unpack to far more than their size. The run's `--max-disk` limits the disk; here, the archive
+//! is checked before anything is written.
 
 use std::io::{self, Read};
 
 use modbox_sdk::Failure;
 
-/// Nobody is hurt by less.
+/// Archives that unpack to less are always accepted.
 const HARMLESS_BYTES: u64 = 16 << 20;
 
-/// How many times its own length an archive may unpack to. Text is 10 times as long, logs are 50 times; deflate can make zeros 1030
-/// times as long, bzip2 and xz thousands of times.
+/// The largest ratio of unpacked to packed size. Text has a ratio of 10 and logs of 50; for zeros, deflate reaches
+/// 1030, and bzip2 and xz reach thousands.
 const MAX_RATIO: u64 = 500;
 
-/// Refuses what unpacks to far more than it is.
+/// Refuses an archive that unpacks to far more than its size.
 pub(crate) fn check_ratio(unpacked: u64, packed: u64) -> Result<(), Failure> {
     if unpacked <= HARMLESS_BYTES || unpacked / packed.max(1) <= MAX_RATIO {
         return Ok(());
@@ -24,7 +24,7 @@ pub(crate) fn check_ratio(unpacked: u64, packed: u64) -> Result<(), Failure> {
     Err(Failure::new(message))
 }
 
-/// A reader that ends when what it has read is too much for the archive that it comes from.
+/// A reader that fails when it has read too much for the size of its archive.
 pub(crate) struct Bounded<R> {
     inner: R,
     read: u64,

@@ -1,12 +1,13 @@
-//! `unarchive`: unpacks an archive of the host's into a folder.
+//! `unarchive`: unpacks an archive of the host into a folder.
 //!
-//! Parameters: `src`, `dest`, `creates`, `list_files`, `exclude`, `include`, `keep_newer`, `mode`, `owner`, `group`; `remote_src`, `copy`, `decrypt`,
-//! `validate_certs` and `io_buffer_size` are taken for compatibility, `extra_opts` is refused.
+//! Parameters: `src`, `dest`, `creates`, `list_files`, `exclude`, `include`, `keep_newer`, `mode`, `owner`, `group`;
+//! `remote_src`, `copy`, `decrypt`, `validate_certs` and `io_buffer_size` are accepted and ignored, `extra_opts` is
+//! refused.
 //! Returns: `src`, `dest`, `handler`, `files` when asked for, `diff` of zip archives; owner, group and mode of `dest`.
 //! Capabilities: read access to `src`, write access to `dest`.
 //!
-//! An archive is from somebody else. It is read to its end and judged whole before anything is written (`member.rs`, `limits.rs`), and
-//! writing checks again, since others may write to `dest` meanwhile (`extract.rs`).
+//! An archive is untrusted. It is read to its end and checked as a whole before anything is written (`member.rs`,
+//! `limits.rs`). Writing checks again, since other programs may change `dest` in the meantime (`extract.rs`).
 
 #![forbid(unsafe_code)]
 
@@ -41,9 +42,9 @@ modbox_sdk::module! {
     returns = [
         dest: str = "The folder.",
         src: str = "The archive.",
-        handler: str = "What kind of archive it is, as Ansible's classes are called.",
+        handler: str = "The kind of archive, by the name of Ansible's class.",
         files: list if "list_files" = "The members.",
-        diff: dict if "a zip archive differs" = "How members differ.",
+        diff: dict if "a zip archive differs" = "The differences of members.",
     ],
     examples = [
         "modbox run unarchive src=/srv/app-1.2.tar.gz dest=/srv/app",
@@ -51,10 +52,10 @@ modbox_sdk::module! {
     ],
 }
 
-/// Unpacks a tar archive, also one by gzip, bzip2 or xz, or a zip archive, into a folder.
+/// Unpacks a tar archive (plain, gzip, bzip2 or xz) or a zip archive into a folder.
 ///
-/// Nothing is written outside the folder: members and links that lead out of it, devices and named pipes are refused, unless exclude leaves
-/// them out. Owners in the archive are not taken over; for an owner see `--allow-own`.
+/// Nothing is written outside the folder: members and links that lead out of it, devices and named pipes are refused,
+/// unless exclude removes them. Owners in the archive are ignored. Setting an owner needs `--allow-own`.
 #[derive(Args)]
 #[args(mutually_exclusive("include", "exclude"))]
 struct UnarchiveArgs {
@@ -64,47 +65,47 @@ struct UnarchiveArgs {
     /// The folder to unpack into.
     #[arg(type = "path", access = "write")]
     dest: String,
-    /// Taken for compatibility: there is no controller, so the archive is always the host's.
+    /// Accepted and ignored: there is no controller, so the archive is on the host.
     #[arg(default = false)]
     remote_src: bool,
-    /// Do nothing where this is there.
+    /// Do nothing if this path exists.
     #[arg(type = "path", access = "read")]
     creates: Option<String>,
     /// Return the names of the members.
     #[arg(default = false)]
     list_files: bool,
-    /// Leave files alone that are newer than in the archive.
+    /// Keep files that are newer than in the archive.
     #[arg(default = false)]
     keep_newer: bool,
-    /// Members to leave out, as shell patterns.
+    /// Members to skip, as shell patterns.
     #[arg(default = [])]
     exclude: Vec<String>,
     /// The only members to unpack: names in tar archives, shell patterns in zip archives.
     #[arg(default = [])]
     include: Vec<String>,
-    /// Options for a program that unpacks; refused, since none is started.
+    /// Options for a program that unpacks. Refused, since no program is used.
     #[arg(default = [])]
     extra_opts: Vec<String>,
-    /// Taken for compatibility: nothing is downloaded.
+    /// Accepted and ignored: nothing is downloaded.
     #[arg(name = "validate_certs", default = true)]
     _validate_certs: bool,
-    /// Taken for compatibility.
+    /// Accepted and ignored.
     #[arg(name = "io_buffer_size", default = 65536)]
     _io_buffer_size: i64,
-    /// Taken for compatibility, as remote_src.
+    /// Accepted and ignored, as remote_src.
     #[arg(name = "copy", default = true)]
     _copy: bool,
-    /// Taken for compatibility: archives are not encrypted.
+    /// Accepted and ignored: archives are not encrypted.
     #[arg(name = "decrypt", default = true)]
     _decrypt: bool,
 }
 
-/// What was found out about an archive.
-struct Judged {
+/// The result of reading an archive.
+struct Inspection {
     handler: &'static str,
     members: Vec<Member>,
     differs: bool,
-    /// What differs, for kinds of archives that are itemized.
+    /// The differences, for kinds of archives that are itemized.
     diff: Option<String>,
 }
 
@@ -113,7 +114,7 @@ fn run(args: UnarchiveArgs, module: &mut Module) -> Result<Exit, Failure> {
         return Ok(Exit::skipped(format!("skipped, since {creates} exists")).with("changed", false));
     }
     if !args.extra_opts.is_empty() {
-        let why = "no program is started; `exclude`, `include` and `keep_newer` say what they can";
+        let why = "no program is used; use `exclude`, `include` and `keep_newer`";
         return Err(Failure::new(format!("the option `extra_opts` is not supported: {why}")));
     }
     let mut file = open(&args)?;
@@ -133,7 +134,7 @@ fn run(args: UnarchiveArgs, module: &mut Module) -> Result<Exit, Failure> {
             about(Failure::new(message), &args, judged.handler)
         })?;
     }
-    // Zip archives were compared with what the attributes shall be; `tar` archives were not.
+    // Zip archives were compared with the wanted attributes; `tar` archives were not.
     if !module.check_mode() && (judged.differs || judged.diff.is_none()) {
         changed |= dress(module, &dest, &judged.members)?;
     }
@@ -175,7 +176,7 @@ fn open(args: &UnarchiveArgs) -> Result<File, Failure> {
     Ok(file)
 }
 
-/// The start of a file, which tells what it is.
+/// Returns the start of a file, which shows its format.
 fn start(file: &mut File) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     file.take(16).read_to_end(&mut start)?;
@@ -183,7 +184,7 @@ fn start(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-fn judge_zip(args: &UnarchiveArgs, file: &File, dest: &Dest) -> Result<Judged, Failure> {
+fn judge_zip(args: &UnarchiveArgs, file: &File, dest: &Dest) -> Result<Inspection, Failure> {
     let selection = Selection::new(&args.include, &args.exclude, true)?;
     let mut archive = zip_file::open(file)?;
     let members = zip_file::members(&mut archive, &selection)?;
@@ -194,14 +195,14 @@ fn judge_zip(args: &UnarchiveArgs, file: &File, dest: &Dest) -> Result<Judged, F
         let (line, _) = compare::itemize(dest, member, args.keep_newer)?;
         diff.extend(line.into_iter().flat_map(|line| [line, "\n".to_owned()]));
     }
-    Ok(Judged { handler: "ZipArchive", members, differs: !diff.is_empty(), diff: Some(diff) })
+    Ok(Inspection { handler: "ZipArchive", members, differs: !diff.is_empty(), diff: Some(diff) })
 }
 
-fn judge_tar(args: &UnarchiveArgs, file: &File, dest: &Dest, start: &[u8]) -> Result<Judged, Failure> {
+fn judge_tar(args: &UnarchiveArgs, file: &File, dest: &Dest, start: &[u8]) -> Result<Inspection, Failure> {
     let codec = Codec::detect(start);
     let handler = match codec {
         Codec::Gzip => "TgzArchive",
-        // The original's next class hands them to `tar`, which looks for itself.
+        // In ansible-core, the next class passes them to `tar`, which detects the compression.
         Codec::None | Codec::Bzip2 | Codec::Xz => "TarArchive",
     };
     if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
@@ -210,10 +211,10 @@ fn judge_tar(args: &UnarchiveArgs, file: &File, dest: &Dest, start: &[u8]) -> Re
     let selection = Selection::new(&args.include, &args.exclude, false)?;
     let (mut members, mut different) = (Vec::new(), HashMap::new());
     tar_file::visit(file, codec, &selection, &mut |member, contents| {
-        // Of several members of one name the last one counts.
+        // Of several members with one name, the last one counts.
         different.insert(member.path.clone(), compare::differs(dest, &member, contents)?);
         members.push(member);
-        // Not kept in memory without end.
+        // The list in memory must have a limit.
         member::check_count(members.len())
     })?;
     if members.is_empty() {
@@ -224,10 +225,10 @@ fn judge_tar(args: &UnarchiveArgs, file: &File, dest: &Dest, start: &[u8]) -> Re
         return Err(Failure::new(format!("{missing}: Not found in archive")));
     }
     member::check(&members, &dest.real)?;
-    Ok(Judged { handler, members, differs: different.values().any(|differs| *differs), diff: None })
+    Ok(Inspection { handler, members, differs: different.values().any(|differs| *differs), diff: None })
 }
 
-fn unpack(args: &UnarchiveArgs, file: &File, dest: &Dest, judged: &Judged, codec: Codec) -> Result<(), Failure> {
+fn unpack(args: &UnarchiveArgs, file: &File, dest: &Dest, judged: &Inspection, codec: Codec) -> Result<(), Failure> {
     let mut extraction = Extraction::new(dest, args.keep_newer && judged.diff.is_none());
     let mut file = file;
     file.rewind()?;
@@ -253,12 +254,12 @@ fn unpack(args: &UnarchiveArgs, file: &File, dest: &Dest, judged: &Judged, codec
     extraction.finish()
 }
 
-/// Refuses what was not judged.
+/// Refuses a member that was not checked.
 fn same(judged: Option<&Member>, member: &Member) -> Result<(), Failure> {
     if judged == Some(member) { Ok(()) } else { Err(Failure::new("the archive was changed while it was read")) }
 }
 
-/// Sets the attributes that were asked for, of all members and of the folders that hold them.
+/// Sets the wanted attributes of all members and of their folders.
 fn dress(module: &Module, dest: &Dest, members: &[Member]) -> Result<bool, Failure> {
     let wanted = &dest.wanted;
     if wanted.mode.is_none() && wanted.owner.is_none() && wanted.group.is_none() && wanted.unsupported.is_none() {

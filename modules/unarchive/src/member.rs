@@ -1,4 +1,4 @@
-//! What an archive says that it holds, and where in `dest` that may go. Pure: names are judged before any file is touched.
+//! The members of an archive, and their places in `dest`. Pure: names are checked before any file is touched.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
@@ -6,24 +6,24 @@ use std::time::SystemTime;
 
 use modbox_sdk::Failure;
 
-/// More members than archives have that are meant to be unpacked by a module; each is kept in memory.
+/// The most members of an archive. Each is held in memory.
 const MAX_MEMBERS: usize = 200_000;
 
-/// The longest path that a kernel takes.
+/// The longest path that the kernel accepts.
 const MAX_PATH_BYTES: usize = 4095;
 
 /// One member of an archive.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Member {
-    /// The name as lists show it; that of a folder ends with a slash.
+    /// The name for lists. A folder's name ends with a slash.
     pub(crate) name: String,
-    /// Where it goes, below `dest`; empty for `dest` itself.
+    /// The path below `dest`; empty for `dest` itself.
     pub(crate) path: PathBuf,
     pub(crate) kind: Kind,
     pub(crate) mode: u32,
     pub(crate) modified: Option<SystemTime>,
     pub(crate) size: u64,
-    /// Where the archive knows it without reading the contents.
+    /// The checksum, if the archive has it outside the contents.
     pub(crate) crc32: Option<u32>,
 }
 
@@ -31,17 +31,17 @@ pub(crate) struct Member {
 pub(crate) enum Kind {
     File,
     Directory,
-    /// A symbolic link, and what it says.
+    /// A symbolic link, with its target.
     Link(String),
-    /// Another name of a member, which is below `dest`, too.
+    /// A hard link to another member, which is below `dest` too.
     Hard(PathBuf),
 }
 
-/// Returns where a name leads below `dest`: without leading slashes, as `tar` and `unzip` have it.
+/// Returns the path of a name below `dest`, without leading slashes, as in `tar` and `unzip`.
 ///
 /// # Errors
 ///
-/// Names that climb, that no file can have, or that are no UTF-8.
+/// The name contains `..`, is impossible for a file, or is not UTF-8.
 pub(crate) fn place(name: &[u8]) -> Result<PathBuf, Failure> {
     let shown = String::from_utf8_lossy(name);
     let refused = |why: &str| Failure::new(format!("refused to unpack the member `{shown}`: {why}"));
@@ -60,8 +60,8 @@ pub(crate) fn place(name: &[u8]) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// Refuses a symbolic link that leads out of `dest`. It may climb at its start only: what `..` means behind a name, another link
-/// may decide.
+/// Refuses a symbolic link that leads out of `dest`. It may contain `..` only at its start: after a name, another link
+/// may change the meaning of `..`.
 fn check_link(member: &Member, target: &str, dest: &Path) -> Result<(), Failure> {
     let refused = || {
         let message = format!(
@@ -84,7 +84,7 @@ fn check_link(member: &Member, target: &str, dest: &Path) -> Result<(), Failure>
     if up > depth || climbs(&rest) { refused() } else { Ok(()) }
 }
 
-/// Refuses an archive with more members than can be kept in memory.
+/// Refuses an archive with more members than fit in memory.
 pub(crate) fn check_count(count: usize) -> Result<(), Failure> {
     if count <= MAX_MEMBERS {
         return Ok(());
@@ -92,11 +92,11 @@ pub(crate) fn check_count(count: usize) -> Result<(), Failure> {
     Err(Failure::new(format!("refused to unpack an archive with more than {MAX_MEMBERS} members")))
 }
 
-/// Judges all members together, before anything is written.
+/// Checks all members together, before anything is written.
 ///
 /// # Errors
 ///
-/// Links out of `dest`, members behind links, too many members.
+/// A link leads out of `dest`, a member is below a link, or there are too many members.
 pub(crate) fn check(members: &[Member], dest: &Path) -> Result<(), Failure> {
     check_count(members.len())?;
     let links: HashSet<&Path> =
@@ -105,7 +105,7 @@ pub(crate) fn check(members: &[Member], dest: &Path) -> Result<(), Failure> {
     for member in members {
         let refused = |why: String| Failure::new(format!("refused to unpack the member `{}`: {why}", member.name));
         if let Some(link) = behind(&member.path) {
-            return Err(refused(format!("it is behind `{}`, which is a link in the same archive", link.display())));
+            return Err(refused(format!("it is below `{}`, which is a link in the same archive", link.display())));
         }
         match &member.kind {
             Kind::Link(target) => check_link(member, target, dest)?,
@@ -113,7 +113,7 @@ pub(crate) fn check(members: &[Member], dest: &Path) -> Result<(), Failure> {
                 if let Some(link) = behind(target).or_else(|| links.contains(&**target).then(|| target.clone())) {
                     let link = link.display();
                     return Err(refused(format!(
-                        "it is a name of what is behind `{link}`, which is a link in the archive"
+                        "it is a hard link to a path below `{link}`, which is a link in the archive"
                     )));
                 }
             }

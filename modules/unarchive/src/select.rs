@@ -1,4 +1,4 @@
-//! Which members `include` and `exclude` mean. `tar` and `unzip` read patterns differently, and so do these.
+//! Selects members by `include` and `exclude`, with the different patterns of `tar` and `unzip`.
 
 use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
 use modbox_sdk::Failure;
@@ -15,7 +15,7 @@ impl Selection {
     ///
     /// # Errors
     ///
-    /// Patterns that are none.
+    /// A pattern is invalid.
     pub(crate) fn new(include: &[String], exclude: &[String], zip: bool) -> Result<Self, Failure> {
         let trim = |text: &str| if zip { text.to_owned() } else { text.trim_end_matches('/').to_owned() };
         let include = include.iter().map(|text| Ok((trim(text), pattern(text)?))).collect::<Result<_, Failure>>()?;
@@ -23,11 +23,11 @@ impl Selection {
         Ok(Self { include, exclude, zip })
     }
 
-    /// Whether a member is wanted, by its name.
+    /// Returns whether a member is selected, by its name.
     ///
     /// # Errors
     ///
-    /// A pattern that takes too long.
+    /// A pattern takes too long.
     pub(crate) fn wants(&self, name: &str) -> Result<bool, Failure> {
         if self.zip {
             for (_, pattern) in &self.include {
@@ -42,7 +42,7 @@ impl Selection {
         Ok(included && !self.excludes_part(name)?)
     }
 
-    /// Returns what is included and not in a `tar` archive, which is an error there.
+    /// Returns an included name that a `tar` archive lacks, which is an error for `tar`.
     pub(crate) fn missing<'s>(&'s self, names: &[String]) -> Option<&'s str> {
         let found = |wanted: &str| names.iter().any(|name| is_in(name.trim_end_matches('/'), wanted));
         let missing = self.include.iter().find(|(wanted, _)| !self.zip && !found(wanted));
@@ -58,7 +58,8 @@ impl Selection {
         Ok(false)
     }
 
-    /// `tar` leaves out what has a run of names in its path that fits: `--exclude=d` means all that is in any folder `d`.
+    /// Returns whether a run of names in a path matches. In `tar`, `--exclude=d` excludes the contents of each folder
+    /// `d`.
     fn excludes_part(&self, name: &str) -> Result<bool, Failure> {
         if self.exclude.is_empty() {
             return Ok(false);
@@ -75,7 +76,7 @@ impl Selection {
     }
 }
 
-/// Whether a name is a member that was named, or in a folder that was.
+/// Returns whether a name is an included member, or is in an included folder.
 fn is_in(name: &str, wanted: &str) -> bool {
     name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

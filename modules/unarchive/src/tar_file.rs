@@ -1,4 +1,4 @@
-//! Reading `tar` archives: what a member is, and its contents, in one pass.
+//! Reads `tar` archives in one pass: members and their contents.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use crate::limits::Bounded;
 use crate::member::{Kind, Member, place};
 use crate::select::Selection;
 
-/// Reads an archive from its start to its end, and hands the members that are selected on with their contents.
+/// Reads an archive from start to end, and passes each selected member with its contents to `visit`.
 pub(crate) fn visit(
     file: &File,
     codec: Codec,
@@ -33,10 +33,10 @@ pub(crate) fn visit(
             let member = member(&mut entry)?;
             visit(member, &mut entry)?;
         }
-        // What is left of the contents, so that a cut archive is noticed.
+        // The rest of the contents is read too, to detect a truncated archive.
         io::copy(&mut entry, &mut io::sink()).map_err(unreadable)?;
     }
-    // The checksum of what is compressed comes last.
+    // The checksum of compressed data is at its end.
     io::copy(&mut reader, &mut io::sink()).map_err(unreadable)?;
     Ok(())
 }
@@ -51,15 +51,15 @@ fn member(entry: &mut Entry<'_, impl Read>) -> Result<Member, Failure> {
     let refused = |why: &str| Failure::new(format!("refused to unpack the member `{name}`: {why}"));
     let path = place(&raw)?;
     let text = |link: Option<Vec<u8>>| {
-        let link = link.ok_or_else(|| refused("it is a link to nothing"))?;
-        String::from_utf8(link).map_err(|_| refused("it is a link to what is not UTF-8"))
+        let link = link.ok_or_else(|| refused("it is a link without a target"))?;
+        String::from_utf8(link).map_err(|_| refused("its target is not UTF-8"))
     };
     let says = entry.link_name_bytes().map(std::borrow::Cow::into_owned);
     let kind = match entry.header().entry_type() {
         EntryType::Directory => Kind::Directory,
         EntryType::Symlink => Kind::Link(text(says)?),
         EntryType::Link => Kind::Hard(place(text(says)?.as_bytes())?),
-        // What old archives have for folders, and what is stored with holes.
+        // Old archives have folders of this type, and sparse files have another one.
         EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
             if name.ends_with('/') {
                 Kind::Directory
@@ -69,7 +69,7 @@ fn member(entry: &mut Entry<'_, impl Read>) -> Result<Member, Failure> {
         }
         EntryType::Char | EntryType::Block => return Err(refused("it is a device; leave it out with `exclude`")),
         EntryType::Fifo => return Err(refused("it is a named pipe; leave it out with `exclude`")),
-        other => return Err(refused(&format!("members of type `{}` are not known", char::from(other.as_byte())))),
+        other => return Err(refused(&format!("unknown member type `{}`", char::from(other.as_byte())))),
     };
     let mode = entry.header().mode().map_err(unreadable)? & 0o7777;
     let seconds = entry.header().mtime().map_err(unreadable)?;
@@ -79,18 +79,18 @@ fn member(entry: &mut Entry<'_, impl Read>) -> Result<Member, Failure> {
         match extension.key() {
             Ok("mtime") => modified = extension.value().ok().and_then(fraction).or(modified),
             Ok(key) if key.starts_with("GNU.sparse.") => {
-                return Err(refused("it is a file with holes, in a form that is not known"));
+                return Err(refused("it is a sparse file in an unknown format"));
             }
             _ => {}
         }
     }
     let name = if kind == Kind::Directory { format!("{}/", name.trim_end_matches('/')) } else { name };
-    // As `tar` lists it.
+    // The name as `tar` lists it.
     let name = name.strip_prefix('/').map_or_else(|| name.clone(), str::to_owned);
     Ok(Member { size: entry.size(), name, path, kind, mode, modified, crc32: None })
 }
 
-/// A time of seconds since 1970 with a fraction.
+/// Reads seconds since 1970 with a fraction.
 fn fraction(text: &str) -> Option<SystemTime> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits: String = fraction.chars().chain("000000000".chars()).take(9).collect();

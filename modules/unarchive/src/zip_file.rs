@@ -1,4 +1,4 @@
-//! Reading zip archives: what the list at their end says, and the contents.
+//! Reads zip archives: their index, and the contents.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -15,7 +15,7 @@ use crate::limits::check_ratio;
 use crate::member::{Kind, Member, place};
 use crate::select::Selection;
 
-/// The longest text of a link.
+/// The longest target of a link.
 const MAX_LINK_BYTES: u64 = 4096;
 
 /// An opened zip archive.
@@ -29,7 +29,7 @@ pub(crate) fn open(file: &File) -> Result<Zip<'_>, Failure> {
         return Err(Failure::new("refused to unpack a zip archive with several members of one name"));
     }
     if archive.has_overlapping_files().map_err(unreadable)? {
-        let why = "members share bytes of it, so that it unpacks to more than it holds";
+        let why = "members overlap, so it unpacks to more than its size";
         return Err(Failure::new(format!("refused to unpack a zip archive: {why}")));
     }
     let sizes = (0..archive.len()).map(|index| archive.by_index_raw(index).map(|member| member.size()));
@@ -38,7 +38,7 @@ pub(crate) fn open(file: &File) -> Result<Zip<'_>, Failure> {
     Ok(archive)
 }
 
-/// Lists the members that are selected, with their numbers.
+/// Lists the selected members, with their numbers.
 pub(crate) fn members(archive: &mut Zip<'_>, selection: &Selection) -> Result<Vec<(usize, Member)>, Failure> {
     let mut members = Vec::new();
     for index in 0..archive.len() {
@@ -77,7 +77,7 @@ fn member(archive: &mut Zip<'_>, index: usize) -> Result<Member, Failure> {
     };
     let mode = match entry.unix_mode().filter(|_| unix) {
         Some(mode) => mode & 0o777,
-        // What is from elsewhere gets what new files get.
+        // A member without a mode gets that of new files.
         None => (if kind == Kind::Directory { 0o777 } else { 0o666 }) & !files::umask(),
     };
     let modified = entry.extra_data_fields().find_map(|field| match field {
@@ -95,18 +95,18 @@ fn text_of_link(archive: &mut Zip<'_>, index: usize) -> Result<String, Failure> 
     let mut says = String::new();
     let entry = archive.by_index(index).map_err(unreadable)?;
     let read = entry.take(MAX_LINK_BYTES).read_to_string(&mut says);
-    read.map_err(|error| Failure::new(format!("failed to read what a link in the archive says: {error}")))?;
+    read.map_err(|error| Failure::new(format!("failed to read the target of a link in the archive: {error}")))?;
     Ok(says)
 }
 
 /// Reads the contents of one member.
 pub(crate) fn contents<'z>(archive: &'z mut Zip<'_>, index: usize) -> Result<impl Read + 'z, Failure> {
     let size = archive.by_index_raw(index).map_err(unreadable)?.size();
-    // One more byte than the list says: a longer one is noticed.
+    // One more byte than in the index, to detect longer contents.
     Ok(archive.by_index(index).map_err(unreadable)?.take(size.saturating_add(1)))
 }
 
-/// A time without a zone, which is UTC here.
+/// Converts a time without a zone, which counts as UTC.
 fn utc(time: DateTime) -> SystemTime {
     let month = Month::try_from(time.month()).unwrap_or(Month::January);
     let date = Date::from_calendar_date(time.year().into(), month, time.day());

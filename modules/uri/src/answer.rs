@@ -1,4 +1,4 @@
-//! What the result says of an answer.
+//! Makes the result from a response.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use modbox_sdk::{Dict, Exit, Failure, Module, Value};
 use crate::args::UriArgs;
 use crate::save::{self, Content};
 
-/// How long a body may be that goes into the result or is read as JSON; a runner bounds results, too.
+/// The longest body in a result or to be read as JSON. A runner limits results too.
 const MAX_CONTENT: u64 = 32 << 20;
 
-/// Keys of a result that mean something to whoever reads it, so that no server may set them by the fields of its head.
+/// The keys of a result that have a meaning for callers. Header fields of a server must not set them.
 const OURS: [&str; 20] = [
     "ansible_facts",
     "changed",
@@ -36,13 +36,13 @@ const OURS: [&str; 20] = [
     "results",
 ];
 
-/// The kind of a body.
+/// The content type of a body.
 struct Kind {
     json: bool,
     charset: String,
 }
 
-/// Makes the result.
+/// Returns the result.
 pub(crate) fn tell(args: &UriArgs, module: &mut Module, fetched: Fetched, elapsed: u64) -> Result<Exit, Failure> {
     let Fetched { mut info, mut response, refusal } = fetched;
     let status = info.get("status").and_then(Value::as_int).unwrap_or(-1);
@@ -120,18 +120,18 @@ fn body(response: &mut Response, url: &str) -> Result<Vec<u8>, Failure> {
             let why = format!("IncompleteRead({read} bytes read, {left} more expected)");
             Failure::new(format!("HTTP Error while fetching {url}: {why}"))
         }
-        (ErrorKind::TooLong, _) => Failure::new(format!("{error}; what is longer goes into a file, by dest")),
+        (ErrorKind::TooLong, _) => Failure::new(format!("{error}; set dest to write it to a file")),
         _ => Failure::new(format!("HTTP Error while fetching {url}: {error}")),
     })
 }
 
-/// The file to write: `dest`, or, when that is a folder, one in it, by the name that the server gives or that its address has.
+/// Returns the file to write: `dest`, or if that is a folder, a file in it, with the name from the server or the URL.
 fn destination(dest: &Path, from: &Response) -> PathBuf {
     if !dest.is_dir() {
         return dest.to_owned();
     }
     let in_url = unquoted(Url { path: from.url.path.trim_end_matches('/').to_owned(), ..Url::default() }.file_name());
-    // A quoted slash is one, too, and no server leads out of the folder.
+    // A quoted slash separates names too, and a server must not choose a path outside the folder.
     let in_url = in_url.rsplit('/').next().unwrap_or_default().to_owned();
     let name = from.headers.file_name().unwrap_or(in_url);
     dest.join(if matches!(name.as_str(), "" | "." | "..") || name.contains('\0') { "index.html" } else { &name })
@@ -151,7 +151,7 @@ impl Kind {
         Self { json: matches!(sub, "json" | "javascript"), charset }
     }
 
-    /// A body as text. What is not in its charset is shown by Unicode's mark for that: ansible-core refuses results that hold anything else.
+    /// Returns a body as text. Bytes outside its charset become U+FFFD, since ansible-core refuses other results.
     fn text(&self, bytes: Vec<u8>) -> Value {
         match self.charset.as_str() {
             "latin-1" | "latin1" | "iso-8859-1" | "iso8859-1" => {

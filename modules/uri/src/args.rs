@@ -2,78 +2,78 @@
 
 use modbox_sdk::{Args, Choice, Dict, Value};
 
-/// Talks to a web service: sends a request, and says what came back.
+/// Sends a request to a web service, and returns the response.
 #[derive(Args)]
 #[expect(dead_code, reason = "`fetch_url` looks at the options that it knows by itself")]
 #[args(mutually_exclusive("body", "src"))]
 pub(crate) struct UriArgs {
-    /// The address, by http or https.
+    /// The URL, with http or https.
     pub(crate) url: String,
     /// The method, such as GET or POST.
     #[arg(default = "GET")]
     pub(crate) method: String,
-    /// What is sent along: text, or with body_format data.
+    /// The body to send: text, or data with body_format.
     pub(crate) body: Option<Value>,
-    /// What the body is made into.
+    /// The format of the body.
     #[arg(default = "raw")]
     pub(crate) body_format: BodyFormat,
-    /// A file of the host that is sent along. Excludes body.
+    /// A file of the host to send as the body. Excludes body.
     #[arg(type = "path", access = "read")]
     pub(crate) src: Option<String>,
-    /// The fields that are sent.
+    /// The header fields to send.
     pub(crate) headers: Option<Dict>,
-    /// Fields that do not go with redirects.
+    /// Header fields that are not sent after a redirect.
     #[arg(default = [])]
     pub(crate) unredirected_headers: Vec<String>,
-    /// The statuses that are no failure.
+    /// The statuses that count as success.
     #[arg(default = [200])]
     pub(crate) status_code: Vec<i64>,
-    /// Return the body of the answer as content.
+    /// Return the body of the response as content.
     #[arg(default = false)]
     pub(crate) return_content: bool,
-    /// Write the body of the answer to this file, or into this folder.
+    /// Write the body of the response to this file, or into this folder.
     #[arg(type = "path", access = "write")]
     pub(crate) dest: Option<String>,
-    /// Do nothing when this exists.
+    /// Do nothing if this path exists.
     #[arg(type = "path", access = "read")]
     pub(crate) creates: Option<String>,
-    /// Do nothing when this does not exist.
+    /// Do nothing if this path does not exist.
     #[arg(type = "path", access = "read")]
     pub(crate) removes: Option<String>,
-    /// Which redirects are followed.
+    /// The redirects to follow.
     #[arg(default = "safe")]
     pub(crate) follow_redirects: Follow,
-    /// How many seconds the server may be silent.
+    /// The longest silence of the server, in seconds.
     #[arg(default = 30)]
     pub(crate) timeout: i64,
-    /// The user's name, for Basic authentication.
+    /// The user name for Basic authentication.
     #[arg(alias = "user")]
     pub(crate) url_username: Option<String>,
     /// The password.
     #[arg(alias = "password", no_log)]
     pub(crate) url_password: Option<String>,
-    /// Send name and password without being asked for them.
+    /// Send user name and password with the first request.
     #[arg(default = false)]
     pub(crate) force_basic_auth: bool,
-    /// Ask for what no cache has; without it, dest that exists is only replaced by what is newer.
+    /// Ask for an answer that is not cached. By default, an existing dest is replaced only by a newer file.
     #[arg(default = false)]
     pub(crate) force: bool,
-    /// What the module calls itself.
+    /// The value of the header field User-Agent.
     #[arg(default = "ansible-httpget")]
     pub(crate) http_agent: String,
-    /// Unpack an answer that comes packed by gzip.
+    /// Decompress a response that is compressed with gzip.
     #[arg(default = true)]
     pub(crate) decompress: bool,
-    /// Have the server prove its name; no is not supported.
+    /// Verify the server's certificate. The value no is not supported.
     #[arg(default = true)]
     pub(crate) validate_certs: bool,
-    /// Taken, and does nothing: no proxy is used.
+    /// Accepted and ignored: no proxy is used.
     #[arg(default = true)]
     pub(crate) use_proxy: bool,
-    /// Taken, and does nothing: a sandbox has no such file.
+    /// Accepted and ignored: a sandbox has no such file.
     #[arg(default = true)]
     pub(crate) use_netrc: bool,
-    /// Taken, and does nothing: there is no controller, so src is a file of the host.
+    /// Accepted and ignored: there is no controller, so src is a file of the host.
     #[arg(default = false)]
     pub(crate) remote_src: bool,
     /// Not supported.
@@ -95,34 +95,34 @@ pub(crate) struct UriArgs {
     pub(crate) use_gssapi: bool,
 }
 
-/// What a body is made into.
+/// The format of a body.
 #[derive(Choice, Clone, Copy, PartialEq)]
 pub(crate) enum BodyFormat {
-    /// What a form of HTML sends.
+    /// A form of HTML.
     #[choice(name = "form-urlencoded")]
     Form,
-    /// JSON, unless it is text already.
+    /// JSON, unless the body is text already.
     Json,
-    /// What it is.
+    /// The body unchanged.
     Raw,
-    /// What a form of HTML with files sends.
+    /// A form of HTML with files.
     #[choice(name = "form-multipart")]
     Multipart,
 }
 
-/// Which redirects are followed.
+/// The redirects to follow.
 #[derive(Choice, Clone, Copy, PartialEq)]
 pub(crate) enum Follow {
-    /// All.
+    /// All redirects.
     All,
-    /// None, by its old name.
+    /// No redirects, by an old name.
     No,
-    /// None.
+    /// No redirects.
     None,
-    /// Those of GET and HEAD.
+    /// Redirects of GET and HEAD.
     Safe,
-    /// Those that Python follows by itself.
+    /// The redirects that Python follows by default.
     Urllib2,
-    /// All, by its old name.
+    /// All redirects, by an old name.
     Yes,
 }

@@ -1,4 +1,4 @@
-//! What is sent along, made of the option `body` as `body_format` says.
+//! Makes the request's body from the option `body`, in the format `body_format`.
 
 use modbox_sdk::http::{Body, form_quoted};
 use modbox_sdk::json::{encode, str};
@@ -7,7 +7,7 @@ use modbox_sdk::{Dict, Failure, Value};
 use crate::args::BodyFormat;
 use crate::multipart;
 
-/// Makes the body, and sets the field that says what it is.
+/// Makes the body, and sets the header field for its type.
 pub(crate) fn make(body: Option<&Value>, format: BodyFormat, headers: &mut Dict) -> Result<Body, Failure> {
     let mut default_type = |kind: &str| {
         if !headers.keys().any(|name| name.eq_ignore_ascii_case("content-type")) {
@@ -48,16 +48,16 @@ fn text(body: &Value) -> Result<Body, Failure> {
         Value::Str(text) => Ok(Body::Bytes(text.clone().into_bytes())),
         Value::Surrogates(text) => {
             let bytes = text.to_bytes();
-            bytes.map(Body::Bytes).ok_or_else(|| Failure::new("body holds lone surrogates that stand for no bytes"))
+            bytes.map(Body::Bytes).ok_or_else(|| Failure::new("body contains lone surrogates that are not bytes"))
         }
         other => {
             let kind = other.type_name();
-            Err(Failure::new(format!("the body is no text but {kind}: say with body_format what to make of it")))
+            Err(Failure::new(format!("the body is not text but {kind}; set body_format")))
         }
     }
 }
 
-/// Writes pairs as a form does. A list of values is a field for each.
+/// Encodes pairs as a form. A list of values becomes several fields.
 fn form(body: &Value) -> Result<String, Failure> {
     let mut pairs = Vec::new();
     let mut add = |key: &Value, values: &Value| {

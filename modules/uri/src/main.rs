@@ -1,10 +1,11 @@
-//! `uri`: talks to a web service.
+//! `uri`: sends a request to a web service.
 //!
-//! Parameters: `url`, `method`, `body` or `src`, `body_format`, `headers`, `status_code`, `return_content`, `dest`, and what the struct below
-//! says.
-//! Returns: `status`, `msg`, `url`, `redirected`, `elapsed`, `content`, `json`, `cookies`, `cookies_string`, `path`, and the fields of the answer's
-//! head, in lower case and with `_` for `-`.
-//! Capabilities: requests to the host of `url` and to those that it redirects to; write access to `dest`, read access to `src`.
+//! Parameters: `url`, `method`, `body` or `src`, `body_format`, `headers`, `status_code`, `return_content`, `dest`, and
+//! the other fields of the struct below.
+//! Returns: `status`, `msg`, `url`, `redirected`, `elapsed`, `content`, `json`, `cookies`, `cookies_string`, `path`,
+//! and the response's header fields, in lower case and with `_` for `-`.
+//! Capabilities: requests to the host of `url` and to hosts that it redirects to; write access to `dest`, read access
+//! to `src`.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +19,7 @@ mod save;
 use std::path::Path;
 use std::time::{Instant, UNIX_EPOCH};
 
-use modbox_sdk::http::{Body, Redirects, Wanted, fetch_url};
+use modbox_sdk::http::{Body, FetchOptions, Redirects, fetch_url};
 use modbox_sdk::{Deprecation, Exit, Failure, Module};
 
 use crate::args::{Follow, UriArgs};
@@ -29,15 +30,15 @@ modbox_sdk::module! {
     check_mode = false,
     file_args = true,
     returns = [
-        status: int = "The status of the answer; -1 when there was none.",
-        msg: str = "What became of the request.",
-        url: str = "Where the answer came from.",
-        redirected: bool = "Whether that is elsewhere than asked for.",
-        elapsed: int = "How many seconds it took.",
-        content: str if "return_content" = "The body of the answer.",
-        json: raw if "the answer is JSON" = "What it holds.",
+        status: int = "The status of the response; -1 if there was none.",
+        msg: str = "The message about the response.",
+        url: str = "The URL of the response.",
+        redirected: bool = "Whether the request was redirected.",
+        elapsed: int = "The duration in seconds.",
+        content: str if "return_content" = "The body of the response.",
+        json: raw if "the response is JSON" = "The decoded body.",
         cookies: dict if "success" = "The cookies that were set.",
-        cookies_string: str if "success" = "The same, as a request has them.",
+        cookies_string: str if "success" = "The cookies in the form of a request's header field.",
         path: str if "dest" = "The file that was written.",
     ],
     examples = [
@@ -63,7 +64,7 @@ fn run(args: UriArgs, module: &mut Module) -> Result<Exit, Failure> {
     };
     let redirects = redirects(args.follow_redirects, module);
     let started = Instant::now();
-    let wanted = Wanted {
+    let wanted = FetchOptions {
         url: &args.url,
         method: &method,
         headers: &headers,
@@ -80,7 +81,7 @@ fn run(args: UriArgs, module: &mut Module) -> Result<Exit, Failure> {
     answer::tell(&args, module, fetched, elapsed)
 }
 
-/// Why nothing is to be done.
+/// Returns why nothing needs to be done, if so.
 fn not_needed(args: &UriArgs) -> Option<String> {
     let exists = |path: &Option<String>| path.as_deref().map(|path| (path.to_owned(), Path::new(path).exists()));
     match (exists(&args.creates), exists(&args.removes)) {
@@ -106,7 +107,7 @@ fn redirects(follow: Follow, module: &mut Module) -> Redirects {
     }
 }
 
-/// When a file was last written, in seconds since 1970.
+/// Returns when a file was last written, in seconds since 1970.
 fn made_at(path: &str) -> Option<u64> {
     let metadata = Path::new(path).metadata().ok().filter(std::fs::Metadata::is_file)?;
     Some(metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_secs())

@@ -1,9 +1,9 @@
-//! What sort of thing a file is, by the end of its name: the common ones of Python's `mimetypes`.
+//! Guesses a file's MIME type by its extension. The table has the common types of Python's `mimetypes`.
 
-/// What is not known.
+/// The type of an unknown extension.
 const UNKNOWN: &str = "application/octet-stream";
 
-/// Ends of names, and what they mean.
+/// Extensions and their types.
 const KNOWN: [(&str, &str); 46] = [
     ("avi", "video/x-msvideo"),
     ("bin", UNKNOWN),
@@ -53,7 +53,7 @@ const KNOWN: [(&str, &str); 46] = [
     ("zip", "application/zip"),
 ];
 
-/// Returns what a file of this name most likely is.
+/// Returns the most likely type of a file with this name.
 pub(crate) fn guess(name: &str) -> &'static str {
     let end = name.rsplit_once('.').map_or("", |(_, end)| end).to_ascii_lowercase();
     KNOWN.iter().find(|(known, _)| *known == end).map_or(UNKNOWN, |(_, kind)| kind)

@@ -1,4 +1,4 @@
-//! What a form of HTML with files sends (RFC 7578), in the form in which Python's `email` writes it.
+//! The body of an HTML form with files (RFC 7578), in the format of Python's `email`.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
@@ -10,19 +10,19 @@ use modbox_sdk::json::{str, str_repr};
 
 use crate::mime;
 
-/// How long a file may be: the body is held in memory whole. A longer one goes by `src`.
+/// The longest file. The body is held in memory; `src` can send a longer file.
 const MAX_FILE: u64 = 32 << 20;
 
-/// Letters of Base64 in a line.
+/// Characters of Base64 per line.
 const LINE: usize = 76;
 
-/// One part: its fields, in their order, and what it holds.
-struct Part {
+/// One part: its header fields in order, and its contents.
+struct FormPart {
     fields: Vec<String>,
     content: Vec<u8>,
 }
 
-/// Returns what the body is, and the body.
+/// Returns the content type and the body.
 pub(crate) fn make(body: &Value) -> Result<(String, Vec<u8>), String> {
     let Value::Dict(fields) = body else {
         return Err(format!("Mapping is required, cannot be type {}", body.type_name()));
@@ -45,7 +45,7 @@ pub(crate) fn make(body: &Value) -> Result<(String, Vec<u8>), String> {
     Ok((format!("multipart/form-data; boundary=\"{boundary}\""), bytes))
 }
 
-fn part(name: &str, value: &Value) -> Result<Part, String> {
+fn part(name: &str, value: &Value) -> Result<FormPart, String> {
     let disposition = |file: Option<&str>| {
         let file = file.map(|file| Path::new(file).file_name().unwrap_or_default().to_string_lossy());
         let file = file.map_or_else(String::new, |file| format!("; {}", parameter("filename", &file)));
@@ -54,7 +54,7 @@ fn part(name: &str, value: &Value) -> Result<Part, String> {
     let entries = match value {
         Value::Str(text) => {
             let fields = vec!["Content-Type: text/plain".to_owned(), disposition(None)];
-            return Ok(Part { fields, content: in_lines(text.as_bytes()) });
+            return Ok(FormPart { fields, content: in_lines(text.as_bytes()) });
         }
         Value::Dict(entries) => entries,
         other => return Err(format!("value must be a string, or mapping, cannot be type {}", other.type_name())),
@@ -65,18 +65,18 @@ fn part(name: &str, value: &Value) -> Result<Part, String> {
     let kind = format!("Content-Type: {}", entry("mime_type").unwrap_or_else(guessed));
     match (content, &file) {
         (Some(content), file) => {
-            Ok(Part { fields: vec![kind, disposition(file.as_deref())], content: in_lines(content.as_bytes()) })
+            Ok(FormPart { fields: vec![kind, disposition(file.as_deref())], content: in_lines(content.as_bytes()) })
         }
         (None, Some(file)) => {
             let (encoding, content) = encoded(file, entry("multipart_encoding").as_deref().unwrap_or("base64"))?;
             let encoding = format!("Content-Transfer-Encoding: {encoding}");
-            Ok(Part { fields: vec![encoding, kind, disposition(Some(file))], content })
+            Ok(FormPart { fields: vec![encoding, kind, disposition(Some(file))], content })
         }
         (None, None) => Err("at least one of filename or content must be provided".to_owned()),
     }
 }
 
-/// What a file holds, as it is sent, and what that is called.
+/// Returns the encoded contents of a file, and the name of the encoding.
 fn encoded(file: &str, encoding: &str) -> Result<(&'static str, Vec<u8>), String> {
     if !["base64", "7or8bit"].contains(&encoding) {
         return Err("multipart_encoding must be one of dict_keys(['base64', '7or8bit']).".to_owned());
@@ -98,7 +98,7 @@ fn encoded(file: &str, encoding: &str) -> Result<(&'static str, Vec<u8>), String
     }
 }
 
-/// Ends lines as mail does, however they ended.
+/// Replaces all line ends by those of mail.
 fn in_lines(content: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(content.len());
     for (at, byte) in content.iter().enumerate() {
@@ -111,7 +111,7 @@ fn in_lines(content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A parameter, in quotes, or by RFC 2231 when it is not ASCII.
+/// Returns a parameter in quotes, or in the form of RFC 2231 if it is not ASCII.
 fn parameter(key: &str, value: &str) -> String {
     let value: String = value.chars().filter(|letter| !letter.is_control()).collect();
     if value.is_ascii() {

@@ -1,4 +1,4 @@
-//! The answer's body as a file: written into a temporary one, then put in its place.
+//! Writes the response's body to a temporary file, then moves it to its place.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -7,22 +7,22 @@ use std::path::Path;
 use modbox_sdk::http::Response;
 use modbox_sdk::{Failure, Module};
 
-/// What a file is to hold.
+/// The contents of a file.
 pub(crate) enum Content<'a> {
-    /// What is still to come.
+    /// Contents that are still to be received.
     Coming(&'a mut Response),
-    /// What came.
+    /// Contents that were received.
     Bytes(&'a [u8]),
 }
 
-/// Writes a file, unless it holds that already.
+/// Writes a file, unless it has these contents already.
 pub(crate) fn write(module: &Module, dest: &Path, content: Content<'_>, outcome: &str) -> Result<(), Failure> {
     let failed = |what: String| Failure::new(format!("{what} {outcome}"));
     let no_temporary = |why: String| failed(format!("Failed to create temporary content file: {why}"));
     let (temporary, file) =
         modbox_sdk::fs::temporary(&module.tmpdir()).map_err(|error| no_temporary(error.to_string()))?;
     let moved = fill(file, content).map_err(no_temporary).and_then(|()| replace(module, &temporary, dest, &failed));
-    // Gone when it was moved; of no use when it was not.
+    // The file does not exist if it was moved, and is useless if it was not.
     let _ = fs::remove_file(&temporary);
     moved
 }

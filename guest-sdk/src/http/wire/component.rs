@@ -1,4 +1,4 @@
-//! A component: `wasi:http`, whose host connects, does TLS and keeps to what was granted.
+//! HTTP for a component: `wasi:http`, whose host connects, does TLS and enforces the grants.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,13 +18,14 @@ use crate::http::body::Body;
 use crate::http::error::{ErrorKind, HttpError};
 use crate::http::headers::Headers;
 
-/// What is read or written at once.
+/// The size of one read or write.
 const CHUNK: usize = 64 << 10;
 
-/// A body that is sent before a server loses its patience; for longer ones waiting begins when they are sent.
+/// The longest body that is sent before the time limit for the response starts. For longer bodies, it starts when they
+/// are sent.
 const SHORT: usize = 64 << 10;
 
-/// A body as it comes. The stream goes before what it is of.
+/// A received body. The stream must be dropped before the body.
 #[derive(Debug)]
 pub(in crate::http) struct IncomingBody {
     stream: Option<InputStream>,
@@ -63,14 +64,14 @@ impl Read for IncomingBody {
 pub(in crate::http) fn exchange(outgoing: &Outgoing<'_>) -> Result<Incoming<IncomingBody>, HttpError> {
     let host = outgoing.url.host_and_port().to_owned();
     let request = request(outgoing, &host)?;
-    // A body that is asked for is one of unknown length, where nothing says how long it is.
+    // Without a length, asking for the body would announce one of unknown length.
     let body = (*outgoing.body != Body::None).then(|| request.body()).transpose();
     let body = body.map_err(|()| wrong(&host, "the request has no body"))?;
     let sent = outgoing_handler::handle(request, Some(options(outgoing))).map_err(|code| failure(&code, &host))?;
     if let Some(body) = body
         && send_body(outgoing, &body, &sent, &host)?
     {
-        // What is wrong with the request, its answer says.
+        // The response reports errors in the request.
         let _ = OutgoingBody::finish(body, None);
     }
     let response = response(&sent, &host, (!is_short(outgoing.body)).then_some(outgoing.timeout))?;
@@ -87,7 +88,7 @@ fn request(outgoing: &Outgoing<'_>, host: &str) -> Result<OutgoingRequest, HttpE
         let bytes = latin_1(value, host)?;
         fields.append(name, &bytes).map_err(|error| match error {
             HeaderError::Forbidden => {
-                let why = format!("the field `{name}` is the host's to set, and no module's");
+                let why = format!("the header field `{name}` is set by the host");
                 HttpError::new(ErrorKind::Header, host, why)
             }
             _ if bytes.iter().any(|byte| byte.is_ascii_control()) => {
@@ -98,7 +99,7 @@ fn request(outgoing: &Outgoing<'_>, host: &str) -> Result<OutgoingRequest, HttpE
         })?;
     }
     let url = |()| {
-        let why = format!("no request can be sent to `{}`", outgoing.url.masked());
+        let why = format!("requests to `{}` are not supported", outgoing.url.masked());
         HttpError::new(ErrorKind::Url, host, why)
     };
     let request = OutgoingRequest::new(fields);
@@ -106,7 +107,7 @@ fn request(outgoing: &Outgoing<'_>, host: &str) -> Result<OutgoingRequest, HttpE
     request.set_scheme(Some(&scheme)).map_err(url)?;
     request.set_authority(Some(host)).map_err(url)?;
     request.set_path_with_query(Some(&outgoing.url.target())).map_err(url)?;
-    let no_method = |()| wrong(host, &format!("`{}` is no method", outgoing.method));
+    let no_method = |()| wrong(host, &format!("`{}` is not a method", outgoing.method));
     request.set_method(&method(outgoing.method)).map_err(no_method)?;
     Ok(request)
 }
@@ -129,7 +130,7 @@ fn method(word: &str) -> Method {
 fn options(outgoing: &Outgoing<'_>) -> RequestOptions {
     let options = RequestOptions::new();
     let time = u64::try_from(outgoing.timeout.as_nanos()).unwrap_or(u64::MAX);
-    // A host without these options has patience of its own.
+    // A host may lack these options; it then has its own time limits.
     let _ = options.set_connect_timeout(Some(time));
     let _ = options.set_between_bytes_timeout(Some(time));
     if is_short(outgoing.body) {
@@ -146,14 +147,14 @@ fn is_short(body: &Body) -> bool {
     }
 }
 
-/// Sends the body, and returns whether all of it went: a server may answer before.
+/// Sends the body, and returns whether all of it was sent: a server may respond earlier.
 fn send_body(
     outgoing: &Outgoing<'_>,
     body: &OutgoingBody,
     answer: &FutureIncomingResponse,
     host: &str,
 ) -> Result<bool, HttpError> {
-    let stream = body.write().map_err(|()| wrong(host, "the request's body cannot be written"))?;
+    let stream = body.write().map_err(|()| wrong(host, "failed to write the request's body"))?;
     let writer = Writer { stream, answered: answer.subscribe(), timeout: outgoing.timeout, host };
     match outgoing.body {
         Body::None => Ok(true),
@@ -183,14 +184,14 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes bytes, and returns whether the server took them all.
+    /// Writes bytes, and returns whether the server took all of them.
     fn write_all(&self, mut bytes: &[u8]) -> Result<bool, HttpError> {
         while !bytes.is_empty() {
             let Ok(room) = self.stream.check_write() else { return Ok(false) };
             let length = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
             if length == 0 {
                 let (ready, timer) = (self.stream.subscribe(), timer(self.timeout));
-                // An answer that is there already says what became of the request.
+                // A response that is there already tells the result of the request.
                 let which = poll(&[&ready, &self.answered, &timer]);
                 match which.as_slice() {
                     [2] => return Err(HttpError::new(ErrorKind::Timeout, self.host, "")),
@@ -228,7 +229,7 @@ fn timer(time: Duration) -> Pollable {
     monotonic_clock::subscribe_duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// The bytes of a field, as Python's `http.client` makes them.
+/// Encodes a header field as Python's `http.client` does.
 fn latin_1(text: &str, host: &str) -> Result<Vec<u8>, HttpError> {
     let byte = |(at, letter): (usize, char)| {
         u8::try_from(u32::from(letter)).map_err(|_| {
@@ -243,13 +244,13 @@ fn wrong(host: &str, why: &str) -> HttpError {
     HttpError::new(ErrorKind::Protocol, host, why)
 }
 
-/// What an error of the host means.
+/// Converts an error of the host.
 fn failure(code: &ErrorCode, host: &str) -> HttpError {
     let (kind, detail) = match code {
         ErrorCode::HttpRequestDenied => (ErrorKind::Denied, String::new()),
         ErrorCode::DestinationIpProhibited => (ErrorKind::DeniedAddress, String::new()),
         ErrorCode::HttpRequestUriInvalid | ErrorCode::HttpRequestUriTooLong => {
-            (ErrorKind::Url, format!("no request can be sent to `{host}`"))
+            (ErrorKind::Url, format!("requests to `{host}` are not supported"))
         }
         ErrorCode::DnsError(payload) => (ErrorKind::Lookup, payload.rcode.clone().unwrap_or_default()),
         ErrorCode::DnsTimeout | ErrorCode::DestinationNotFound => (ErrorKind::Lookup, String::new()),
@@ -258,9 +259,7 @@ fn failure(code: &ErrorCode, host: &str) -> HttpError {
         ErrorCode::ConnectionReadTimeout | ErrorCode::ConnectionWriteTimeout | ErrorCode::HttpResponseTimeout => {
             (ErrorKind::Timeout, String::new())
         }
-        ErrorCode::TlsCertificateError => {
-            (ErrorKind::Tls, "its certificate is not one that a known authority made for this name".to_owned())
-        }
+        ErrorCode::TlsCertificateError => (ErrorKind::Tls, "its certificate is invalid for this name".to_owned()),
         ErrorCode::TlsProtocolError | ErrorCode::TlsAlertReceived(_) => (ErrorKind::Tls, String::new()),
         ErrorCode::ConnectionTerminated | ErrorCode::HttpResponseIncomplete => (ErrorKind::Closed, String::new()),
         ErrorCode::HttpResponseHeaderSectionSize(_) | ErrorCode::HttpResponseHeaderSize(_) => {

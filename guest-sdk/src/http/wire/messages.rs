@@ -1,4 +1,4 @@
-//! A request and its answer, as they cross the line.
+//! A request to send, and its response.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(in crate::http) struct Outgoing<'a> {
     pub(in crate::http) timeout: Duration,
 }
 
-/// An answer: the head, and the body as it is read.
+/// A response: its head, and its body as a stream.
 pub(in crate::http) struct Incoming<B> {
     pub(in crate::http) status: u16,
     pub(in crate::http) headers: Headers,

@@ -1,4 +1,4 @@
-//! One request over the line and the head of its answer, by whoever does HTTP here: the host, by `wasi:http`, for a component.
+//! Sends one request and reads the head of its response. For a component, the host does HTTP through `wasi:http`.
 
 #[cfg_attr(target_family = "wasm", path = "component.rs")]
 #[cfg_attr(not(target_family = "wasm"), path = "nowhere.rs")]

@@ -1,5 +1,5 @@
-//! A build for the host: it has no HTTP. Its own TLS and its own look-up of names would be a second client to keep, of some
-//! megabytes, for modules that Ansible has anyway.
+//! HTTP in a build for a Unix host is not supported. It would need a second client with TLS and name lookup, of several
+//! megabytes, for modules that Ansible has already.
 
 use std::convert::Infallible;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use super::messages::{Incoming, Outgoing};
 use crate::http::error::{ErrorKind, HttpError};
 
-/// There is none.
+/// A body, which never exists in this build.
 #[derive(Debug)]
 pub(in crate::http) struct IncomingBody(Infallible);
 
@@ -18,6 +18,7 @@ impl Read for IncomingBody {
 }
 
 pub(in crate::http) fn exchange(outgoing: &Outgoing<'_>) -> Result<Incoming<IncomingBody>, HttpError> {
-    let why = "only a component has HTTP, which its host does: build the module with `modbox build` and run it with `modbox run`";
+    let why =
+        "HTTP needs a component, whose host does it: build the module with `modbox build` and run it with `modbox run`";
     Err(HttpError::new(ErrorKind::Unsupported, outgoing.url.host_and_port(), why))
 }

@@ -1,25 +1,25 @@
-//! A component on a host that has `modbox:host/process`, as modbox has.
+//! Programs for a component on a host that implements `modbox:host/process`, as modbox does.
 
 use std::path::{Path, PathBuf};
 
 use modbox_host::process::{self, Command, Error, Output};
 
-use crate::platform::process::program::{Ending, NotRun, Ran, Request};
+use crate::platform::process::program::{Ending, NotRun, ProgramOutput, Request};
 
 pub(crate) const AVAILABLE: bool = true;
 
-/// Numbers of Linux.
+/// Error numbers of Linux.
 const ENOENT: i32 = 2;
 const E2BIG: i32 = 7;
 const EACCES: i32 = 13;
 
-pub(crate) fn run(request: &Request) -> Result<Ran, NotRun> {
+pub(crate) fn run(request: &Request) -> Result<ProgramOutput, NotRun> {
     let Some((program, arguments)) = request.words.split_first() else {
-        return Err(NotRun::System(Some(ENOENT), "there is no command".to_owned()));
+        return Err(NotRun::System(Some(ENOENT), "the command is empty".to_owned()));
     };
     if request.path_prefix.is_some() {
         return Err(NotRun::Policy(
-            "programs are looked for in the host's own directories, without a prefix".to_owned(),
+            "`path_prefix` is not supported in a sandbox: the host's policy looks up programs".to_owned(),
         ));
     }
     let directory = request.directory.as_ref().map(|directory| directory.to_string_lossy().into_owned());
@@ -40,10 +40,11 @@ pub(crate) fn run(request: &Request) -> Result<Ran, NotRun> {
         process::Ending::TimedOut => Ending::TimedOut,
         process::Ending::Limit(limit) => Ending::Limit(limit),
     };
-    Ok(Ran { ending, stdout: stdout.bytes, stderr: stderr.bytes, cut })
+    Ok(ProgramOutput { ending, stdout: stdout.bytes, stderr: stderr.bytes, cut })
 }
 
-/// A program that is named from where the command starts, by its absolute path: policies know no others.
+/// Returns the absolute path of a program that is named relative to the working directory: policies name only absolute
+/// paths.
 fn absolute(program: &str, directory: Option<&str>) -> String {
     match directory {
         Some(directory) if program.contains('/') && !program.starts_with('/') => {
@@ -62,7 +63,7 @@ fn not_run(error: Error) -> NotRun {
         }
         Error::NotFound => system(ENOENT, "No such file or directory"),
         Error::NotExecutable => system(EACCES, "Permission denied"),
-        Error::NoDirectory => system(ENOENT, "the directory to start in is not there"),
+        Error::NoDirectory => system(ENOENT, "the working directory does not exist"),
         Error::TooLong => system(E2BIG, "Argument list too long"),
         Error::Failed(why) => NotRun::Policy(why),
     }

@@ -1,5 +1,5 @@
-//! Other programs: started as they are in a build for a Unix host, asked for by `modbox:host/process` in a component with the feature
-//! `host-commands`. Elsewhere there are none.
+//! Other programs: started directly in a build for a Unix host, requested from `modbox:host/process` in a component
+//! with the feature `host-commands`. Elsewhere, every call is an error.
 
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(all(not(unix), target_family = "wasm", feature = "host-commands"), path = "component.rs")]
@@ -9,4 +9,4 @@ mod here;
 mod program;
 
 pub(crate) use self::here::{AVAILABLE, run};
-pub(crate) use self::program::{Ending, NotRun, Ran, Request};
+pub(crate) use self::program::{Ending, NotRun, ProgramOutput, Request};

@@ -1,4 +1,4 @@
-//! A program to run, what it ended with, and why it did not run.
+//! A program to run, its result, and the errors of starting it.
 
 use std::io;
 use std::path::PathBuf;
@@ -36,11 +36,11 @@ pub(crate) enum Ending {
 
 /// The end and the output of a program.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct ProgramOutput {
     pub(crate) ending: Ending,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
-    /// Some of the output was dropped.
+    /// Whether some of the output was dropped.
     pub(crate) cut: bool,
 }
 
@@ -51,9 +51,9 @@ pub(crate) struct Ran {
     allow(dead_code, reason = "policies are the sandbox's")
 )]
 pub(crate) enum NotRun {
-    /// What the system says, with its number if it has one.
+    /// The system's message, with its error number if there is one.
     System(Option<i32>, String),
-    /// The runner's policy.
+    /// The runner's policy refused it.
     Policy(String),
 }
 

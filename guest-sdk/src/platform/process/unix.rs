@@ -1,4 +1,4 @@
-//! A build for a Unix host, which starts programs like any other.
+//! Programs for a build for a Unix host.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -7,31 +7,31 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::platform::process::program::{Ending, NotRun, Ran, Request};
+use crate::platform::process::program::{Ending, NotRun, ProgramOutput, Request};
 
 pub(crate) const AVAILABLE: bool = true;
 
-/// What is kept of each output. A result holds it, and more than the largest result that Ansible takes is of no use.
+/// The most bytes kept of each output. Output is part of the result, and Ansible takes no larger one.
 const MAX_OUTPUT: usize = 64 << 20;
 
-/// How long to wait for more output of a command that has ended, when a process that it left holds its output.
+/// How long to wait for output after a command ended, if a process that it started holds its output open.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// How often a command is looked at that says nothing and is to end in time.
+/// How often a silent command with a time limit is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Which output something is from.
+/// The stream of a piece of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stream {
     Out,
     Err,
 }
 
-pub(crate) fn run(request: &Request) -> Result<Ran, NotRun> {
+pub(crate) fn run(request: &Request) -> Result<ProgramOutput, NotRun> {
     let mut child = command(request)?.spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         let input = request.input.clone();
-        // Whoever does not read its input is not waited for; what was not written is nobody's loss.
+        // The thread is not joined: a command need not read its input.
         thread::spawn(move || drop(stdin.write_all(&input)));
     }
     let (sender, receiver) = mpsc::channel();
@@ -42,7 +42,7 @@ pub(crate) fn run(request: &Request) -> Result<Ran, NotRun> {
         read(stderr, Stream::Err, sender);
     }
     let deadline = request.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-    let mut ran = Ran { ending: Ending::TimedOut, stdout: Vec::new(), stderr: Vec::new(), cut: false };
+    let mut ran = ProgramOutput { ending: Ending::TimedOut, stdout: Vec::new(), stderr: Vec::new(), cut: false };
     if let Some(status) = collect(&mut child, &receiver, deadline, &mut ran)? {
         let code = status.code().map(|code| Ending::Exited(code.into()));
         let signal = status.signal().map(|signal| Ending::Signalled(signal.into()));
@@ -60,7 +60,7 @@ fn command(request: &Request) -> Result<Command, NotRun> {
             command.args(arguments);
             command
         }
-        // Only a process itself can change its mask, so a shell does it and becomes the program.
+        // A process can change only its own umask, so a shell does it and becomes the program.
         Some(umask) => {
             let mut command = Command::new("/bin/sh");
             let script = format!("umask {:o} && exec \"$0\" \"$@\"", umask & 0o777);
@@ -76,11 +76,11 @@ fn command(request: &Request) -> Result<Command, NotRun> {
     if let Some(directory) = &request.directory {
         command.current_dir(directory);
     }
-    // Without input it has this process's.
+    // Without input, the command inherits this process's standard input.
     command.stdin(if request.input.is_empty() { Stdio::inherit() } else { Stdio::piped() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     if request.timeout.is_some() {
-        // To be ended with what it has started.
+        // The group is killed as a whole.
         command.process_group(0);
     }
     Ok(command)
@@ -101,12 +101,13 @@ fn read(mut from: impl Read + Send + 'static, stream: Stream, to: Sender<(Stream
     });
 }
 
-/// Takes what a command prints until it has ended and says no more. Returns how it ended, or nothing when its time was over.
+/// Collects output until the command has ended and its output is silent. Returns its end, or `None` when the time limit
+/// passed.
 fn collect(
     child: &mut Child,
     output: &Receiver<(Stream, Vec<u8>)>,
     deadline: Option<Instant>,
-    ran: &mut Ran,
+    ran: &mut ProgramOutput,
 ) -> io::Result<Option<ExitStatus>> {
     let mut ended = None;
     loop {
@@ -122,7 +123,7 @@ fn collect(
                 ran.cut |= room < bytes.len();
                 kept.extend_from_slice(&bytes[..room]);
             }
-            // Nothing holds its output any more.
+            // All holders of the output have ended.
             Err(RecvTimeoutError::Disconnected) if deadline.is_none() => return child.wait().map(Some),
             Err(RecvTimeoutError::Disconnected) => {
                 if let Some(status) = child.try_wait()? {
@@ -130,16 +131,17 @@ fn collect(
                 }
                 thread::sleep(LOOK);
             }
-            // Whoever holds its output is a daemon that it has left, and not waited for.
+            // A daemon of the command holds its output; it is not waited for.
             Err(RecvTimeoutError::Timeout) if ended.is_some() => return Ok(ended),
             Err(RecvTimeoutError::Timeout) => ended = child.try_wait()?,
         }
     }
 }
 
-/// Ends a command and its process group.
+/// Kills a command and its process group.
 fn end(child: &mut Child) -> io::Result<()> {
-    // The number is still its own, since it was not waited for; without unsafe code there is no other way to a group.
+    // The process id is still valid, since it was not waited for. Without unsafe code, there is no other way to signal
+    // a group.
     let group = format!("-{}", child.id());
     let killed = Command::new("/bin/kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
     if !killed.is_ok_and(|status| status.success()) {
