@@ -1,22 +1,22 @@
-//! What the guests have in common: reading their arguments, printing one result.
+//! Functions that the guests share: read arguments, print one result.
 //!
-//! Built for wasm32-wasip2 by the tests themselves. They use nothing of modbox's own SDK, so that a mistake
-//! there cannot hide one in the runner.
+//! The tests build the guests for wasm32-wasip2. The guests do not use modbox's SDK, so that a mistake in it cannot
+//! hide one in the runner.
 
 use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 
-/// The arguments of a run, as the JSON file holds them.
+/// The arguments of a run, from the JSON file.
 #[derive(Debug)]
 pub struct Args(pub Map<String, Value>);
 
 impl Args {
-    /// Reads the file that `argv[1]` names.
+    /// Reads the file in `argv[1]`.
     ///
     /// # Panics
     ///
-    /// When there is no such file or it holds no JSON object: the runner has broken its promise.
+    /// The file does not exist or is not a JSON object, which is a mistake of the runner.
     #[must_use]
     pub fn read() -> Self {
         let path = std::env::args().nth(1).expect("argv[1] names the arguments file");
@@ -30,7 +30,7 @@ impl Args {
         self.0.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns a number, also one that was written as a string.
+    /// Returns a number, which may be written as a string.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<u64> {
         let value = self.0.get(name)?;
@@ -48,13 +48,13 @@ impl Args {
 ///
 /// # Panics
 ///
-/// When standard output does not take it.
+/// Standard output cannot be written.
 pub fn print(result: &Value) {
     let mut stdout = io::stdout();
     writeln!(stdout, "{result}").expect("standard output takes the result");
 }
 
-/// Returns `ok`, or the kind of the error and its number.
+/// Returns `ok`, or the kind and number of the error.
 pub fn seen<T>(result: &io::Result<T>) -> String {
     match result {
         Ok(_) => "ok".to_owned(),
@@ -62,11 +62,11 @@ pub fn seen<T>(result: &io::Result<T>) -> String {
     }
 }
 
-/// Creates the file that the argument `started` names, so that the test knows when to go on.
+/// Creates the file of the argument `started`, so that the test knows that the guest runs.
 ///
 /// # Panics
 ///
-/// When it cannot be created.
+/// The file cannot be created.
 pub fn say_started(args: &Args) {
     if !args.text("started").is_empty() {
         std::fs::write(args.text("started"), "").expect("the file `started` can be created");

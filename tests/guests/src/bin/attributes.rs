@@ -1,4 +1,5 @@
-//! Does a list of operations of `modbox:host/files`, `ops`, each an array of its name and its arguments, and says what each saw.
+//! Performs operations of `modbox:host/files`. `ops` is a list of arrays of a name and its arguments. Returns each
+//! result.
 
 use std::io;
 use std::path::Path;

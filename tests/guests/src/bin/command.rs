@@ -1,5 +1,5 @@
-//! Runs a list of commands by `modbox:host/process`, `commands`, each a dict, and says what became of each. With `fail` it ends
-//! with that status.
+//! Runs the commands in `commands` with `modbox:host/process`, and returns each result. With `fail`, it exits with that
+//! status.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Connects to `address` and reads what is said there.
+//! Connects to `address` and returns what it reads.
 
 use std::io::Read;
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! Does a list of file operations, `ops`, each an array of its name and its arguments, and says what each saw. Files that
+//! Performs file operations. `ops` is a list of arrays of a name and its arguments. Returns each result. Files that
 //! `hold` opens stay open.
 
 use std::fs::{self, File, FileTimes, OpenOptions};
@@ -98,7 +98,7 @@ fn attempt<'a>(op: &str, arg: impl Fn(usize) -> &'a str, held: &mut Vec<File>) -
             held.last_mut().expect("something is held").read_to_end(&mut content)?;
             Ok(text(content))
         }
-        // What a path held, and what went wrong, in many tries: each once.
+        // The distinct contents and errors of many reads of a path.
         "read_often" => Ok(often(number(), || fs::read(path).map(text))),
         "write_often" => Ok(often(number(), || fs::write(path, arg(2)).map(|()| "ok".to_owned()))),
         "list_often" => Ok(often(number(), || list(path))),
@@ -112,7 +112,7 @@ fn attempt<'a>(op: &str, arg: impl Fn(usize) -> &'a str, held: &mut Vec<File>) -
     }
 }
 
-/// Rust's name for an error; for what it has none for, the name of the code of WASI 0.1.
+/// Returns Rust's name for an error, or the name of the code in WASI 0.1 if Rust has none.
 fn name_of(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(29) => "Io".to_owned(),
@@ -132,7 +132,7 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What tells an object from all others; the standard library does not say it.
+/// Returns the identity of a file; the standard library does not expose it.
 fn identity(path: &str) -> String {
     let below = |dir: &str| path.strip_prefix(dir).filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let found = get_directories().into_iter().find_map(|(dir, at)| below(&at).map(|rest| (dir, rest)));

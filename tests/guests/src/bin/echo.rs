@@ -1,4 +1,4 @@
-//! Prints everything that it was given: argv, environment, working directory, `/args`, standard input.
+//! Prints all its input: argv, environment, working directory, `/args`, standard input.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -22,12 +22,12 @@ fn main() {
         "changed": false,
         "argv": std::env::args().collect::<Vec<_>>(),
         "env": std::env::vars().collect::<BTreeMap<_, _>>(),
-        // As text: keys that start with `_ansible_` would be taken out of a result.
+        // As text, since keys that start with `_ansible_` would be removed from a result.
         "args": String::from_utf8_lossy(&raw),
         "args_are_ascii": raw.is_ascii(),
         "args_dir": names("/args"),
         "tmp_dir": names("/tmp"),
-        // Under its own name it would be taken out of the result.
+        // Under another name, since its own would be removed from the result.
         "tmpdir": test_guests::Args::read().text("_ansible_tmpdir"),
         "root_dir": names("/"),
         "stdin_read": test_guests::seen(&read),

@@ -1,4 +1,4 @@
-//! Ends in the way that `how` names, after printing `text` if there is any.
+//! Ends in the way of `how`, after printing `text` if it is given.
 
 use test_guests::Args;
 

@@ -1,6 +1,6 @@
-//! Sends the HTTP requests in `requests` by `wasi:http`, one after the other, and says what came back. `hoard` makes it
-//! keep that many messages instead, and `parallel` sends as many requests to `authority` at a time and says what became of
-//! the last one.
+//! Sends the HTTP requests in `requests` with `wasi:http`, one after the other, and returns the responses. `hoard`
+//! keeps that many messages instead, and `parallel` sends that many requests to `authority` at the same time and
+//! returns the last result.
 
 use serde_json::{Value, json};
 use test_guests::Args;

@@ -1,5 +1,5 @@
-//! Measures file operations in the directory `dir`, each many times, and prints the nanoseconds that one takes. With
-//! `rounds`, the best of so many. `compute` is an operation that needs nobody else.
+//! Measures file operations in the directory `dir` and prints the nanoseconds of each. With `rounds`, the best of that
+//! many rounds. `compute` is an operation without host calls.
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -9,10 +9,10 @@ use std::time::Instant;
 use serde_json::{Map, json};
 use test_guests::Args;
 
-/// Operations of one kind in a round.
+/// The number of operations in a round.
 const MANY: u32 = 2000;
 
-/// Entries of the directory that is listed.
+/// The number of entries in the listed directory.
 const ENTRIES: usize = 100;
 
 fn main() {

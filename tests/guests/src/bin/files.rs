@@ -1,5 +1,5 @@
-//! Tries one operation, `op`, on `path` (and `to`), and fails unless it sees what `expect` names: `ok`, or
-//! the kind of an error.
+//! Tries the operation `op` on `path` (and `to`), and fails unless the outcome is `expect`: `ok`, or the kind of an
+//! error.
 
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{self, Read, Write};
@@ -56,7 +56,7 @@ fn attempt(args: &Args) -> io::Result<String> {
         "unlink" => fs::remove_file(path).map(nothing),
         "mkdir" => fs::create_dir(path).map(nothing),
         "rmdir" => fs::remove_dir(path).map(nothing),
-        // A lower handle of its own, so that no earlier check of the path can help.
+        // A new handle below the first, so that no earlier check of the path helps.
         "rename_then_read" => {
             fs::rename(path, to)?;
             fs::read(to).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())

@@ -1,4 +1,4 @@
-//! Fills `dir` with `files` files of `mib` MiB each and says how far it came.
+//! Fills `dir` with `files` files of `mib` MiB each, and returns how many were written.
 
 use std::fs::File;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! The module that the tests have in every language: greets `name` and gives back `n`.
+//! The module that the tests have in every language: greets `name` and returns `n`.
 
 use serde_json::json;
 use test_guests::Args;

@@ -1,5 +1,5 @@
-//! Has the host hold things for it: takes what the argument `what` names again and again, `times` at the most, and drops
-//! nothing. Says how often that worked.
+//! Makes the host hold objects: creates the object `what` up to `times` times, and drops none. Returns the number of
+//! successes.
 
 use std::hint::black_box;
 use std::mem::forget;
@@ -13,7 +13,7 @@ use wasip2::http::types::{Fields, OutgoingRequest};
 use wasip2::io::poll;
 use wasip2::random::random;
 
-/// Bytes of a long text.
+/// The length of a long text.
 const LARGE: usize = 60_000;
 
 fn main() {

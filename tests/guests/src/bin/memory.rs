@@ -1,4 +1,4 @@
-//! Takes memory until there is none. With `graceful` it notices, lets go and prints a result; otherwise it
+//! Allocates memory until an allocation fails. With `graceful`, it then frees it and prints a result; otherwise it
 //! aborts, as programs do.
 
 use test_guests::Args;

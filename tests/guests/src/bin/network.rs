@@ -1,4 +1,4 @@
-//! Tries the network in `steps`, each an object with `do` and what that needs, and says what it saw of each.
+//! Tries the network in `steps`, each an object with `do` and its parameters, and returns each result.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
@@ -36,7 +36,7 @@ fn shown(result: io::Result<String>) -> Value {
     }
 }
 
-/// Says something and listens to the end.
+/// Sends a text and reads until the end.
 fn connect(to: &str, say: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect(to)?;
     stream.write_all(say.as_bytes())?;
@@ -50,7 +50,7 @@ fn look_up(name: &str) -> io::Result<String> {
     Ok(addresses.join(" "))
 }
 
-/// Listens, and connects to itself.
+/// Listens, and connects to its own port.
 fn listen(at: &str) -> io::Result<String> {
     let listener = TcpListener::bind(at)?;
     let mut client = TcpStream::connect(listener.local_addr()?)?;
@@ -62,7 +62,7 @@ fn listen(at: &str) -> io::Result<String> {
     Ok(heard)
 }
 
-/// Listens, and answers the first who comes.
+/// Listens, and answers the first connection.
 fn serve(at: &str) -> io::Result<String> {
     let (mut stream, _) = TcpListener::bind(at)?.accept()?;
     let mut heard = [0; 5];
@@ -98,7 +98,7 @@ fn receive(at: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&buffer[..length]).into_owned())
 }
 
-/// Opens many sockets and says how far it came, or gives up there.
+/// Opens many sockets, and returns how many were opened, or fails with `insist`.
 fn many(count: u64, insist: bool) -> Value {
     let mut open = Vec::new();
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! Opens one file again and again, `times` at the most, and says how often that worked and what ended it.
+//! Opens one file up to `times` times, and returns the number of successes and the last error.
 
 use std::fs::File;
 

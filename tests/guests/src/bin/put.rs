@@ -1,4 +1,4 @@
-//! A well-behaved module: writes `content` to `path` unless it is there already, and honours check mode.
+//! A well-behaved module: writes `content` to `path` if it differs, and honours check mode.
 
 use serde_json::json;
 use test_guests::Args;

@@ -1,4 +1,4 @@
-//! A module made with the SDK that names files as they are seen from where it starts.
+//! A module made with the SDK that names files relative to its working directory.
 
 #![forbid(unsafe_code)]
 
@@ -8,10 +8,10 @@ use modbox_sdk::{Args, Exit, Failure, Module};
 
 modbox_sdk::module! { args = Relative, run = run }
 
-/// Writes a note, leaves the directory, and says what is in the directory that it started in.
+/// Writes a file, leaves the directory, and lists the directory where it started.
 #[derive(Args)]
 struct Relative {
-    /// Where to go.
+    /// The directory to enter.
     to: String,
 }
 
@@ -24,7 +24,7 @@ fn go(to: &str) -> std::io::Result<(String, String, String)> {
     let here = || std::env::current_dir().map(|dir| dir.display().to_string());
     let started = here()?;
     fs::write("note", "written")?;
-    // What the start set is given back by this.
+    // Restores the directory of the start.
     std::env::set_current_dir(to)?;
     let note = fs::read_to_string(format!("{started}/note"))?;
     Ok((started, note, here()?))

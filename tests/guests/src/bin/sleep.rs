@@ -1,5 +1,5 @@
-//! Sleeps in one host call: `seconds`, or for as long as the clock can say. Uses its `/tmp` before, so that there is
-//! something to be left, and prints `say` to standard error.
+//! Sleeps in one host call: for `seconds`, or for the longest time of the clock. Writes to `/tmp` first, so that there
+//! is something to clean up, and prints `say` to standard error.
 
 use std::io::Write;
 use std::time::Duration;
