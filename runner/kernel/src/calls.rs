@@ -1,53 +1,53 @@
-//! What an allow list of system calls consists of: groups of calls that share a condition and a reason.
+//! The parts of an allow list of system calls: groups of calls with one condition and one reason.
 //!
-//! The numbers come from the crate `syscalls`, which has them for each architecture. The lists are in `guest_calls`,
-//! `native_calls` and `compiler_calls`.
+//! The crate `syscalls` has the numbers for each architecture. The lists are in `guest_calls`, `native_calls` and
+//! `compiler_calls`.
 
 use syscalls::Sysno;
 
-/// System calls that are allowed for one reason.
+/// System calls that are allowed under one condition.
 #[derive(Debug, Clone, Copy)]
 pub struct CallGroup {
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
-    /// When.
+    /// The condition.
     pub condition: Condition,
-    /// Which.
+    /// The calls.
     pub calls: &'static [Sysno],
 }
 
-/// A condition under which a call is allowed. Numbers are those of the call's arguments, from zero.
+/// A condition for a call. The numbers are the indexes of the call's arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// Whatever the arguments are.
+    /// No condition.
     Always,
     /// A network is granted.
     Network,
-    /// The socket is one that the network plan has: family, type and protocol are the first three arguments.
+    /// The network plan allows the socket. Family, type and protocol are the first three arguments.
     Sockets,
     /// The mode has neither set-user-id nor set-group-id.
     PlainMode {
         /// The mode.
         mode: u8,
-        /// The flags for opening, where the mode counts only if they make a file.
+        /// The opening flags, if the mode counts only with flags that create a file.
         flags: Option<u8>,
     },
-    /// The flags start a thread of the process, and no process.
+    /// The flags start a thread of the process, not a process.
     Threads {
         /// The flags.
         flags: u8,
     },
-    /// The flags make no namespace.
+    /// The flags create no namespace.
     NoNamespaces {
         /// The flags.
         flags: u8,
     },
-    /// The process is the caller itself.
+    /// The process id is that of the caller.
     OwnProcess {
-        /// The process's number.
+        /// The process id.
         pid: u8,
     },
-    /// The pointer is null, so that nothing is set.
+    /// The pointer is null, so nothing is set.
     Null {
         /// The pointer.
         pointer: u8,
@@ -61,31 +61,31 @@ pub enum Condition {
     OneOf {
         /// The value.
         argument: u8,
-        /// Which.
+        /// The allowed values.
         values: &'static [u32],
     },
-    /// The value is none of these.
+    /// The value is not one of these.
     NoneOf {
         /// The value.
         argument: u8,
-        /// Which.
+        /// The refused values.
         values: &'static [u32],
     },
 }
 
 impl CallGroup {
-    /// Makes a group that is always allowed.
+    /// Returns a group that is always allowed.
     pub(super) const fn always(reason: &'static str, calls: &'static [Sysno]) -> Self {
         Self::when(Condition::Always, reason, calls)
     }
 
-    /// Makes a group that is allowed under a condition.
+    /// Returns a group with a condition.
     pub(super) const fn when(condition: Condition, reason: &'static str, calls: &'static [Sysno]) -> Self {
         Self { reason, condition, calls }
     }
 }
 
-/// Names calls without their type: `calls![read, write]`.
+/// Lists calls without their type: `calls![read, write]`.
 macro_rules! calls {
     ($($name:ident),+ $(,)?) => { &[$(syscalls::Sysno::$name),+] };
 }

@@ -1,10 +1,11 @@
-//! Capabilities: of what root may do, a confined process keeps what opens the files that root may open, and nothing else.
+//! Capabilities. A confined process of root keeps those for opening files, and no others.
 //!
-//! Whoever is not root keeps none: what a user namespace gives its first process is for making the room, not for the
-//! module in it.
+//! A process of another user keeps none: the first process of a user namespace needs its capabilities to set up the
+//! namespaces, and the module does not.
 //!
-//! Whoever starts a module keeps one that the module cannot have, and does not use it: the kernel lets a process look
-//! into the memory of another one only when it may do all that that one may (ptrace(2), "Ptrace access mode checking").
+//! The process that starts a module keeps one capability that the module does not get, and does not use it. The kernel
+//! lets a process read the memory of another one only if it has all its capabilities (ptrace(2), "Ptrace access mode
+//! checking").
 
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -12,13 +13,13 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use crate::plan::Plan;
 use crate::profiles::Profile;
 
-/// Reading, writing, removing and replacing files of others: a grant gives the rights of who runs modbox.
+/// Read, write, remove and replace files of other users: a grant gives the rights of the user who runs modbox.
 const FILES: CapabilitySet = CapabilitySet::DAC_OVERRIDE
     .union(CapabilitySet::DAC_READ_SEARCH)
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::CHOWN);
 
-/// Gives up all others, for good, in the calling thread and those that it starts.
+/// Drops all other capabilities permanently, in the calling thread and the threads that it starts.
 pub(super) fn reduce(plan: &Plan) -> rustix::io::Result<()> {
     let mut kept = FILES;
     if plan.net.any() {
@@ -28,7 +29,7 @@ pub(super) fn reduce(plan: &Plan) -> rustix::io::Result<()> {
         if !rustix::process::geteuid().is_root() {
             kept = CapabilitySet::empty();
         }
-        // A guest starts no program; a module does, and programs of root begin with all that is in this set.
+        // A guest starts no programs. A module does, and programs of root start with all capabilities in this set.
         bound(kept)?;
     }
     let present = rustix::thread::capabilities(None)?;
@@ -46,12 +47,12 @@ pub(super) fn reduce(plan: &Plan) -> rustix::io::Result<()> {
     )
 }
 
-/// Leaves no others to any program that is started. Whoever may not change that has none to begin with, and with
-/// `no_new_privs` gets none.
+/// Drops all other capabilities from the bounding set. A process that may not do this has none, and gets none with
+/// `no_new_privs`.
 fn bound(kept: CapabilitySet) -> rustix::io::Result<()> {
     for capability in CapabilitySet::all().difference(kept).iter() {
         match rustix::thread::remove_capability_from_bounding_set(capability) {
-            // The first is a capability that this kernel does not know.
+            // The first error means that this kernel does not know the capability.
             Ok(()) | Err(Errno::INVAL | Errno::PERM) => {}
             Err(errno) => return Err(errno),
         }

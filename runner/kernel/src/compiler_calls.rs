@@ -1,6 +1,6 @@
-//! The calls of the process that compiles a module: allocator, threads, its three descriptors, and its end.
+//! The calls of the compile worker: allocator, threads, its three descriptors, and its end.
 //!
-//! It may open nothing, start nothing and make no executable memory: it returns code and never runs it.
+//! It cannot open files, start programs or make memory executable: it returns code and never runs it.
 
 use crate::calls::{CallGroup, Condition, calls};
 

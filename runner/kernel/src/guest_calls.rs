@@ -1,24 +1,26 @@
-//! The calls of a process that runs a guest: what the engine, WASI and the end of a run need, by glibc and by musl.
+//! The calls of a process that runs a guest: those that the engine, WASI and the end of a run need, with glibc and
+//! musl.
 //!
-//! The guest itself makes none. The list is for the engine beneath it, and what a guest that has escaped the engine is
-//! left with.
+//! The guest itself makes no system calls. The list is for the engine below it, and limits a guest that has escaped
+//! from the engine.
 //!
-//! Calls that take a path are for Landlock to judge, which does not know owners, modes and attributes: the calls that set
-//! those by path are missing. `fchmod` and `fchown` need an open file, and Landlock knows what may be opened;
-//! they are for the file that replaces a granted one and keeps its mode and owner, and for `modbox:host/files`.
-//! `openat2` has its mode in memory, where a filter cannot see it. The engine opens every file of a guest with it, and asks for no
-//! mode, since WASI has none. `utimensat` is here because WASI sets times.
+//! Landlock checks calls that take a path. It does not check owners, modes and attributes, so calls that set those by
+//! path are missing. `fchmod` and `fchown` need an open file, which Landlock has checked; `modbox:host/files` and the
+//! replacement of a granted file use them. `openat2` has its mode in memory, where a filter cannot read it; the engine
+//! opens every file of a guest with it, and passes no mode, since WASI has none. `utimensat` is here because WASI sets
+//! times.
 
 use crate::calls::{CallGroup, Condition, calls};
 
-/// `F_DUPFD`, `F_GETFD`, `F_SETFD`, `F_GETFL`, `F_SETFL`, `F_OFD_SETLK`, `F_DUPFD_CLOEXEC`, `F_ADD_SEALS`, `F_GET_SEALS`.
+/// `F_DUPFD`, `F_GETFD`, `F_SETFD`, `F_GETFL`, `F_SETFL`, `F_OFD_SETLK`, `F_DUPFD_CLOEXEC`, `F_ADD_SEALS`,
+/// `F_GET_SEALS`.
 const FILE_CONTROLS: [u32; 9] = [0, 1, 2, 3, 4, 37, 1030, 1033, 1034];
 
-/// `TCGETS`, `TCGETS2` and `TIOCGWINSZ` ask about a terminal, `FIONREAD`, `FIONBIO` and `FIOCLEX` are about any descriptor,
-/// and by `PAGEMAP_SCAN` the engine finds the memory that a guest wrote to.
+/// `TCGETS`, `TCGETS2` and `TIOCGWINSZ` query a terminal; `FIONREAD`, `FIONBIO` and `FIOCLEX` are for any descriptor;
+/// the engine uses `PAGEMAP_SCAN` to find the memory that a guest wrote.
 const REQUESTS: [u32; 7] = [0x5401, 0x802c_542a, 0x5413, 0x541b, 0x5421, 0x5451, 0xc060_6610];
 
-/// `PR_SET_NAME` names a thread, `PR_SET_VMA` memory; `PR_GET_AUXV` says what the kernel told the process at its start.
+/// `PR_SET_NAME` names a thread, `PR_SET_VMA` names memory; `PR_GET_AUXV` returns the kernel's data for the process.
 const PROCESS_CONTROLS: [u32; 3] = [15, 0x5356_4d41, 0x4155_5856];
 
 pub(super) const ALLOWED: &[CallGroup] = &[

@@ -1,7 +1,8 @@
-//! Landlock: the paths and ports of a plan as rules of the kernel.
+//! Landlock: a ruleset from the paths and ports of a plan.
 //!
-//! Every right that this kernel's Landlock knows is handled, that is, refused wherever no rule allows it. Nothing is
-//! skipped silently: a path that cannot be opened is an error, a ruleset that the kernel enforces in part is none.
+//! The ruleset handles every right that this kernel's Landlock knows, so a right without a rule is refused. Nothing is
+//! skipped silently: a path that cannot be opened is an error, and a ruleset that the kernel enforces only in part does
+//! not count.
 
 use std::io;
 
@@ -16,32 +17,32 @@ use rustix::io::Errno;
 use crate::plan::{Absent, Links, PathRule, Plan, Ports, Rights};
 use crate::{KernelError, resolver, system};
 
-/// The first version that knows truncation. Before it, a file that may only be read could be emptied.
+/// The first version that restricts truncation. Without it, a file granted for reading could be emptied.
 pub(super) const COMPLETE: u32 = 3;
 
-/// The first version that knows ports.
+/// The first version that restricts ports.
 const PORTS: u32 = 4;
 
-/// The newest version that the tests were run with. A newer kernel is asked for this much and no more.
+/// The newest version that the tests cover. On a newer kernel, only this version is used.
 const TESTED: u32 = 7;
 
-/// A ruleset that only waits to be enforced.
-pub(super) struct Prepared {
+/// A ruleset that is ready to be enforced.
+pub(super) struct PreparedRuleset {
     ruleset: RulesetCreated,
-    enforced: Enforced,
+    enforced: EnforcedRuleset,
 }
 
-/// What is enforced.
-pub(super) struct Enforced {
-    /// The version of Landlock's interface.
+/// A ruleset in force.
+pub(super) struct EnforcedRuleset {
+    /// The version of Landlock.
     pub(super) abi: u32,
-    /// Whether that is all that the plan asks for.
+    /// Whether it enforces the whole plan.
     pub(super) complete: bool,
-    /// What is not.
+    /// The part that it does not enforce.
     pub(super) missing: Option<String>,
 }
 
-/// Says why there is no Landlock.
+/// Returns a message that says why Landlock is unavailable.
 pub(super) fn unavailable(error: io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::ENOSYS) => "Landlock: this kernel has none, Linux 6.2 and newer do".to_owned(),
@@ -52,12 +53,12 @@ pub(super) fn unavailable(error: io::Error) -> String {
     }
 }
 
-/// Opens the paths of a plan and makes the ruleset. `Ok(Err(_))` says why the kernel has none.
+/// Opens the paths of a plan and creates the ruleset. `Ok(Err(_))` says why the kernel cannot.
 ///
 /// # Errors
 ///
-/// A path that cannot be opened, or is not what it was.
-pub(super) fn prepare(plan: &Plan) -> Result<Result<Prepared, String>, KernelError> {
+/// A path cannot be opened, or its kind has changed.
+pub(super) fn prepare(plan: &Plan) -> Result<Result<PreparedRuleset, String>, KernelError> {
     let abi = match system::landlock_abi() {
         Ok(abi) => abi.min(TESTED),
         Err(error) => return Ok(Err(unavailable(error))),
@@ -70,12 +71,12 @@ pub(super) fn prepare(plan: &Plan) -> Result<Result<Prepared, String>, KernelErr
         }
     }
     let ruleset = build(plan, abi, opened).map_err(|error| format!("Landlock: {error}"));
-    Ok(ruleset.map(|ruleset| Prepared { ruleset, enforced: enforced(plan, abi) }))
+    Ok(ruleset.map(|ruleset| PreparedRuleset { ruleset, enforced: enforced(plan, abi) }))
 }
 
-impl Prepared {
+impl PreparedRuleset {
     /// Enforces the ruleset on the calling thread.
-    pub(super) fn restrict(self) -> Result<Enforced, String> {
+    pub(super) fn restrict(self) -> Result<EnforcedRuleset, String> {
         let status = self.ruleset.restrict_self().map_err(|error| format!("Landlock: {error}"))?;
         match status.ruleset {
             RulesetStatus::FullyEnforced => Ok(self.enforced),
@@ -84,7 +85,7 @@ impl Prepared {
     }
 }
 
-fn enforced(plan: &Plan, abi: u32) -> Enforced {
+fn enforced(plan: &Plan, abi: u32) -> EnforcedRuleset {
     let ports = [&plan.net.connect, &plan.net.bind].into_iter().any(|ports| matches!(ports, Ports::Some(_)));
     let sockets = plan.net.any();
     let missing = if abi < COMPLETE {
@@ -94,7 +95,7 @@ fn enforced(plan: &Plan, abi: u32) -> Enforced {
     } else {
         None
     };
-    Enforced { abi, complete: missing.is_none(), missing }
+    EnforcedRuleset { abi, complete: missing.is_none(), missing }
 }
 
 fn build(plan: &Plan, abi: u32, opened: Vec<(OwnedFd, Rights)>) -> Result<RulesetCreated, RulesetError> {
@@ -127,7 +128,7 @@ fn build(plan: &Plan, abi: u32, opened: Vec<(OwnedFd, Rights)>) -> Result<Rulese
     Ok(created)
 }
 
-/// The kernel's rights for ours. None of them are for making devices.
+/// Converts rights. None of them allows creating devices.
 fn access(rights: Rights) -> BitFlags<AccessFs> {
     match rights {
         Rights::ReadDirectory => make_bitflags!(AccessFs::{ReadFile | ReadDir}),
@@ -149,13 +150,13 @@ fn access(rights: Rights) -> BitFlags<AccessFs> {
     }
 }
 
-/// Opens what a rule is for, without any access to it.
+/// Opens a rule's path without access to its contents.
 fn open(rule: &PathRule) -> Result<Option<OwnedFd>, KernelError> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let opened = match rule.links {
         Links::Refuse => {
             let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-            // The last link is opened as one, so that it can be told from a path that cannot be opened.
+            // A final link is opened itself, to distinguish it from a path that cannot be opened.
             rustix::fs::openat2(CWD, &rule.path, flags | OFlags::NOFOLLOW, Mode::empty(), resolve)
         }
         Links::Follow => rustix::fs::open(&rule.path, flags, Mode::empty()),
@@ -169,7 +170,7 @@ fn open(rule: &PathRule) -> Result<Option<OwnedFd>, KernelError> {
     let file_type = FileType::from_raw_mode(rustix::fs::fstat(&descriptor).map_err(failed)?.st_mode);
     let changed = |expected| KernelError::Changed { path: rule.path.clone(), expected };
     match (rule.rights, file_type) {
-        // A link that leads nowhere is a name like one that is not there: what it may lead to later is not granted.
+        // A link without a target counts as a missing name: a target that is created later is not granted.
         (rights, FileType::Symlink) if rights.are_of_a_file() && rule.absent == Absent::Nothing => Ok(None),
         (rights, FileType::Directory | FileType::Symlink) if rights.are_of_a_file() => Err(changed("a file")),
         (rights, kind) if rights.are_of_a_file() || kind == FileType::Directory => Ok(Some(descriptor)),

@@ -1,22 +1,22 @@
-//! How much of the kernel's confinement is in force, as one number, and what this kernel could give.
+//! The level of the kernel's confinement, and what this kernel supports.
 
 pub use modbox_policy::HIGHEST_LEVEL as HIGHEST;
 
 use crate::{landlock, system};
 
-/// The least level that a run accepts when nobody says otherwise: what every ordinary kernel since Linux 6.2 gives.
+/// The least level that a run accepts by default. All common kernels since Linux 6.2 reach it.
 pub const DEFAULT_LEAST: u8 = 2;
 
-/// Nothing.
+/// No confinement.
 const NONE: u8 = 0;
 
-/// The limits of the process, and no new privileges.
+/// Limits of the process, and no new privileges.
 const PROCESS: u8 = 1;
 
-/// That, Landlock and seccomp.
+/// The same, with Landlock and seccomp.
 const RULES: u8 = 2;
 
-/// Says what a level stands for.
+/// Describes a level.
 #[must_use]
 pub fn describe(level: u8) -> &'static str {
     match level {
@@ -27,7 +27,7 @@ pub fn describe(level: u8) -> &'static str {
     }
 }
 
-/// The level of what is in force.
+/// Returns the level of the confinement in force.
 pub(super) fn of(rules: bool, process: bool) -> u8 {
     match (process, rules) {
         (false, _) => NONE,
@@ -36,16 +36,16 @@ pub(super) fn of(rules: bool, process: bool) -> u8 {
     }
 }
 
-/// What this kernel could give.
+/// What this kernel supports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    /// The version of Landlock's interface, or why there is none.
+    /// The version of Landlock, or why it is unavailable.
     pub landlock: Result<u32, String>,
     /// Whether a filter of system calls can be installed.
     pub seccomp: bool,
 }
 
-/// Asks the kernel what it could give. Applies nothing.
+/// Asks the kernel what it supports. Applies nothing.
 #[must_use]
 pub fn probe() -> Probe {
     let landlock = system::landlock_abi().map_err(landlock::unavailable);

@@ -1,14 +1,13 @@
-//! The kernel under the engine: what a process may do at all, whatever the engine above it lets through.
+//! Confines processes with the Linux kernel, below the engine, so that a fault in the engine does not give access.
 //!
-//! A [`Plan`] is data: the same grants again, for Landlock; the system calls that a profile allows, for seccomp; the
-//! limits of the process. [`confine_process`] applies it to the process that calls it, for good, and says which level
-//! was [`Reached`]. Wasm guests are confined so in the process that runs them, native modules in the one that
-//! starts them.
+//! A [`Plan`] is data: the grants for Landlock, a profile of system calls for seccomp, and the limits of the process.
+//! [`confine_process`] applies it to the calling process permanently, and returns the level that was [`Reached`]. A
+//! guest is confined in the process that runs it, a native module in the process that starts it.
 //!
-//! What it does not do. Landlock does not see `stat`, so what exists, with its size, owner and times, can be asked
-//! about; changing owners, modes and attributes is refused by seccomp instead, changing times is not. Datagrams pass
-//! Landlock where a network is granted at all. Names and quotas are the business of the layer above: the kernel knows
-//! directories and files.
+//! Limits of this crate: Landlock does not restrict `stat`, so a process can learn which files exist, with their size,
+//! owner and times. seccomp refuses changes of owners, modes and attributes, but not of times. Datagrams pass Landlock
+//! if any network is granted. The kernel knows directories and files; the layers above enforce grants of single names
+//! and quotas.
 
 #![deny(missing_docs)]
 
@@ -39,32 +38,32 @@ pub use self::process::{close_descriptors_from, fork, hide_descriptors_from};
 pub use self::profiles::{Profile, allowed_calls, hidden_calls};
 pub use self::rlimits::ProcessLimits;
 
-/// What confining a process came to.
+/// The result of confining a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reached {
-    /// The level, see [`describe`].
+    /// The level; see [`describe`].
     pub level: u8,
     /// What is in force, strongest first: `landlock-7`, `seccomp`, `rlimits`, `capabilities`,
     /// `no-new-privs`.
     pub layers: Vec<String>,
-    /// What the kernel did not give, each with its cause.
+    /// What the kernel does not support, each with its cause.
     pub missing: Vec<String>,
 }
 
 impl Reached {
-    /// Returns what an operator should know: what the kernel did not give.
+    /// Returns notes for the operator about what the kernel does not support.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         self.missing.iter().map(|missing| format!("the kernel does not confine the module fully: {missing}"))
     }
 }
 
-/// Why a process was not confined. A kernel that gives less than was planned is none of these, but a lower level.
+/// Why a process was not confined. A kernel that supports less than the plan is not an error; it reaches a lower level.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// Landlock and seccomp bind the calling thread; others would go on unbound.
+    /// Landlock and seccomp confine only the calling thread; other threads would stay unconfined.
     #[error("failed to confine the process: {count} threads are running where there must be one")]
     Threads {
-        /// How many.
+        /// The number of threads.
         count: u64,
     },
     /// The threads could not be counted.
@@ -73,60 +72,60 @@ pub enum KernelError {
     /// A path of the plan cannot be opened.
     #[error("failed to open `{}` for the rules of the kernel", path.display())]
     Open {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A path of the plan is not what it was when it was granted.
+    /// The kind of a path has changed since it was granted.
     #[error("failed to use `{}` in the rules of the kernel: it is not {expected} any more", path.display())]
     Changed {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What it was.
+        /// The kind that is expected.
         expected: &'static str,
     },
 }
 
-/// Restricts the calling thread and whatever it starts later to the system calls of a profile, without a network.
+/// Restricts the calling thread, and everything that it starts, to the system calls of a profile, without a network.
 ///
 /// # Errors
 ///
-/// A kernel that does not take the filter.
+/// The kernel refuses the filter.
 pub fn restrict_calls(profile: Profile) -> Result<(), String> {
     seccomp::install(&seccomp::compile(profile, &NetPlan::default())?)
 }
 
-/// Confines this process, which must have no thread but the caller's. There is no way back.
+/// Confines this process permanently. It must have no other threads.
 ///
 /// # Errors
 ///
-/// Other threads, or a path of the plan that cannot be used. Nothing is in force then but `no_new_privs`.
+/// There are other threads, or a path of the plan cannot be used. Only `no_new_privs` is in force then.
 pub fn confine_process(plan: &Plan) -> Result<Reached, KernelError> {
     system::wait_until_alone()?;
     confine_thread(plan)
 }
 
-/// Confines the calling thread and whatever it starts later. Limits, where the plan has any, bind the whole process.
+/// Confines the calling thread, and everything that it starts. Limits apply to the whole process.
 ///
-/// The memory of a process that was so confined to start a module in namespaces is not the module's to look into. Without
-/// namespaces that takes `PR_SET_DUMPABLE`, which is the caller's business.
+/// A module in namespaces cannot read the memory of the process that started it. Without namespaces, the caller must
+/// set `PR_SET_DUMPABLE` for this.
 ///
 /// # Errors
 ///
-/// A path of the plan that cannot be used.
+/// A path of the plan cannot be used.
 pub fn confine_thread(plan: &Plan) -> Result<Reached, KernelError> {
-    // 1. Nothing that is started from here on gets more rights than this process has.
+    // 1. Programs started from here on get no more rights than this process has.
     let no_new_privs = rustix::thread::set_no_new_privs(true).map_err(|error| format!("no_new_privs: {error}"));
-    // 2. What can fail for want of a path or of memory, while nothing is refused yet.
+    // 2. Steps that can fail because of paths or memory come before anything is refused.
     let ruleset = landlock::prepare(plan)?;
     let filter = seccomp::compile(plan.profile, &plan.net);
-    // 3. The rights of root that a guest has no use for, and the limits of the process.
+    // 3. The rights of root that a guest does not need, and the limits of the process.
     let capabilities = capabilities::reduce(plan).map_err(|error| format!("capabilities: {error}"));
     let limits = plan.limits.as_ref().map(|limits| limits.apply().map_err(|error| format!("limits: {error}")));
-    // 4. The walls. The filter is the last: it refuses what raises a limit again.
-    let landlock = ruleset.and_then(landlock::Prepared::restrict);
+    // 4. The restrictions. The filter is last: it refuses calls that raise limits.
+    let landlock = ruleset.and_then(landlock::PreparedRuleset::restrict);
     let seccomp = filter.and_then(|program| seccomp::install(&program));
 
     let mut reached = Reached::default();

@@ -1,21 +1,22 @@
-//! The calls of native modules, which are any program: what the default profile of container engines allows, without
-//! what reaches further than a module's namespaces.
+//! The calls of native modules, which can be any program: the default profile of container engines, without calls that
+//! reach outside a module's namespaces.
 //!
-//! Calls that take a path are for Landlock and the mounts of the module's root to judge, except for what those do not
-//! know: set-id bits. Without namespaces Landlock judges alone, and it knows no owners, modes, times and attributes: the
-//! calls that change them are allowed only in namespaces.
+//! Landlock and the mounts of the module's root check calls that take a path, except for set-id bits. Without
+//! namespaces, only Landlock checks them, and it does not check owners, modes, times and attributes: calls that change
+//! those are allowed only in namespaces.
 //!
-//! Container engines also allow these, which are missing here: `ptrace`, `process_vm_readv` and `process_vm_writev`
-//! (the process that starts the module has the same user), `personality`, `modify_ldt`, `name_to_handle_at`,
-//! `fanotify_mark`, `adjtimex` and `clock_adjtime` (all of no use to a module, and a way into the kernel).
+//! Container engines also allow these calls, which are missing here: `ptrace`, `process_vm_readv` and
+//! `process_vm_writev`, since the process that starts the module has the same user; and `personality`, `modify_ldt`,
+//! `name_to_handle_at`, `fanotify_mark`, `adjtimex` and `clock_adjtime`, since modules do not need them and they expose
+//! more of the kernel.
 
 use crate::calls::{CallGroup, Condition, calls};
 
-/// `TIOCSTI` types into a terminal, `TIOCLINUX` works a console, `FS_IOC_SETFLAGS` (twice) and `FS_IOC_FSSETXATTR` make
-/// files immutable.
+/// `TIOCSTI` types into a terminal, `TIOCLINUX` controls a console, `FS_IOC_SETFLAGS` (twice) and `FS_IOC_FSSETXATTR`
+/// make files immutable.
 const REFUSED_REQUESTS: [u32; 5] = [0x5412, 0x541c, 0x4008_6602, 0x4004_6602, 0x401c_5820];
 
-/// What every native module may call.
+/// The calls of every native module.
 pub(super) const ALLOWED: &[CallGroup] = &[
     CallGroup::always(
         "has memory of its own",
@@ -354,7 +355,7 @@ pub(super) const ALLOWED: &[CallGroup] = &[
     ),
 ];
 
-/// What only a module in namespaces may call, in addition: its mounts keep it to what is granted.
+/// Further calls of a module in namespaces, where its mounts restrict it to granted files.
 pub(super) const ALLOWED_IN_NAMESPACES: &[CallGroup] = &[
     CallGroup::when(
         Condition::PlainMode { mode: 1, flags: None },

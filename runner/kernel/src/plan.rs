@@ -1,4 +1,4 @@
-//! What a process is to be confined to: plain data, made from a policy and the paths that a run itself needs.
+//! The plan for confining a process: plain data, made from a policy and the paths that a run itself needs.
 
 use std::path::{Path, PathBuf};
 
@@ -10,112 +10,113 @@ use serde::{Deserialize, Serialize};
 use crate::profiles::Profile;
 use crate::rlimits::ProcessLimits;
 
-/// All that [`confine_process`](crate::confine_process) is told.
+/// The input of [`confine_process`](crate::confine_process).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Which system calls are allowed.
+    /// The allowed system calls.
     pub profile: Profile,
-    /// What is reachable in the filesystem, and nothing else.
+    /// The reachable paths.
     pub paths: Vec<PathRule>,
-    /// What is reachable in the network.
+    /// The reachable network.
     pub net: NetPlan,
-    /// How much the process may use; without any, its limits stay as they are.
+    /// The limits of the process. Without them, its limits stay as they are.
     pub limits: Option<ProcessLimits>,
 }
 
-/// One path with the rights that hold there and, for a directory, below.
+/// One path, with the rights for it and, if it is a directory, for everything below.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathRule {
-    /// Where.
+    /// The path.
     pub path: PathBuf,
-    /// What.
+    /// The rights.
     pub rights: Rights,
-    /// Whether symbolic links on the way are followed.
+    /// Whether symbolic links in the path are followed.
     pub links: Links,
-    /// What it means when there is nothing.
+    /// What a missing path means.
     pub absent: Absent,
 }
 
-/// What may be done with a path. Devices are never made; executing, sockets and FIFOs are for native modules alone.
+/// The rights for a path. None allows creating devices; only native modules may execute files and create sockets and
+/// FIFOs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rights {
     /// A directory: list and read.
     ReadDirectory,
-    /// A directory: all that changes files, directories and links below it.
+    /// A directory: change all files, directories and links below it.
     WriteDirectory,
     /// A file: read.
     ReadFile,
     /// A file: read, write, truncate.
     WriteFile,
-    /// The directory that a single name is granted in for writing. The name can be removed, made anew and replaced by a
-    /// file made beside it, and read again after that. The kernel knows no names, so that this holds for the whole
-    /// directory: which name it is, is for the guard of the filesystem to see to. No links are made.
+    /// The directory of a single name that is granted for writing. The name can be removed, created, replaced by a file
+    /// from the same directory, and read again. The kernel does not know names, so the rights apply to the whole
+    /// directory; the guard of the file system checks the name. Links cannot be created.
     Names,
-    /// The directory around it: remove directories that are empty.
+    /// The parent directory: remove empty directories.
     RemoveDirectories,
-    /// A directory: list and read, and run what lies in it.
+    /// A directory: list and read it, and execute files in it.
     RunDirectory,
-    /// A directory: all of that, and all that changes what lies in it, FIFOs and sockets included.
+    /// A directory: the same, and change everything in it, with FIFOs and sockets.
     OwnDirectory,
-    /// A file: read and run.
+    /// A file: read and execute.
     RunFile,
-    /// A file: that, and write and truncate.
+    /// A file: the same, and write and truncate.
     OwnFile,
-    /// A device: read, write and its requests.
+    /// A device: read, write and send requests.
     Device,
-    /// A directory of them.
+    /// A directory of devices.
     DeviceDirectory,
 }
 
 impl Rights {
-    /// Whether they are for something that is no directory.
+    /// Returns whether the rights are for a file.
     pub(super) fn are_of_a_file(self) -> bool {
         matches!(self, Self::ReadFile | Self::WriteFile | Self::RunFile | Self::OwnFile | Self::Device)
     }
 }
 
-/// Whether a path may lead through symbolic links.
+/// Whether symbolic links in a path are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
-    /// No: what was granted had none, so one that is there now was put there since.
+    /// Links are refused. A granted path has none, so a link was created later.
     Refuse,
-    /// Yes: a path of the system's own.
+    /// Links are followed, for a path of the system.
     Follow,
 }
 
-/// What a path that does not exist means.
+/// What a missing path means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent {
-    /// The plan cannot be carried out.
+    /// It is an error.
     Error,
-    /// There is nothing to allow: a name that was granted before there was a file.
+    /// There is nothing to allow: a name may be granted before its file exists.
     Nothing,
 }
 
-/// What is reachable in the network. Without anything, there are no sockets.
+/// The reachable network. Without any grant, sockets are refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetPlan {
     /// TCP ports to connect to.
     pub connect: Ports,
     /// TCP ports to listen on.
     pub bind: Ports,
-    /// Whether there are datagrams. The kernel does not know their ports.
+    /// Whether datagrams are allowed. The kernel cannot restrict their ports.
     pub udp: bool,
-    /// Whether there are sockets between the processes of this machine. A native module's business alone.
+    /// Whether sockets between processes of this machine are allowed, for native modules only.
     pub unix: bool,
-    /// Whether the process is alone in a network of its own: sockets lead nowhere, so that it may make them.
+    /// Whether the process is alone in its own network namespace, where sockets reach nothing and are allowed.
     pub isolated: bool,
 }
 
 /// A set of ports.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ports {
-    /// None.
+    /// No ports.
     #[default]
     None,
-    /// These.
+    /// These ports.
     Some(Vec<u16>),
-    /// All.
+    /// All ports.
     All,
 }
 
@@ -126,20 +127,20 @@ impl NetPlan {
         self.udp || self.connect != Ports::None || self.bind != Ports::None
     }
 
-    /// Takes the ports of a policy; its hosts are for the layer above. Names are looked up by this process, too.
+    /// Takes the ports of a policy. Layers above check its hosts. This process looks up names too.
     fn of(policy: &Policy) -> Self {
         let mut plan = Self::ports_of(policy);
         if !policy.net().is_empty() {
             plan.connect.add(net::Ports { first: DNS, last: DNS });
-            // A client's own port may be one of the system's choice.
+            // The system may choose the port of a client.
             plan.bind.add(net::Ports { first: 0, last: 0 });
             plan.udp = true;
         }
         plan
     }
 
-    /// Takes the ports of a policy for a native module. Names are looked up by way of TCP, so that no datagrams are
-    /// needed for that.
+    /// Takes the ports of a policy for a native module. Names are looked up over TCP, so no datagrams are needed for
+    /// that.
     pub fn for_native(policy: &Policy) -> Self {
         let mut plan = Self::ports_of(policy);
         if !policy.net().is_empty() {
@@ -181,14 +182,14 @@ impl Ports {
     }
 }
 
-/// Ports that are rules of the kernel one by one; more are all.
+/// The most ports that get rules of their own. With more, all ports are allowed.
 const MAX_PORTS: usize = 256;
 
-/// Where the system's resolver asks when an answer is too long for a datagram.
+/// The resolver's TCP port, for answers that are too long for a datagram.
 const DNS: u16 = 53;
 
 impl Plan {
-    /// Makes the plan for a guest. `directory` is the worker's own: that of the run, or of all its runs.
+    /// Returns the plan for a guest. `directory` is the worker's own: that of the run, or of all its runs.
     #[must_use]
     pub fn for_guest(policy: &Policy, limits: &Limits, directory: &Path) -> Self {
         let rule = |path: &Path, rights| PathRule {

@@ -1,26 +1,26 @@
-//! The allow list of each kind of process that is confined. A call that is not on it is refused.
+//! The allow list of each kind of confined process. Calls outside the list are refused.
 //!
-//! This file knows no filters; `seccomp` makes one from a list.
+//! `seccomp` makes filters from the lists.
 
 use syscalls::Sysno;
 
 use crate::calls::{CallGroup, calls};
 use crate::{compiler_calls, guest_calls, native_calls};
 
-/// A kind of process that is confined.
+/// A kind of confined process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
-    /// A process of modbox itself that runs a guest: it starts no other process, and its program is known.
+    /// A process of modbox that runs a guest. It starts no other process.
     Guest,
-    /// A native module, which is any program, in namespaces of its own.
+    /// A native module, which can be any program, in its own namespaces.
     Native,
-    /// A native module on the host's own file system, where namespaces are not available.
+    /// A native module on the host's file system, if namespaces are not available.
     NativeOnHost,
-    /// The process of modbox itself that compiles a module.
+    /// The compile worker of modbox.
     Compiler,
 }
 
-/// Lists what a profile allows, group by group.
+/// Lists the allowed calls of a profile, by group.
 pub fn allowed_calls(profile: Profile) -> impl Iterator<Item = &'static CallGroup> {
     let (list, more): (&[CallGroup], &[CallGroup]) = match profile {
         Profile::Guest => (guest_calls::ALLOWED, &[]),
@@ -31,10 +31,10 @@ pub fn allowed_calls(profile: Profile) -> impl Iterator<Item = &'static CallGrou
     list.iter().chain(more)
 }
 
-/// Lists calls that fail as if the kernel did not have them, so that a C library uses an older one.
+/// Lists calls that fail as if the kernel lacked them, so that a C library uses an older call.
 ///
-/// `clone3` and `openat2` have their flags and modes in memory, which a filter cannot read. `file_getattr` and
-/// `file_setattr` are the newer form of requests of `ioctl` that are refused.
+/// `clone3` and `openat2` have flags and modes in memory, which a filter cannot read. `file_getattr` and `file_setattr`
+/// are the newer form of `ioctl` requests that are refused.
 #[must_use]
 pub fn hidden_calls(profile: Profile) -> &'static [Sysno] {
     match profile {

@@ -1,5 +1,5 @@
-//! The files that looking up a host's name reads: the system's configuration, and the libraries of the services that it
-//! names. Only where connecting is granted, and these files only: no directory is opened for them.
+//! The files that name lookup reads: the system's configuration, and the libraries of the configured services. They are
+//! allowed only if connecting is granted, and without their directories.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::plan::{Absent, Links, PathRule, Rights};
 
-/// What the C library reads.
+/// The configuration files of the C library.
 const CONFIGURATION: [&str; 7] = [
     "/etc/resolv.conf",
     "/etc/hosts",
@@ -18,7 +18,7 @@ const CONFIGURATION: [&str; 7] = [
     "/etc/ld.so.cache",
 ];
 
-/// Where the C library's own libraries are, by distribution.
+/// The directories of the C library, by distribution.
 const LIBRARIES: [&str; 6] = [
     "/lib64",
     "/usr/lib64",
@@ -28,14 +28,14 @@ const LIBRARIES: [&str; 6] = [
     "/usr/lib/aarch64-linux-gnu",
 ];
 
-/// Larger than any configuration of name services.
+/// The longest configuration of name services.
 const MAX_CONFIGURATION: u64 = 64 << 10;
 
-/// Lists the files. One that is not there is one that the C library does without.
+/// Lists the files. The C library does not need a file that does not exist.
 pub(super) fn rules() -> Vec<PathRule> {
     let mut text = String::new();
     if let Ok(file) = File::open("/etc/nsswitch.conf") {
-        // What cannot be read here cannot be read by the C library either.
+        // If the file cannot be read here, the C library cannot read it either.
         let _ = file.take(MAX_CONFIGURATION).read_to_string(&mut text);
     }
     let libraries = services(&text).flat_map(|service| {
@@ -45,12 +45,12 @@ pub(super) fn rules() -> Vec<PathRule> {
     CONFIGURATION.iter().map(PathBuf::from).chain(libraries).map(rule).collect()
 }
 
-/// The services that the configuration names for hosts; what the C library takes without one.
+/// Returns the services that the configuration names for hosts, or the C library's default.
 fn services(configuration: &str) -> impl Iterator<Item = &str> {
     let line = configuration.lines().find_map(|line| line.trim_start().strip_prefix("hosts:"));
     let line = line.map_or("dns files", |line| line.split('#').next().unwrap_or_default());
     let name = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    // `[NOTFOUND=return]` says what to do after one, and is none.
+    // `[NOTFOUND=return]` is a rule after a service, not a service.
     line.split_whitespace().filter(name)
 }
 

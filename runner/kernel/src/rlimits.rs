@@ -1,8 +1,8 @@
-//! The limits of the process. They are the second line: the engine's own meter and the guard of the filesystem come
-//! first and end in a report; these bound what a fault in them could use.
+//! The limits of the process. They are the second line of defence: the engine's meter and the guard of the file system
+//! act first and report. These limits bound the effect of a fault in them.
 //!
-//! `RLIMIT_AS` is not among them: the engine reserves gigabytes of addresses that it does not use. `RLIMIT_NPROC` is
-//! not, since it counts a user's processes and not a run's, and does not bind root.
+//! `RLIMIT_AS` is not used: the engine reserves gigabytes of addresses. `RLIMIT_NPROC` is not used, since it counts the
+//! processes of a user instead of a run, and does not limit root.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,37 +14,37 @@ use rustix::process::{Resource, Rlimit};
 
 use crate::system;
 
-/// Memory for the engine: stacks, the runtime, tables of handles. Chosen with room to spare: whole processes of guests
-/// that hoard handles were seen with less than thirty megabytes.
+/// The memory of the engine: stacks, runtime, tables of handles. Processes of guests that hoard handles need less than
+/// thirty megabytes.
 const ENGINE_MEMORY: u64 = 96 << 20;
 
-/// Memory that reading a result takes, for each byte of output. The worst is an array of short numbers.
+/// The memory for reading a result, per byte of output. The worst case is an array of short numbers.
 const RESULT_MEMORY: u64 = 100;
 
-/// Descriptors for the engine: its runtime has four, a directory takes two, and names are looked up on the way.
+/// The descriptors of the engine: its runtime has four, a directory takes two, and name lookup needs some.
 const ENGINE_DESCRIPTORS: u64 = 32;
 
-/// Processor time beyond the guest's: reading its result, and the engine's own meter being first.
+/// Processor time beyond the guest's, for reading its result. The engine's own meter acts first.
 const CPU_SLACK: Duration = Duration::from_secs(10);
 
-/// From the signal that a process may clean up after to the one that it does not see.
+/// Seconds between the signal that allows cleanup and the one that kills.
 const CPU_GRACE: u64 = 2;
 
-/// How much a process may use, each beyond what it uses already.
+/// The limits of a process, each in addition to its current use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessLimits {
     /// Bytes of private, writable memory.
     pub memory: u64,
-    /// Processor time of the whole process; without one, as much as it likes, since it runs many guests.
+    /// Processor time of the whole process. A worker that runs many guests has no such limit.
     pub cpu_time: Option<Duration>,
-    /// Descriptors open at a time.
+    /// The number of open descriptors.
     pub descriptors: u64,
-    /// Bytes of any one file; without one, files may grow as they like.
+    /// The size of any one file, if it is limited.
     pub file_size: Option<u64>,
 }
 
 impl ProcessLimits {
-    /// Makes the limits of a guest's worker.
+    /// Returns the limits of a guest's worker.
     #[must_use]
     pub fn for_guest(policy: &Policy, limits: &Limits) -> Self {
         let grants = policy.paths().len() as u64;
@@ -57,7 +57,7 @@ impl ProcessLimits {
         }
     }
 
-    /// Sets them, soft and hard alike, so that they cannot be raised again. Limits that are lower already stay.
+    /// Sets the soft and hard limits, so that they cannot be raised again. Lower limits stay.
     pub(super) fn apply(&self) -> io::Result<()> {
         system::survive_file_size_limit();
         if let Some(size) = self.file_size {
@@ -73,8 +73,8 @@ impl ProcessLimits {
     }
 }
 
-/// The size of the largest file that is granted for writing. `None` when a whole directory is: `RLIMIT_FSIZE` bounds
-/// how long a file is and not how much is written, so it would keep a guest from adding a line to a long log.
+/// Returns the size of the largest file that is granted for writing, or `None` if a whole directory is. `RLIMIT_FSIZE`
+/// limits the length of a file, not the bytes written, so it would prevent a guest from appending to a long log.
 fn largest_granted(policy: &Policy) -> Option<u64> {
     let mut writable = policy.paths().iter().filter(|grant| grant.access == Access::Write);
     writable.try_fold(0, |largest: u64, grant| match grant.shape {
@@ -83,7 +83,7 @@ fn largest_granted(policy: &Policy) -> Option<u64> {
     })
 }
 
-/// Lowers a limit, never raises it. The hard limit is `grace` above the soft one.
+/// Lowers a limit, and never raises it. The hard limit is `grace` above the soft one.
 fn lower(resource: Resource, to: u64, grace: u64) -> io::Result<()> {
     let present = rustix::process::getrlimit(resource);
     let at_most = |present: Option<u64>, to: u64| Some(present.map_or(to, |present| present.min(to)));
@@ -95,7 +95,7 @@ fn process_cpu_time() -> Duration {
     rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime).try_into().unwrap_or_default()
 }
 
-/// What `RLIMIT_DATA` counts, in bytes, and stacks with it.
+/// Returns the bytes that `RLIMIT_DATA` counts, with the stacks.
 fn private_memory() -> io::Result<u64> {
     let mut text = [0; 128];
     let length = File::open("/proc/self/statm")?.read(&mut text)?;
@@ -106,12 +106,12 @@ fn private_memory() -> io::Result<u64> {
     Ok(pages.saturating_mul(rustix::param::page_size() as u64))
 }
 
-/// How many descriptors are open. `RLIMIT_NOFILE` bounds their numbers, and every one below it that is taken is one
-/// less for the guest: what a caller left open must not count.
+/// Returns the number of open descriptors. `RLIMIT_NOFILE` limits the highest descriptor, so descriptors that a caller
+/// left open must not reduce the guest's.
 fn open_descriptors() -> io::Result<u64> {
     const DESCRIPTORS: &str = "/proc/self/fd";
     match std::fs::metadata(DESCRIPTORS)?.len() {
-        // Before Linux 6.2 the directory does not say how many it holds.
+        // Before Linux 6.2, the directory does not report the number of its entries.
         0 => Ok(std::fs::read_dir(DESCRIPTORS)?.count() as u64),
         count => Ok(count),
     }

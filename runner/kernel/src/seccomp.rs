@@ -1,13 +1,13 @@
-//! seccomp: an allow list of system calls as a filter of the kernel.
+//! seccomp: a filter that enforces an allow list of system calls.
 //!
-//! A filter has two parts. The larger one is written by seccompiler: the calls of the list with their conditions, and
-//! `EPERM` for everything else. Nothing is killed, since programs try calls that they can do without.
+//! A filter has two parts. seccompiler writes the larger one: the calls of the list with their conditions, and `EPERM`
+//! for all others. No call kills the process, since programs try calls that they can do without.
 //!
-//! The [`preamble`] before it has what seccompiler cannot express, as the filters of container engines do: errors other
-//! than `EPERM` that programs expect, ranges of numbers, and another answer than death to calls of another architecture
-//! (`int 0x80` on x86-64). A C library uses an older call only where the newer one fails with `ENOSYS`, so calls fail
-//! with that if they are newer than the lists, and if they are [hidden](profiles::hidden_calls). Numbers of x32 are on no list,
-//! and the preamble does not take them for new ones.
+//! The [`preamble`] before it has what seccompiler cannot express, as in the filters of container engines: errors other
+//! than `EPERM` that programs expect, ranges of numbers, and an error instead of death for calls of another
+//! architecture (`int 0x80` on x86-64). A C library uses an older call only if the newer one fails with `ENOSYS`, so
+//! this is the error of calls that are newer than the lists, and of [hidden](profiles::hidden_calls) calls. Numbers of
+//! x32 are on no list, and do not count as newer.
 
 use std::collections::BTreeMap;
 
@@ -21,34 +21,34 @@ use crate::calls::Condition;
 use crate::plan::NetPlan;
 use crate::profiles::{self, Profile};
 
-/// This architecture's number in the data of a call.
+/// The number of this architecture in the data of a call.
 #[cfg(target_arch = "x86_64")]
 const AUDIT_ARCH: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const AUDIT_ARCH: u32 = 0xc000_00b7;
-/// Of another one, for which seccompiler makes no filter or nothing was tried.
+/// Other architectures: seccompiler has no filters for them, or they are untested.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const AUDIT_ARCH: u32 = 0;
 
-/// From here on, numbers are those of x32.
+/// The first number of x32.
 const X32: u32 = 0x4000_0000;
 
 /// Set-user-id and set-group-id.
 const SET_ID: u32 = 0o6000;
 
-/// Opening flags that make a file, so that a mode counts: `O_CREAT` and the bit of `O_TMPFILE`.
+/// Opening flags that create a file, so that the mode counts: `O_CREAT` and the bit of `O_TMPFILE`.
 const CREATING: u32 = 0o20_000_100;
 
-/// The flags of `clone` that make a namespace: mount, control group, host name, IPC, user, process, network.
+/// The flags of `clone` that create a namespace: mount, control group, host name, IPC, user, process, network.
 const NAMESPACES: u32 = 0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000;
 
-/// The bits of a socket's type that are the type.
+/// The bits of a socket's type without its flags.
 const SOCKET_TYPE: u32 = 0xf;
 
-/// Makes the filter of a profile.
+/// Returns the filter of a profile.
 pub(super) fn compile(profile: Profile, net: &NetPlan) -> Result<BpfProgram, String> {
     if AUDIT_ARCH == 0 {
-        return Err("seccomp: there is no filter for this architecture, only for x86-64 and aarch64".to_owned());
+        return Err("seccomp: this architecture is not supported, only x86-64 and aarch64".to_owned());
     }
     let mut program = preamble(profile, net);
     program.extend(allow_list(profile, net).map_err(|error| format!("seccomp: {error}"))?);
@@ -60,7 +60,7 @@ pub(super) fn install(program: &BpfProgram) -> Result<(), String> {
     seccompiler::apply_filter(program).map_err(|error| format!("seccomp: {error}"))
 }
 
-/// Makes the part that seccompiler writes.
+/// Returns the part that seccompiler writes.
 fn allow_list(profile: Profile, net: &NetPlan) -> Result<BpfProgram, BackendError> {
     let mut allowed = BTreeMap::new();
     for group in profiles::allowed_calls(profile) {
@@ -72,7 +72,7 @@ fn allow_list(profile: Profile, net: &NetPlan) -> Result<BpfProgram, BackendErro
     SeccompFilter::new(allowed, refused, SeccompAction::Allow, std::env::consts::ARCH.try_into()?)?.try_into()
 }
 
-/// Makes the part before it, whose last instruction goes on there.
+/// Returns the part before it, whose last instruction continues there.
 fn preamble(profile: Profile, net: &NetPlan) -> BpfProgram {
     let number = |call: Sysno| call.id().cast_unsigned();
     let mut program = vec![
@@ -89,8 +89,8 @@ fn preamble(profile: Profile, net: &NetPlan) -> BpfProgram {
     }
     let has_sockets = profiles::allowed_calls(profile).any(|group| group.condition == Condition::Sockets);
     if has_sockets && !families(net).is_empty() {
-        // A kernel without the family says so, too. Programs that can do without, such as those that would tell the
-        // audit log what they do, then go on.
+        // A kernel without the socket family returns this error too. Programs that can do without it, such as those
+        // that write to the audit log, then continue.
         let [inet, inet6, unix] = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX].map(i32::cast_unsigned);
         program.extend([
             jump(JUMP_EQUAL, number(Sysno::socket), 0, 5),
@@ -104,9 +104,10 @@ fn preamble(profile: Profile, net: &NetPlan) -> BpfProgram {
     program
 }
 
-/// Returns the rules of which one must hold, or `None` if the call is not allowed. Without rules it always is.
+/// Returns rules of which one must match, or `None` if the call is not allowed. An empty list allows it always.
 ///
-/// The kernel takes all arguments but pointers as 32 bits wide: to compare 64 could be evaded by bits that it ignores.
+/// The kernel reads all arguments except pointers as 32 bits: comparing 64 bits could be evaded with bits that it
+/// ignores.
 fn rules(condition: Condition, net: &NetPlan) -> Result<Option<Vec<SeccompRule>>, BackendError> {
     let rules = match condition {
         Condition::Always => return Ok(Some(Vec::new())),
@@ -145,7 +146,7 @@ fn rules(condition: Condition, net: &NetPlan) -> Result<Option<Vec<SeccompRule>>
     Ok(Some(rules))
 }
 
-/// Returns the families of sockets that may be made.
+/// Returns the allowed socket families.
 fn families(net: &NetPlan) -> Vec<i32> {
     let mut families = Vec::new();
     if net.any() || net.isolated {
@@ -157,10 +158,10 @@ fn families(net: &NetPlan) -> Vec<i32> {
     families
 }
 
-/// Returns a rule for each sort of socket that may be made.
+/// Returns a rule for each allowed type of socket.
 ///
-/// No rule of the kernel knows the ports of datagrams, so a grant of TCP does not include them. Nor does one know those of
-/// other protocols that make streams, such as MPTCP, so those are never allowed.
+/// Landlock does not restrict the ports of datagrams, so a grant of TCP does not allow datagrams. It does not restrict
+/// other stream protocols such as MPTCP either, so those are never allowed.
 fn sockets(net: &NetPlan) -> Result<Vec<SeccompRule>, BackendError> {
     let streams = (libc::SOCK_STREAM, [libc::IPPROTO_IP, libc::IPPROTO_TCP].as_slice());
     let datagrams =
@@ -185,22 +186,22 @@ fn sockets(net: &NetPlan) -> Result<Vec<SeccompRule>, BackendError> {
     Ok(rules)
 }
 
-/// Holds when all conditions do.
+/// Matches if all conditions do.
 fn rule<const N: usize>(conditions: [SeccompCondition; N]) -> Result<SeccompRule, BackendError> {
     SeccompRule::new(conditions.to_vec())
 }
 
-/// Holds when the argument is this.
+/// Matches if the argument has this value.
 fn is(argument: u8, value: u32) -> Result<SeccompCondition, BackendError> {
     test(argument, SeccompCmpOp::Eq, value)
 }
 
-/// Holds when these bits of the argument are this.
+/// Matches if these bits of the argument have this value.
 fn masked(argument: u8, bits: u32, value: u32) -> Result<SeccompCondition, BackendError> {
     test(argument, SeccompCmpOp::MaskedEq(bits.into()), value)
 }
 
-/// Holds when the argument has none of these bits.
+/// Matches if the argument has none of these bits.
 fn without(argument: u8, bits: u32) -> Result<SeccompCondition, BackendError> {
     masked(argument, bits, 0)
 }
@@ -214,7 +215,7 @@ const JUMP_EQUAL: u16 = 0x15;
 const JUMP_AT_LEAST: u16 = 0x35;
 const RETURN: u16 = 0x06;
 
-/// Where the data of a call has its number, its architecture and its first argument, whose low half comes first.
+/// The offsets of number, architecture and first argument in the data of a call. The low half of an argument is first.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
@@ -223,7 +224,7 @@ fn load(offset: u32) -> sock_filter {
     sock_filter { code: LOAD, jt: 0, jf: 0, k: offset }
 }
 
-/// Skips `yes` instructions if the loaded value compares so, else `no`.
+/// Skips `yes` instructions if the comparison holds, else `no`.
 fn jump(code: u16, value: u32, yes: u8, no: u8) -> sock_filter {
     sock_filter { code, jt: yes, jf: no, k: value }
 }
