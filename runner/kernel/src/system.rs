@@ -1,6 +1,6 @@
 //! The system calls without a safe wrapper, and the count of threads.
 //!
-//! This file holds all unsafe code of the crate, and makes no decisions.
+//! `process` has the calls that start a process. This file makes no decisions.
 
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
