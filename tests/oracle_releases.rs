@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use modbox_contract::{Dict, ModuleArgs, ModuleResult, RawOutput, Release, ResultLines, Told, Value, decode, encode};
+use modbox_contract::{
+    CallerChoices, Dict, ModuleArgs, ModuleResult, RawOutput, Release, ResultLines, Value, decode, encode,
+};
 use modbox_kinds::detect::detect;
 use modbox_kinds::powershell::NoPowershell;
 use modbox_kinds::{Kind, PrepareError, Prepared, Request};
@@ -171,16 +173,16 @@ fn reserved_arguments_agree_with_every_release() {
         for setting in settings {
             for (check, vars) in [(false, "{}"), (true, vars)] {
                 let mut internal = dict(decode(setting).unwrap());
-                let mut told: Told = serde_json::from_str(setting).unwrap();
-                told.contract = release;
+                let mut choices: CallerChoices = serde_json::from_str(setting).unwrap();
+                choices.contract = release;
                 let vars = dict(decode(vars).unwrap());
                 if !vars.is_empty() {
-                    told.syslog_facility = Some("LOG_LOCAL0".to_owned());
-                    told.socket = Some("/run/s".to_owned());
+                    choices.syslog_facility = Some("LOG_LOCAL0".to_owned());
+                    choices.socket = Some("/run/s".to_owned());
                 }
                 if release == Release::V2_19 {
                     internal.insert("ignore_unknown_opts".to_owned(), check.into());
-                    told.ignore_unknown_opts = check;
+                    choices.ignore_unknown_opts = check;
                 }
                 for key in ["check", "diff", "no_log"] {
                     internal.insert(key.to_owned(), check.into());
@@ -190,7 +192,7 @@ fn reserved_arguments_agree_with_every_release() {
                 let mut question = dict(Value::from([("args", Value::Dict(args.clone())), ("vars", vars.into())]));
                 question.insert("internal".to_owned(), internal.into());
                 asked.push(Value::Dict(question));
-                let mut ours = told.internal_args(told.module_name.as_deref().unwrap_or("module"));
+                let mut ours = choices.internal_args(choices.module_name.as_deref().unwrap_or("module"));
                 (ours.check_mode, ours.diff, ours.no_log) = (check, check, check);
                 ours.tmpdir = Some("/t/".to_owned());
                 expected.push(encode(&Value::Dict(ours.append_to(args))));

@@ -17,7 +17,7 @@ pub const TRACEBACK_EVENTS: [&str; 4] = ["error", "warning", "deprecated", "depr
 /// Choices of the caller. A field that is left out has Ansible's default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Told {
+pub struct CallerChoices {
     /// The release whose contract applies.
     pub contract: Release,
     /// The module's name, as the module sees it.
@@ -48,15 +48,15 @@ pub struct Told {
 
 /// An invalid choice.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ToldError {
+pub enum ChoiceError {
     /// An unknown traceback event.
-    #[error("`{0}` is no event for tracebacks; known are error, warning, deprecated, deprecated_value and always")]
+    #[error("unknown traceback event `{0}`; expected one of error, warning, deprecated, deprecated_value, always")]
     Event(String),
     /// An unknown action for string conversion.
-    #[error("`{0}` is no action for string conversion; known are warn, error and ignore")]
+    #[error("unknown action `{0}` for string conversion; expected one of warn, error, ignore")]
     Conversion(String),
     /// A key that the chosen release does not have.
-    #[error("contract {release} has no `_ansible_{key}`; it is one of {owner}")]
+    #[error("contract {release} has no `_ansible_{key}`; use `--contract` with {owner}")]
     NotOfRelease {
         /// The release.
         release: Release,
@@ -67,23 +67,23 @@ pub enum ToldError {
     },
 }
 
-impl Told {
+impl CallerChoices {
     /// Checks that the chosen release supports the choices.
     ///
     /// # Errors
     ///
     /// Unknown words, and keys that the chosen release does not send.
-    pub fn check(&self) -> Result<(), ToldError> {
+    pub fn check(&self) -> Result<(), ChoiceError> {
         let known = |event: &&String| *event == "always" || TRACEBACK_EVENTS.contains(&event.as_str());
         if let Some(event) = self.tracebacks_for.iter().find(|event| !known(event)) {
-            return Err(ToldError::Event(event.clone()));
+            return Err(ChoiceError::Event(event.clone()));
         }
         if let Some(action) = &self.string_conversion_action
             && !["warn", "error", "ignore"].contains(&action.as_str())
         {
-            return Err(ToldError::Conversion(action.clone()));
+            return Err(ChoiceError::Conversion(action.clone()));
         }
-        let (newer, older) = ("contract 2.19", "contracts 2.9 and 2.14");
+        let (newer, older) = ("2.19", "2.9 or 2.14");
         let is_new = self.contract >= Release::V2_19;
         let misplaced = [
             (!is_new && self.ignore_unknown_opts, "ignore_unknown_opts", newer),
@@ -92,7 +92,7 @@ impl Told {
             (is_new && self.string_conversion_action.is_some(), "string_conversion_action", older),
         ];
         match misplaced.into_iter().find(|(misplaced, ..)| *misplaced) {
-            Some((_, key, owner)) => Err(ToldError::NotOfRelease { release: self.contract, key, owner }),
+            Some((_, key, owner)) => Err(ChoiceError::NotOfRelease { release: self.contract, key, owner }),
             None => Ok(()),
         }
     }
@@ -135,7 +135,7 @@ impl Told {
 mod tests {
     use super::*;
 
-    fn parse(json: &str) -> Told {
+    fn parse(json: &str) -> CallerChoices {
         serde_json::from_str(json).unwrap()
     }
 
@@ -155,11 +155,11 @@ mod tests {
     #[test]
     fn choices_that_the_release_does_not_have_are_refused() {
         for (json, expect) in [
-            (r#"{"tracebacks_for": ["x"]}"#, "`x` is no event"),
-            (r#"{"contract": "2.14", "string_conversion_action": "x"}"#, "`x` is no action"),
+            (r#"{"tracebacks_for": ["x"]}"#, "unknown traceback event `x`"),
+            (r#"{"contract": "2.14", "string_conversion_action": "x"}"#, "unknown action `x`"),
             (r#"{"contract": "2.14", "target_log_info": "x"}"#, "contract 2.14 has no `_ansible_target_log_info`"),
-            (r#"{"contract": "2.9", "ignore_unknown_opts": true}"#, "one of contract 2.19"),
-            (r#"{"string_conversion_action": "warn"}"#, "one of contracts 2.9 and 2.14"),
+            (r#"{"contract": "2.9", "ignore_unknown_opts": true}"#, "with 2.19"),
+            (r#"{"string_conversion_action": "warn"}"#, "with 2.9 or 2.14"),
         ] {
             let error = parse(json).check().unwrap_err().to_string();
             assert!(error.contains(expect), "{error}");

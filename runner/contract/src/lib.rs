@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `args` | the arguments that a caller gives: pairs, merging, the JSON file |
 //! | `internal_args` | the reserved keys: a closed, typed list |
-//! | `told` | the reserved keys that a caller may set |
+//! | `caller` | the reserved keys that a caller may set |
 //! | `release` | the supported releases of Ansible's contract |
 //! | `key_values` | the `key=value` file of old-style modules |
 //! | `stdout` | the search for the JSON object in a module's output |
@@ -37,6 +37,7 @@
 #![deny(missing_docs)]
 
 pub mod args;
+pub mod caller;
 mod current;
 mod document;
 mod fields;
@@ -50,14 +51,13 @@ pub mod release;
 mod reserved;
 pub mod result;
 pub mod stdout;
-pub mod told;
 mod typed;
 mod warnings;
 
 pub use args::ModuleArgs;
+pub use caller::CallerChoices;
 pub use internal_args::InternalArgs;
 pub use modbox_python_json::{Dict, Value, decode, encode, repr, str as python_str};
 pub use raw_output::{RawOutput, ResultLines};
 pub use release::Release;
 pub use result::ModuleResult;
-pub use told::Told;

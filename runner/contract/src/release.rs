@@ -28,7 +28,7 @@ pub enum Release {
 
 /// An unknown release.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is none of the contracts that are kept: 2.9, 2.14, 2.19")]
+#[error("unknown contract `{0}`; expected one of 2.9, 2.14, 2.19")]
 pub struct UnknownRelease(String);
 
 impl Release {

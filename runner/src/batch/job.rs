@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use modbox_contract::{Dict, InternalArgs, Told, Value, args};
+use modbox_contract::{CallerChoices, Dict, InternalArgs, Value, args};
 use modbox_kinds::Kind;
 use modbox_policy::{FileRules, LimitOverrides};
 use modbox_python_json::{decode, from_value};
@@ -46,7 +46,7 @@ pub struct JobOptions {
     /// Limits of this job.
     pub limits: Option<LimitOverrides>,
     /// Internal arguments, and the release of Ansible whose contract applies.
-    pub internal: Told,
+    pub internal: CallerChoices,
     /// Write the module to the disk even when it could be piped into its interpreter.
     pub no_pipelining: bool,
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use indicatif::ProgressBar;
-use modbox_contract::{Dict, InternalArgs, Told};
+use modbox_contract::{CallerChoices, Dict, InternalArgs};
 
 use crate::app::{Arguments, Module, Report, RunRequest};
 use crate::cli::args::RunArgs;
@@ -61,7 +61,7 @@ pub(crate) fn perform(
     Ok((report, audited))
 }
 
-fn internal_args(args: &RunArgs, internal: &Told, name: &str) -> InternalArgs {
+fn internal_args(args: &RunArgs, internal: &CallerChoices, name: &str) -> InternalArgs {
     let defaults = internal.internal_args(name);
     InternalArgs {
         check_mode: args.check,

@@ -1,8 +1,8 @@
 //! The switches for a module's internal arguments.
 
 use clap::Args;
-use modbox_contract::told::ToldError;
-use modbox_contract::{Release, Told};
+use modbox_contract::caller::ChoiceError;
+use modbox_contract::{CallerChoices, Release};
 
 /// What the module is told, as typed. Every switch is one `_ansible_*` key but the first, which says which there are.
 #[derive(Debug, Clone, Default, Args)]
@@ -55,9 +55,9 @@ impl InternalKeyArgs {
     /// # Errors
     ///
     /// A value is unknown, or the chosen release does not have one of the switches' features.
-    pub(crate) fn resolve(&self) -> Result<Told, ToldError> {
+    pub(crate) fn resolve(&self) -> Result<CallerChoices, ChoiceError> {
         let args = self.clone();
-        let internal = Told {
+        let internal = CallerChoices {
             contract: args.contract.unwrap_or_default(),
             module_name: args.module_name,
             no_target_syslog: args.no_target_syslog,
