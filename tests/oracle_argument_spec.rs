@@ -15,7 +15,7 @@ const PAIRS: u64 = 5000;
 #[expect(clippy::print_stdout, reason = "how many were compared, and with which seed, is the result")]
 fn arguments_are_validated_as_ansible_core_does() {
     let number = |name: &str, default: u64| match std::env::var(name) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")),
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
         Err(_) => default,
     };
     let (pairs, seed) = (number("MODBOX_SPEC_PAIRS", PAIRS), number("MODBOX_SPEC_SEED", 1));

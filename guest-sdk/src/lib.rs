@@ -8,10 +8,10 @@
 //! # mod module {
 //! use modbox_sdk::{Args, Exit, Failure, Module};
 //!
-//! /// Greets someone.
+//! /// Returns a greeting.
 //! #[derive(Args)]
 //! struct Greeting {
-//!     /// Whom.
+//!     /// The name in the greeting.
 //!     name: String,
 //! }
 //!
@@ -19,7 +19,7 @@
 //!     if args.name.is_empty() {
 //!         return Err(Failure::new("name must not be empty"));
 //!     }
-//!     module.warn("nobody greets like this any more");
+//!     module.warn("this greeting is old-fashioned");
 //!     Ok(Exit::unchanged().with("greeting", format!("Hello, {}!", args.name)))
 //! }
 //!

@@ -8,7 +8,7 @@ use modbox_sdk::json::{decode, encode};
 use modbox_sdk::typed::{Extent, Piece, join, length};
 use modbox_sdk::{Args, Choice, Dict, Exit, Failure, Metadata, Module, Value, call_typed};
 
-/// Looks after users.
+/// Manages users.
 ///
 /// Of this
 /// machine.
@@ -32,7 +32,7 @@ struct Users {
     home: Option<PathBuf>,
     #[arg(type = "bytes", env("SIZE"), version_added = "1.2")]
     size: Option<u64>,
-    /// Who.
+    /// The users.
     users: Vec<User>,
     #[arg(default = [1, 2], choices(1, 2, 3))]
     levels: Vec<u8>,
@@ -76,7 +76,7 @@ const SPEC: &str = r#"{
     "size": {"type": "bytes", "fallback": ["env_fallback", ["SIZE"]], "version_added": "1.2"},
     "users": {"type": "list", "elements": "dict", "options": {
         "name": {"type": "str", "required": true}, "password": {"type": "str", "no_log": true}, "admin": {"type": "bool", "default": false}},
-        "required_one_of": [["name", "password"]], "required": true, "description": ["Who."]},
+        "required_one_of": [["name", "password"]], "required": true, "description": ["The users."]},
     "levels": {"type": "list", "elements": "int", "default": [1, 2], "choices": [1, 2, 3]},
     "type": {"type": "float", "default": -1.5, "removed_at_date": "2030-01-01"},
     "match": {"type": "raw"},
@@ -138,7 +138,7 @@ fn a_struct_is_a_spec() {
     let rules = decode(RULES).unwrap();
     let expect = ArgumentSpec::parse_with_constraints(&decode(SPEC).unwrap(), rules.as_dict().unwrap()).unwrap();
     assert_eq!(metadata().argument_spec, expect);
-    assert_eq!(Users::DESCRIPTION, r#"["Looks after users.", "Of this machine."]"#);
+    assert_eq!(Users::DESCRIPTION, r#"["Manages users.", "Of this machine."]"#);
 }
 
 #[test]

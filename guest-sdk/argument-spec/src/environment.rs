@@ -102,7 +102,7 @@ mod tests {
     fn leaves_the_rest() {
         check("$nope/${nope}/$", "$nope/${nope}/$");
         check("${HOME", "${HOME");
-        check("~nobody/x", "~nobody/x");
+        check("~missing/x", "~missing/x");
         check("$HOMEx", "$HOMEx");
     }
 }

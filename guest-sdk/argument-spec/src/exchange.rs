@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_question() {
+    fn refuses_invalid_requests() {
         check("[]", "`root` in the request must be a dict, not list");
         check("{}", "missing key `spec` in the request");
         check(r#"{"spec": {}, "params": 5}"#, "`params` in the request must be a dict, not int");

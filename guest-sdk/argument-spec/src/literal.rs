@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_literal() {
+    fn refuses_invalid_literals() {
         for text in [
             "{a: 1}",
             "{1,2}",

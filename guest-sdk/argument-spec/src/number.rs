@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_integer() {
+    fn refuses_values_that_are_not_integers() {
         for text in ["", "x", "4.5", "inf", "nan", "0x10", "--1", "1e-1", ".", "1e99999999999999999999", "1e9999", "e1"]
         {
             check_int(text, None);

@@ -216,7 +216,7 @@ impl Scanner<'_> {
                 (Some(c), Some(units)) => units.extend_from_slice(c.encode_utf16(&mut [0; 2])),
                 (None, lone) => {
                     let units = lone.get_or_insert_with(|| text.encode_utf16().collect());
-                    units.push(u16::try_from(code).expect("only surrogates are no chars here"));
+                    units.push(u16::try_from(code).expect("every unit except surrogates is a char"));
                 }
             }
             run = self.plain_run(begin, at)?;

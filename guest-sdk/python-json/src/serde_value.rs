@@ -73,7 +73,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
         let json = String::from_utf8(bytes).ok().filter(|_| self.ours);
         match json.map(|json| decode(&json)) {
             Some(Ok(value)) => Ok(value),
-            _ => Err(E::custom("bytes are no JSON value")),
+            _ => Err(E::custom("bytes are not a JSON value")),
         }
     }
 

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_utf_8_keeps_its_bytes() {
+    fn text_outside_utf_8_keeps_its_bytes() {
         let pattern = Pattern::new("(a.)b", Subject::Text, Flags::default()).unwrap();
         let found = pattern.search(b"\xFFa\xFEb").unwrap().unwrap();
         assert_eq!((found.group(1), found.span(0)), (Some(&b"a\xFE"[..]), Some((1, 4))));

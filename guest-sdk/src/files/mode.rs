@@ -30,13 +30,13 @@ pub enum WrongMode {
 
 /// A class of users that permissions apply to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Who {
+enum UserClass {
     User,
     Group,
     Others,
 }
 
-impl Who {
+impl UserClass {
     /// Returns the position of the class's permission bits.
     fn shift(self) -> u32 {
         match self {
@@ -109,25 +109,25 @@ fn symbolic(text: &str, now: CurrentMode) -> Result<u32, WrongMode> {
 /// Applies one clause: classes, then operators with permissions.
 fn apply(clause: &str, mut mode: u32, now: CurrentMode) -> Option<u32> {
     let start = clause.find(['+', '=', '-']).unwrap_or(clause.len());
-    let (who, mut rest) = clause.split_at(start);
-    let everybody = [Who::User, Who::Group, Who::Others];
-    let whom: Vec<Who> = match who {
-        "" | "a" => everybody.to_vec(),
-        who => who.chars().map(whose).collect::<Option<_>>()?,
+    let (letters, mut rest) = clause.split_at(start);
+    let all = [UserClass::User, UserClass::Group, UserClass::Others];
+    let classes: Vec<UserClass> = match letters {
+        "" | "a" => all.to_vec(),
+        letters => letters.chars().map(class_of).collect::<Option<_>>()?,
     };
-    let kept = if who.is_empty() { !now.umask } else { ALL };
+    let kept = if letters.is_empty() { !now.umask } else { ALL };
     while let Some(operator) = rest.chars().next() {
         let end = rest[1..].find(['+', '=', '-']).map_or(rest.len(), |at| at + 1);
         let permissions = &rest[1..end];
-        for who in &whom {
+        for class in &classes {
             let mut bits = 0;
             for permission in permissions.chars() {
-                bits |= bits_of(permission, *who, mode, now.directory, kept)?;
+                bits |= bits_of(permission, *class, mode, now.directory, kept)?;
             }
             mode = match operator {
                 '+' => mode | bits,
                 '-' => mode & !bits,
-                _ => (mode & !(0o7 << who.shift() | who.special())) | bits,
+                _ => (mode & !(0o7 << class.shift() | class.special())) | bits,
             };
         }
         rest = &rest[end..];
@@ -135,28 +135,28 @@ fn apply(clause: &str, mut mode: u32, now: CurrentMode) -> Option<u32> {
     Some(mode)
 }
 
-fn whose(letter: char) -> Option<Who> {
+fn class_of(letter: char) -> Option<UserClass> {
     match letter {
-        'u' => Some(Who::User),
-        'g' => Some(Who::Group),
-        'o' => Some(Who::Others),
+        'u' => Some(UserClass::User),
+        'g' => Some(UserClass::Group),
+        'o' => Some(UserClass::Others),
         _ => None,
     }
 }
 
 /// Returns the bits of one letter for one class, given the mode so far.
-fn bits_of(permission: char, who: Who, mode: u32, directory: bool, kept: u32) -> Option<u32> {
-    let of_mode = |other: Who| ((mode >> other.shift()) & 0o7) << who.shift();
+fn bits_of(permission: char, class: UserClass, mode: u32, directory: bool, kept: u32) -> Option<u32> {
+    let of_mode = |other: UserClass| ((mode >> other.shift()) & 0o7) << class.shift();
     Some(match permission {
-        'r' => (0o4 << who.shift()) & kept,
-        'w' => (0o2 << who.shift()) & kept,
-        'x' => (0o1 << who.shift()) & kept,
-        'X' if directory || mode & 0o111 != 0 => 0o1 << who.shift(),
+        'r' => (0o4 << class.shift()) & kept,
+        'w' => (0o2 << class.shift()) & kept,
+        'x' => (0o1 << class.shift()) & kept,
+        'X' if directory || mode & 0o111 != 0 => 0o1 << class.shift(),
         'X' => 0,
-        's' if who != Who::Others => who.special(),
-        't' if who == Who::Others => who.special(),
+        's' if class != UserClass::Others => class.special(),
+        't' if class == UserClass::Others => class.special(),
         's' | 't' => 0,
-        other => of_mode(whose(other)?),
+        other => of_mode(class_of(other)?),
     })
 }
 

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_not_asked_for() {
+    fn invalid_urls_are_not_requested() {
         for (url, kind, detail) in [
             ("no address", ErrorKind::Url, "unknown url type: 'no address'"),
             ("file:///etc/passwd", ErrorKind::Scheme, "unknown url type: file"),

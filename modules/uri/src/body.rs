@@ -79,7 +79,7 @@ fn form(body: &Value) -> Result<String, Failure> {
                     Some(parts) => return Err(unpaired(parts.len())),
                     None => {
                         return Err(Failure::new(format!(
-                            "failed to parse body as form_urlencoded: {entry:?} is no pair"
+                            "failed to parse body as form_urlencoded: {entry:?} is not a pair"
                         )));
                     }
                 }

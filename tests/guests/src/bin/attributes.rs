@@ -41,7 +41,7 @@ fn attempt(words: &[&str]) -> io::Result<Value> {
         "group_id" => Ok(json!(files::group_id(words[1]))),
         "write" => std::fs::write(path, words[2]).map(done),
         "rename" => std::fs::rename(path, words[2]).map(done),
-        op => panic!("`{op}` is no operation of this guest"),
+        op => panic!("`{op}` is not an operation of this guest"),
     }
 }
 

@@ -20,7 +20,7 @@ fn main() {
         .iter()
         .map(|op| {
             let words: Vec<&str> = op.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            let [name, rest @ ..] = &words[..] else { panic!("{op} is no operation") };
+            let [name, rest @ ..] = &words[..] else { panic!("{op} is not an operation") };
             let arg = |index: usize| rest.get(index).copied().unwrap_or_default();
             match attempt(name, arg, &mut held) {
                 Ok(content) if content.is_empty() => json!("ok"),
@@ -108,7 +108,7 @@ fn attempt<'a>(op: &str, arg: impl Fn(usize) -> &'a str, held: &mut Vec<File>) -
             }
             Ok(String::new())
         }
-        op => panic!("`{op}` is no operation of this guest"),
+        op => panic!("`{op}` is not an operation of this guest"),
     }
 }
 

@@ -61,6 +61,6 @@ fn attempt(args: &Args) -> io::Result<String> {
             fs::rename(path, to)?;
             fs::read(to).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         }
-        op => panic!("`{op}` is no operation of this guest"),
+        op => panic!("`{op}` is not an operation of this guest"),
     }
 }
