@@ -92,7 +92,7 @@ pub(super) const ALLOWED: &[CallGroup] = &[
     CallGroup::always("asks about files", calls![fstatat]),
     CallGroup::always("moves, links and removes names", calls![linkat, renameat, renameat2, symlinkat, unlinkat]),
     CallGroup::always(
-        "asks who and where it is",
+        "asks for its user, group and working directory",
         calls![getegid, geteuid, getgid, getpid, getrusage, getuid, sysinfo, uname],
     ),
     CallGroup::when(Condition::Null { pointer: 2 }, "asks for limits and raises none", calls![prlimit64]),

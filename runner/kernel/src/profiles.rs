@@ -60,7 +60,7 @@ mod tests {
         for profile in PROFILES {
             let mut seen = BTreeSet::new();
             for group in allowed_calls(profile) {
-                assert!(group.reason.len() > 10, "{profile:?}: `{}` is no reason", group.reason);
+                assert!(group.reason.len() > 10, "{profile:?}: `{}` is too short for a reason", group.reason);
                 for call in group.calls {
                     assert!(seen.insert(call.id()), "{profile:?}: {call} twice");
                     assert!(!hidden_calls(profile).contains(call), "{profile:?}: {call} is hidden as well");
