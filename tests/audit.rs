@@ -277,7 +277,7 @@ fn a_line_that_cannot_be_written_is_an_error_beside_the_result() {
 }
 
 #[test]
-fn whoever_reads_a_pipe_gets_the_line() {
+fn the_reader_of_a_pipe_gets_the_line() {
     let dir = TestDir::new();
     let path = fifo(&dir, "audit");
     let reader =

@@ -162,7 +162,7 @@ fn builds_a_member_of_a_workspace_with_a_path_dependency() {
     assert_eq!(bench.find_fresh("ws/hello"), None);
     bench.check_fails(
         "ws",
-        "failed to build `%/ws`: it is a workspace and no package; build one of its members: `hello`, `other`",
+        "failed to build `%/ws`: it is a workspace without a package; build one of its members: `hello`, `other`",
     );
 }
 
@@ -189,14 +189,14 @@ fn fails_with_what_is_wrong_with_the_directory() {
     bench.check_fails("file", "failed to build `file`: it is not a directory");
     bench.check_fails(
         "empty",
-        "failed to build `empty`: it has none of `Cargo.toml`, `main.c`, `go.mod`, `main.py`, `main.js`; `modbox new NAME` makes a module project",
+        "failed to build `empty`: it has none of `Cargo.toml`, `main.c`, `go.mod`, `main.py`, `main.js`; `modbox new NAME` creates a module project",
     );
     bench.write_package("lib", "[workspace]\n[lib]\ncrate-type = [\"cdylib\"]\n");
     fs::rename(bench.path("lib/src/main.rs"), bench.path("lib/src/lib.rs")).unwrap();
     bench.check_fails(
         "lib",
         "failed to build `%/lib`: the package `hello` has no binary, only a library; \
-         a module is a program, so give it a `src/main.rs`",
+         a module is a program, so add a `src/main.rs`",
     );
 }
 
@@ -205,11 +205,14 @@ fn fails_when_cargo_does() {
     let mut bench = Bench::new();
     bench.write_package("hello", STANDALONE);
     bench.write("hello/src/main.rs", "fn main() { nonsense }\n");
-    bench.check_fails("hello", "failed to build `%/hello`: cargo ended with exit status: 101, see its messages");
+    bench.check_fails("hello", "failed to build `%/hello`: cargo failed with exit status: 101; see its messages");
     bench.write("hello/Cargo.toml", "nonsense");
     let message = bench.build("hello").unwrap_err().to_string();
     let (summary, said) = message.split_once('\n').unwrap();
-    assert_eq!(summary, format!("failed to read the package in `{}`, cargo said:", bench.path("hello").display()));
+    assert_eq!(
+        summary,
+        format!("failed to read the package in `{}`; the output of cargo:", bench.path("hello").display())
+    );
     assert!(said.contains("Cargo.toml:1"), "{said}");
 }
 
@@ -276,11 +279,11 @@ fn adds_the_target_in_the_project_and_says_so() {
     let log = bench.path("log");
     bench.write_script("bin/rustup", &format!("echo \"$PWD $*\" >> '{}'; {adds}", log.display()));
     // The target is there, so the build goes on to cargo.
-    bench.check_fails("hello", "failed to build `%/hello`: cargo ended with exit status: 42, see its messages");
+    bench.check_fails("hello", "failed to build `%/hello`: cargo failed with exit status: 42; see its messages");
     assert_eq!(bench.told, ["adding target `wasm32-wasip2` with rustup"]);
     let expected = format!("{} target add wasm32-wasip2\n", bench.path("hello").display());
     assert_eq!(read_text(&log), expected);
-    bench.check_fails("hello", "failed to build `%/hello`: cargo ended with exit status: 42, see its messages");
+    bench.check_fails("hello", "failed to build `%/hello`: cargo failed with exit status: 42; see its messages");
     assert_eq!(read_text(&log), expected, "added once");
 }
 
@@ -309,7 +312,7 @@ fn a_target_that_arrives_while_rustup_fails_will_do() {
     let mut bench = without_target("1.95.0");
     let adds = adds_target(&bench);
     bench.write_script("bin/rustup", &format!("(/bin/sleep 0.3; {adds}) >/dev/null 2>&1 & exit 1"));
-    bench.check_fails("hello", "failed to build `%/hello`: cargo ended with exit status: 42, see its messages");
+    bench.check_fails("hello", "failed to build `%/hello`: cargo failed with exit status: 42; see its messages");
 }
 
 #[test]
@@ -352,18 +355,18 @@ fn fails_when_rust_is_missing_or_too_old() {
     let mut bench = without_target("1.81.0");
     bench.check_fails(
         "hello",
-        "failed to build for `wasm32-wasip2`: Rust 1.81.0 is too old, 1.82 is the least; `rustup update` brings a newer one",
+        "failed to build for `wasm32-wasip2`: Rust 1.81.0 is too old, 1.82 or newer is needed; run `rustup update`",
     );
     bench.write_script("bin/rustc", "echo 'error: toolchain is not installed' >&2; exit 1");
-    bench.check_fails("hello", "failed to ask `%/bin/rustc` for its version: toolchain is not installed");
+    bench.check_fails("hello", "failed to query the version of `%/bin/rustc`: toolchain is not installed");
     fs::remove_file(bench.path("bin/rustc")).unwrap();
-    bench.check_fails("hello", "failed to find `rustc` in PATH: install Rust, as https://rustup.rs tells");
+    bench.check_fails("hello", "failed to find `rustc` in PATH; install Rust from https://rustup.rs");
     fs::remove_file(bench.path("bin/cargo")).unwrap();
-    bench.check_fails("hello", "failed to find `cargo` in PATH: install Rust, as https://rustup.rs tells");
+    bench.check_fails("hello", "failed to find `cargo` in PATH; install Rust from https://rustup.rs");
 }
 
 #[test]
-fn refuses_what_is_no_component() {
+fn refuses_output_that_is_not_a_component() {
     let mut bench = without_target("1.95.0");
     let adds = adds_target(&bench);
     bench.write_script("bin/rustup", &adds);
@@ -376,8 +379,8 @@ fn refuses_what_is_no_component() {
     bench.write("hello/core.wasm", "\0asm\u{1}\0\0\0");
     bench.check_fails(
         "hello",
-        "failed to build a component: `%/hello/core.wasm` is none; does a `linker` in `.cargo/config.toml` \
-         replace `wasm-component-ld`?",
+        "failed to build a component: `%/hello/core.wasm` is not one; check whether `linker` in \
+         `.cargo/config.toml` replaces `wasm-component-ld`",
     );
     assert!(!bench.path("hello/target/modbox/hello.wasm").exists());
 }

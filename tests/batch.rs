@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, children, guest, module, small_module, wait_for};
+use crate::support::{Modbox, RunOutput, TestDir, children, guest, module, small_module, wait_for};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -19,7 +19,7 @@ fn batch(dir: &TestDir, jobs: &[Value]) -> Modbox {
 
 /// The reports, by id.
 #[track_caller]
-fn reports(ran: &Ran) -> BTreeMap<String, Value> {
+fn reports(ran: &RunOutput) -> BTreeMap<String, Value> {
     let lines = ran.stdout_text();
     let mut reports = BTreeMap::new();
     for line in lines.lines() {
@@ -278,7 +278,7 @@ fn a_signal_lets_running_jobs_finish_and_says_what_did_not() {
         let running = batch(&dir, &jobs).args(["--jobs", "1", "--allow-write", "granted"]).patience(PATIENCE).spawn();
         wait_for_file(&dir.join("granted/runs"));
         running.signal(signal);
-        let ran = running.wait().dies_of(signal).says("50 were read and not begun");
+        let ran = running.wait().dies_of(signal).says("50 were read but not started");
         let reports = reports(&ran);
         assert_eq!(reports["\"runs\""]["status"], "ok", "{ran}");
         assert!((0..50).all(|id| reports[&id.to_string()]["status"] == "cancelled"), "{ran}");

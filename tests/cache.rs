@@ -247,7 +247,7 @@ fn an_entry_of_another_module_is_not_used() {
 }
 
 #[test]
-fn an_entry_that_somebody_else_made_is_not_used() {
+fn an_entry_of_another_cache_is_not_used() {
     let (dir, other) = (TestDir::new(), TestDir::new());
     run(&dir);
     run(&other);

@@ -86,7 +86,7 @@ fn sessions() -> Vec<PathBuf> {
 }
 
 /// Runs a session and returns how it differs from what was recorded.
-#[expect(clippy::print_stderr, reason = "whoever blesses wants to know what was written")]
+#[expect(clippy::print_stderr, reason = "shows what was written")]
 fn replay(path: &Path) -> Option<String> {
     let recorded = fs::read_to_string(path).unwrap();
     let seen = run_session(path, &recorded);

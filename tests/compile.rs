@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, Running, TestDir, component, core_module, guest, small_module, wait_for};
+use crate::support::{Modbox, RunOutput, Running, TestDir, component, core_module, guest, small_module, wait_for};
 
 /// Ends at the limit, plus the start of two processes on a busy machine.
 const SLACK: Duration = Duration::from_secs(3);
@@ -30,7 +30,7 @@ fn bomb(dir: &TestDir) -> PathBuf {
 }
 
 #[track_caller]
-fn assert_limit(ran: &Ran, allowed: u64, unit: &str, switch: &str) {
+fn assert_limit(ran: &RunOutput, allowed: u64, unit: &str, switch: &str) {
     let report = ran.json();
     assert_eq!(report["limit"], json!({"kind": "compile", "allowed": allowed, "unit": unit}), "{ran}");
     assert_eq!(report["status"], "limit", "{ran}");
@@ -236,7 +236,7 @@ fn a_stopped_compiler_ends_with_the_time() {
 }
 
 #[test]
-fn nobody_gets_far_with_the_command_of_the_compiler() {
+fn the_command_of_the_compiler_is_of_no_use_to_users() {
     let dir = TestDir::new();
     for args in [vec![], vec!["core"], vec!["core", "1", "1000000", "100000000", "1000000", "1"]] {
         let ran = Modbox::new(&dir).arg("__compile-worker").args(args).run().exits_with(3);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::support::{Modbox, Ran, TestDir, guest};
+use crate::support::{Modbox, RunOutput, TestDir, guest};
 
 /// Memory that the host may use in addition to its base and the guest's memory.
 const ALLOWANCE: u64 = 32 << 20;
@@ -18,7 +18,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
 sys.exit(code)";
 
 /// Runs a guest that takes a resource. Returns the run and the peak memory of modbox in bytes, including the guest.
-fn hoard(dir: &TestDir, what: &str, times: Option<u64>, options: &[&str]) -> (Ran, u64) {
+fn hoard(dir: &TestDir, what: &str, times: Option<u64>, options: &[&str]) -> (RunOutput, u64) {
     let args = json!({"what": what, "times": times}).to_string();
     let ran = Modbox::of(Path::new("python3"), dir)
         .args(["-c", MEASURE, env!("CARGO_BIN_EXE_modbox"), "run", "--output", "report", "--args", &args])

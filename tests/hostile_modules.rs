@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::{Modbox, Ran, TestDir, component, core_module, guest, small_module};
+use crate::support::{Modbox, RunOutput, TestDir, component, core_module, guest, small_module};
 
 /// Enough for anything that ends by itself.
 const SOON: Duration = Duration::from_secs(10);
 
-fn run(dir: &TestDir, module: &Path, options: &[&str]) -> Ran {
+fn run(dir: &TestDir, module: &Path, options: &[&str]) -> RunOutput {
     let ran = Modbox::run_module(dir, module).args(options).run();
     dir.assert_nothing_left();
     ran.within(SOON)
@@ -22,7 +22,7 @@ fn run(dir: &TestDir, module: &Path, options: &[&str]) -> Ran {
 
 /// Asserts that a file is not loaded, with a failed result that says why.
 #[track_caller]
-fn assert_not_loaded(ran: Ran, reason: &str) {
+fn assert_not_loaded(ran: RunOutput, reason: &str) {
     let ran = ran.exits_with(3);
     let result = ran.json();
     assert_eq!(result["failed"], true, "{ran}");
@@ -48,7 +48,7 @@ fn an_unknown_version_and_a_lone_magic_number_are_not_loaded() {
     let dir = TestDir::new();
     for bytes in [b"\0asm".as_slice(), b"\0asm\x02\0\0\0", b"\0asm\x0d\0"] {
         let module = dir.write("module.wasm", bytes);
-        assert_not_loaded(run(&dir, &module, &[]), "not supported");
+        assert_not_loaded(run(&dir, &module, &[]), "unknown WebAssembly version");
     }
 }
 
@@ -80,7 +80,7 @@ fn a_damaged_module_ends_in_a_result_wherever_it_is_damaged() {
 }
 
 #[test]
-fn what_is_no_wasm_is_a_native_module_and_fails() {
+fn bytes_other_than_wasm_are_a_native_module_and_fail() {
     let dir = TestDir::new();
     let wrong_magic = [b"\0asn".as_slice(), &working(&dir)[4..]].concat();
     let two_lines = [b"#!/bin/a\n#!/bin/b\n".as_slice(), &working(&dir)].concat();
@@ -126,10 +126,10 @@ fn compiled_code_that_a_user_supplies_is_refused_even_when_all_is_allowed() {
     let start = entry.windows(4).position(|window| window == b"\x7fELF").expect("compiled code is an ELF image");
     let module = dir.write("module.cwasm", &entry[start..]);
     for options in [&[][..], &["--allow-all"], &["--kind", "binary", "--allow-all"], &["--kind", "core"]] {
-        assert_not_loaded(run(&dir, &module, options), "already compiled");
+        assert_not_loaded(run(&dir, &module, options), "compiled code of Wasmtime");
     }
     // A complete cache entry, with its authentication tag, is not a module either.
-    assert_not_loaded(run(&dir, &dir.write("entry.cwasm", entry), &["--allow-all"]), "already compiled");
+    assert_not_loaded(run(&dir, &dir.write("entry.cwasm", entry), &["--allow-all"]), "compiled code of Wasmtime");
 }
 
 #[test]
@@ -137,16 +137,19 @@ fn a_module_that_exports_no_command_is_not_loaded() {
     let dir = TestDir::new();
     let library = core_module(&dir, "library.wasm", r#"(func (export "helper"))"#);
     assert_not_loaded(run(&dir, &library, &[]), "failed to");
-    assert_not_loaded(run(&dir, &component(&dir, "empty.wasm", "(component)"), &[]), "is no command");
+    assert_not_loaded(run(&dir, &component(&dir, "empty.wasm", "(component)"), &[]), "does not export `wasi:cli/run`");
 }
 
 #[test]
-fn a_module_that_needs_what_there_is_not_is_not_loaded() {
+fn a_module_with_unknown_imports_is_not_loaded() {
     let dir = TestDir::new();
     let core = core_module(&dir, "core.wasm", r#"(import "env" "system" (func)) (func (export "_start"))"#);
     assert_not_loaded(run(&dir, &core, &["--allow-all"]), "failed to");
     let text = r#"(component (import "evil:host/shell@1.0.0" (instance (export "run" (func)))))"#;
-    assert_not_loaded(run(&dir, &component(&dir, "component.wasm", text), &["--allow-all"]), "does not offer");
+    assert_not_loaded(
+        run(&dir, &component(&dir, "component.wasm", text), &["--allow-all"]),
+        "imports an unknown interface",
+    );
 }
 
 #[test]
@@ -186,7 +189,7 @@ fn arguments_cannot_run_out_of_the_hosts_stack() {
 }
 
 #[test]
-fn a_module_that_is_no_file_is_not_read() {
+fn a_module_that_is_not_a_file_is_not_read() {
     let dir = TestDir::new();
     let pipe = dir.join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();

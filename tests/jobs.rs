@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, guest, wait_for};
+use crate::support::{Modbox, RunOutput, TestDir, guest, wait_for};
 
 /// Time limit, longer than any of these jobs takes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,11 +28,11 @@ fn start(dir: &TestDir, module: impl AsRef<std::ffi::OsStr>, options: &[&str]) -
     id
 }
 
-fn status(dir: &TestDir, id: &str) -> Ran {
+fn status(dir: &TestDir, id: &str) -> RunOutput {
     Modbox::new(dir).args(["status", "--async-dir", "jobs", id]).run()
 }
 
-fn finished(dir: &TestDir, id: &str) -> Ran {
+fn finished(dir: &TestDir, id: &str) -> RunOutput {
     let done = wait_for(PATIENCE, || status(dir, id).status.code() != Some(7));
     assert!(done, "the job does not finish");
     // The supervisor has only to exit.
@@ -64,7 +64,7 @@ fn a_job_runs_on_and_its_result_is_asked_for() {
     assert!(lines.starts_with(&format!("{id}  succeeded")), "{lines}");
     let erased = Modbox::new(&dir).args(["status", "--async-dir", "jobs", "--cleanup", &id]).run().exits_with(0).json();
     assert_eq!(erased["erased"], dir.join("jobs").join(&id).display().to_string());
-    status(&dir, &id).exits_with(3).says("there is no job");
+    status(&dir, &id).exits_with(3).says("unknown job");
     dir.assert_nothing_left();
 }
 

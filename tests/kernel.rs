@@ -12,21 +12,21 @@ use seccompiler::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, copy_program, guest, small_module};
+use crate::support::{Modbox, RunOutput, TestDir, copy_program, guest, small_module};
 
-fn layers(ran: &Ran) -> (u64, Vec<String>) {
+fn layers(ran: &RunOutput) -> (u64, Vec<String>) {
     let confinement = &ran.json()["confinement"];
     let layers = confinement["layers"].as_array().unwrap().iter().map(|layer| layer.as_str().unwrap().to_owned());
     (confinement["level"].as_u64().unwrap(), layers.collect())
 }
 
 /// The layers, with Landlock's version left out.
-fn names(ran: &Ran) -> Vec<String> {
+fn names(ran: &RunOutput) -> Vec<String> {
     layers(ran).1.into_iter().map(|layer| layer.split('-').next().unwrap().to_owned()).collect()
 }
 
 /// Runs modbox on a kernel that answers one call with an error, and only when its first argument is the given one.
-fn without(call: i64, errno: i32, argument: Option<u64>, run: impl FnOnce() -> Ran + Send) -> Ran {
+fn without(call: i64, errno: i32, argument: Option<u64>, run: impl FnOnce() -> RunOutput + Send) -> RunOutput {
     let condition = |value| SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value).unwrap();
     let rules: Vec<SeccompRule> =
         argument.map(|value| SeccompRule::new(vec![condition(value)]).unwrap()).into_iter().collect();
@@ -45,7 +45,7 @@ fn without(call: i64, errno: i32, argument: Option<u64>, run: impl FnOnce() -> R
     thread::scope(|scope| scope.spawn(behind).join().unwrap())
 }
 
-fn without_landlock(run: impl FnOnce() -> Ran + Send) -> Ran {
+fn without_landlock(run: impl FnOnce() -> RunOutput + Send) -> RunOutput {
     without(libc::SYS_landlock_create_ruleset, libc::ENOSYS, None, run)
 }
 

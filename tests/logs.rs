@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, guest, small_module};
+use crate::support::{Modbox, RunOutput, TestDir, guest, small_module};
 
-fn run(dir: &TestDir, switches: &[&str]) -> Ran {
+fn run(dir: &TestDir, switches: &[&str]) -> RunOutput {
     let module = small_module(dir, "small.wasm");
     Modbox::run_module(dir, module).args(switches).run().exits_with(0)
 }
@@ -22,7 +22,7 @@ fn levels_choose_how_much() {
         ["error", "info", "debug"].map(|level| run(&dir, &["--log", level]).stderr_text().lines().count()).into();
     assert!(counts[0] == 0 && counts[0] < counts[1] && counts[1] < counts[2], "{counts:?}");
     let ran = run(&dir, &["--log", "debug", "--allow-env", "A=1"]);
-    let ran = ran.says("recognised").says("looked into the compile cache").says("ended").says("granted");
+    let ran = ran.says("recognised").says("searched the compile cache").says("ended").says("granted");
     assert!(!ran.stderr_text().contains("cranelift") && !ran.stderr_text().contains("wasmtime_wasi"), "{ran}");
 }
 

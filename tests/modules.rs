@@ -214,7 +214,7 @@ fn setup_tells_what_ansibles_does() {
 }
 
 #[test]
-fn tempfile_makes_what_nobody_has() {
+fn tempfile_uses_a_new_name() {
     let dir = TestDir::new();
     let data = dir.mkdir("data");
     let run = |args: &[&str]| {

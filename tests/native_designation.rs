@@ -81,7 +81,7 @@ fn the_operators_word_designates() {
 }
 
 #[test]
-fn a_path_is_named_for_reading_unless_somebody_says_more() {
+fn a_path_is_granted_for_reading_by_default() {
     let dir = prepared(&format!("{COPY}\nDOCUMENTATION = '''\n{}'''\n", YAML.replace(", access: write", "")));
     let refused = copy(&dir, &[]);
     assert_eq!(refused["result"]["failed"], true, "{refused:#}");

@@ -249,7 +249,7 @@ fn hosts_are_not_what_the_kernel_knows() {
 }
 
 #[test]
-fn what_everybody_needs_is_there_and_secrets_are_not() {
+fn common_files_are_there_and_secrets_are_not() {
     for place in Place::all() {
         for module in MODULES {
             assert_eq!(place.attempt(module, "read", "/etc/hosts", &[])["status"], "ok", "{module}");

@@ -114,7 +114,7 @@ impl Place {
 }
 
 #[test]
-fn whoever_ignores_signals_ends_at_the_time() {
+fn a_module_that_ignores_signals_ends_at_the_time() {
     for place in Place::all() {
         let limit = Duration::from_millis(700);
         place.limited("trap '' TERM INT HUP; sleep 600", &["--timeout", "700ms"], "wall", limit);
@@ -207,7 +207,7 @@ fn a_memory_bomb_ends() {
 }
 
 #[test]
-fn a_busy_loop_ends_whoever_runs_it() {
+fn a_busy_loop_ends_in_every_process() {
     for place in Place::all() {
         for script in ["while :; do :; done", "setsid bash -c 'while :; do :; done'"] {
             let switches = ["--cpu-time", "400ms", "--timeout", "20s"];

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, native_c};
+use crate::support::{Modbox, RunOutput, TestDir, native_c};
 
 /// A script that reads a JSON file.
 fn want_json(body: &str) -> String {
@@ -17,7 +17,7 @@ fn prepare(dir: &TestDir, script: &str) -> Modbox {
 }
 
 /// Runs a script that is allowed everything.
-fn run(script: &str, options: &[&str]) -> Ran {
+fn run(script: &str, options: &[&str]) -> RunOutput {
     let dir = TestDir::new();
     let ran = prepare(&dir, script).args(options).run();
     dir.assert_nothing_left();
@@ -25,7 +25,7 @@ fn run(script: &str, options: &[&str]) -> Ran {
 }
 
 #[track_caller]
-fn assert_limit(ran: &Ran, kind: &str, allowed: u64, unit: &str) {
+fn assert_limit(ran: &RunOutput, kind: &str, allowed: u64, unit: &str) {
     let report = ran.json();
     assert_eq!(report["limit"], json!({"kind": kind, "allowed": allowed, "unit": unit}), "{ran}");
     assert_eq!((&report["status"], &report["result"]["failed"]), (&json!("limit"), &json!(true)), "{ran}");
@@ -50,7 +50,7 @@ fn every_native_kind_is_confined_by_default() {
         );
         assert!(!canary.exists(), "{kind} reached it");
     }
-    // The allowed twins; the last is no program, and the shell that is left says so.
+    // The allowed twins. The last one is not a program, so only the shell runs, and fails.
     for kind in ["want_json", "old_style", "jsonargs"] {
         for switches in [&["--allow-write", "."][..], &["--allow-all"]] {
             Modbox::run_module(&dir, dir.join(kind)).args(switches).run().exits_with(0);
@@ -262,7 +262,7 @@ fn the_whole_tree_is_gone_at_a_limit() {
 }
 
 #[test]
-fn a_daemon_that_holds_the_output_holds_up_nobody() {
+fn a_daemon_that_holds_the_output_delays_no_result() {
     let script = r#"setsid sleep 3600 & echo '{"changed": true}'"#;
     let ran = run(&want_json(script), &[]).exits_with(0).within(Duration::from_secs(5));
     assert_eq!(ran.json()["status"], "changed");

@@ -101,7 +101,7 @@ fn what_is_made_beside_it_is_not_kept_and_said() {
 }
 
 #[test]
-fn what_is_no_file_is_not_taken() {
+fn only_files_are_taken() {
     let case = Case::new();
     for script in ["rm $f; ln -s /etc/passwd $f", "rm $f; mkdir $f", "rm $f; mkfifo $f"] {
         let report = case.run(&format!("{script}; {DONE}"), &[]);
@@ -122,7 +122,7 @@ fn a_run_that_a_limit_ends_changes_nothing() {
 }
 
 #[test]
-fn what_somebody_else_changes_meanwhile_is_not_overwritten() {
+fn changes_of_other_processes_are_not_overwritten() {
     let case = Case::new();
     let (started, go) = (case.dir.join("signal/started"), case.dir.join("signal/go"));
     case.dir.mkdir("signal");

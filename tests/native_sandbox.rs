@@ -255,7 +255,7 @@ fn too_many_processes_end_the_run() {
 }
 
 #[test]
-fn processor_time_ends_the_run_whoever_used_it() {
+fn processor_time_of_any_process_ends_the_run() {
     let room = Room::with(|limits| limits.cpu_time = Duration::from_millis(300));
     for command in ["while :; do :; done", "while :; do sh -c ': ; :'; done", "setsid sh -c 'while :; do :; done'"] {
         let outcome = room.assert_limit(command, LimitKind::Cpu, 300_000);

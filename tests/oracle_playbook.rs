@@ -246,7 +246,7 @@ fn ansible_runs_components_and_core_modules_from_a_library() {
     let options = &registered["options"];
     assert_eq!(options["failed"], true);
     let msg = options["msg"].as_str().unwrap();
-    assert!(msg.contains("gives the option `--allow-all`: a module may not choose how it is run"), "{msg}");
+    assert!(msg.contains("has the option `--allow-all`, which a module must not set"), "{msg}");
     assert!(options.get("greeting").is_none(), "{options}");
     play.dir.assert_nothing_left();
 }

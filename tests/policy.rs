@@ -7,17 +7,17 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, module};
+use crate::support::{Modbox, RunOutput, TestDir, module};
 
 /// Runs a module with the switches and arguments of a command line.
-fn run(dir: &TestDir, name: &str, words: &[&str]) -> Ran {
+fn run(dir: &TestDir, name: &str, words: &[&str]) -> RunOutput {
     let ran = Modbox::run_module(dir, module(name)).args(words).report().run();
     dir.assert_nothing_left();
     ran
 }
 
 /// Returns the grants of a report, as `capability subject (source)`, with the test's directory as `%`.
-fn grants(dir: &TestDir, ran: &Ran) -> Vec<String> {
+fn grants(dir: &TestDir, ran: &RunOutput) -> Vec<String> {
     let report = ran.json();
     let text = |grant: &Value, key: &str| grant[key].as_str().unwrap().to_owned();
     let line = |grant: &Value| {
@@ -28,7 +28,7 @@ fn grants(dir: &TestDir, ran: &Ran) -> Vec<String> {
 }
 
 /// Returns the missing grants of a denied run, as `operation capability subject: remedy`.
-fn denials(dir: &TestDir, ran: Ran) -> Vec<String> {
+fn denials(dir: &TestDir, ran: RunOutput) -> Vec<String> {
     let report = ran.exits_with(4).json();
     assert_eq!(report["status"], "denied");
     let text = |denial: &Value, key: &str| denial[key].as_str().unwrap().to_owned();

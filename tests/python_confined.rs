@@ -135,7 +135,7 @@ fn an_interpreter_of_the_modules_choosing_is_the_systems_or_granted() {
     let refused = run(&[]).json();
     let switch = format!("--allow-read {}", program.display());
     assert!(refused["msg"].as_str().unwrap().contains(&switch), "{refused}");
-    // Granted, or named by whoever runs the module, it is asked what it is, and reaches nothing meanwhile.
+    // An interpreter that is granted or named by the caller is queried, and is confined meanwhile.
     for switches in [["--allow-read", program.to_str().unwrap()], ["--interpreter", program.to_str().unwrap()]] {
         let asked = run(&switches);
         assert!(asked.json()["msg"].as_str().unwrap().contains("cannot be used"), "{asked}");

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::python_closure::package;
-use crate::support::{Modbox, Ran, TestDir, oracle};
+use crate::support::{Modbox, RunOutput, TestDir, oracle};
 
 /// A module with the given body.
 fn module(body: &str) -> String {
@@ -57,7 +57,7 @@ fn a_missing_import_is_named_with_where_it_was_looked_for() {
     let path = dir.write("library/m.py", "from ansible.module_utils.no_such_thing import x\n");
     let ran = run(&dir, &path).arg("--module-utils").arg(&utils).run().exits_with(3);
     let msg = ran.json()["msg"].as_str().unwrap().to_owned();
-    assert!(msg.contains("the module imports `ansible.module_utils.no_such_thing.x`, which is nowhere"), "{msg}");
+    assert!(msg.contains("the module imports `ansible.module_utils.no_such_thing.x`, which was not found in"), "{msg}");
     for folder in [utils, dir.join("library/module_utils"), dir.join("module_utils")] {
         assert!(msg.contains(&format!("`{}`", folder.display())), "{msg}");
     }
@@ -67,7 +67,7 @@ fn a_missing_import_is_named_with_where_it_was_looked_for() {
     let path = dir.write("library/m.py", module(body));
     assert_eq!(run(&dir, &path).run().exits_with(0).json()["x"], "without");
     let ran = run(&dir, &path).args(["--module-utils", "nowhere"]).run().exits_with(2);
-    assert!(ran.stderr_text().contains("there is no such folder"), "{ran}");
+    assert!(ran.stderr_text().contains("is not a folder"), "{ran}");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn plain_python_is_the_one_that_runs_ansible_or_the_first_that_is_new_enough() {
     let python = oracle::python();
     let python = python.display();
     let start = |chosen: &str| format!("#!/bin/sh\nCHOSEN={chosen} exec '{python}' \"$@\"\n");
-    let result = |search: &str, path: &Path| -> Ran {
+    let result = |search: &str, path: &Path| -> RunOutput {
         Modbox::run_module(&dir, path).arg("--allow-all").env("PATH", search).run()
     };
     let ansibles = programs(&dir, "one", &[("ansible", format!("#!{python}\n")), ("python3.13", start("newest"))]);
@@ -267,7 +267,7 @@ fn a_source_that_is_nothing_but_levels_ends_in_an_error() {
     let wrong = dir.write("wrong.py", format!("{import}\nprint 'x'\n"));
     let ran = run(&dir, &wrong).run().exits_with(3);
     assert!(
-        ran.json()["msg"].as_str().unwrap().contains("`ansible.legacy.wrong` is no Python that can be read: line 3"),
+        ran.json()["msg"].as_str().unwrap().contains("failed to parse `ansible.legacy.wrong` as Python: line 3"),
         "{ran}"
     );
     dir.assert_nothing_left();

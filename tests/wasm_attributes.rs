@@ -8,9 +8,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::{Modbox, Ran, TestDir, guest, repository};
+use crate::support::{Modbox, RunOutput, TestDir, guest, repository};
 
-fn run(dir: &TestDir, switches: &[(&str, String)], ops: &Value) -> Ran {
+fn run(dir: &TestDir, switches: &[(&str, String)], ops: &Value) -> RunOutput {
     let mut modbox = Modbox::run_module(dir, guest("attributes")).json_args(&json!({"ops": ops}));
     for (switch, value) in switches {
         modbox = modbox.arg(switch).arg(value);
@@ -187,17 +187,17 @@ fn files_are_given_to_those_who_are_granted() {
 }
 
 #[test]
-fn owners_that_nobody_knows_are_refused_before_the_run() {
+fn unknown_owners_are_refused_before_the_run() {
     let dir = TestDir::new();
     let ran = Modbox::run_module(&dir, guest("attributes")).args(["--allow-own", "no such user"]).run().exits_with(2);
     assert!(
-        ran.stdout_text().contains("there is no user `no such user` on this machine")
-            || ran.stderr_text().contains("there is no user `no such user` on this machine"),
+        ran.stdout_text().contains("unknown user `no such user` on this machine")
+            || ran.stderr_text().contains("unknown user `no such user` on this machine"),
         "{ran}"
     );
     dir.write("policy.yaml", "allow: {own: [root, ':no such group']}\n");
     let ran = Modbox::new(&dir).args(["policy", "check", "policy.yaml"]).run().exits_with(2);
-    assert!(format!("{ran}").contains("there is no group `no such group` on this machine"), "{ran}");
+    assert!(format!("{ran}").contains("unknown group `no such group` on this machine"), "{ran}");
 }
 
 #[test]

@@ -100,9 +100,9 @@ fn a_rule_is_about_one_program_and_each_of_its_arguments() {
     let grants: Vec<&Value> = report["grants"].as_array().unwrap().iter().map(|grant| &grant["subject"]).collect();
     assert_eq!(grants, ["echo one ?wo", "/bin/cat", "printf %s. *"]);
     for (rule, says) in [
-        ("no-such-program *", "there is no program `no-such-program`"),
-        ("bin/echo", "neither a name nor an absolute path"),
-        ("*", "without `*` and `?`"),
+        ("no-such-program *", "failed to find the program `no-such-program`"),
+        ("bin/echo", "must be a name, or an absolute path"),
+        ("*", "must not contain `*` and `?`"),
         ("echo 'a", "a quote is not closed"),
     ] {
         modbox(&dir, &["--allow-run", rule], &json!({})).run().exits_with(2).says(says);
@@ -300,8 +300,8 @@ fn policy_files_grant_commands_and_the_audit_log_has_them() {
     let wrong = dir.write("wrong.yaml", "allow:\n  run: ['nowhere-to-be-found', 'x *y', '/no/such/one']\n");
     let check = Modbox::new(&dir).args(["policy", "check"]).arg(&wrong).run().exits_with(2).stdout_text();
     for expect in [
-        ":2:9: error: wrong grant `nowhere-to-be-found`",
-        ":2:32: error: wrong grant `x *y`",
+        ":2:9: error: invalid grant `nowhere-to-be-found`",
+        ":2:32: error: invalid grant `x *y`",
         "warning: `/no/such/one` does not exist yet",
     ] {
         assert!(check.contains(expect), "{check}");
@@ -309,7 +309,7 @@ fn policy_files_grant_commands_and_the_audit_log_has_them() {
 }
 
 #[test]
-fn whoever_is_trusted_with_everything_runs_any_command() {
+fn a_module_with_every_grant_runs_any_command() {
     let dir = TestDir::new();
     let secret = dir.write("secret", "all of it");
     let (seen, _) = seen(&dir, &["--allow-all"], &json!([{"argv": ["cat", secret]}, {"argv": ["no-such-program"]}]));

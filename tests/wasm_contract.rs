@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, core_module, guest};
+use crate::support::{Modbox, RunOutput, TestDir, core_module, guest};
 
 /// The reserved keys of ansible-core 2.19.
 const INTERNAL: [&str; 17] = [
@@ -33,13 +33,13 @@ fn echo(options: &[&str]) -> Value {
 }
 
 /// What the guest saw; it prints its arguments as text.
-fn seen_by_echo(ran: &Ran) -> Value {
+fn seen_by_echo(ran: &RunOutput) -> Value {
     let mut seen = ran.json();
     seen["args"] = serde_json::from_str(seen["args"].as_str().unwrap()).unwrap();
     seen
 }
 
-fn run_with(name: &str, args: &Value, options: &[&str]) -> Ran {
+fn run_with(name: &str, args: &Value, options: &[&str]) -> RunOutput {
     let dir = TestDir::new();
     let ran = Modbox::run_module(&dir, guest(name)).json_args(args).args(options).run();
     dir.assert_nothing_left();
@@ -47,7 +47,7 @@ fn run_with(name: &str, args: &Value, options: &[&str]) -> Ran {
 }
 
 /// Runs a guest that prints these bytes and exits with `code`.
-fn print(stdout: &[u8], code: u8, options: &[&str]) -> Ran {
+fn print(stdout: &[u8], code: u8, options: &[&str]) -> RunOutput {
     let hex: String = stdout.iter().map(|byte| format!("{byte:02x}")).collect();
     run_with("output", &json!({"stdout": hex, "code": code}), options)
 }
@@ -171,7 +171,7 @@ fn junk_around_the_result_is_dropped_with_a_warning() {
 }
 
 #[test]
-fn two_documents_are_no_result() {
+fn two_documents_are_not_a_result() {
     let ran = print(b"{\"n\": 1}\n{\"n\": 2}\n", 0, &[]).exits_with(1);
     let result = ran.json();
     assert_eq!(result["failed"], true);
@@ -322,7 +322,7 @@ fn a_kernel_starts_it_with_a_file_and_an_arguments_file() {
 }
 
 #[test]
-fn a_module_that_is_no_command_is_not_loaded() {
+fn a_module_that_is_not_a_command_is_not_loaded() {
     let dir = TestDir::new();
     let library = core_module(&dir, "library.wasm", r#"(func (export "helper"))"#);
     Modbox::run_module(&dir, library).run().exits_with(3);

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, guest};
+use crate::support::{Modbox, RunOutput, TestDir, guest};
 
 /// Tries one operation under the given options.
-fn attempt(dir: &TestDir, args: &Value, options: &[&str]) -> Ran {
+fn attempt(dir: &TestDir, args: &Value, options: &[&str]) -> RunOutput {
     let ran = Modbox::run_module(dir, guest("files")).json_args(args).args(options).run();
     dir.assert_nothing_left();
     ran

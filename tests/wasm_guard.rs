@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, guest};
+use crate::support::{Modbox, RunOutput, TestDir, guest};
 
 /// Runs operations under grants and returns what each saw.
 #[track_caller]
@@ -18,7 +18,7 @@ pub(crate) fn drive(dir: &TestDir, grants: &[(&str, &Path)], ops: &Value) -> Vec
     seen(&ran.json())
 }
 
-pub(crate) fn run(dir: &TestDir, grants: &[(&str, &Path)], ops: &Value) -> Ran {
+pub(crate) fn run(dir: &TestDir, grants: &[(&str, &Path)], ops: &Value) -> RunOutput {
     let mut modbox = Modbox::run_module(dir, guest("drive")).json_args(&json!({"ops": ops}));
     for (switch, path) in grants {
         modbox = modbox.arg(switch).arg(path);

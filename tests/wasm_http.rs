@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::server::{Server, read_request, response};
-use crate::support::{Modbox, Ran, TestDir, guest};
+use crate::support::{Modbox, RunOutput, TestDir, guest};
 
-fn run(requests: &Value, options: &[&str]) -> Ran {
+fn run(requests: &Value, options: &[&str]) -> RunOutput {
     let dir = TestDir::new();
     let args = json!({"requests": requests});
     let ran = Modbox::run_module(&dir, guest("fetch")).json_args(&args).args(options).report().run();
@@ -83,7 +83,7 @@ fn a_request_elsewhere_is_denied_before_anything_is_sent() {
 }
 
 #[test]
-fn odd_spellings_of_a_host_are_no_way_around() {
+fn odd_spellings_of_a_host_do_not_evade_rules() {
     let server = page();
     let port = server.port();
     for host in ["2130706433", "0x7f000001", "127.1", "0177.0.0.1", "user@127.0.0.1", "[::ffff:127.0.0.1]", "0.0.0.0"] {

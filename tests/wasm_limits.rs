@@ -7,12 +7,12 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, Ran, TestDir, component, core_module, guest};
+use crate::support::{Modbox, RunOutput, TestDir, component, core_module, guest};
 
 /// Ends at the limit, plus the start of a process and the load of compiled code on a busy machine.
 const SLACK: Duration = Duration::from_millis(1500);
 
-fn limited(name: &str, args: &Value, options: &[&str]) -> Ran {
+fn limited(name: &str, args: &Value, options: &[&str]) -> RunOutput {
     let dir = TestDir::new();
     // Compiled beforehand, so that times are those of the run.
     Modbox::run_module(&dir, guest(name)).args(["--timeout", "1ms"]).run();
@@ -22,7 +22,7 @@ fn limited(name: &str, args: &Value, options: &[&str]) -> Ran {
 }
 
 #[track_caller]
-fn assert_limit(ran: &Ran, kind: &str, allowed: u64, unit: &str) {
+fn assert_limit(ran: &RunOutput, kind: &str, allowed: u64, unit: &str) {
     let report = ran.json();
     assert_eq!(report["limit"], json!({"kind": kind, "allowed": allowed, "unit": unit}), "{ran}");
     assert_eq!(report["status"], "limit", "{ran}");
@@ -38,7 +38,7 @@ fn an_endless_loop_ends_at_the_timeout() {
 }
 
 /// Runs a guest in a process that executes the Python code `done` before it becomes modbox.
-fn limited_after(done: &str, name: &str, options: &[&str]) -> Ran {
+fn limited_after(done: &str, name: &str, options: &[&str]) -> RunOutput {
     let dir = TestDir::new();
     Modbox::run_module(&dir, guest(name)).args(["--timeout", "1ms"]).run();
     let before = |modbox: Command| {
@@ -81,7 +81,7 @@ fn an_endless_sleep_ends_at_the_timeout() {
 }
 
 #[test]
-fn a_sleep_within_the_timeout_is_no_limit() {
+fn a_sleep_within_the_timeout_succeeds() {
     let ran = limited("sleep", &json!({"seconds": 0}), &["--timeout", "5s"]).exits_with(0);
     assert_eq!(ran.json()["limit"], Value::Null);
 }
@@ -241,7 +241,7 @@ fn output_beyond_the_limit_is_cut_and_the_head_is_kept() {
 }
 
 #[test]
-fn much_output_within_the_limit_is_no_limit() {
+fn much_output_within_the_limit_succeeds() {
     let args = json!({"stream": "stderr", "bytes": 3 << 20});
     let ran = limited("flood", &args, &[]).exits_with(0);
     let report = ran.json();

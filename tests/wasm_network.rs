@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::server::{Server, udp_echo};
-use crate::support::{Modbox, Ran, TestDir, guest, small_module, wait_for};
+use crate::support::{Modbox, RunOutput, TestDir, guest, small_module, wait_for};
 
-fn run(steps: &Value, options: &[&str]) -> Ran {
+fn run(steps: &Value, options: &[&str]) -> RunOutput {
     let dir = TestDir::new();
     let ran = Modbox::run_module(&dir, guest("network"))
         .json_args(&json!({"steps": steps}))
@@ -221,7 +221,7 @@ fn listening_is_a_grant_of_its_own() {
 }
 
 #[test]
-fn a_listener_hears_whoever_comes() {
+fn a_listener_accepts_every_client() {
     let port = free_port();
     let at = format!("127.0.0.1:{port}");
     let dir = TestDir::new();
@@ -356,7 +356,7 @@ fn the_report_lists_the_rules_and_who_granted_them() {
 fn a_wrong_rule_is_a_mistake_of_usage() {
     let dir = TestDir::new();
     for (switch, rule, expect) in [
-        ("--allow-net", "http://example.org", "no network rule"),
+        ("--allow-net", "http://example.org", "invalid network rule"),
         ("--allow-net", "169.254.169.254", "169.254.169.254+metadata"),
         ("--allow-listen", "localhost:80", "not an address of this machine"),
     ] {

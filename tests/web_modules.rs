@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::server::{Server, read_request, response};
-use crate::support::{Modbox, Ran, TestDir, fixture, module};
+use crate::support::{Modbox, RunOutput, TestDir, fixture, module};
 
 /// Answers every request with these bytes, as often as the client takes them.
 fn answering(head: &'static str, then: &'static str) -> Server {
@@ -25,7 +25,7 @@ fn answering(head: &'static str, then: &'static str) -> Server {
 }
 
 /// Runs a module with a grant of a server, and more.
-fn run(dir: &TestDir, name: &str, server: &Server, args: &Value, options: &[&str]) -> Ran {
+fn run(dir: &TestDir, name: &str, server: &Server, args: &Value, options: &[&str]) -> RunOutput {
     let mut args = args.clone();
     args["url"] = json!(format!("http://{}/", server.address));
     let grant = server.address.to_string();
@@ -159,7 +159,7 @@ fn a_server_that_takes_its_time_is_left() {
 }
 
 #[test]
-fn answers_that_are_none_are_told_and_leave_nothing() {
+fn invalid_responses_are_reported_and_leave_nothing() {
     let dir = TestDir::new();
     let data = dir.mkdir("data");
     let (args, allow) = (json!({"dest": data.join("file")}), ["--allow-write", data.to_str().unwrap()]);

@@ -39,9 +39,9 @@ const ROOM: &str = "--unshare-all --die-with-parent --new-session --ro-bind /usr
 /// What a time goes up to.
 #[derive(Clone, Copy)]
 enum Until {
-    /// How the command ended is known, and all that it had started is gone.
+    /// The command and its processes have ended, and the result is known.
     Result,
-    /// And of its room nothing is left, which whoever has the result need not wait for.
+    /// Its namespaces and directories are gone too, which the caller need not wait for.
     TakenDown,
 }
 

@@ -43,7 +43,7 @@ pub struct Running {
 
 /// A modbox process that has ended. If the test fails while this value exists, its output is printed.
 #[derive(Debug)]
-pub struct Ran {
+pub struct RunOutput {
     shown: String,
     /// The exit status.
     pub status: ExitStatus,
@@ -159,7 +159,7 @@ impl Modbox {
     }
 
     /// Runs the command to its end.
-    pub fn run(self) -> Ran {
+    pub fn run(self) -> RunOutput {
         self.spawn().wait()
     }
 }
@@ -181,7 +181,7 @@ impl Running {
     }
 
     /// Waits for the process to end. After the time limit, kills it and fails the test.
-    pub fn wait(self) -> Ran {
+    pub fn wait(self) -> RunOutput {
         let Ok((status, elapsed)) = self.ended.recv_timeout(self.patience) else {
             let _ = rustix::process::kill_process(self.pid, Signal::KILL);
             panic!("{} did not end within {:?}", self.shown, self.patience);
@@ -190,11 +190,11 @@ impl Running {
         let drained = wait_for(Duration::from_secs(5), || self.stdout.is_finished() && self.stderr.is_finished());
         assert!(drained, "{} ended, but something still holds its output", self.shown);
         let (stdout, stderr) = (self.stdout.join().unwrap(), self.stderr.join().unwrap());
-        Ran { shown: self.shown, status, stdout, stderr, elapsed }
+        RunOutput { shown: self.shown, status, stdout, stderr, elapsed }
     }
 }
 
-impl Ran {
+impl RunOutput {
     /// Asserts the exit status.
     #[track_caller]
     pub fn exits_with(self, code: i32) -> Self {
@@ -242,7 +242,7 @@ impl Ran {
     }
 }
 
-impl fmt::Display for Ran {
+impl fmt::Display for RunOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(4000)]).into_owned();
         let (stdout, stderr) = (head(&self.stdout), head(&self.stderr));
@@ -250,7 +250,7 @@ impl fmt::Display for Ran {
     }
 }
 
-impl Drop for Ran {
+impl Drop for RunOutput {
     #[expect(clippy::print_stderr, reason = "a failing test shows what it saw")]
     fn drop(&mut self) {
         if thread::panicking() {

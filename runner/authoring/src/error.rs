@@ -23,7 +23,7 @@ pub enum BuildError {
     },
     /// The directory has neither a Rust package nor a project in another language.
     #[error(
-        "failed to build `{}`: it has none of {}; `modbox new NAME` makes a module project",
+        "failed to build `{}`: it has none of {}; `modbox new NAME` creates a module project",
         dir.display(),
         list(project_files)
     )]
@@ -34,7 +34,7 @@ pub enum BuildError {
         project_files: &'static [&'static str],
     },
     /// The manifest is a workspace's, without its own package.
-    #[error("failed to build `{}`: it is a workspace and no package; build one of its members: {}", dir.display(), list(members))]
+    #[error("failed to build `{}`: it is a workspace without a package; build one of its members: {}", dir.display(), list(members))]
     NoPackage {
         /// Directory to build.
         dir: PathBuf,
@@ -43,7 +43,7 @@ pub enum BuildError {
     },
     /// The package has no binary.
     #[error(
-        "failed to build `{}`: the package `{package}` has no binary{}; a module is a program, so give it a `src/main.rs`",
+        "failed to build `{}`: the package `{package}` has no binary{}; a module is a program, so add a `src/main.rs`",
         dir.display(),
         if *.library { ", only a library" } else { "" }
     )]
@@ -64,7 +64,7 @@ pub enum BuildError {
         binaries: Vec<String>,
     },
     /// The chosen binary does not exist.
-    #[error("failed to build `{}`: it has no binary `{binary}`, but: {}", dir.display(), list(binaries))]
+    #[error("failed to build `{}`: unknown binary `{binary}`; expected one of {}", dir.display(), list(binaries))]
     UnknownBinary {
         /// Directory to build.
         dir: PathBuf,
@@ -74,7 +74,7 @@ pub enum BuildError {
         binaries: Vec<String>,
     },
     /// A program is not installed.
-    #[error("failed to find `{tool}` in PATH: install Rust, as https://rustup.rs tells")]
+    #[error("failed to find `{tool}` in PATH; install Rust from https://rustup.rs")]
     ToolMissing {
         /// Name of the program.
         tool: &'static str,
@@ -88,7 +88,7 @@ pub enum BuildError {
         source: io::Error,
     },
     /// The compiler did not answer a question about itself.
-    #[error("failed to ask `{}` for its {question}: {detail}", program.display())]
+    #[error("failed to query the {question} of `{}`: {detail}", program.display())]
     Question {
         /// Path of the compiler.
         program: PathBuf,
@@ -99,7 +99,7 @@ pub enum BuildError {
     },
     /// The compiler predates WASI 0.2.
     #[error(
-        "failed to build for `wasm32-wasip2`: Rust {version} is too old, 1.82 is the least; `rustup update` brings a newer one"
+        "failed to build for `wasm32-wasip2`: Rust {version} is too old, 1.82 or newer is needed; run `rustup update`"
     )]
     TooOld {
         /// Version of the compiler.
@@ -112,7 +112,7 @@ pub enum BuildError {
         reason: TargetMissing,
     },
     /// Cargo could not read the package.
-    #[error("failed to read the package in `{}`, cargo said:\n{detail}", dir.display())]
+    #[error("failed to read the package in `{}`; the output of cargo:\n{detail}", dir.display())]
     Manifest {
         /// Directory to build.
         dir: PathBuf,
@@ -120,7 +120,7 @@ pub enum BuildError {
         detail: String,
     },
     /// Cargo could not build the package.
-    #[error("failed to build `{}`: cargo ended with {status}, see its messages", dir.display())]
+    #[error("failed to build `{}`: cargo failed with {status}; see its messages", dir.display())]
     Cargo {
         /// Directory to build.
         dir: PathBuf,
@@ -128,7 +128,7 @@ pub enum BuildError {
         status: ExitStatus,
     },
     /// Cargo's answer has an unknown format.
-    #[error("failed to understand cargo's answer about `{}`", dir.display())]
+    #[error("failed to parse the output of cargo for `{}`", dir.display())]
     Answer {
         /// Directory to build.
         dir: PathBuf,
@@ -136,7 +136,7 @@ pub enum BuildError {
         source: serde_json::Error,
     },
     /// Cargo reported no program after the build.
-    #[error("failed to find what cargo built for the binary `{binary}` of `{}`", dir.display())]
+    #[error("failed to find the binary `{binary}` of `{}` in the output of cargo", dir.display())]
     NoArtifact {
         /// Directory to build.
         dir: PathBuf,
@@ -145,7 +145,7 @@ pub enum BuildError {
     },
     /// Cargo's output is not a component.
     #[error(
-        "failed to build a component: `{}` is none; does a `linker` in `.cargo/config.toml` replace `wasm-component-ld`?",
+        "failed to build a component: `{}` is not one; check whether `linker` in `.cargo/config.toml` replaces `wasm-component-ld`",
         path.display()
     )]
     NotAComponent {
@@ -161,7 +161,7 @@ pub enum BuildError {
         remedy: &'static str,
     },
     /// A tool of another language failed.
-    #[error("failed to build `{}`: `{}` ended with {status}, see its messages", dir.display(), program.display())]
+    #[error("failed to build `{}`: `{}` failed with {status}; see its messages", dir.display(), program.display())]
     Tool {
         /// Directory to build.
         dir: PathBuf,
@@ -171,7 +171,7 @@ pub enum BuildError {
         status: ExitStatus,
     },
     /// The output of the tools is not a module.
-    #[error("failed to build a module: what the tools made, `{}`, is no WebAssembly", path.display())]
+    #[error("failed to build a module: the tools' output `{}` is not WebAssembly", path.display())]
     NotWasm {
         /// Path of the output.
         path: PathBuf,
@@ -186,7 +186,7 @@ pub enum BuildError {
     },
     /// The name of the module cannot be a file name.
     #[error(
-        "failed to build `{}`: `{name}` is no name for a module; `name` in `module.json` says another, of letters, digits, `_`, `-` and `.`",
+        "failed to build `{}`: the module name `{name}` is invalid; set `name` in `module.json`, of letters, digits, `_`, `-` and `.`",
         dir.display()
     )]
     Nameless {
@@ -257,7 +257,7 @@ impl TargetMissing {
 pub enum NewError {
     /// The name is invalid for a Rust package.
     #[error(
-        "failed to make `{name}`: {problem}; a name is a lower-case letter followed by lower-case letters, digits, `_` and `-`, \
+        "failed to create `{name}`: {problem}; a name is a lower-case letter followed by lower-case letters, digits, `_` and `-`, \
          64 characters at most"
     )]
     Name {
@@ -267,13 +267,13 @@ pub enum NewError {
         problem: &'static str,
     },
     /// Something other than an empty directory exists at the path.
-    #[error("failed to make `{}`: it exists and is not an empty directory", path.display())]
+    #[error("failed to create `{}`: it exists and is not an empty directory", path.display())]
     Exists {
         /// Path of the project.
         path: PathBuf,
     },
     /// The SDK is not at the given path.
-    #[error("failed to find the SDK in `{}`: `--sdk` names the directory with modbox-sdk's `Cargo.toml`", path.display())]
+    #[error("failed to find the SDK in `{}`; set `--sdk` to the directory with modbox-sdk's `Cargo.toml`", path.display())]
     Sdk {
         /// Path that was searched.
         path: PathBuf,

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_over_what_is_no_message() {
+    fn skips_lines_that_are_not_messages() {
         check(&["", "warning: hello", "[1]", r#"{"reason":"compiler-artifact"}"#], &Built::default());
     }
 }

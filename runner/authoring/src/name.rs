@@ -72,9 +72,9 @@ pub(crate) fn check(name: &str) -> Result<(), NewError> {
     } else if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         "it does not begin with a lower-case letter"
     } else if !name.chars().all(is_tail) {
-        "it holds another character than those allowed"
+        "it has a character that is not allowed"
     } else if RESERVED.contains(&name) {
-        "Rust keeps that name for itself"
+        "the name is reserved in Rust"
     } else {
         return Ok(());
     };
@@ -109,10 +109,10 @@ mod tests {
             check_refuses(name, "it does not begin with a lower-case letter");
         }
         for name in ["my module", "a/b", "a.b", "aB", "a\n", "a\"b", "aü"] {
-            check_refuses(name, "it holds another character than those allowed");
+            check_refuses(name, "it has a character that is not allowed");
         }
         for name in ["fn", "test", "std", "modbox-sdk"] {
-            check_refuses(name, "Rust keeps that name for itself");
+            check_refuses(name, "the name is reserved in Rust");
         }
     }
 }

@@ -142,21 +142,21 @@ mod tests {
 
     #[test]
     fn fails_with_the_binaries_there_are() {
-        let expected = "failed to build `/w/p`: it has no binary `hallo`, but: `hello`";
+        let expected = "failed to build `/w/p`: unknown binary `hallo`; expected one of `hello`";
         check(&[HELLO], "null", Some("hallo"), Err(expected));
     }
 
     #[test]
     fn fails_without_a_binary() {
         let expected = "failed to build `/w/p`: the package `p` has no binary, only a library; \
-                        a module is a program, so give it a `src/main.rs`";
+                        a module is a program, so add a `src/main.rs`";
         check(&[LIBRARY], "null", None, Err(expected));
     }
 
     #[test]
     fn fails_on_a_workspace_without_a_package() {
         let found = choose(Path::new("/w"), Path::new("/w/Cargo.toml"), &answer(HELLO, "null"), None);
-        let expected = "failed to build `/w`: it is a workspace and no package; build one of its members: `p`";
+        let expected = "failed to build `/w`: it is a workspace without a package; build one of its members: `p`";
         assert_eq!(found.unwrap_err().to_string(), expected);
     }
 }

@@ -43,13 +43,13 @@ pub(crate) struct Tool<'a> {
 
 /// Exit status of a tool, and its captured standard error.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct ToolResult {
     pub(crate) status: ExitStatus,
     pub(crate) stderr: String,
 }
 
 /// Runs the tool, and passes each line of its standard output to `on_line`.
-pub(crate) fn run(cleanup: &Cleanup, tool: &Tool<'_>, on_line: &mut dyn FnMut(&[u8])) -> io::Result<Ended> {
+pub(crate) fn run(cleanup: &Cleanup, tool: &Tool<'_>, on_line: &mut dyn FnMut(&[u8])) -> io::Result<ToolResult> {
     let mut child = start(tool)?;
     // Every early return drops the guard, which ends the group before the child is waited for.
     let guard = kill_on_signal(cleanup, &child);
@@ -59,11 +59,11 @@ pub(crate) fn run(cleanup: &Cleanup, tool: &Tool<'_>, on_line: &mut dyn FnMut(&[
     }
     let stderr = stderr.and_then(|reader| reader.join().ok()).unwrap_or_default();
     let status = reap(child, guard)?;
-    Ok(Ended { status, stderr })
+    Ok(ToolResult { status, stderr })
 }
 
 /// Runs the tool, and returns its result and its standard output.
-pub(crate) fn output(cleanup: &Cleanup, tool: &Tool<'_>) -> io::Result<(Ended, String)> {
+pub(crate) fn output(cleanup: &Cleanup, tool: &Tool<'_>) -> io::Result<(ToolResult, String)> {
     let mut text = String::new();
     let ended = run(cleanup, tool, &mut |line| {
         text.push_str(&String::from_utf8_lossy(line));

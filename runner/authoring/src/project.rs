@@ -54,7 +54,7 @@ pub fn new_project(
         .prefix(".modbox-new-")
         .permissions(Permissions::from_mode(0o777))
         .tempdir_in(&parent)
-        .map_err(failed("make a directory in", &parent))?;
+        .map_err(failed("create a directory in", &parent))?;
     let doomed = draft.path().to_owned();
     let guard = cx.cleanup.register(move || {
         let _ = fs::remove_dir_all(doomed);

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_from_the_future_and_a_lock_file_just_written_are_no_obstacle() {
+    fn accepts_a_source_from_the_future_and_a_new_lock_file() {
         let fixture = Fixture::new();
         let ended = fixture.dir.path().join("component").metadata().unwrap().modified().unwrap();
         fixture.write("main.rs", "fn main() {}", SystemTime::now() + Duration::from_secs(3600));

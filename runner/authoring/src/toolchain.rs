@@ -15,7 +15,7 @@ use std::time::Duration;
 use crate::context::AuthoringContext;
 use crate::environment;
 use crate::error::{BuildError, TargetMissing};
-use crate::process::{self, Ended, Stderr, Tool};
+use crate::process::{self, Stderr, Tool, ToolResult};
 
 /// Target of modules.
 pub(crate) const TARGET: &str = "wasm32-wasip2";
@@ -82,7 +82,7 @@ impl Toolchain {
         Tool { program, args, dir: &self.dir, env: &self.env, stderr }
     }
 
-    fn add_target(&self, cx: &AuthoringContext<'_>, rustup: &Path) -> Result<Ended, BuildError> {
+    fn add_target(&self, cx: &AuthoringContext<'_>, rustup: &Path) -> Result<ToolResult, BuildError> {
         let args = ["target", "add", TARGET].map(OsString::from);
         process::run(&cx.cleanup, &self.tool(rustup, &args, Stderr::Captured), &mut |_| ())
             .map_err(|source| BuildError::Run { program: rustup.to_owned(), source })

@@ -20,7 +20,7 @@ pub fn send(socket: impl AsFd, descriptor: impl AsFd) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !control.push(SendAncillaryMessage::ScmRights(&descriptors)) {
-        return Err(io::Error::other("a control message has no room for a descriptor"));
+        return Err(io::Error::other("the control message has no space for a descriptor"));
     }
     rustix::net::sendmsg(socket, &[IoSlice::new(&[BYTE])], &mut control, SendFlags::NOSIGNAL)?;
     Ok(())

@@ -158,7 +158,7 @@ impl Framing {
     pub(crate) fn length(self, header: [u8; HEADER]) -> io::Result<usize> {
         let length = u32::from_le_bytes(header);
         if length > self.max {
-            let claim = format!("a frame claims {length} bytes, and {} are the most", self.max);
+            let claim = format!("the frame has {length} bytes, more than the limit of {}", self.max);
             return Err(io::Error::new(io::ErrorKind::InvalidData, claim));
         }
         Ok(length as usize)

@@ -26,10 +26,10 @@ pub struct Detection {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DetectError {
     /// The output of Wasmtime's compiler. Running it would mean to run native code without any check.
-    #[error("this is code that Wasmtime has already compiled (.cwasm); give the .wasm it was made from")]
+    #[error("this is compiled code of Wasmtime (.cwasm); use the .wasm file that it was made from")]
     Precompiled,
     /// The magic number of wasm, followed by an unknown version or layer.
-    #[error("this is WebAssembly of a version or layer that is not supported ({0}); known are 01000000 and 0d000100")]
+    #[error("unknown WebAssembly version or layer `{0}`; expected one of 01000000, 0d000100")]
     UnknownWasm(String),
     /// Bytes that contradict the requested kind.
     #[error("the module cannot be run as {declared}: {reason}")]

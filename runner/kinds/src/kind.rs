@@ -81,7 +81,7 @@ impl fmt::Display for Kind {
 
 /// The name of an unknown kind.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no kind of module; the kinds are {list}", list = kind_list())]
+#[error("unknown module kind `{0}`; expected one of {list}", list = kind_list())]
 pub struct UnknownKind(String);
 
 fn kind_list() -> String {

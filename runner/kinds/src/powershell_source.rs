@@ -99,7 +99,7 @@ impl PowershellSource for NoPowershell {
 pub enum PowershellError {
     /// No PowerShell interpreter.
     #[error(
-        "there is no PowerShell to run the module: neither `pwsh` nor `powershell.exe` is in PATH; install PowerShell, or \
+        "failed to find PowerShell: neither `pwsh` nor `powershell.exe` is in PATH; install PowerShell, or \
          name it with `--interpreter powershell=PATH`"
     )]
     NoInterpreter,

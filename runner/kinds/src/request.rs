@@ -76,7 +76,7 @@ pub enum PrepareError {
         remedy: &'static str,
     },
     /// A Python module without its imports.
-    #[error("module ({0}) was not put together with what it imports")]
+    #[error("module ({0}) was not combined with its imports")]
     NotAssembled(String),
     /// A script without a `#!` line. The message is Ansible's.
     #[error("module ({0}) is missing interpreter line")]

@@ -27,7 +27,7 @@ fn the_registry_is_whole() {
     assert!(every.into_iter().eq(Kind::all()));
     assert_eq!(
         "wasm".parse::<Kind>().unwrap_err().to_string(),
-        "`wasm` is no kind of module; the kinds are component, core, binary, python, powershell, jsonargs, want_json, old_style"
+        "unknown module kind `wasm`; expected one of component, core, binary, python, powershell, jsonargs, want_json, old_style"
     );
 }
 
@@ -182,11 +182,11 @@ fn says_why_a_module_cannot_be_started() {
             b"#!/bin/sh 'a",
             "module (hello) has an interpreter line that cannot be read: No closing quotation: /bin/sh 'a",
         ),
-        (Kind::Python, b"", "module (hello) was not put together with what it imports"),
+        (Kind::Python, b"", "module (hello) was not combined with its imports"),
         (
             Kind::Powershell,
             b"",
-            "there is no PowerShell to run the module: neither `pwsh` nor `powershell.exe` is in PATH; install PowerShell, \
+            "failed to find PowerShell: neither `pwsh` nor `powershell.exe` is in PATH; install PowerShell, \
              or name it with `--interpreter powershell=PATH`",
         ),
     ] {

@@ -48,7 +48,7 @@ impl List {
         match File::open(path).and_then(|file| file.take(MAX_LIST).read_to_end(&mut bytes)) {
             Ok(_) => Self::parse(&String::from_utf8_lossy(&bytes)),
             Err(error) => {
-                tracing::debug!(path, %error, "names of users and groups are not known");
+                tracing::debug!(path, %error, "failed to read the names of users and groups");
                 Self::default()
             }
         }

@@ -53,6 +53,6 @@ impl std::str::FromStr for Designated {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|value| value.as_str() == text);
-        found.ok_or_else(|| format!("`{text}` is none of `none`, `read`, `write`"))
+        found.ok_or_else(|| format!("unknown access `{text}`; expected one of `none`, `read`, `write`"))
     }
 }

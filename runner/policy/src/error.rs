@@ -19,7 +19,7 @@ pub enum PolicyError {
         outer_source: String,
     },
     /// A grant in the place of a directory or file that every guest has.
-    #[error("`{guest}` is every guest's own; map the grant elsewhere (`{host}::/GUEST/PATH`)")]
+    #[error("`{guest}` is reserved in every guest; map the grant elsewhere (`{host}::/GUEST/PATH`)")]
     Reserved {
         /// The path in the guest.
         guest: String,

@@ -255,7 +255,7 @@ impl Reader {
             let rules = self.rules(entries, RULES);
             match ModuleKey::parse(&key.value) {
                 Ok(value) if modules.iter().any(|(other, _)| other.value == value) => {
-                    self.note(key.place, format!("there are two rules for `{value}`"));
+                    self.note(key.place, format!("`{value}` has two rules"));
                 }
                 Ok(value) => modules.push((Placed { value, place: key.place }, rules)),
                 Err(message) => self.note(key.place, message),
@@ -364,10 +364,10 @@ mod tests {
             ("limits: {processes: 0}\n", "`0` is not a whole number of at least 1 at line 1, column 21"),
             ("limits: {timeout: }\n", "expected a value, not nothing at line 1, column 17"),
             ("min-confinement: 4\n", "`4` is not a level of confinement from 0 to 3 at line 1, column 18"),
-            ("designated: all\n", "`all` is none of `none`, `read`, `write` at line 1, column 13"),
+            ("designated: all\n", "unknown access `all`; expected one of `none`, `read`, `write` at line 1, column 13"),
             (
                 "modules: {a/b: {}}",
-                "`a/b` is not the name of a module; a rule is for a name such as `copy`, or for a digest at line 1, column 11",
+                "`a/b` is not the name of a module; expected a name such as `copy`, or a digest at line 1, column 11",
             ),
             (
                 "modules: {a: {modules: {}}}",

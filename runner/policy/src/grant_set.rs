@@ -212,7 +212,7 @@ impl Policy {
     /// Returns the permitted owners of files.
     #[must_use]
     pub fn owners(&self) -> Owners {
-        if self.allows_everything() { Owners::Everybody } else { Owners::Some(self.own.clone()) }
+        if self.allows_everything() { Owners::Any } else { Owners::Some(self.own.clone()) }
     }
 
     /// Permits the module to run commands.

@@ -1,7 +1,7 @@
 //! The key of a policy rule for one module: a digest or a name.
 //!
 //! A digest identifies the module. A name proves nothing: it is the name that the caller typed or the name of the file,
-//! so anyone who can put a file in that place can use the name. Rules by name are for folders that only trusted people
+//! so any user that can put a file in that place can use the name. Rules by name are for folders that only trusted people
 //! can write to.
 
 use std::fmt;
@@ -33,9 +33,7 @@ impl ModuleKey {
             };
         }
         if text.is_empty() || text.contains(['/', '\0']) {
-            return Err(format!(
-                "`{text}` is not the name of a module; a rule is for a name such as `copy`, or for a digest"
-            ));
+            return Err(format!("`{text}` is not the name of a module; expected a name such as `copy`, or a digest"));
         }
         Ok(Self::Name(text.to_owned()))
     }

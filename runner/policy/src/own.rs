@@ -29,7 +29,7 @@ impl OwnGrant {
     ) -> Result<Self, String> {
         let (user, group) = text.split_once(':').unwrap_or((text, ""));
         if user.is_empty() && group.is_empty() {
-            return Err("not USER, USER:GROUP or :GROUP".to_owned());
+            return Err("expected USER, USER:GROUP or :GROUP".to_owned());
         }
         let user = id(user, "user", user_id)?;
         let group = id(group, "group", group_id)?;
@@ -43,9 +43,9 @@ fn id(text: &str, what: &str, look_up: impl FnOnce(&str) -> Option<u32>) -> Resu
     }
     match text.parse().ok().or_else(|| look_up(text)) {
         // The kernel takes this number as "do not change".
-        Some(u32::MAX) => Err(format!("{what} {text} is no {what}")),
+        Some(u32::MAX) => Err(format!("{what} {text} is not a {what}")),
         Some(id) => Ok(Some(id)),
-        None => Err(format!("there is no {what} `{text}` on this machine; a number needs none")),
+        None => Err(format!("unknown {what} `{text}` on this machine; use a number")),
     }
 }
 
@@ -53,7 +53,7 @@ fn id(text: &str, what: &str, look_up: impl FnOnce(&str) -> Option<u32>) -> Resu
 #[derive(Debug, Clone)]
 pub enum Owners {
     /// Every owner that the caller may set.
-    Everybody,
+    Any,
     /// The granted ones.
     Some(Vec<OwnGrant>),
 }
@@ -89,11 +89,11 @@ mod tests {
             assert_eq!((grant.user, grant.group, grant.written.as_str()), (user, group, text));
         }
         for (text, expect) in [
-            ("", "not USER, USER:GROUP or :GROUP"),
-            (":", "not USER, USER:GROUP or :GROUP"),
-            ("nobody", "there is no user `nobody` on this machine; a number needs none"),
-            ("www:nobody", "there is no group `nobody` on this machine; a number needs none"),
-            ("4294967295", "user 4294967295 is no user"),
+            ("", "expected USER, USER:GROUP or :GROUP"),
+            (":", "expected USER, USER:GROUP or :GROUP"),
+            ("missing", "unknown user `missing` on this machine; use a number"),
+            ("www:missing", "unknown group `missing` on this machine; use a number"),
+            ("4294967295", "user 4294967295 is not a user"),
         ] {
             assert_eq!(parse(text).unwrap_err(), expect);
         }
@@ -112,6 +112,6 @@ mod tests {
         ] {
             assert_eq!(owners.cover(uid, gid), expect, "{uid:?} {gid:?}");
         }
-        assert!(Owners::Everybody.cover(Some(0), Some(0)));
+        assert!(Owners::Any.cover(Some(0), Some(0)));
     }
 }

@@ -212,7 +212,7 @@ impl ScratchRoot {
         let stale: Vec<(PathBuf, OwnedFd)> = candidates.iter().filter_map(free).collect();
         let _ = rustix::fs::flock(root, FlockOperation::Unlock);
         for (path, _lock) in stale {
-            tracing::debug!(directory = %path.display(), "swept what a killed run left");
+            tracing::debug!(directory = %path.display(), "removed the directory of a killed run");
             remove_with_notes(&path);
         }
     }
@@ -444,7 +444,7 @@ mod tests {
         }
         root.sweep_once();
         assert!(!left.exists() && !guests.exists() && !mine.exists() && other.exists());
-        assert!(told.exists(), "what a guest wrote is no note");
+        assert!(told.exists(), "a guest's file is not a note");
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Wakeups {
         Ok(Self { reader, writer: Arc::new(writer) })
     }
 
-    /// Empties the pipe. Whoever was woken has to look at all work in progress.
+    /// Empties the pipe. After this, the caller must check all work in progress.
     pub(super) fn clear(&mut self) {
         let mut chunk = [0; 64];
         while self.reader.read(&mut chunk).is_ok_and(|count| count == chunk.len()) {}

@@ -169,13 +169,14 @@ impl<'a, W: Write> Batch<'a, W> {
         let not_run =
             |id: &Value, path: &Path, message: &str| task::not_run(number, id, at, &Report::not_run(path, message));
         let Some(text) = line.text else {
-            let answer = not_run(&Value::Null, Path::new(""), &format!("line {at} is too long for a job"));
+            let answer =
+                not_run(&Value::Null, Path::new(""), &format!("failed to read line {at} as a job: it is too long"));
             return self.answer(&answer).map(|()| None);
         };
         let job = match Job::parse(&text) {
             Ok(job) => job,
             Err(JobError { id, message }) => {
-                let answer = not_run(&id, Path::new(""), &format!("line {at} is no job: {message}"));
+                let answer = not_run(&id, Path::new(""), &format!("failed to read line {at} as a job: {message}"));
                 return self.answer(&answer).map(|()| None);
             }
         };

@@ -85,7 +85,7 @@ struct RunningCommand {
     deadline: Option<Instant>,
 }
 
-/// What became of a slot when it was looked at.
+/// The state of a slot after a check.
 pub(super) enum SlotState {
     /// It goes on.
     Open,

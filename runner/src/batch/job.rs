@@ -71,7 +71,7 @@ impl Job {
         let text = str::from_utf8(line).map_err(|_| wrong(Value::Null)("it is not UTF-8".to_owned()))?;
         let value = decode(text).map_err(|error| wrong(Value::Null)(format!("it is not JSON: {error}")))?;
         let Value::Dict(mut entries) = value else {
-            return Err(wrong(Value::Null)(format!("it is no object, but {}", value.type_name())));
+            return Err(wrong(Value::Null)(format!("expected an object, not {}", value.type_name())));
         };
         // An id and arguments may hold any JSON value, so they are taken without conversion.
         let id = entries.shift_remove("id").unwrap_or(Value::Null);
@@ -160,7 +160,7 @@ mod tests {
         for (line, id, expect) in [
             (&b"nonsense"[..], Value::Null, "not JSON"),
             (b"\xff", Value::Null, "not UTF-8"),
-            (b"[]", Value::Null, "no object"),
+            (b"[]", Value::Null, "expected an object"),
             (br#"{"id": 7}"#, 7.into(), "no `module`"),
             (br#"{"id": 7, "module": 1}"#, 7.into(), "`module` must be"),
             (br#"{"id": 7, "module": "m", "args": []}"#, 7.into(), "`args` must be an object"),
@@ -168,7 +168,11 @@ mod tests {
             (br#"{"id": 7, "module": "m", "cheque": true}"#, 7.into(), "cheque"),
             (br#"{"id": 7, "module": "m", "check": "yes"}"#, 7.into(), "check"),
             (br#"{"id": 7, "module": "m", "internal": {"contract": "2.3"}}"#, 7.into(), "2.3"),
-            (br#"{"id": 7, "module": "m", "internal": {"tracebacks_for": ["x"]}}"#, 7.into(), "no event"),
+            (
+                br#"{"id": 7, "module": "m", "internal": {"tracebacks_for": ["x"]}}"#,
+                7.into(),
+                "unknown traceback event",
+            ),
             (br#"{"id": 7, "module": "m", "policy": {"allow": {"raed": []}}}"#, 7.into(), "raed"),
         ] {
             let error = Job::parse(line).unwrap_err();

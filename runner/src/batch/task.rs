@@ -122,7 +122,7 @@ pub(super) fn refuse(number: u64, job: &Job, setup: &Setup, report: Report, clea
     }
 }
 
-/// Answers a line that is no job, or whose job cannot be run.
+/// Answers a line that is not a job, or whose job cannot be run.
 pub(super) fn not_run(number: u64, id: &Value, line: u64, report: &Report) -> Answer {
     Answer { number, line: report::line(id, Some(line), report), is_success: false, is_unaudited: false }
 }

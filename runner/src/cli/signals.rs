@@ -54,7 +54,7 @@ pub(crate) fn watch(cleanup: Cleanup) -> io::Result<SignalWatch> {
     watch.shared.cleanup.before_next(move || {
         if let Err(error) = begun.begin() {
             // A signal now ends the process without cleanup; the next run sweeps what it leaves.
-            tracing::warn!(%error, "signals are not waited for");
+            tracing::warn!(%error, "failed to wait for signals");
         }
     });
     Ok(watch)

@@ -46,9 +46,8 @@ pub(crate) fn task_args(pairs: &[OsString], typed: &[OsString], order: &[Argumen
     for source in order {
         let given = match source {
             ArgumentSource::Pair(n) => Dict::from_iter([args::parse_pair(pairs[*n].as_bytes())?]),
-            ArgumentSource::Args(n) => {
-                typed_args(&typed[*n]).with_context(|| format!("wrong arguments `--args {}`", shortened(&typed[*n])))?
-            }
+            ArgumentSource::Args(n) => typed_args(&typed[*n])
+                .with_context(|| format!("invalid arguments `--args {}`", shortened(&typed[*n])))?,
         };
         args::merge(&mut merged, given);
     }
@@ -84,7 +83,7 @@ fn typed_args(source: &OsStr) -> anyhow::Result<Dict> {
     };
     match value {
         Value::Dict(dict) => Ok(dict),
-        Value::Null => anyhow::bail!("the arguments are empty; `{{}}` is a dict without any"),
+        Value::Null => anyhow::bail!("the arguments are empty; write `{{}}` for an empty dict"),
         other => anyhow::bail!("the arguments must be a dict, not `{}`", other.type_name()),
     }
 }

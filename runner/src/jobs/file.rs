@@ -81,7 +81,7 @@ impl JobFile {
             }
             State::Lost => {
                 put("failed", true.into());
-                put("msg", "the job ended without a result: the process that looked after it is gone".into());
+                put("msg", "the job ended without a result: its supervisor was killed".into());
                 put("ansible_job_id", self.id.as_str().into());
                 put("started", true.into());
                 put("finished", true.into());

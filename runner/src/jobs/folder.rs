@@ -36,10 +36,10 @@ pub struct JobFolder {
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
     /// The id is not a bare file name.
-    #[error("`{0}` is no id of a job: those are names without a slash, such as `j012345678901.4711`")]
+    #[error("`{0}` is not a job id; expected a name without a slash, such as `j012345678901.4711`")]
     Id(String),
     /// There is no job with this id.
-    #[error("there is no job `{id}` in `{}`; `modbox jobs` lists those that there are", folder.display())]
+    #[error("unknown job `{id}` in `{}`; `modbox jobs` lists the jobs", folder.display())]
     Unknown {
         /// The id.
         id: String,
@@ -47,7 +47,7 @@ pub enum JobError {
         folder: PathBuf,
     },
     /// The folder cannot be opened or created.
-    #[error("failed to open the folder of jobs `{}`, where `--async-dir` or `ANSIBLE_ASYNC_DIR` says", path.display())]
+    #[error("failed to open the folder of jobs `{}`; set it with `--async-dir` or `ANSIBLE_ASYNC_DIR`", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -114,7 +114,7 @@ impl JobFolder {
         let mut bytes = Vec::new();
         file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(failed())?;
         if bytes.len() as u64 > MAX_FILE {
-            return Err(failed()(io::Error::new(io::ErrorKind::FileTooLarge, "it is too long for a job's")));
+            return Err(failed()(io::Error::new(io::ErrorKind::FileTooLarge, "it is too long for a job file")));
         }
         let content = match decode(&String::from_utf8_lossy(&bytes)) {
             Ok(Value::Dict(content)) => Some(content),

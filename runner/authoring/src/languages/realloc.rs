@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_such_variable_or_is_no_module_is_refused() {
+    fn refuses_modules_without_the_variable_and_other_bytes() {
         assert_eq!(add(&module(b"another")), None);
         assert_eq!(add(b"\0asm\x01\0\0\0\x01\xff"), None);
         assert_eq!(add(b"#!/bin/sh"), None);

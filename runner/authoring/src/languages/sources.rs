@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_tools_make_is_no_source() {
+    fn output_of_tools_is_not_a_source() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["main.py", "lib/more.py", "__pycache__/main.pyc", "target/modbox/x.wasm", ".git/index"] {
             let path = dir.path().join(name);

@@ -1,4 +1,4 @@
-//! Makes sure that a file holds a text, and writes it only when it does not.
+//! Writes a text to a file, if the file has other contents.
 //!
 //! The options are the fields of `Text`. They are validated before `run` gets them.
 
@@ -15,16 +15,16 @@ modbox_sdk::module! {
     examples = ["modbox run {{name}} --allow-write /etc path=/etc/motd content='Welcome.'"],
 }
 
-/// Maximum size of a file; this module is not meant for longer ones.
+/// The longest file.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Makes sure that a file holds a text, and writes it only when it does not.
+/// Writes a text to a file, if the file has other contents.
 #[derive(Args)]
 struct Text {
     /// The file. Its directory must be granted: --allow-write DIR.
     #[arg(type = "path", access = "write")]
     path: String,
-    /// The text that the file should hold.
+    /// The contents of the file.
     #[arg(default = "Hello from {{name}}.\n")]
     content: String,
 }
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs the module as a caller does, on a file of its own, and returns the result and the file's content.
+    /// Runs the module as a caller does, on a new file, and returns the result and the file's contents.
     fn run_on(file: &str, before: Option<&str>, check_mode: bool) -> (Dict, Option<String>) {
         let path: PathBuf =
             std::env::temp_dir().join(format!("{}-{}-{file}", module_path!(), std::process::id()));
@@ -91,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn leaves_a_file_alone_that_is_as_it_should_be() {
+    fn keeps_a_file_with_the_same_contents() {
         let (result, after) = run_on("same", Some("Hello.\n"), false);
         assert_eq!(result["changed"], false.into());
         assert_eq!(after.as_deref(), Some("Hello.\n"));
     }
 
     #[test]
-    fn check_mode_tells_and_does_not_write() {
+    fn check_mode_reports_and_does_not_write() {
         let (result, after) = run_on("check", Some("Goodbye.\n"), true);
         assert_eq!(result["changed"], true.into());
         assert_eq!(after.as_deref(), Some("Goodbye.\n"));

@@ -74,7 +74,7 @@ pub trait Lookup {
 pub enum ClosureError<E: Error + 'static> {
     /// An import that was not found.
     #[error(
-        "{importer} imports `{name}`, which is nowhere: looked for in {}; name its folder with `--module-utils`",
+        "{importer} imports `{name}`, which was not found in {}; name its folder with `--module-utils`",
         folders(.searched)
     )]
     Missing {
@@ -96,7 +96,9 @@ pub enum ClosureError<E: Error + 'static> {
         reason: Option<String>,
     },
     /// An import whose redirect has an invalid target.
-    #[error("{importer} imports `{name}`, which is redirected to `{target}`, and that is no name of a `module_utils`")]
+    #[error(
+        "{importer} imports `{name}`, which is redirected to `{target}`, which is not the name of a `module_utils`"
+    )]
     Redirect {
         /// The importing module.
         importer: String,
@@ -106,7 +108,7 @@ pub enum ClosureError<E: Error + 'static> {
         target: String,
     },
     /// A source that is not valid Python.
-    #[error("`{name}` is no Python that can be read")]
+    #[error("failed to parse `{name}` as Python")]
     Source {
         /// The source's name.
         name: DottedName,
@@ -115,7 +117,7 @@ pub enum ClosureError<E: Error + 'static> {
         source: SourceError,
     },
     /// A source that is too long.
-    #[error("`{0}` is longer than the limit of {MAX_SOURCE} bytes for a Python source")]
+    #[error("failed to read `{0}`: it is longer than the limit of {MAX_SOURCE} bytes for a Python source")]
     TooLong(DottedName),
     /// Too many files.
     #[error("the module imports more than {MAX_FILES} files")]
@@ -127,7 +129,7 @@ pub enum ClosureError<E: Error + 'static> {
 
 fn folders(searched: &[String]) -> String {
     let shown: Vec<String> = searched.iter().map(|folder| format!("`{folder}`")).collect();
-    if shown.is_empty() { "no folder, as none is known".to_owned() } else { shown.join(", ") }
+    if shown.is_empty() { "no folder, since none is known".to_owned() } else { shown.join(", ") }
 }
 
 /// An import that has not been resolved yet.

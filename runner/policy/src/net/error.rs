@@ -2,7 +2,7 @@
 
 /// The reason why a text is not a network rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{rule}` is no network rule: {cause}")]
+#[error("invalid network rule `{rule}`: {cause}")]
 pub struct NetRuleError {
     rule: String,
     cause: String,

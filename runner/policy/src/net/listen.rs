@@ -75,7 +75,7 @@ impl FromStr for ListenRule {
             return Err(error("not an address of this machine, such as `127.0.0.1:8080`, `[::1]:8080` or `0.0.0.0:0`"));
         };
         let Some(ports) = ports else {
-            return Err(error("the port is missing; `:0` stands for one that the system chooses"));
+            return Err(error("the port is missing; with `:0`, the system chooses one"));
         };
         Ok(Self { transport, address, ports: parse::ports(ports, 0).map_err(|cause| error(&cause))? })
     }

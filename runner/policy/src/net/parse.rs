@@ -58,7 +58,7 @@ fn word(text: &str) -> Result<Vec<Special>, String> {
     }
     WORDS.into_iter().find(|word| word.as_str() == text).map(|word| vec![word]).ok_or_else(|| {
         let words = WORDS.map(|word| format!("`+{word}`")).join(", ");
-        format!("`+{text}` is no word; there are {words}, and `+{ANY}` for all of them")
+        format!("unknown word `+{text}`; expected one of {words}, or `+{ANY}` for all of them")
     })
 }
 
@@ -67,7 +67,7 @@ pub(super) fn split_port(place: &str) -> Result<(&str, Option<&str>), String> {
     let after = match place.find(']') {
         Some(end) => end + 1,
         None if place.matches(':').count() > 1 => {
-            return Err("an IPv6 address stands in brackets, such as `[2001:db8::1]:443`".to_owned());
+            return Err("write an IPv6 address in brackets, such as `[2001:db8::1]:443`".to_owned());
         }
         None => place.find(':').unwrap_or(place.len()),
     };
@@ -75,7 +75,7 @@ pub(super) fn split_port(place: &str) -> Result<(&str, Option<&str>), String> {
     match port.strip_prefix(':') {
         Some(port) => Ok((host, Some(port))),
         None if port.is_empty() => Ok((host, None)),
-        None => Err(format!("`{port}` cannot follow a host; a port does, such as `:443`")),
+        None => Err(format!("unexpected `{port}` after the host; expected a port such as `:443`")),
     }
 }
 
@@ -83,12 +83,12 @@ pub(super) fn ports(text: &str, least: u16) -> Result<Ports, String> {
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let port = text.parse().ok().filter(|port| digits && *port >= least);
-        port.ok_or_else(|| format!("`{text}` is no port from {least} to 65535"))
+        port.ok_or_else(|| format!("`{text}` is not a port from {least} to 65535"))
     };
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let ports = Ports { first: number(first)?, last: number(last)? };
     if ports.first > ports.last {
-        return Err(format!("the range of ports `{text}` is empty; the smaller one stands first"));
+        return Err(format!("the range of ports `{text}` is empty; write the smaller port first"));
     }
     Ok(ports)
 }
@@ -118,18 +118,18 @@ fn hosts(host: &str) -> Result<Hosts, String> {
     }
     .ok_or_else(|| {
         let examples = "`example.org`, `*.example.org`, `192.0.2.1`, `192.0.2.0/24` and `[2001:db8::1]`";
-        format!("`{host}` is no host; {examples} are")
+        format!("`{host}` is not a host; examples are {examples}")
     })
 }
 
 fn block(text: &str, brackets: bool) -> Result<IpNet, String> {
     let block: IpNet =
-        text.parse().map_err(|_| format!("`{text}` is no block of addresses, such as `192.0.2.0/24`"))?;
+        text.parse().map_err(|_| format!("`{text}` is not a block of addresses, such as `192.0.2.0/24`"))?;
     if brackets != matches!(block, IpNet::V6(_)) {
-        return Err("IPv6 stands in brackets, such as `[2001:db8::/32]:443`, and IPv4 does not".to_owned());
+        return Err("write IPv6 in brackets, such as `[2001:db8::/32]:443`, and IPv4 without".to_owned());
     }
     if block.trunc() != block {
-        return Err(format!("the block of `{text}` starts elsewhere; write `{}`", block.trunc()));
+        return Err(format!("the block of `{text}` starts at another address; write `{}`", block.trunc()));
     }
     if let IpNet::V6(v6) = block
         && v6.network().to_ipv4_mapped().is_some()
@@ -143,9 +143,9 @@ fn block(text: &str, brackets: bool) -> Result<IpNet, String> {
 fn check_special(rule: &NetRule) -> Result<(), String> {
     let Hosts::Block(block) = &rule.hosts else { return Ok(()) };
     match Special::around(*block) {
-        Some(Special::Reserved) => Err("no host can be reached at these addresses".to_owned()),
+        Some(Special::Reserved) => Err("hosts cannot have these addresses".to_owned()),
         Some(Special::Metadata) if !rule.words.contains(&Special::Metadata) => Err(format!(
-            "a metadata service gives out credentials; if that is meant, write `{}`",
+            "this is a metadata service, which gives out credentials; to allow it, write `{}`",
             rule.with(Special::Metadata)
         )),
         _ => Ok(()),

@@ -11,22 +11,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunRuleError {
     /// No words.
-    #[error("there is no command; expected a program and its arguments, such as `systemctl restart *`")]
+    #[error("the command is empty; expected a program and its arguments, such as `systemctl restart *`")]
     Empty,
     /// A quote is open at the end.
     #[error("a quote is not closed")]
     Quote,
     /// A backslash is the last character.
-    #[error("there is nothing behind the last backslash")]
+    #[error("nothing follows the last backslash")]
     Backslash,
     /// A NUL byte, which no argument can hold.
-    #[error("there is a NUL byte in it")]
+    #[error("the rule contains a NUL byte")]
     Nul,
     /// The program has wildcards.
-    #[error("the program is one, without `*` and `?`; quote them if they are part of its name")]
+    #[error("the program must not contain `*` and `?`; quote them if they are part of its name")]
     WildProgram,
     /// The program is neither a name nor a plain absolute path.
-    #[error("the program `{0}` is neither a name nor an absolute path without `.`, `..` and empty parts")]
+    #[error("the program `{0}` must be a name, or an absolute path without `.`, `..` and empty parts")]
     Program(String),
 }
 

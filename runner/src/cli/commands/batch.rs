@@ -78,8 +78,10 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
     let stdin = io::stdin();
     let is_directory = |stat: &rustix::fs::Stat| FileType::from_raw_mode(stat.st_mode).is_dir();
     if rustix::fs::fstat(&stdin).is_ok_and(|stat| is_directory(&stat)) {
-        return Err(anyhow!("standard input is a directory; jobs come as JSON lines, from a file or a pipe"))
-            .or_usage();
+        return Err(anyhow!(
+            "failed to read the jobs: standard input is a directory; use a file or a pipe with JSON lines"
+        ))
+        .or_usage();
     }
     let stop = context.signals.stop_gracefully().or_internal()?;
     let batch = Batch::new(config, &mut host, BufWriter::with_capacity(OUTPUT, io::stdout().lock()));
@@ -89,7 +91,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
     }
     let summary = ended.or_internal()?;
     if summary.unaudited > 0 {
-        output::print_note(&format!("{} jobs ran and are missing in an audit file", summary.unaudited));
+        output::print_note(&format!("{} jobs ran without an entry in an audit file", summary.unaudited));
     }
     if summary.stopped {
         print_stop_summary(&summary);
@@ -105,7 +107,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
 fn print_stop_summary(summary: &Summary) {
     let Summary { progress, cancelled, .. } = summary;
     output::print_note(&format!(
-        "told to stop: {} jobs ran, {cancelled} were read and not begun, the rest of the input was not read",
+        "stopped by a signal: {} jobs ran, {cancelled} were read but not started, the rest of the input was not read",
         progress.answered - cancelled
     ));
 }

@@ -15,7 +15,7 @@ use crate::cli::runner::cache_of_user;
 /// Lists, prunes or clears the cache.
 pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatus, Failure> {
     let cache = cache_of_user(context)
-        .context("there is no cache: this user has no home folder; set XDG_CACHE_HOME")
+        .context("failed to find the cache: this user has no home folder; set XDG_CACHE_HOME")
         .or_usage()?;
     match command {
         CacheCommand::List => list(&cache),

@@ -109,7 +109,7 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Resul
 fn refuse_option(invocation: &Invocation) -> anyhow::Result<()> {
     match &invocation.option {
         Some(option) => bail!(
-            "the `#!` line of `{}` gives the option `{}`: a module may not choose how it is run; put it in a policy file",
+            "the `#!` line of `{}` has the option `{}`, which a module must not set; use a policy file",
             invocation.file.display(),
             option.to_string_lossy(),
         ),
@@ -120,7 +120,7 @@ fn refuse_option(invocation: &Invocation) -> anyhow::Result<()> {
 fn read_args(path: &Path) -> anyhow::Result<Dict> {
     let bytes = bounded::read_file(path, MAX_ARGS)
         .with_context(|| format!("failed to read the arguments file `{}`", path.display()))?;
-    args::decode_file(&bytes).with_context(|| format!("wrong arguments file `{}`", path.display()))
+    args::decode_file(&bytes).with_context(|| format!("failed to read the arguments file `{}`", path.display()))
 }
 
 fn name(args: &Dict, file: &Path) -> String {

@@ -30,7 +30,7 @@ fn job_folder(args: &JobFolderArgs, environment: &Environment) -> anyhow::Result
     let folder = args.async_dir.clone().or(named).unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
     let Ok(below_home) = folder.strip_prefix("~") else { return Ok(environment.absolute(&folder)) };
     let home = environment.variable("HOME").filter(|home| !home.is_empty());
-    let home = home.context("there is no home for `~`; name the folder of jobs with `--async-dir`")?;
+    let home = home.context("failed to find the home folder for `~`; name the folder of jobs with `--async-dir`")?;
     Ok(environment.absolute(&Path::new(home).join(below_home)))
 }
 
@@ -89,15 +89,15 @@ fn perform(context: &Context, order: &Order) -> Result<RunSummary, Failure> {
     // The command line was parsed before, when the job was started.
     let cli = Cli::try_parse_from(&order.command).or_internal()?;
     let Command::Run(args) = cli.command else {
-        return Err(anyhow::anyhow!("the order of the job is not one to run a module")).or_internal();
+        return Err(anyhow::anyhow!("the command line of the job does not run a module")).or_internal();
     };
     let Ok(Value::Dict(task)) = decode(&order.args) else {
-        return Err(anyhow::anyhow!("the arguments of the job are no dict")).or_internal();
+        return Err(anyhow::anyhow!("the arguments of the job are not a dict")).or_internal();
     };
     let (report, audited) = perform::perform(context, &args, task, None)?;
     let mut summary = summary(report, args.no_log);
     if let Err(failure) = audited {
-        summary.stderr += &format!("the run is missing in an audit file: {:#}\n", failure.error);
+        summary.stderr += &format!("the run has no entry in an audit file: {:#}\n", failure.error);
     }
     Ok(summary)
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(context: &Context, args: &ValidateArgs, order: &[ArgumentSourc
     let (name, spec, first_pair) = match &args.spec {
         Some(path) => ("SPEC".to_owned(), spec_of_file(path).or_usage()?, 0),
         None => {
-            let module = args.pairs.first().context("name a MODULE, or give `--spec FILE` or `--jsonl`").or_usage()?;
+            let module = args.pairs.first().context("expected a MODULE, `--spec FILE` or `--jsonl`").or_usage()?;
             let module = Path::new(module);
             (module_name(module), spec_of_module(context, args, module)?, 1)
         }
@@ -70,7 +70,7 @@ fn spec_of_module(context: &Context, args: &ValidateArgs, module: &Path) -> Resu
 /// Reads options, or metadata that contains options, from JSON, or YAML if that fails.
 fn spec_of_file(path: &Path) -> anyhow::Result<ArgumentSpec> {
     let bytes = bounded::read_file(path, MAX_SPEC).with_context(|| format!("failed to read `{}`", path.display()))?;
-    let wrong = || format!("wrong spec file `{}`", path.display());
+    let wrong = || format!("failed to read the spec file `{}`", path.display());
     let text = String::from_utf8(bytes).ok().context("it is not UTF-8").with_context(wrong)?;
     let value = match decode(&text) {
         Ok(value) => value,

@@ -23,7 +23,7 @@ const MAX_POLICY: u64 = 1 << 20;
 pub(super) fn load(path: &Path) -> anyhow::Result<Option<PolicyFile>> {
     let Some(text) = read(path)? else { return Ok(None) };
     tracing::debug!(file = %path.display(), "read a policy file");
-    PolicyFile::parse(&text).map(Some).with_context(|| format!("wrong policy file `{}`", path.display()))
+    PolicyFile::parse(&text).map(Some).with_context(|| format!("invalid policy file `{}`", path.display()))
 }
 
 /// Reads the text of a policy file; returns `None` when it does not exist. Only a regular file is accepted: another
@@ -142,7 +142,7 @@ pub(super) fn resolve_all(
     match wrong.into_iter().min_by_key(|wrong| wrong.place) {
         None => Ok(rules),
         Some(wrong) => Err(wrong.error)
-            .with_context(|| format!("wrong grant `{}` at {}", wrong.written, wrong.place))
-            .with_context(|| format!("wrong policy file `{}`", path.display())),
+            .with_context(|| format!("invalid grant `{}` at {}", wrong.written, wrong.place))
+            .with_context(|| format!("invalid policy file `{}`", path.display())),
     }
 }

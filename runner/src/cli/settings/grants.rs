@@ -26,15 +26,15 @@ pub(super) fn path(environment: &Environment, spec: &OsStr, access: Access, sour
         bail!("the path is empty");
     }
     if bytes.contains(&0) {
-        bail!("the path has a NUL byte in it");
+        bail!("the path contains a NUL byte");
     }
     let host = environment.absolute(Path::new(OsStr::from_bytes(host)));
     let guest = guest.map_or_else(|| host.as_os_str().as_bytes().to_vec(), <[u8]>::to_vec);
     let guest = String::from_utf8(guest)
         .ok()
-        .context("a guest sees paths as UTF-8; map the directory elsewhere with `PATH::GUEST`")?;
+        .context("the path is not UTF-8, which guests need; map the directory to another path with `PATH::GUEST`")?;
     if !guest.starts_with('/') {
-        bail!("the path behind `::` must be absolute, as the module sees it");
+        bail!("the path after `::` must be absolute");
     }
     let guest = normalize(Path::new(&guest)).to_string_lossy().into_owned();
     if is_own(&guest) {
@@ -52,16 +52,16 @@ fn resolve_links(path: &Path, access: Access) -> anyhow::Result<(PathBuf, Shape)
         Ok(real) => Ok((real, Shape::Name)),
         Err(error) if error.kind() == io::ErrorKind::NotFound && access == Access::Write => {
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error.into()) };
-            let parent = parent.canonicalize().with_context(|| format!("failed to look at `{}`", parent.display()))?;
+            let parent = parent.canonicalize().with_context(|| format!("failed to access `{}`", parent.display()))?;
             Ok((parent.join(name), Shape::Name))
         }
-        Err(error) => Err(error).with_context(|| format!("failed to look at `{}`", path.display())),
+        Err(error) => Err(error).with_context(|| format!("failed to access `{}`", path.display())),
     }
 }
 
 /// Resolves `NAME=VALUE`, or `NAME` with its value in this process. Returns `None` if `NAME` is not set.
 pub(super) fn env(environment: &Environment, spec: &OsStr, source: &str) -> anyhow::Result<Option<EnvGrant>> {
-    let text = spec.to_str().context("a guest sees variables as UTF-8")?;
+    let text = spec.to_str().context("the variable is not UTF-8, which guests need")?;
     let (name, value) = match text.split_once('=') {
         Some((name, value)) => (name, Some(value.to_owned())),
         None => {
@@ -70,7 +70,7 @@ pub(super) fn env(environment: &Environment, spec: &OsStr, source: &str) -> anyh
         }
     };
     if name.is_empty() || text.contains('\0') {
-        bail!("not NAME or NAME=VALUE");
+        bail!("expected NAME or NAME=VALUE");
     }
     Ok(value.map(|value| EnvGrant { name: name.to_owned(), value, source: source.to_owned() }))
 }
@@ -104,7 +104,7 @@ pub(super) fn run(rule: &str, source: &str) -> anyhow::Result<RunGrant> {
     if programs.is_empty() {
         let program = rule.program();
         bail!(
-            "there is no program `{program}` in {}; an absolute path names one elsewhere",
+            "failed to find the program `{program}` in {}; use an absolute path for another directory",
             STANDARD_DIRECTORIES.join(", ")
         );
     }

@@ -53,7 +53,7 @@ impl Settings {
         }
         for path in &grants.policy {
             if !settings.add_file(path)? {
-                anyhow::bail!("there is no policy file `{}`", path.display());
+                anyhow::bail!("failed to find the policy file `{}`", path.display());
             }
         }
         settings.switches = switches::rules(environment, grants, limits)?;
@@ -108,7 +108,7 @@ impl Settings {
         let mut sources = self.of_module(name, digest)?;
         let files::Resolved { rules, wrong, .. } = files::resolve(&self.environment, rules, "job");
         if let Some(wrong) = wrong.into_iter().next() {
-            return Err(wrong.error).with_context(|| format!("wrong grant `{}` of a job", wrong.written));
+            return Err(wrong.error).with_context(|| format!("invalid grant `{}` of a job", wrong.written));
         }
         sources.push(rules);
         let mut effective = self.merged(sources)?;
@@ -216,7 +216,7 @@ mod tests {
         );
         let limits = effective.limits;
         assert_eq!((limits.timeout.as_secs(), limits.max_files, limits.max_disk), (3, 5, 7));
-        assert_eq!(effective.policy.designated(), Designated::Read, "nobody turns it up again");
+        assert_eq!(effective.policy.designated(), Designated::Read, "the strictest setting wins");
         assert_eq!(effective.designated_by, format!("policy file {}", cwd.join("system.yaml").display()));
     }
 
@@ -241,18 +241,18 @@ mod tests {
             assert_eq!((effective.limits.max_files, effective.policy.designated()), (files, designated));
         }
         let wrong = format!("{:#}", settings.for_module("other", "").unwrap_err());
-        assert!(wrong.contains("wrong grant `missing/missing` at line 5, column 26"), "{wrong}");
+        assert!(wrong.contains("invalid grant `missing/missing` at line 5, column 26"), "{wrong}");
     }
 
     #[test]
     fn mistakes_name_the_switch_and_the_remedy() {
         let dir = tempfile::tempdir().unwrap();
         for (spec, expect) in [
-            ("nowhere/nowhere", "failed to look at"),
+            ("nowhere/nowhere", "failed to access"),
             ("", "the path is empty"),
             ("a\0b", "NUL"),
             (".::data", "must be absolute"),
-            (".::/tmp", "every guest's own"),
+            (".::/tmp", "reserved in every guest"),
         ] {
             let text = format!("{:#}", load(dir.path(), &read(&[spec]), &LimitArgs::default()).err().unwrap());
             assert!(text.contains(expect) && text.contains("--allow-read"), "{spec}: {text}");
@@ -267,7 +267,7 @@ mod tests {
                 "allow: {raed: []}\n",
                 "unknown key `raed`, expected one of read, write, own, env, net, listen, run at line 1, column 9",
             ),
-            ("allow: {env: [=x]}\n", "wrong grant `=x` at line 1, column 15: not NAME or NAME=VALUE"),
+            ("allow: {env: [=x]}\n", "invalid grant `=x` at line 1, column 15: expected NAME or NAME=VALUE"),
         ] {
             fs::write(dir.path().join("system.yaml"), text).unwrap();
             let error = load(dir.path(), &GrantArgs::default(), &LimitArgs::default()).err().unwrap();

@@ -23,7 +23,7 @@ pub(crate) fn python(
 ) -> anyhow::Result<PythonConfig> {
     let folder = |from: &str, folder: &Path| {
         let path = environment.absolute(folder);
-        anyhow::ensure!(path.is_dir(), "`{from}{}`: there is no such folder", folder.display());
+        anyhow::ensure!(path.is_dir(), "`{from}{}` is not a folder", folder.display());
         Ok(path)
     };
     let switches = module_utils.iter().map(|path| folder("--module-utils ", path));

@@ -63,7 +63,7 @@ pub(super) fn rules(environment: &Environment, args: &GrantArgs, limits: &LimitA
 }
 
 fn in_switch(switch: &str, value: &OsStr) -> String {
-    format!("wrong grant `{switch} {}`", value.to_string_lossy())
+    format!("invalid grant `{switch} {}`", value.to_string_lossy())
 }
 
 fn overrides(args: &LimitArgs) -> LimitOverrides {

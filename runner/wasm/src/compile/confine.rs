@@ -43,14 +43,14 @@ fn at(step: &'static str) -> impl Fn(rustix::io::Errno) -> ConfineError {
 ///
 /// A step without which nothing may be compiled.
 pub(super) fn give_up_authority(bounds: &Bounds) -> Result<Vec<String>, ConfineError> {
-    // 1. Whoever started modbox may have left descriptors open.
+    // 1. The caller of modbox may have left descriptors open.
     modbox_kernel::close_descriptors_from(3)
         .map_err(|source| ConfineError { step: "close inherited descriptors", source })?;
     // 2. Checked afterwards: it may have ended before this was said.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
-        .map_err(at("die with modbox"))?;
+        .map_err(at("end with the parent process"))?;
     if rustix::process::getppid().is_none_or(|parent| parent.as_raw_pid().cast_unsigned() != bounds.parent) {
-        return Err(at("find the modbox that started this")(rustix::io::Errno::SRCH));
+        return Err(at("find the parent process")(rustix::io::Errno::SRCH));
     }
     // 3. The seconds are a second line behind 4.
     limit(Resource::Core, 0)?;
@@ -70,11 +70,11 @@ fn confine_thread() -> Vec<String> {
     let none = rustix::thread::CapabilitySet::empty();
     let sets = rustix::thread::CapabilitySets { effective: none, permitted: none, inheritable: none };
     if let Err(error) = rustix::thread::set_capabilities(None, sets) {
-        refused.push(format!("capabilities are kept ({error})"));
+        refused.push(format!("failed to drop capabilities ({error})"));
     }
     match landlock() {
         Ok(RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced) => {}
-        Ok(RulesetStatus::NotEnforced) => refused.push("this kernel has no Landlock".to_owned()),
+        Ok(RulesetStatus::NotEnforced) => refused.push("the kernel has no Landlock".to_owned()),
         Err(error) => refused.push(format!("Landlock failed ({error})")),
     }
     if let Err(error) = modbox_kernel::restrict_calls(Profile::Compiler) {

@@ -10,7 +10,7 @@ use modbox_vocabulary::{LimitHit, LimitKind, Unit};
 pub enum CompileLimit {
     /// The module itself is too large.
     #[error(
-        "the module has {}, more than the limit of {}; `--max-module` sets another",
+        "the module has {}, more than the limit of {}; raise it with `--max-module`",
         size(*bytes), size(*allowed)
     )]
     Module {
@@ -20,10 +20,10 @@ pub enum CompileLimit {
         allowed: u64,
     },
     /// Compiling takes too long.
-    #[error("the module takes longer to compile than the limit of {}; `--compile-time` sets another", time(*.0))]
+    #[error("the module takes longer to compile than the limit of {}; raise it with `--compile-time`", time(*.0))]
     Time(Duration),
     /// Compiling takes too much memory.
-    #[error("the module takes more memory to compile than the limit of {}; `--compile-memory` sets another", size(*.0))]
+    #[error("the module takes more memory to compile than the limit of {}; raise it with `--compile-memory`", size(*.0))]
     Memory(u64),
 }
 

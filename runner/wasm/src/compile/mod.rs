@@ -68,7 +68,7 @@ impl Compiler {
                     Refusal::Invalid(text) => WasmError::Compile(text.into()),
                     Refusal::Memory => WasmError::Limit(CompileLimit::Memory(limits.compile_memory)),
                 })?;
-                let hand_over = |source| WasmError::Compiler { verb: "hand over the code of", source };
+                let hand_over = |source| WasmError::Compiler { verb: "pass code to", source };
                 let mut file = memory_file().map_err(hand_over)?;
                 file.write_all(&code).map_err(hand_over)?;
                 Ok(Compiled { code: seal(file).map_err(hand_over)?, note: None })

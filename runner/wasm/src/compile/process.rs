@@ -50,11 +50,11 @@ pub(super) fn compile(
     cleanup: &Cleanup,
 ) -> Result<Compiled, WasmError> {
     let failed = |verb| move |source| WasmError::Compiler { verb, source };
-    let mut input = memory_file().map_err(failed("make room for"))?;
+    let mut input = memory_file().map_err(failed("allocate memory for"))?;
     input.write_all(source.bytes).map_err(failed("feed"))?;
     let input = seal(input).map_err(failed("feed"))?;
-    let code = memory_file().map_err(failed("make room for"))?;
-    let output = code.try_clone().map_err(failed("make room for"))?;
+    let code = memory_file().map_err(failed("allocate memory for"))?;
+    let output = code.try_clone().map_err(failed("allocate memory for"))?;
     let bounds = bounds(source, limits);
     let deadline = Instant::now().checked_add(limits.compile_time.saturating_mul(2));
     let (worker, pipe) = Worker::start(program, &bounds, input, output).map_err(failed("start"))?;
@@ -98,7 +98,7 @@ fn judge(status: ExitStatus, text: &str, code: File, limits: &Limits) -> Result<
         (Some(worker::DONE), _) => {
             // Fails if the file could still be written to.
             let code = seal(code).map_err(|_| crashed())?;
-            let note = (!text.is_empty()).then(|| format!("the compiler was not wholly confined: {text}"));
+            let note = (!text.is_empty()).then(|| format!("the compiler was not fully confined: {text}"));
             Ok(Compiled { code, note })
         }
         (Some(worker::INVALID), _) => Err(WasmError::Compile(text.into())),
@@ -211,7 +211,7 @@ mod tests {
     fn every_exit_of_a_worker_maps_to_a_result() {
         let exited = |code: i32| code << 8;
         check(exited(worker::DONE), "", "None");
-        check(exited(worker::DONE), "no Landlock", "not wholly confined: no Landlock");
+        check(exited(worker::DONE), "no Landlock", "not fully confined: no Landlock");
         check(exited(worker::INVALID), "unexpected end", "failed to compile the module: unexpected end");
         check(exited(worker::NO_MEMORY), "", "--compile-memory");
         check(exited(worker::NOT_STARTED), "rlimit", "rlimit");
@@ -233,7 +233,7 @@ mod tests {
         let code = memory_file().unwrap();
         code.set_len(4096).unwrap();
         let (writable, fd) = (libc::PROT_READ | libc::PROT_WRITE, code.as_raw_fd());
-        #[expect(unsafe_code, reason = "the test stands for somebody with a mapping of the file")]
+        #[expect(unsafe_code, reason = "the test maps the file as another process could")]
         // SAFETY: mmap without MAP_FIXED chooses an unused address, so it changes no mapping that is in use. Nothing
         // reads or writes through the new mapping.
         let mapping = unsafe { libc::mmap(std::ptr::null_mut(), 4096, writable, libc::MAP_SHARED, fd, 0) };

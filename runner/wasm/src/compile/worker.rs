@@ -46,7 +46,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
 
 fn work(args: &[OsString]) -> (i32, String) {
     let Some(bounds) = Bounds::of_args(args) else {
-        return (NOT_STARTED, "this command is for modbox's own use".to_owned());
+        return (NOT_STARTED, "this command is only for modbox itself".to_owned());
     };
     let refused = match confine::give_up_authority(&bounds) {
         Ok(refused) => refused.join("; "),
@@ -59,7 +59,7 @@ fn work(args: &[OsString]) -> (i32, String) {
     match machine_code(&module, bounds.format, bounds.threads > 1) {
         Ok(code) => match write_all(rustix::stdio::stdout(), &code) {
             Ok(()) => (DONE, refused),
-            Err(error) => (NOT_STARTED, format!("failed to hand over the machine code: {error}")),
+            Err(error) => (NOT_STARTED, format!("failed to return the machine code: {error}")),
         },
         Err(Refusal::Invalid(text)) => (INVALID, text),
         Err(Refusal::Memory) => (NO_MEMORY, String::new()),

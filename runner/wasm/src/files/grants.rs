@@ -135,7 +135,7 @@ impl Grants {
     fn place(&mut self, guest: &str, kind: Kind) -> Result<NodeId, UnusableGrant> {
         let node = self.tree.insert(guest, kind).ok_or_else(|| UnusableGrant {
             path: guest.into(),
-            why: std::io::Error::other("another grant has this place, or a file around it"),
+            why: std::io::Error::other("another grant already has this path, or a parent path that is a file"),
         })?;
         let (mut at, mut inside) = (node, Vec::new());
         while at != ROOT {

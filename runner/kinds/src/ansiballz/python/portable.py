@@ -21,9 +21,9 @@ def read_arguments():
     try:
         params = json.loads(text.decode('utf-8')) if text.strip() else {}
     except ValueError as error:
-        sys.exit('the arguments are no JSON: %s' % error)
+        sys.exit('failed to read the arguments: they are not JSON: %s' % error)
     if not isinstance(params, dict):
-        sys.exit('the arguments are no JSON object')
+        sys.exit('failed to read the arguments: they are not a JSON object')
     if not isinstance(params.get('ANSIBLE_MODULE_ARGS'), dict):
         params = {'ANSIBLE_MODULE_ARGS': params}
     # The module sees one argument, its own name.

@@ -61,7 +61,7 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
     let error = |place, text| Finding { place, kind: Kind::Error, text };
     let text = match settings::read_policy_file(path) {
         Ok(Some(text)) => text,
-        Ok(None) => return vec![error(None, "there is no such file".to_owned())],
+        Ok(None) => return vec![error(None, "the file does not exist".to_owned())],
         Err(why) => return vec![error(None, format!("{why:#}"))],
     };
     let file = match PolicyFile::parse(&text) {
@@ -72,7 +72,7 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     if path.metadata().is_ok_and(|metadata| metadata.mode() & 0o002 != 0) {
-        let text = "anybody on this machine can change this file".to_owned();
+        let text = "every user of this machine can change this file".to_owned();
         findings.push(Finding { place: None, kind: Kind::Warning, text });
     }
     let general = check_rules(environment, &file.rules, "the file", &mut findings);
@@ -81,7 +81,7 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
         let own = check_rules(environment, rules, "the rule", &mut findings);
         add_contradictions(&[&general, &own], &mut findings);
         if let ModuleKey::Name(name) = &key.value {
-            let text = format!("this holds for whatever is called `{name}`; a `sha256:` digest is one module");
+            let text = format!("this applies to every module named `{name}`; a `sha256:` digest selects one module");
             findings.push(Finding { place: Some(key.place), kind: Kind::Warning, text });
         }
     }
@@ -101,7 +101,7 @@ fn check_rules(
     findings.extend(wrong.into_iter().map(|WrongGrant { place, written, error }| Finding {
         place: Some(place),
         kind: Kind::Error,
-        text: format!("wrong grant `{written}`: {error:#}"),
+        text: format!("invalid grant `{written}`: {error:#}"),
     }));
     for (grant, place) in rules.paths.iter().zip(&places) {
         let warnings = path_warnings(environment, grant).into_iter();
@@ -138,19 +138,17 @@ fn path_warnings(environment: &Environment, grant: &PathGrant) -> Vec<String> {
     match grant.host.symlink_metadata() {
         Err(_) => warnings.push(format!("`{shown}` does not exist yet")),
         Ok(metadata) if !metadata.is_dir() && !metadata.is_file() => {
-            warnings.push(format!("`{shown}` is neither a file nor a directory; no guest can open it"));
+            warnings.push(format!("`{shown}` is neither a file nor a directory; guests cannot open it"));
         }
         Ok(_) => {}
     }
     let home = environment.variable("HOME").map(|home| PathBuf::from(home).canonicalize());
     let is_home = matches!(home, Some(Ok(home)) if home.starts_with(&grant.host) && grant.host.parent().is_some());
     if BROAD.iter().any(|broad| grant.host == Path::new(broad)) {
-        warnings.push(format!(
-            "`{shown}` is a broad grant to {}: grant what the modules need of it",
-            grant.access.as_str()
-        ));
+        warnings
+            .push(format!("`{shown}` is a broad grant to {}; grant only what the modules need", grant.access.as_str()));
     } else if is_home {
-        warnings.push(format!("`{shown}` holds your home and all that lies in it"));
+        warnings.push(format!("`{shown}` contains your home folder"));
     }
     warnings
 }

@@ -97,22 +97,22 @@ impl PolicyListing<'_> {
         text += "grants:\n";
         let grants = effective.policy.grants();
         if grants.is_empty() {
-            text += "  none but what arguments name\n";
+            text += "  none, except paths in arguments\n";
         }
         for grant in grants {
             let _ = writeln!(text, "  {} {} ({})", grant.capability, grant.subject, grant.source);
         }
         let base: Vec<&str> = base::paths().collect();
-        let _ = writeln!(text, "native modules also read, of what is there:\n  {}", base.join(" "));
+        let _ = writeln!(text, "native modules also read, if it exists:\n  {}", base.join(" "));
         let groups = control_groups();
-        let groups = if groups.is_empty() { "none can be made here".to_owned() } else { groups.join("; ") };
+        let groups = if groups.is_empty() { "not available".to_owned() } else { groups.join("; ") };
         let _ = writeln!(text, "control group of a native module: {groups}");
         text += "limits:\n";
         for (name, value, by) in self.limits() {
             let _ = writeln!(text, "  {}: {} ({by})", name.key(), name.show(value));
         }
         if !self.others.is_empty() {
-            text += "modules with rules of their own:\n";
+            text += "modules with their own rules:\n";
         }
         for key in &self.others {
             let _ = writeln!(text, "  {key}");
