@@ -4,47 +4,48 @@ use clap::Args;
 use modbox_contract::caller::ChoiceError;
 use modbox_contract::{CallerChoices, Release};
 
-/// What the module is told, as typed. Every switch is one `_ansible_*` key but the first, which says which there are.
+// No doc comment: clap would show it as the help of the subcommand. Each switch sets one `_ansible_*` key, except the
+// first, which selects the keys.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "What the module is told")]
+#[command(next_help_heading = "Internal arguments")]
 pub(crate) struct InternalKeyArgs {
-    /// Keep the contract of this release of Ansible [default: 2.19].
+    /// Use the contract of this release of Ansible [default: 2.19].
     #[arg(long, value_name = "2.9|2.14|2.19", value_parser = str::parse::<Release>)]
     pub(crate) contract: Option<Release>,
-    /// The name that it was asked for by [default: the module's].
+    /// Name of the module in the call [default: the module's].
     #[arg(long, value_name = "NAME")]
     pub(crate) module_name: Option<String>,
-    /// Log no arguments; unlike `--no-log`, show the result.
+    /// Do not log arguments; unlike `--no-log`, show the result.
     #[arg(long)]
     pub(crate) no_target_syslog: bool,
-    /// Log debug lines.
+    /// Write debug lines to the system's log.
     #[arg(long)]
     pub(crate) debug: bool,
-    /// Log under this facility [default: LOG_USER].
+    /// Facility of the system's log [default: LOG_USER].
     #[arg(long, value_name = "FACILITY")]
     pub(crate) syslog_facility: Option<String>,
-    /// Put this before what is logged.
+    /// Prefix of lines in the system's log.
     #[arg(long, value_name = "TEXT")]
     pub(crate) target_log_info: Option<String>,
-    /// Add tracebacks: error, warning, deprecated, deprecated_value or always. Repeatable.
+    /// Add tracebacks for error, warning, deprecated, deprecated_value or always. Repeatable.
     #[arg(long, value_name = "EVENT,...", value_delimiter = ',')]
     pub(crate) tracebacks_for: Vec<String>,
-    /// Let arguments pass that it does not know.
+    /// Accept unknown arguments.
     #[arg(long)]
     pub(crate) ignore_unknown_opts: bool,
-    /// Run commands with this shell [default: /bin/sh].
+    /// Shell for commands [default: /bin/sh].
     #[arg(long, value_name = "PATH")]
     pub(crate) shell_executable: Option<String>,
-    /// Make temporary directories here, when none was given [default: ~/.ansible/tmp].
+    /// Folder for temporary directories, if the run has none [default: ~/.ansible/tmp].
     #[arg(long, value_name = "PATH")]
     pub(crate) remote_tmp: Option<String>,
-    /// The socket of a persistent connection.
+    /// Socket of a persistent connection.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<String>,
-    /// Filesystems without an SELinux context of their own [default: fuse,nfs,vboxsf,ramfs,9p,vfat].
+    /// File systems without their own SELinux context [default: fuse,nfs,vboxsf,ramfs,9p,vfat].
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) selinux_special_fs: Option<Vec<String>>,
-    /// What becomes of values that should be strings and are not: warn, error or ignore. Before 2.19 only.
+    /// Action for values that should be strings: warn, error or ignore. Only before 2.19.
     #[arg(long, value_name = "ACTION")]
     pub(crate) string_conversion_action: Option<String>,
 }

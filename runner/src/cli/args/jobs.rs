@@ -6,7 +6,7 @@ use clap::Args;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct JobFolderArgs {
-    /// The folder of jobs [default: $ANSIBLE_ASYNC_DIR, else ~/.ansible_async].
+    /// Folder of jobs [default: $ANSIBLE_ASYNC_DIR, else ~/.ansible_async].
     #[arg(long, value_name = "DIR", help_heading = "Jobs")]
     pub(crate) async_dir: Option<PathBuf>,
 }
@@ -14,7 +14,7 @@ pub(crate) struct JobFolderArgs {
 #[derive(Debug, Args)]
 #[command(after_help = STATUS_HELP)]
 pub(crate) struct StatusArgs {
-    /// The job's id, as `run --async` printed it.
+    /// The job's id, which `run --async` printed.
     pub(crate) job: String,
     /// Remove the job's file.
     #[arg(long)]
@@ -24,12 +24,12 @@ pub(crate) struct StatusArgs {
 }
 
 const STATUS_HELP: &str = "\
-Exit status: 0 finished, and ok, changed or skipped · 1 finished and failed · 3 no such job · 5 its time was over \
-· 6 lost: what looked after it was killed · 7 it has not finished · 70 modbox's own fault.";
+Exit status: 0 finished with ok, changed or skipped · 1 finished with failed · 3 unknown job · 5 time limit reached \
+· 6 lost: its supervisor was killed · 7 not finished · 70 internal error of modbox.";
 
 #[derive(Debug, Args)]
 pub(crate) struct JobsArgs {
-    /// Print one JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use clap::Args;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct LookupArgs {
-    /// Look module names up here, after ./library and before $MODBOX_LIBRARY. Repeatable.
+    /// Search modules in this folder, after ./library and before $MODBOX_LIBRARY. Repeatable.
     #[arg(long, value_name = "DIR")]
     pub(crate) module_path: Vec<PathBuf>,
 }
@@ -18,6 +18,6 @@ pub(crate) fn parse_interpreter(pair: &str) -> Result<(String, String), String> 
             Ok((name.to_owned(), path.to_owned()))
         }
         _ if pair.contains('/') && !pair.starts_with('=') => Ok(("python".to_owned(), pair.to_owned())),
-        _ => Err("not NAME=PATH or PATH, such as `python=/usr/bin/python3`".to_owned()),
+        _ => Err("expected NAME=PATH or PATH, such as `python=/usr/bin/python3`".to_owned()),
     }
 }

@@ -25,7 +25,7 @@ pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
 pub(crate) use self::validate::ValidateArgs;
 
-/// Runs automation modules that nobody has to trust.
+/// Runs automation modules in a sandbox.
 #[derive(Debug, Parser)]
 #[command(name = "modbox", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
@@ -36,34 +36,34 @@ pub(crate) struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-Without a subcommand, `modbox FILE ARGSFILE` runs a module as a kernel starts it for a `#!` line: arguments \
-from a JSON file, grants from the policy files alone, the result as one JSON line.";
+Without a subcommand, `modbox FILE ARGSFILE` runs a module as the kernel does for a `#!` line: arguments \
+come from a JSON file, grants only from policy files, and the result is one JSON line.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run one module.
     Run(Late<RunArgs>),
-    /// Tell how far a job is that was started with `run --async`, or what came of it.
+    /// Show the state or the result of a job that was started with `run --async`.
     Status(Late<StatusArgs>),
-    /// List the jobs that were started with `run --async`, the newest first.
+    /// List the jobs that were started with `run --async`, newest first.
     Jobs(Late<JobsArgs>),
-    /// Run many jobs in warm processes: JSON lines in, reports as JSON lines out.
+    /// Run many jobs in warm processes, with jobs and reports as JSON lines.
     Batch(Late<BatchArgs>),
-    /// Show what a module is and asks for, without running it.
+    /// Show a module's kind, options and requests, without running it.
     Inspect(Late<InspectArgs>),
-    /// Write a Python module with all that it imports as one file.
+    /// Write a Python module and its imports to one file.
     Assemble(Late<AssembleArgs>),
     /// Show a module's manual.
     Doc(Late<DocArgs>),
     /// Check arguments against a module's spec, without running it.
     Validate(Late<ValidateArgs>),
-    /// Turn a guest crate into a component.
+    /// Build a module project as a component.
     Build(Late<BuildArgs>),
-    /// Write a new module project.
+    /// Create a module project.
     New(Late<NewArgs>),
-    /// Show or check what modules may reach.
+    /// Show or check the policy.
     Policy(Late<PolicyArgs>),
-    /// Look after the cache of compiled modules.
+    /// Manage the cache of compiled modules.
     Cache(Late<CacheArgs>),
     /// Print completions for a shell.
     Completions {
@@ -74,19 +74,19 @@ pub(crate) enum Command {
     Man,
 }
 
-/// What modbox says of its own work.
+/// The switches for the log.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Logs")]
 pub(crate) struct LogArgs {
-    /// Say on stderr what is done, in this detail.
+    /// Level of the log on stderr.
     #[arg(long, value_enum, value_name = "LEVEL", global = true)]
     pub(crate) log: Option<LogLevel>,
-    /// How that is written.
+    /// Format of the log.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", global = true)]
     pub(crate) log_format: LogFormat,
 }
 
-/// How much is logged.
+/// The level of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "lower")]
 pub(crate) enum LogLevel {
@@ -97,7 +97,7 @@ pub(crate) enum LogLevel {
     Trace,
 }
 
-/// How logs are written: for people, or one JSON object an event.
+/// The format of a log: text, or one JSON object per event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     #[default]
@@ -105,41 +105,41 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// How a result leaves.
+/// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
-    /// The module's result, one JSON object.
+    /// The module's result as one JSON object.
     Result,
-    /// Status, message, diff and warnings for a person.
+    /// Status, message, diff and warnings as text.
     Human,
-    /// Result, grants, denials, limits, usage and timing, one JSON object.
+    /// Result, grants, denials, limits, usage and timing as one JSON object.
     Report,
 }
 
 #[derive(Debug, Default, Args)]
 #[command(after_help = RUN_HELP)]
 pub(crate) struct RunArgs {
-    /// A module file, a guest crate's directory, or a name to look up in the library.
+    /// A module file, a module project's directory, or a name in the library.
     pub(crate) module: PathBuf,
     /// Arguments as strings.
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) pairs: Vec<OsString>,
-    /// Arguments with types: JSON or YAML, `@FILE`, or `-` for stdin. Repeatable; later wins.
+    /// Arguments with types: JSON or YAML, `@FILE`, or `-` for stdin. Repeatable; the last one wins.
     #[arg(short, long = "args", value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
     pub(crate) args: Vec<OsString>,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
 
-    /// Report what would change and change nothing.
+    /// Report what would change, and change nothing.
     #[arg(short = 'C', long, help_heading = "Ansible's switches")]
     pub(crate) check: bool,
     /// Ask the module for differences.
     #[arg(short = 'D', long, help_heading = "Ansible's switches")]
     pub(crate) diff: bool,
-    /// Be more verbose; repeatable.
+    /// Raise the verbosity. Repeatable.
     #[arg(short, action = clap::ArgAction::Count, help_heading = "Ansible's switches")]
     pub(crate) verbose: u8,
-    /// Tell the module to log nothing, and show nothing of its result but the status.
+    /// Forbid the module to log, and show only the status of its result.
     #[arg(long, help_heading = "Ansible's switches")]
     pub(crate) no_log: bool,
 
@@ -150,14 +150,14 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
 
-    /// How the result leaves. Default: `human` on a terminal, else `result`.
+    /// Output format. Default: `human` on a terminal, else `result`.
     #[arg(long, value_enum, help_heading = "Output")]
     pub(crate) output: Option<OutputFormat>,
-    /// Take the last line of stdout that is a JSON object, whatever else there is. Ansible does not do this.
+    /// Use the last line of stdout that is a JSON object, and ignore other output. Ansible does not do this.
     #[arg(long, help_heading = "Output")]
     pub(crate) last_json_line: bool,
 
-    /// Take the module for this kind; an error when its bytes say otherwise.
+    /// Treat the module as this kind. An error if its bytes contradict it.
     #[arg(long, value_name = "KIND", value_parser = parse_kind, help_heading = "Running")]
     pub(crate) kind: Option<Kind>,
     #[command(flatten)]
@@ -165,16 +165,16 @@ pub(crate) struct RunArgs {
     /// Use another interpreter for `#!` lines that name NAME, or for Python modules. Repeatable.
     #[arg(long, value_name = "[NAME=]PATH", value_parser = parse_interpreter, help_heading = "Running")]
     pub(crate) interpreter: Vec<(String, String)>,
-    /// Give a wasm module its arguments on stdin, too.
+    /// Pass the arguments of a wasm module on stdin too.
     #[arg(long, help_heading = "Running")]
     pub(crate) stdin_args: bool,
-    /// Leave the run's temporary directory, and say where it is.
+    /// Keep the run's temporary directory, and print its path.
     #[arg(long, help_heading = "Running")]
     pub(crate) keep_files: bool,
-    /// Put the module on the disk even where it could be piped into its interpreter.
+    /// Write the module to disk, instead of piping it into its interpreter.
     #[arg(long, help_heading = "Running")]
     pub(crate) no_pipelining: bool,
-    /// Go on in the background, for this long at most; `modbox status` says what became of it.
+    /// Run in the background with this time limit; `modbox status` shows the result.
     #[arg(long = "async", value_name = "LIMIT", value_parser = parse_duration, help_heading = "Running")]
     pub(crate) background: Option<Duration>,
     #[command(flatten)]
@@ -182,21 +182,21 @@ pub(crate) struct RunArgs {
 }
 
 const RUN_HELP: &str = "\
-A module starts with its arguments, a private /tmp, clocks, random numbers and its standard streams. A path that \
-you name in an argument is granted to it, if the module's manual says what it does there; --designated turns that \
-down. Anything else, a network address, too, is granted with --allow-* or in a policy file: /etc/modbox/policy.yaml, then \
+A module starts with its arguments, a private /tmp, clocks, random numbers and its standard streams. A path in an \
+argument is granted, if the module's manual declares an access for the option; --designated restricts that. Everything \
+else, such as a network address, is granted with --allow-* or in a policy file: /etc/modbox/policy.yaml, then \
 modbox/policy.yaml in the user's config folder, then --policy.
 
-Exit status: 0 ok, changed or skipped · 1 failed · 2 usage · 3 module not found, read, built or loaded · 4 denied \
-· 5 a limit was hit · 6 the module crashed · 70 modbox's own fault.";
+Exit status: 0 ok, changed or skipped · 1 failed · 2 usage · 3 module not found, not built or not loaded · 4 \
+denied · 5 limit reached · 6 module crashed · 70 internal error of modbox.";
 
 #[derive(Debug, Args)]
 #[command(after_help = BATCH_HELP)]
 pub(crate) struct BatchArgs {
-    /// Jobs that run at a time [default: as many as there are processors].
+    /// Number of jobs at a time [default: the number of processors].
     #[arg(short, long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     pub(crate) jobs: Option<u64>,
-    /// Print reports in the order of the jobs, not as they come.
+    /// Print reports in the order of the jobs, instead of as they finish.
     #[arg(long)]
     pub(crate) ordered: bool,
     #[command(flatten)]
@@ -210,17 +210,17 @@ pub(crate) struct BatchArgs {
 }
 
 const BATCH_HELP: &str = "\
-A job is one line on standard input: {\"id\": ANY, \"module\": \"PATH or NAME\", \"args\": {…}}, and as wanted \
+A job is one line on standard input: {\"id\": ANY, \"module\": \"PATH or NAME\", \"args\": {…}}, with optional keys \
 \"check\", \"diff\", \"verbosity\", \"no_log\", \"kind\", \"name\", \"stdin_args\", \"last_json_line\", \"no_pipelining\", \
-\"internal\" (what `modbox run` calls what the module is told, such as {\"contract\": \"2.14\"}), \"policy\" and \"limits\" (as \
-in a policy file, for this job alone). Every line is answered by one report with its id. Grants and limits \
-given here are those of every job. The first SIGTERM or SIGINT lets running jobs finish.
+\"internal\" (the internal arguments of `modbox run`, such as {\"contract\": \"2.14\"}), \"policy\" and \"limits\" (as \
+in a policy file, only for this job). Each line gets one report with its id. Grants and limits on the command line \
+apply to every job. After the first SIGTERM or SIGINT, running jobs still finish.
 
-Exit status: 0 every job was ok, changed or skipped · 1 some were not · 2 usage · 70 modbox's own fault.";
+Exit status: 0 every job was ok, changed or skipped · 1 some were not · 2 usage · 70 internal error of modbox.";
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// A module file, a guest crate's directory, or a name.
+    /// A module file, a module project's directory, or a name in the library.
     pub(crate) module: PathBuf,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
@@ -239,9 +239,9 @@ pub(crate) struct PolicyArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// Show the policy in force: every grant and limit, and who set it.
+    /// Show the policy in force: every grant and limit, with its source.
     Show(Box<ShowArgs>),
-    /// Check policy files: what is wrong with them, and what is doubtful.
+    /// Check policy files for errors and doubtful rules.
     Check {
         /// The files.
         #[arg(required = true)]
@@ -251,7 +251,7 @@ pub(crate) enum PolicyCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// The module that it is for: its own rules count, too.
+    /// Include the rules for this module.
     pub(crate) module: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
@@ -266,7 +266,7 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DocArgs {
-    /// A module file, a guest crate's directory, or a name.
+    /// A module file, a module project's directory, or a name in the library.
     pub(crate) module: PathBuf,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
@@ -274,17 +274,17 @@ pub(crate) struct DocArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BuildArgs {
-    /// The directory of the guest crate, or of the project in C, Go, Python or JavaScript.
+    /// The project's directory: a Rust crate, or C, Go, Python or JavaScript.
     #[arg(default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// Build this binary of a crate that has several.
+    /// Binary to build, if the crate has several.
     #[arg(long, value_name = "NAME")]
     pub(crate) bin: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
-    /// The module's name: lower-case letters, digits, `_` and `-`. Also the directory's, which must be new or empty.
+    /// The name of the module and of its directory, which must be new or empty: lower-case letters, digits, `_` and `-`.
     pub(crate) name: String,
     /// Use the SDK from this directory.
     #[arg(long, value_name = "DIR")]
@@ -299,15 +299,15 @@ pub(crate) struct CacheArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
-    /// List the compiled modules, the newest first.
+    /// List the compiled modules, newest first.
     List,
-    /// Remove those that were not used for the longest time, until the rest fits.
+    /// Remove the least recently used modules until the rest fits.
     Prune {
-        /// Bytes that may stay. A run that compiles keeps the cache below 1GiB by itself.
+        /// Size of the rest. A run that compiles keeps the cache below 1GiB.
         #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1GiB", allow_negative_numbers = true)]
         max_size: u64,
     },
-    /// Remove them all.
+    /// Remove all compiled modules.
     Clear,
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::cli::args::lookup::LookupArgs;
 
-/// The command line.
+// No doc comment: clap would show it as the help of the subcommand.
 #[derive(Debug, Args)]
 #[command(after_help = VALIDATE_HELP, override_usage = VALIDATE_USAGE)]
 pub(crate) struct ValidateArgs {
@@ -17,10 +17,10 @@ pub(crate) struct ValidateArgs {
     /// Arguments with types: JSON or YAML, `@FILE`, or `-` for stdin. Repeatable; later wins.
     #[arg(short, long = "args", value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
     pub(crate) args: Vec<OsString>,
-    /// Check against the options in this JSON or YAML file, not against a module's; there is no MODULE then.
+    /// Check against the options in this JSON or YAML file, without a MODULE.
     #[arg(long, value_name = "FILE")]
     pub(crate) spec: Option<PathBuf>,
-    /// Answer questions: one JSON object a line in, one out.
+    /// Answer requests on standard input: one JSON object per line.
     #[arg(long, conflicts_with_all = ["pairs", "args", "spec", "module_path"])]
     pub(crate) jsonl: bool,
     #[command(flatten)]
@@ -32,9 +32,9 @@ const VALIDATE_USAGE: &str = "modbox validate [OPTIONS] <MODULE> [KEY=VALUE]...
        modbox validate --jsonl";
 
 const VALIDATE_HELP: &str = "\
-A spec file holds options as Ansible's `argument_spec` does, or is a `module.json`. A question of --jsonl is {\"spec\": {…}, \
-\"kw\": {\"required_if\": […], …}, \"params\": {…}, \"env\": {…}}; its spec is taken as ansible-core takes it, and `env` \
+A spec file contains options as in Ansible's `argument_spec`, or is a `module.json`. A request of --jsonl is {\"spec\": {…}, \
+\"kw\": {\"required_if\": […], …}, \"params\": {…}, \"env\": {…}}; its spec is read as ansible-core reads it, and `env` \
 replaces the environment. The answer has `validated`, `errors` (each with `type` and `msg`), `unsupported`, `no_log_values`, \
 `aliases`, `deprecations`, `warnings`, and `spec_error` for a spec that contradicts itself; or it is {\"error\": …, \"line\": N}.
 
-Exit status: 0 the arguments fit, or all questions are answered · 1 they do not fit · 2 usage · 3 module not found or read.";
+Exit status: 0 the arguments fit, or all requests were answered · 1 they do not fit · 2 usage · 3 module not found or unreadable.";
