@@ -87,5 +87,6 @@ mod cli;
 // The house rules that a program can check.
 mod tidy;
 mod tidy_documents;
+mod tidy_words;
 // The house rules for imports.
 mod house;
