@@ -140,7 +140,7 @@ fn changes_of_other_processes_are_not_overwritten() {
         run.join().unwrap()
     });
     assert_eq!(fs::read(case.motd()).unwrap(), b"theirs\n");
-    assert!(report["notes"].to_string().contains("somebody else has changed it"), "{report:#}");
+    assert!(report["notes"].to_string().contains("another process has changed it"), "{report:#}");
 }
 
 #[test]

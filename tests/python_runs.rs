@@ -195,7 +195,7 @@ fn an_interpreter_is_asked_what_it_is() {
     let broken = dir.write_executable("broken/python", "#!/bin/sh\necho broken >&2\nexit 1\n");
     for (interpreter, expect) in [
         (old.as_path(), "it is Python 3.5.2, and ansible-core 2.19.14 needs 3.8 or newer"),
-        (&none, "it is no python"),
+        (&none, "it is not Python"),
         (&broken, "broken"),
         (Path::new("/nowhere/python"), "not found"),
     ] {

@@ -20,20 +20,6 @@ const NOT_PLAIN: [(&str, &str); 9] = [
 /// Phrases with listed words in a plain meaning.
 const PLAIN: [&str; 6] = ["there is no ", "there are no ", "there was no ", " no longer ", " no more ", " no larger "];
 
-/// Texts of `runner/native` and `runner/src/app`, and of their tests, which still have to be rewritten. A text that is
-/// gone has to be removed from the list.
-const REPLACED_LATER: [&str; 9] = [
-    "nobody else has it yet",
-    "nobody of that name",
-    "nobody reads it",
-    "somebody else has changed it",
-    "is no absolute path",
-    "is no name of a variable",
-    "is no python",
-    "is no timeout",
-    "stored beside that code",
-];
-
 /// Names of types that are not nouns.
 const NOT_NOUNS: &str = r"\b(enum|struct|trait|type) (Told|Known|Own|Word|Wanted|Judged|Got|Ran|Said|Seen|Kept|Now)\b";
 
@@ -43,7 +29,7 @@ fn code_is_in_plain_words() {
     let mut found = Vec::new();
     for source in checked() {
         for (number, line) in source.text.lines().enumerate() {
-            let line = PLAIN.iter().chain(&REPLACED_LATER).fold(plain(line), |line, text| line.replace(text, " "));
+            let line = PLAIN.iter().fold(plain(line), |line, text| line.replace(text, " "));
             for (words, instead) in rules.iter().filter(|(words, _)| words.is_match(&line)) {
                 let word = words.find(&line).expect("it matches").as_str();
                 found.push(format!("{}:{}: `{word}`: {instead}", source.path, number + 1));
@@ -51,13 +37,6 @@ fn code_is_in_plain_words() {
         }
     }
     assert!(found.is_empty(), "{found:#?}");
-}
-
-#[test]
-fn exempt_texts_exist() {
-    let code: Vec<String> = checked().iter().map(|source| plain(&source.text)).collect();
-    let gone: Vec<_> = REPLACED_LATER.iter().filter(|text| !code.iter().any(|code| code.contains(*text))).collect();
-    assert!(gone.is_empty(), "remove these from the list: {gone:#?}");
 }
 
 #[test]

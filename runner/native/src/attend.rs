@@ -53,7 +53,7 @@ pub(super) fn attend(launch: &Launch, pipes: Pipes, limits: &Limits) -> Result<R
     let mut stderr = Stream::new(pipes.stderr, limits.max_output);
     let mut chunk = vec![0; CHUNK];
     let mut phase = Phase::Running;
-    // A timeout beyond the range of the clock is no timeout.
+    // A timeout beyond the range of the clock has no effect.
     let mut deadline = Instant::now().checked_add(limits.timeout);
     let (mut reply, mut timed_out) = (None, false);
     while phase != Phase::Draining || stdout.is_open() || stderr.is_open() {

@@ -87,7 +87,7 @@ impl Name {
         }
         let own = self.host.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if !same(stage::look(&self.parent, own)?.as_ref(), self.was.as_ref()) {
-            return Err(io::Error::other("somebody else has changed it meanwhile, so it was left as it is"));
+            return Err(io::Error::other("another process has changed it meanwhile, so it was left as it is"));
         }
         let Some(now) = now else { return Ok(rustix::fs::unlinkat(&self.parent, own, AtFlags::empty())?) };
         if FileType::from_raw_mode(now.st_mode) != FileType::RegularFile {

@@ -1,5 +1,5 @@
 //! Facts about a module's file that was read before, so that an unchanged file need not be read again: all that a run
-//! needs of a wasm module whose compiled code is in the cache. They are stored beside that code.
+//! needs of a wasm module whose compiled code is in the cache. They are stored next to that code.
 
 use modbox_cleanup::Cleanup;
 use modbox_kinds::Kind;

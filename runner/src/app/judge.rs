@@ -194,5 +194,5 @@ pub(super) fn limit_message(hit: LimitHit) -> String {
         Unit::Bytes => bytesize::ByteSize(hit.allowed).display().iec().to_string(),
         _ => hit.allowed.to_string(),
     };
-    format!("the module {what}, {allowed}; `{switch}` sets another")
+    format!("the module {what}, {allowed}; raise it with `{switch}`")
 }

@@ -157,7 +157,7 @@ pub(super) fn contents(path: &Path, file: &File, metadata: &Metadata) -> Result<
     // Reads straight into the `Arc`: going through a `Vec` would copy every module once more on every run.
     let length = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
     let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
-    let buffer = Arc::get_mut(&mut bytes).expect("nobody else has it yet");
+    let buffer = Arc::get_mut(&mut bytes).expect("no other reference exists yet");
     let mut reader = file;
     reader.read_exact(buffer).map_err(failed)?;
     Ok(bytes)

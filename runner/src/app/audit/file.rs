@@ -245,7 +245,7 @@ fn write_patiently(file: &mut File, mut line: &[u8]) -> io::Result<()> {
             // Reported as another error, because callers take `BrokenPipe` for the normal end of a program whose output
             // is closed, and not for a failure.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-                return Err(io::Error::other("nobody reads it any more"));
+                return Err(io::Error::other("its reader has closed it"));
             }
             Err(error) => return Err(error),
         }

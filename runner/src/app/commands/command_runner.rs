@@ -84,7 +84,7 @@ impl CommandRunner {
         let mut variables = if all { self.environment.clone() } else { native::environment(&self.policy) };
         for (name, value) in &request.environment {
             if name.is_empty() || name.contains('=') {
-                return Err(CommandRefusal::Failed(format!("`{name}` is no name of a variable")));
+                return Err(CommandRefusal::Failed(format!("`{name}` is not a valid name of a variable")));
             }
             let granted = all || is_harmless(name) || self.policy.env().iter().any(|grant| grant.name == *name);
             if !granted {
@@ -106,7 +106,7 @@ impl CommandRunner {
             return Ok(Some(self.directory.join(written)));
         }
         if !Path::new(written).is_absolute() {
-            return Err(CommandRefusal::Failed(format!("the directory `{written}` is no absolute path")));
+            return Err(CommandRefusal::Failed(format!("the directory `{written}` is not an absolute path")));
         }
         let path = normalize(Path::new(written));
         let own = [Path::new("/"), Path::new("/tmp")].contains(&path.as_path());

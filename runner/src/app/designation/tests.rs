@@ -130,7 +130,7 @@ fn relative_paths_and_homes_are_the_callers() {
     case.check(r#"{"src": "./dir//inner"}"#, &["read %/dir/inner (argument src)"], r#"{"src": "%/dir/inner"}"#);
     case.check(r#"{"dest": "dir/"}"#, &["write %/dir/ (argument dest)"], r#"{"dest": "%/dir/"}"#);
     case.check(r#"{"src": "~/own"}"#, &["read %/home/own (argument src)"], r#"{"src": "%/home/own"}"#);
-    case.check(r#"{"src": "~nobody of that name/x"}"#, &[], r#"{"src": "~nobody of that name/x"}"#);
+    case.check(r#"{"src": "~unknown user/x"}"#, &[], r#"{"src": "~unknown user/x"}"#);
     case.check(r#"{"src": "$UNKNOWN"}"#, &["read %/$UNKNOWN (argument src)"], r#"{"src": "%/$UNKNOWN"}"#);
 }
 

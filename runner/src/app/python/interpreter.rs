@@ -116,7 +116,7 @@ pub(super) fn probe(
         }
         Err(reason) => return Ok(Err(reason)),
     };
-    let Ok(facts) = serde_json::from_slice::<Facts>(&printed) else { return Ok(Err("it is no python".to_owned())) };
+    let Ok(facts) = serde_json::from_slice::<Facts>(&printed) else { return Ok(Err("it is not Python".to_owned())) };
     if let Some(cache) = cache {
         // `pyvenv.cfg` beside it decides whether it belongs to a virtual environment; a new file in a folder of
         // packages may add a folder to its path.

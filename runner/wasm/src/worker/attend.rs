@@ -59,7 +59,7 @@ pub fn attend(
     let reached = start.wait(worker, least)?;
     let loading = start.loading;
     let mut progress = RunProgress::new(limits);
-    // A timeout beyond the range of the clock is no timeout.
+    // A timeout beyond the range of the clock has no effect.
     let deadline = progress.started().checked_add(limits.timeout.saturating_add(GRACE));
     let outcome = loop {
         match worker.next_event(deadline).map_err(WasmError::Worker)? {
