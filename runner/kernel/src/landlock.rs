@@ -14,8 +14,9 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use crate::error::KernelError;
 use crate::plan::{Absent, Links, PathRule, Plan, Ports, Rights};
-use crate::{KernelError, resolver, system};
+use crate::{resolver, system};
 
 /// The first version that restricts truncation. Without it, a file granted for reading could be emptied.
 pub(super) const COMPLETE: u32 = 3;

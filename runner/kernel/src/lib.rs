@@ -14,6 +14,7 @@
 mod calls;
 mod capabilities;
 mod compiler_calls;
+mod error;
 mod guest_calls;
 mod landlock;
 mod level;
@@ -26,12 +27,10 @@ mod rlimits;
 mod seccomp;
 mod system;
 
-use std::io;
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
 pub use self::calls::{CallGroup, Condition};
+pub use self::error::KernelError;
 pub use self::level::{DEFAULT_LEAST, HIGHEST, Probe, describe, probe};
 pub use self::plan::{Absent, Links, NetPlan, PathRule, Plan, Ports, Rights};
 pub use self::process::{close_descriptors_from, fork, hide_descriptors_from};
@@ -55,37 +54,6 @@ impl Reached {
     pub fn notes(&self) -> impl Iterator<Item = String> {
         self.missing.iter().map(|missing| format!("the kernel does not confine the module fully: {missing}"))
     }
-}
-
-/// Why a process was not confined. A kernel that supports less than the plan is not an error; it reaches a lower level.
-#[derive(Debug, thiserror::Error)]
-pub enum KernelError {
-    /// Landlock and seccomp confine only the calling thread; other threads would stay unconfined.
-    #[error("failed to confine the process: {count} threads are running where there must be one")]
-    Threads {
-        /// The number of threads.
-        count: u64,
-    },
-    /// The threads could not be counted.
-    #[error("failed to count the threads of the process in `/proc/self/task`")]
-    CountThreads(#[source] io::Error),
-    /// A path of the plan cannot be opened.
-    #[error("failed to open `{}` for the rules of the kernel", path.display())]
-    Open {
-        /// The path.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: io::Error,
-    },
-    /// The kind of a path has changed since it was granted.
-    #[error("failed to use `{}` in the rules of the kernel: it is not {expected} any more", path.display())]
-    Changed {
-        /// The path.
-        path: PathBuf,
-        /// The kind that is expected.
-        expected: &'static str,
-    },
 }
 
 /// Restricts the calling thread, and everything that it starts, to the system calls of a profile, without a network.

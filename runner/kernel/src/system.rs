@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use crate::KernelError;
+use crate::error::KernelError;
 
 /// The directory of the process's threads.
 const TASKS: &str = "/proc/self/task";
