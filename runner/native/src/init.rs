@@ -21,8 +21,9 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 
 use crate::link::{Failure, InitMessage, ModuleEnd, Ready};
 use crate::namespaces::Namespaces;
-use crate::protocol::{MESSAGES, Spec, Step};
+use crate::protocol::{MESSAGES, Spec};
 use crate::room::Room;
+use crate::step::Step;
 use crate::tree::Proc;
 use crate::{base, group, launcher, observe, root, stdin, system};
 

@@ -82,6 +82,7 @@ mod runtime;
 mod stage;
 mod started;
 mod stdin;
+mod step;
 mod system;
 mod tree;
 mod watch;
@@ -97,9 +98,9 @@ use modbox_worker::Workers;
 
 pub use crate::group::control_groups;
 pub use crate::program::{NotStarted, ProgramCommand, ProgramOutcome, run_program};
-pub use crate::protocol::Step;
 pub use crate::room::Confine;
 pub use crate::started::{Leaving, Started, run, start};
+pub use crate::step::Step;
 
 /// Surroundings of a run of a native module.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::Step;
+use crate::step::Step;
 use crate::system::TreeUsage;
 
 /// Message of the first process when it has made the room, could not make it, or is about to end.

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use modbox_vocabulary::{Exit, Limits, Outcome};
 
-use crate::protocol::{Spec, Start, Step};
+use crate::protocol::{Spec, Start};
 use crate::started::{Started, spec};
+use crate::step::Step;
 use crate::{NativeContext, NativeError, files};
 
 /// Program with its arguments, working directory and input.

@@ -21,8 +21,8 @@ use crate::link::{Failure, StageNames};
 use crate::mounts::{self, Attributes};
 use crate::own::{listing_of, make_directory, open_below, open_directory, private, proc, terminals};
 use crate::places::Places;
-use crate::protocol::Step;
 use crate::room::Room;
+use crate::step::Step;
 use crate::{base, stage};
 
 /// The module's own directories: name in its file system, path in the room, and mode.
