@@ -72,6 +72,7 @@ mod mounts;
 mod namespaces;
 mod observe;
 mod own;
+mod pid_limit;
 mod places;
 mod program;
 mod protocol;

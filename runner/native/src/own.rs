@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
@@ -10,6 +10,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use crate::mounts::{self, Attributes};
+use crate::pid_limit;
 use crate::room::Room;
 
 /// Bytes in addition to the limit, so that the watch sees that the limit is exceeded before the file system is full.
@@ -33,7 +34,7 @@ pub(super) fn proc(room: &Room) -> io::Result<OwnedFd> {
     let most = LEAST_PIDS.max(room.limits.max_processes.saturating_add(SLACK_PIDS));
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     // Before Linux 6.14 this file is the machine's own limit, which only root in the first user namespace could change.
-    if own_pid_limit()
+    if pid_limit::is_per_namespace()
         && let Ok(limit) = rustix::fs::openat(&proc, "sys/kernel/pid_max", flags, Mode::empty())
     {
         // A limit above the machine's own has no effect, and then only the watch counts.
@@ -48,15 +49,6 @@ pub(super) fn proc(room: &Room) -> io::Result<OwnedFd> {
 pub(super) fn terminals() -> io::Result<OwnedFd> {
     let options = [(c"mode", CString::new("600")?), (c"ptmxmode", CString::new("666")?)];
     mounts::new(c"devpts", &options, Attributes::DEVICE)
-}
-
-/// Returns whether the kernel has a largest pid for each pid namespace.
-pub(super) fn own_pid_limit() -> bool {
-    let mut release = [0; 64];
-    let read = File::open("/proc/sys/kernel/osrelease").and_then(|mut file| file.read(&mut release)).unwrap_or(0);
-    let release = String::from_utf8_lossy(&release[..read]).into_owned();
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse::<u32>().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 14)
 }
 
 /// Returns the size of the module's own file system in bytes.

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::CWD;
 use serde::{Deserialize, Serialize};
 
-use crate::{kernel_file, own};
+use crate::{kernel_file, pid_limit};
 
 /// Attributes by which systemd marks a delegated group, which it no longer manages itself. Only root can see the first
 /// one.
@@ -71,7 +71,7 @@ pub(crate) fn current_groups() -> Vec<CurrentGroup> {
 /// Returns the groups below which the groups of a run are made: as few as needed, because each costs time.
 pub(super) fn parents(own: &[CurrentGroup], namespaces: bool) -> Vec<Parent> {
     // In namespaces the first process ends all others, and the largest pid bounds their number.
-    let (bound_processes, kill) = (!namespaces || !own::own_pid_limit(), !namespaces);
+    let (bound_processes, kill) = (!namespaces || !pid_limit::is_per_namespace(), !namespaces);
     choose(own, bound_processes, kill, &|group| enabled(group), &|group| delegated(group))
 }
 
