@@ -8,7 +8,6 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,7 +24,7 @@ use crate::protocol::{MESSAGES, Spec};
 use crate::room::Room;
 use crate::step::Step;
 use crate::tree::Proc;
-use crate::{base, group, launcher, observe, root, stdin, system};
+use crate::{base, group, module_process, observe, root, system};
 
 /// Minimum of RLIMIT_DATA, because the limit also binds this process while it starts the shell.
 const MIN_MEMORY: u64 = 32 << 20;
@@ -135,7 +134,7 @@ fn run(
         start_shell(spec, home(room, namespaces), input).map_err(|error| Failure::new(spec.start.step(), &error))?;
     // The host reads the module's output until all copies of the pipes are closed, so this process closes its own. If
     // that fails, the host only waits longer.
-    drop(null.map(launcher::detach_output));
+    drop(null.map(module_process::detach_output));
     // 11. Wait. When this process exits, the kernel ends all others.
     let status = wait_for(shell).map_err(|errno| Failure::new(Step::Shell, &errno.into()))?;
     let killed = status.terminating_signal();
@@ -180,12 +179,10 @@ fn start_shell(spec: &Spec, home: &Path, input: Option<&OwnedFd>) -> io::Result<
     // The default variables of a room name its `/tmp`; without namespaces the module's temporary directory replaces it.
     let moved = |name: &OsString, value: &OsString| (name == "HOME" || name == "TMPDIR") && value == "/tmp";
     let variables = spec.environment.iter().map(|(name, value)| match moved(name, value) {
-        true => (name.as_os_str(), home.as_os_str()),
-        false => (name.as_os_str(), value.as_os_str()),
+        true => (name, home.as_os_str()),
+        false => (name, value.as_os_str()),
     });
-    let child =
-        launcher::command(&spec.start).env_clear().envs(variables).stdin(stdin::of(input)?).process_group(0).spawn()?;
-    Ok(Pid::from_child(&child))
+    module_process::start(&spec.start, variables, input)
 }
 
 fn home(room: &Room, namespaces: Namespaces) -> &Path {

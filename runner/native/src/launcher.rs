@@ -9,9 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
 
 use modbox_channel::{descriptor, turn};
 use rustix::fs::{Mode, OFlags};
@@ -22,12 +20,12 @@ use crate::group::Group;
 use crate::link::{Failure, InitMessage, Ready};
 use crate::namespaces::Namespaces;
 use crate::observe::Observer;
-use crate::protocol::{End, InForce, MESSAGES, Reply, Spec, Start};
+use crate::protocol::{End, InForce, MESSAGES, Reply, Spec};
 use crate::room::Room;
 use crate::step::Step;
 use crate::tree::Proc;
 use crate::watch::{RoomResources, Tree};
-use crate::{init, stdin, system};
+use crate::{init, module_process, system};
 
 /// Minimum of RLIMIT_DATA, because the limit also binds the launcher while it starts the shell.
 const MIN_DATA_LIMIT: u64 = 32 << 20;
@@ -97,7 +95,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
     // The module has its own copies of the output pipes. This process closes its copies, because the host reads until
     // all are closed. If that fails, the host only waits longer.
     let null = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
-    let _ = null.map(detach_output);
+    let _ = null.map(module_process::detach_output);
     // 7. A fork bomb takes processor time from all processes, so also from the one that has to end it. Only root may
     //    take a real-time priority; for other users ending a bomb takes longer.
     let _ = system::run_before_others();
@@ -124,12 +122,6 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
     Ok((reply, Some(tree)))
 }
 
-/// Replaces the module's output streams with `null` in this process.
-pub(super) fn detach_output(null: OwnedFd) -> io::Result<()> {
-    rustix::stdio::dup2_stdout(&null)?;
-    Ok(rustix::stdio::dup2_stderr(&null)?)
-}
-
 /// Returns a stream that becomes readable when a child ends.
 fn ended_children() -> io::Result<UnixStream> {
     let (reader, writer) = UnixStream::pair()?;
@@ -149,7 +141,8 @@ fn start_unconfined(spec: &Spec, input: Option<&OwnedFd>) -> Result<Pid, Failure
         // This process creates no other files.
         rustix::process::umask(Mode::from_raw_mode(umask & 0o777));
     }
-    let shell = start_shell(spec, input).map_err(at(spec.start.step()))?;
+    let variables = spec.environment.iter().map(|(name, value)| (name, value.as_os_str()));
+    let shell = module_process::start(&spec.start, variables, input).map_err(at(spec.start.step()))?;
     // The launcher itself may use more processor time than the module. A failure is harmless: the same limit would kill
     // the launcher seconds of processor time later, and the host notices.
     let _ = rustix::process::setrlimit(Resource::Cpu, raised);
@@ -176,36 +169,6 @@ fn lower_limits(spec: &Spec) -> rustix::io::Result<Rlimit> {
     let current = old.current.map_or(seconds, |old| old.min(seconds));
     rustix::process::setrlimit(Resource::Cpu, Rlimit { current: Some(current), maximum: old.maximum })?;
     Ok(old)
-}
-
-fn start_shell(spec: &Spec, input: Option<&OwnedFd>) -> io::Result<Pid> {
-    let child = command(&spec.start)
-        .env_clear()
-        .envs(spec.environment.iter().map(|(name, value)| (name, value)))
-        .stdin(stdin::of(input)?)
-        // A process group of its own, so that one step kills it without the launcher.
-        .process_group(0)
-        .spawn()?;
-    Ok(Pid::from_child(&child))
-}
-
-/// Returns the process to start for `start`.
-pub(super) fn command(start: &Start) -> Command {
-    #[expect(clippy::disallowed_methods, reason = "the one place that names what a native module's process is")]
-    match start {
-        Start::Shell(text) => {
-            let mut command = Command::new("/bin/sh");
-            command.arg("-c").arg(text);
-            command
-        }
-        Start::Program { path, argv } => {
-            let mut command = Command::new(path);
-            if let [name, arguments @ ..] = argv.as_slice() {
-                command.arg0(name).args(arguments);
-            }
-            command
-        }
-    }
 }
 
 /// Result of confining a module.

@@ -68,6 +68,7 @@ mod kernel_file;
 mod launch;
 pub mod launcher;
 mod link;
+mod module_process;
 mod mounts;
 mod namespaces;
 mod observe;
