@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use modbox_vocabulary::{Captured, Limits};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::NativeError;
+use crate::error::NativeError;
 use crate::launch::{Launch, Pipes};
 use crate::protocol::Reply;
 

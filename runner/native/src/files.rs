@@ -10,7 +10,7 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use modbox_vocabulary::InputFile;
 use rustix::fs::Mode;
 
-use crate::NativeError;
+use crate::error::NativeError;
 
 /// Maximum number of counted files, so that a module cannot delay its own report with a million files.
 const MAX_COUNTED_FILES: u64 = 100_000;

@@ -13,9 +13,11 @@ use std::time::Duration;
 use modbox_channel::descriptor;
 use modbox_worker::{Role, WorkerProcess};
 
+use crate::context::NativeContext;
+use crate::error::NativeError;
 use crate::protocol::{MESSAGES, Reply, Spec};
+use crate::stdin;
 use crate::tree::{self, Proc};
-use crate::{NativeContext, NativeError, stdin};
 
 /// How long the launcher may take to do what was asked. It needs milliseconds; a module that stopped or starved it must
 /// not gain more than this.

@@ -60,7 +60,9 @@
 mod attend;
 pub mod base;
 mod commit;
+mod context;
 mod denials;
+mod error;
 mod files;
 mod group;
 mod init;
@@ -89,122 +91,10 @@ mod system;
 mod tree;
 mod watch;
 
-use std::ffi::OsString;
-use std::io;
-use std::path::PathBuf;
-use std::process::ExitStatus;
-
-use modbox_cleanup::Cleanup;
-use modbox_kernel::Reached;
-use modbox_worker::Workers;
-
+pub use crate::context::NativeContext;
+pub use crate::error::NativeError;
 pub use crate::group::control_groups;
 pub use crate::program::{NotStarted, ProgramCommand, ProgramOutcome, run_program};
 pub use crate::room::Confine;
 pub use crate::started::{Leaving, Started, run, start};
 pub use crate::step::Step;
-
-/// Surroundings of a run of a native module.
-#[derive(Debug, Clone)]
-pub struct NativeContext {
-    /// Source of the launcher.
-    pub workers: Workers,
-    /// Working directory of the module.
-    pub directory: PathBuf,
-    /// Whole environment of the module; nothing else is inherited. A confined module gets a few more variables, unless
-    /// they are set here.
-    pub environment: Vec<(OsString, OsString)>,
-    /// Confinement of the module. Without it, the module can do everything that this user can.
-    pub confine: Option<Confine>,
-    /// Registry of resources to remove when modbox ends early.
-    pub cleanup: Cleanup,
-}
-
-/// Failure before a native module runs, or of the launcher while it runs.
-#[derive(Debug, thiserror::Error)]
-pub enum NativeError {
-    /// The invocation is for the engine.
-    #[error("failed to run a wasm module natively")]
-    NotNative,
-    /// The temporary directory cannot be opened.
-    #[error("failed to open the temporary directory `{path}`")]
-    OpenDirectory {
-        /// Its path.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
-    /// A module kind named a file outside the temporary directory.
-    #[error("failed to use `{name}` as the name of a module's file")]
-    FileName {
-        /// The name.
-        name: String,
-    },
-    /// A file of the module cannot be written.
-    #[error("failed to write the module's file `{name}`")]
-    WriteFile {
-        /// Its name.
-        name: String,
-        /// Cause.
-        source: io::Error,
-    },
-    /// The socket or the pipes cannot be created.
-    #[error("failed to make a channel to the launcher")]
-    Channel(#[source] io::Error),
-    /// The launcher does not start.
-    #[error("failed to start the launcher `{path}`")]
-    StartLauncher {
-        /// Path of the binary.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
-    /// Sending the instructions to the launcher failed.
-    #[error("failed to instruct the launcher")]
-    Instruct(#[source] io::Error),
-    /// A step of the launcher failed, so the module did not start.
-    #[error("failed to {step} for the module{}", named(subject))]
-    Launch {
-        /// The step that failed.
-        step: Step,
-        /// Path or name that the step used.
-        subject: String,
-        /// Cause.
-        source: io::Error,
-    },
-    /// Waiting for output or for the launcher failed.
-    #[error("failed to wait for the launcher")]
-    Wait(#[source] io::Error),
-    /// A pipe cannot be read.
-    #[error("failed to read the module's output")]
-    ReadOutput(#[source] io::Error),
-    /// The launcher sent an invalid reply.
-    #[error("failed to read the launcher's reply")]
-    Reply(#[source] io::Error),
-    /// The launcher ended without a reply.
-    #[error("failed to get a reply from the launcher: {}", ended(*.status))]
-    Vanished {
-        /// Exit status of the launcher, if it is known.
-        status: Option<ExitStatus>,
-    },
-    /// Processes of the module sleep in the kernel and do not die.
-    #[error("failed to kill {count} of the module's processes")]
-    Survivors {
-        /// How many.
-        count: u64,
-    },
-    /// The confinement that the kernel gives is below the accepted level, so the module did not start.
-    #[error("failed to confine the module enough: it would be level {}", .0.level)]
-    Unconfined(Reached),
-    /// The run was undone because modbox is about to end.
-    #[error("failed to finish the run: modbox was told to end")]
-    Undone,
-}
-
-fn named(subject: &str) -> String {
-    if subject.is_empty() { String::new() } else { format!(", `{subject}`") }
-}
-
-fn ended(status: Option<ExitStatus>) -> String {
-    status.map_or_else(|| "it does not end".to_owned(), |status| status.to_string())
-}

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use modbox_vocabulary::{Exit, Limits, Outcome};
 
+use crate::context::NativeContext;
+use crate::error::NativeError;
+use crate::files;
 use crate::protocol::{Spec, Start};
 use crate::started::{Started, spec};
 use crate::step::Step;
-use crate::{NativeContext, NativeError, files};
 
 /// Program with its arguments, working directory and input.
 #[derive(Debug, Clone)]

@@ -16,11 +16,13 @@ use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{Confinement, DenialLog, Exit, Invocation, LimitKind, Limits, Outcome, Program, Timing, Usage};
 
 use crate::attend::{self, RunRecord};
+use crate::context::NativeContext;
+use crate::error::NativeError;
 use crate::launch::{self, Launch, Pipes};
 use crate::link::Failure;
 use crate::protocol::{End, InForce, Reply, Spec, Start};
 use crate::room::{self, Room};
-use crate::{NativeContext, NativeError, denials, files, group};
+use crate::{denials, files, group};
 
 /// Running native module. Dropping it ends the module.
 #[derive(Debug)]
