@@ -4,15 +4,7 @@ use modbox_kernel::Reached;
 use modbox_policy::Policy;
 use modbox_vocabulary::{Capability, Denial, Operation};
 
-use crate::app::error::RunError;
-
-/// A run that the kernel would confine less than the policy requires: the level reached, the denial and the message.
-#[derive(Debug)]
-pub struct Shortfall {
-    pub(super) reached: Reached,
-    pub(super) denial: Denial,
-    pub(super) message: String,
-}
+use crate::app::error::{RunError, Shortfall};
 
 /// Checks that a guest is confined as far as the policy requires. `default` is the level that is required when the
 /// policy names none.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use modbox_kernel::Reached;
 use modbox_kinds::{PrepareError, detect};
 use modbox_native::NativeError;
 use modbox_scratch::ScratchError;
+use modbox_vocabulary::Denial;
 use modbox_wasm::WasmError;
 
-use crate::app::confine::Shortfall;
 use crate::app::locate::LocateError;
 use crate::app::python::PythonError;
 
@@ -56,4 +57,12 @@ impl RunError {
             Self::Wasm(error) => error.is_internal(),
         }
     }
+}
+
+/// A run that the kernel would confine less than the policy requires: the level reached, the denial and the message.
+#[derive(Debug)]
+pub struct Shortfall {
+    pub(super) reached: Reached,
+    pub(super) denial: Denial,
+    pub(super) message: String,
 }

@@ -8,8 +8,7 @@ use modbox_contract::{ModuleResult, RawOutput, ResultLines};
 use modbox_vocabulary::{Confinement, Exit, LimitHit, LimitKind, Outcome, Program, Unit, Usage, error_chain};
 use modbox_wasm::WasmError;
 
-use crate::app::confine::Shortfall;
-use crate::app::error::RunError;
+use crate::app::error::{RunError, Shortfall};
 use crate::app::execute::{CompletedRun, Execution};
 use crate::app::missing_grant::{self, MissingGrant};
 use crate::app::native;

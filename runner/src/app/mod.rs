@@ -37,8 +37,7 @@ mod warm_guest;
 
 pub use self::admission::{Admission, AdmittedRun};
 pub use self::config::RunnerConfig;
-pub use self::confine::Shortfall;
-pub use self::error::RunError;
+pub use self::error::{RunError, Shortfall};
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, wasm_bytes};
