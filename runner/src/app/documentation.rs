@@ -20,8 +20,6 @@ use modbox_argument_spec::{Access, Metadata, OptionSpec, OptionType};
 use modbox_contract::{Dict, Value};
 use modbox_policy::Policy;
 
-use crate::app::module::Module;
-
 /// Name of the documentation in a module's text and in the file beside it.
 const NAME: &str = "DOCUMENTATION";
 
@@ -130,9 +128,12 @@ fn spec_of(option: &Dict, depth: usize) -> Option<Value> {
     Some(Value::Dict(spec))
 }
 
-/// Returns a module's metadata or documentation, with the operator's `--designate` options applied.
-pub(super) fn describe_options<'m>(module: &'m Module, policy: &Policy, args: &Dict) -> Option<Cow<'m, Metadata>> {
-    let known = module.metadata().or_else(|| module.documentation());
+/// Returns what is `known` of a module's options, with the operator's `--designate` options applied.
+pub(super) fn describe_options<'m>(
+    known: Option<&'m Metadata>,
+    policy: &Policy,
+    args: &Dict,
+) -> Option<Cow<'m, Metadata>> {
     if policy.designates().is_empty() {
         return known.map(Cow::Borrowed);
     }

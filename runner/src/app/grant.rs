@@ -23,7 +23,8 @@ impl Runner {
             return as_requested();
         }
         // If the bytes cannot be read, the engine reports that later.
-        let mut effective = match documentation::describe_options(module, request.policy, request.arguments.given()) {
+        let known = module.metadata().or_else(|| module.documentation());
+        let mut effective = match documentation::describe_options(known, request.policy, request.arguments.given()) {
             Some(metadata) => {
                 let (directory, environment) = (&self.config.directory, &self.config.environment);
                 let caller = Caller { directory, environment, is_native: !kind.is_wasm() };
