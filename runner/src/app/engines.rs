@@ -2,29 +2,13 @@
 
 use std::sync::Arc;
 
-use modbox_vocabulary::{Limits, Timing, WasmFormat};
-use modbox_wasm::{CodeFacts, CodeRequest, Instances, LoadedModule, Loader, WasmError};
+use modbox_vocabulary::{Limits, WasmFormat};
+use modbox_wasm::{CodeFacts, CodeRequest, Instances, Loader, WasmError};
 
 use crate::app::error::RunError;
 use crate::app::module::Module;
+use crate::app::resident_module::ResidentModule;
 use crate::app::runner::Runner;
-
-/// A module in an engine of this process.
-#[derive(Debug)]
-pub(super) struct ResidentModule {
-    pub(super) module: LoadedModule,
-    /// How its code was found.
-    pub(super) facts: CodeFacts,
-}
-
-impl ResidentModule {
-    /// Returns how long the steps of loading took.
-    pub(super) fn timing(&self) -> Timing {
-        let mut timing = self.facts.timing;
-        timing.add(self.module.timing());
-        timing
-    }
-}
 
 impl Runner {
     /// Compiles a wasm module, or loads its compiled code from the cache, so that no run in this process has to wait for

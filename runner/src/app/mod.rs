@@ -30,6 +30,7 @@ mod python;
 mod report;
 mod request;
 mod requests;
+mod resident_module;
 mod run;
 mod runner;
 mod unfinished;

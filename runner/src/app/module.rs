@@ -16,10 +16,10 @@ use sha2::{Digest, Sha256};
 
 use crate::app::cached_module::CachedModule;
 use crate::app::documentation;
-use crate::app::engines::ResidentModule;
 use crate::app::error::RunError;
 use crate::app::locate::{self, LocateError, ModuleFile};
 use crate::app::metadata::WasmInfo;
+use crate::app::resident_module::ResidentModule;
 
 /// A module's bytes and the facts derived from them. Costly facts are computed once: the digest and the kind when the
 /// module is made, metadata and compiled code when a run first needs them. Threads share it as `&Module`.
