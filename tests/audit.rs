@@ -271,7 +271,8 @@ fn a_line_that_cannot_be_written_is_an_error_beside_the_result() {
     assert!(wait_for(PATIENCE, || dir.join("started").exists()));
     drop(reader);
     fs::write(done, "").unwrap();
-    let ran = running.wait().exits_with(70).says("the run is missing in the audit file").says("its reader has closed it");
+    let ran =
+        running.wait().exits_with(70).says("the run is missing in the audit file").says("its reader has closed it");
     assert_eq!(ran.json()["ended"], true);
     assert_eq!(line(&dir.join("other"))["status"], "ok", "the other file has its line");
 }

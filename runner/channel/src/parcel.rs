@@ -60,11 +60,12 @@ mod tests {
 
     #[test]
     fn byte_strings_arrive_as_they_were_sent() {
-        for attached in [&[][..], &[b""], &[b"\xff[1]", b"", b"two"]] {
+        let cases: [&[&[u8]]; 3] = [&[], &[b""], &[b"\xff[1]", b"", b"two"]];
+        for attached in cases {
             let parcel = Parcel::<String>::decode(&frame(attached)).unwrap();
             assert_eq!(
-                (parcel.message.as_str(), parcel.attached.as_slice()),
-                ("a message", &*attached.iter().map(|it| it.to_vec()).collect::<Vec<_>>())
+                (parcel.message.as_str(), parcel.attached),
+                ("a message", attached.iter().map(|bytes| bytes.to_vec()).collect())
             );
         }
     }
