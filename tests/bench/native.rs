@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use modbox_cleanup::Cleanup;
-use modbox_native::{Confine, NativeContext};
+use modbox_native::{NativeContext, RoomRequest};
 use modbox_policy::Policy;
 use modbox_vocabulary::{Exit, Invocation, Limits, NativeProgram, Program};
 use modbox_worker::{THIS_PROGRAM, WorkerProcess, Workers};
@@ -147,7 +147,7 @@ fn forked() -> Workers {
 
 fn run(tmp: &Path, program: Option<PathBuf>, command: &str, level: u8, until: Until) -> Duration {
     let limits = Limits::default();
-    let confine = Confine { policy: Policy::default(), least: level, kept: false, readable: Vec::new() };
+    let confine = RoomRequest { policy: Policy::default(), least: level, kept: false, readable: Vec::new() };
     let context = NativeContext {
         workers: program.map_or_else(forked, Workers::new),
         directory: "/tmp".into(),

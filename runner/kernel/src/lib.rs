@@ -1,7 +1,7 @@
 //! Confines processes with the Linux kernel, below the engine, so that a fault in the engine does not give access.
 //!
 //! A [`Plan`] is data: the grants for Landlock, a profile of system calls for seccomp, and the limits of the process.
-//! [`confine_process`] applies it to the calling process permanently, and returns the level that was [`Reached`]. A
+//! [`confine_process`] applies it to the calling process permanently, and returns the level that was [`KernelConfinement`]. A
 //! guest is confined in the process that runs it, a native module in the process that starts it.
 //!
 //! Limits of this crate: Landlock does not restrict `stat`, so a process can learn which files exist, with their size,
@@ -39,7 +39,7 @@ pub use self::rlimits::ProcessLimits;
 
 /// The result of confining a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reached {
+pub struct KernelConfinement {
     /// The level; see [`describe`].
     pub level: u8,
     /// What is in force, strongest first: `landlock-7`, `seccomp`, `rlimits`, `capabilities`,
@@ -49,7 +49,7 @@ pub struct Reached {
     pub missing: Vec<String>,
 }
 
-impl Reached {
+impl KernelConfinement {
     /// Returns notes for the operator about what the kernel does not support.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         self.missing.iter().map(|missing| format!("the kernel does not confine the module fully: {missing}"))
@@ -70,7 +70,7 @@ pub fn restrict_calls(profile: Profile) -> Result<(), String> {
 /// # Errors
 ///
 /// There are other threads, or a path of the plan cannot be used. Only `no_new_privs` is in force then.
-pub fn confine_process(plan: &Plan) -> Result<Reached, KernelError> {
+pub fn confine_process(plan: &Plan) -> Result<KernelConfinement, KernelError> {
     system::wait_until_alone()?;
     confine_thread(plan)
 }
@@ -83,7 +83,7 @@ pub fn confine_process(plan: &Plan) -> Result<Reached, KernelError> {
 /// # Errors
 ///
 /// A path of the plan cannot be used.
-pub fn confine_thread(plan: &Plan) -> Result<Reached, KernelError> {
+pub fn confine_thread(plan: &Plan) -> Result<KernelConfinement, KernelError> {
     // 1. Programs started from here on get no more rights than this process has.
     let no_new_privs = rustix::thread::set_no_new_privs(true).map_err(|error| format!("no_new_privs: {error}"));
     // 2. Steps that can fail because of paths or memory come before anything is refused.
@@ -96,7 +96,7 @@ pub fn confine_thread(plan: &Plan) -> Result<Reached, KernelError> {
     let landlock = ruleset.and_then(landlock::PreparedRuleset::restrict);
     let seccomp = filter.and_then(|program| seccomp::install(&program));
 
-    let mut reached = Reached::default();
+    let mut reached = KernelConfinement::default();
     let complete = landlock.as_ref().is_ok_and(|landlock| landlock.complete);
     let process = no_new_privs.is_ok() && capabilities.is_ok() && !matches!(limits, Some(Err(_)));
     reached.level = level::of(complete && seccomp.is_ok(), process);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::kind::Kind;
 use crate::native;
-use crate::request::{ModuleKind, PrepareError, Prepared, Request};
+use crate::request::{ModuleKind, PrepareError, PreparedInvocation, Request};
 
 #[derive(Debug)]
 pub(super) struct Binary;
@@ -16,7 +16,7 @@ impl ModuleKind for Binary {
         Kind::Binary
     }
 
-    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+    fn prepare(&self, request: &Request<'_>) -> Result<PreparedInvocation, PrepareError> {
         Ok(native::prepare(request, Arc::clone(request.bytes), Some(request.args.to_file()), None))
     }
 }

@@ -11,7 +11,7 @@ use modbox_contract::internal_args::{SELINUX_SPECIAL_FS, SYSLOG_FACILITY};
 use modbox_contract::{Dict, Release, Value};
 
 use crate::kind::Kind;
-use crate::request::{ModuleKind, PrepareError, Prepared, Request};
+use crate::request::{ModuleKind, PrepareError, PreparedInvocation, Request};
 use crate::{native, shebang};
 
 /// The token that marks a module of this kind.
@@ -25,7 +25,7 @@ impl ModuleKind for Jsonargs {
         Kind::Jsonargs
     }
 
-    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+    fn prepare(&self, request: &Request<'_>) -> Result<PreparedInvocation, PrepareError> {
         let bytes: Arc<[u8]> = fill_in(request.bytes, &request.args.to_dict(), request.release).into();
         let line = shebang::read(&bytes, request)?;
         let module = shebang::rewrite(&bytes, &line);

@@ -31,7 +31,7 @@ pub use kind::{Kind, UnknownKind};
 pub use powershell::NoPowershell;
 pub use python::PythonSource;
 use request::ModuleKind;
-pub use request::{PrepareError, Prepared, PythonForm, PythonStart, Request};
+pub use request::{PrepareError, PreparedInvocation, PythonForm, PythonStart, Request};
 pub use shebang::skip_line as skip_shebang;
 
 /// Every kind, in the order of detection.
@@ -51,7 +51,7 @@ const ALL: &[&dyn ModuleKind] = &[
 /// # Errors
 ///
 /// A kind that is not supported yet, and interpreter lines that are missing or invalid.
-pub fn prepare(kind: Kind, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+pub fn prepare(kind: Kind, request: &Request<'_>) -> Result<PreparedInvocation, PrepareError> {
     let module_kind = ALL.iter().find(|module_kind| module_kind.kind() == kind);
     module_kind.expect("a test walks the registry").prepare(request)
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use modbox_vocabulary::{InputFile, Invocation, NativeProgram, Program, quoting};
 
-use crate::request::{Prepared, Request};
+use crate::request::{PreparedInvocation, Request};
 use crate::shebang::Shebang;
 
 /// The mode after Ansible's `chmod u+rwx` of a file that was copied with 0600.
@@ -27,7 +27,7 @@ pub(super) fn prepare(
     module: Arc<[u8]>,
     args: Option<Vec<u8>>,
     shebang: Option<&Shebang>,
-) -> Prepared {
+) -> PreparedInvocation {
     let module_name = format!("AnsiballZ_{}", request.file_name);
     let directory = request.tmpdir.trim_end_matches('/');
     let mut words = shebang.map_or_else(Vec::new, |shebang| shebang.words.clone());
@@ -37,22 +37,25 @@ pub(super) fn prepare(
         words.push(format!("{directory}/{ARGS_NAME}"));
         files.push(InputFile { name: ARGS_NAME.to_owned(), contents: args.into(), mode: ARGS_MODE });
     }
-    Prepared { invocation: invocation(&words, files, Vec::new()), shebang: shebang.map(Shebang::text) }
+    PreparedInvocation { invocation: invocation(&words, files, Vec::new()), shebang: shebang.map(Shebang::text) }
 }
 
 /// Builds an invocation whose interpreter reads the module from standard input.
-pub(super) fn pipe(module: Vec<u8>, interpreter: &Shebang) -> Prepared {
-    Prepared { invocation: invocation(&interpreter.words, Vec::new(), module), shebang: Some(interpreter.text()) }
+pub(super) fn pipe(module: Vec<u8>, interpreter: &Shebang) -> PreparedInvocation {
+    PreparedInvocation {
+        invocation: invocation(&interpreter.words, Vec::new(), module),
+        shebang: Some(interpreter.text()),
+    }
 }
 
 /// Builds an invocation whose interpreter gets a file of the temporary directory as its standard input.
-pub(super) fn redirect(request: &Request<'_>, module: Vec<u8>, interpreter: &Shebang) -> Prepared {
+pub(super) fn redirect(request: &Request<'_>, module: Vec<u8>, interpreter: &Shebang) -> PreparedInvocation {
     let name = format!("AnsiballZ_{}", request.file_name);
     let path = format!("{}/{name}", request.tmpdir.trim_end_matches('/'));
     let words = quoting::join(interpreter.words.iter().map(String::as_str));
     let command = format!("{words} < {} && :", quoting::quote(&path));
     let files = vec![InputFile { name, contents: module.into(), mode: MODULE_MODE }];
-    Prepared { invocation: started(command, files, Vec::new()), shebang: Some(interpreter.text()) }
+    PreparedInvocation { invocation: started(command, files, Vec::new()), shebang: Some(interpreter.text()) }
 }
 
 fn invocation(words: &[String], files: Vec<InputFile>, stdin: Vec<u8>) -> Invocation {

@@ -4,7 +4,7 @@
 use modbox_contract::key_values::old_style_args;
 
 use crate::kind::Kind;
-use crate::request::{ModuleKind, PrepareError, Prepared, Request};
+use crate::request::{ModuleKind, PrepareError, PreparedInvocation, Request};
 use crate::{native, shebang};
 
 #[derive(Debug)]
@@ -15,7 +15,7 @@ impl ModuleKind for OldStyle {
         Kind::OldStyle
     }
 
-    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+    fn prepare(&self, request: &Request<'_>) -> Result<PreparedInvocation, PrepareError> {
         let line = shebang::read(request.bytes, request)?;
         let module = shebang::rewrite(request.bytes, &line);
         Ok(native::prepare(request, module, Some(old_style_args(&request.args.to_dict())), Some(&line)))

@@ -14,7 +14,7 @@ use modbox_vocabulary::{Invocation, NativeProgram, Program, quoting};
 use crate::ansiballz::with_params;
 use crate::kind::Kind;
 use crate::powershell_source::NoPowershell;
-use crate::request::{ModuleKind, PrepareError, Prepared, PythonForm, Request};
+use crate::request::{ModuleKind, PrepareError, PreparedInvocation, PythonForm, Request};
 use crate::{native, shebang};
 
 /// The `#!` line that Ansible assumes for a module without one (ansible-core 2.19, `_find_module_utils`).
@@ -108,7 +108,7 @@ impl ModuleKind for Python {
         Kind::Python
     }
 
-    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+    fn prepare(&self, request: &Request<'_>) -> Result<PreparedInvocation, PrepareError> {
         let start = request.python.ok_or_else(|| PrepareError::NotAssembled(request.module_name.to_owned()))?;
         let mut args = request.args.to_dict().into_owned();
         args.retain(|key, _| !start.unknown_args.contains(key));
@@ -135,7 +135,7 @@ impl ModuleKind for Python {
             }
         };
         let invocation = Invocation { runtime_paths: start.runtime_paths.clone(), ..invocation };
-        Ok(Prepared { invocation, shebang: Some(shebang.text()) })
+        Ok(PreparedInvocation { invocation, shebang: Some(shebang.text()) })
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) trait ModuleKind: fmt::Debug + Sync {
     fn kind(&self) -> Kind;
 
     /// Prepares a module: returns all that a sandbox needs to run it.
-    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError>;
+    fn prepare(&self, request: &Request<'_>) -> Result<PreparedInvocation, PrepareError>;
 }
 
 /// A module and its arguments, before preparation.
@@ -56,7 +56,7 @@ pub struct Request<'a> {
 
 /// A prepared module.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub struct PreparedInvocation {
     /// The invocation for the sandbox.
     pub invocation: Invocation,
     /// The interpreter line without `#!`, for the module's result; see

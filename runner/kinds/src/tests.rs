@@ -42,7 +42,7 @@ struct Case<'a> {
 const PLAIN: Case<'_> =
     Case { interpreters: &[], default_python: None, tmpdir: "/t/a b/", release: Release::V2_19, pipelining: false };
 
-fn prepare_with(case: &Case<'_>, kind: Kind, bytes: &[u8]) -> Result<Prepared, PrepareError> {
+fn prepare_with(case: &Case<'_>, kind: Kind, bytes: &[u8]) -> Result<PreparedInvocation, PrepareError> {
     let interpreters = case.interpreters.iter().map(|(name, path)| ((*name).to_owned(), (*path).to_owned())).collect();
     prepare(
         kind,

@@ -1,7 +1,7 @@
 //! Scripts that contain the word `WANT_JSON`: their interpreter gets the script and the path of a JSON file.
 
 use crate::kind::Kind;
-use crate::request::{ModuleKind, PrepareError, Prepared, Request};
+use crate::request::{ModuleKind, PrepareError, PreparedInvocation, Request};
 use crate::{native, shebang};
 
 #[derive(Debug)]
@@ -12,7 +12,7 @@ impl ModuleKind for WantJson {
         Kind::WantJson
     }
 
-    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+    fn prepare(&self, request: &Request<'_>) -> Result<PreparedInvocation, PrepareError> {
         let line = shebang::read(request.bytes, request)?;
         let module = shebang::rewrite(request.bytes, &line);
         Ok(native::prepare(request, module, Some(request.args.to_file()), Some(&line)))

@@ -7,7 +7,7 @@
 use modbox_vocabulary::{InputFile, Invocation, Program, WasmFormat, WasmProgram};
 
 use crate::kind::Kind;
-use crate::request::{ModuleKind, PrepareError, Prepared, Request};
+use crate::request::{ModuleKind, PrepareError, PreparedInvocation, Request};
 
 /// The name of the arguments file.
 const ARGS_NAME: &str = "args.json";
@@ -29,7 +29,7 @@ impl ModuleKind for Wasm {
         self.kind
     }
 
-    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+    fn prepare(&self, request: &Request<'_>) -> Result<PreparedInvocation, PrepareError> {
         let program =
             WasmProgram { format: self.format, argv: vec![request.module_name.to_owned(), ARGS_PATH.to_owned()] };
         // The file belongs to this guest: other processes cannot see it, and the guest cannot write it.
@@ -40,6 +40,6 @@ impl ModuleKind for Wasm {
             stdin: Vec::new(),
             runtime_paths: Vec::new(),
         };
-        Ok(Prepared { invocation, shebang: None })
+        Ok(PreparedInvocation { invocation, shebang: None })
     }
 }

@@ -8,7 +8,7 @@ use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use modbox_vocabulary::{Captured, Limits};
+use modbox_vocabulary::{CapturedOutput, Limits};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::error::NativeError;
@@ -33,8 +33,8 @@ pub(super) struct RunRecord {
     pub(super) reply: Option<Reply>,
     /// Whether the timeout ended the run.
     pub(super) timed_out: bool,
-    pub(super) stdout: Captured,
-    pub(super) stderr: Captured,
+    pub(super) stdout: CapturedOutput,
+    pub(super) stderr: CapturedOutput,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,13 +107,13 @@ fn receive(launch: &Launch) -> Result<Option<Reply>, NativeError> {
 struct Stream {
     /// `None` after the end of the stream.
     pipe: Option<PipeReader>,
-    captured: Captured,
+    captured: CapturedOutput,
     max: u64,
 }
 
 impl Stream {
     fn new(pipe: PipeReader, max: u64) -> Self {
-        Self { pipe: Some(pipe), captured: Captured::default(), max }
+        Self { pipe: Some(pipe), captured: CapturedOutput::default(), max }
     }
 
     fn is_open(&self) -> bool {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use modbox_cleanup::Cleanup;
 use modbox_worker::Workers;
 
-use crate::room::Confine;
+use crate::room::RoomRequest;
 
 /// Surroundings of a run of a native module.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct NativeContext {
     /// they are set here.
     pub environment: Vec<(OsString, OsString)>,
     /// Confinement of the module. Without it, the module can do everything that this user can.
-    pub confine: Option<Confine>,
+    pub confine: Option<RoomRequest>,
     /// Registry of resources to remove when modbox ends early.
     pub cleanup: Cleanup,
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use modbox_kernel::Reached;
+use modbox_kernel::KernelConfinement;
 
 use crate::step::Step;
 
@@ -83,7 +83,7 @@ pub enum NativeError {
     },
     /// The confinement that the kernel gives is below the accepted level, so the module did not start.
     #[error("failed to confine the module enough: it would be level {}", .0.level)]
-    Unconfined(Reached),
+    Unconfined(KernelConfinement),
     /// The run was undone because modbox is about to end.
     #[error("failed to finish the run: modbox was told to end")]
     Undone,

@@ -26,7 +26,7 @@ pub(super) const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
 /// How long the host itself goes on killing.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Started launcher.
+/// RunningModule launcher.
 #[derive(Debug)]
 pub(super) struct Launch {
     worker: WorkerProcess,

@@ -10,7 +10,7 @@ use crate::context::NativeContext;
 use crate::error::NativeError;
 use crate::files;
 use crate::protocol::{Spec, Start};
-use crate::started::{Started, spec};
+use crate::started::{RunningModule, spec};
 use crate::step::Step;
 
 /// Program with its arguments, working directory and input.
@@ -39,7 +39,7 @@ pub struct ProgramOutcome {
 
 /// Reason why a program was not started, as far as the caller can fix it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotStarted {
+pub enum ProgramFailure {
     /// The program does not exist.
     NoProgram,
     /// The program may not be executed.
@@ -67,7 +67,7 @@ pub fn run_program(
     if let Some(directory) = &command.directory {
         (spec.directory, spec.only_there) = (directory.clone().into_os_string(), true);
     }
-    let started = Started::new(cx, files::open(tmpdir)?, spec, &command.stdin)?;
+    let started = RunningModule::new(cx, files::open(tmpdir)?, spec, &command.stdin)?;
     let (outcome, signal, _leaving) = started.finish_program(limits)?;
     let signal = signal
         .filter(|_| matches!(outcome.exit, Exit::Code(_)) && outcome.limit.is_none_or(|hit| hit.kind.is_output()));
@@ -77,13 +77,13 @@ pub fn run_program(
 impl NativeError {
     /// Returns the reason why a program was not started, if the caller can fix it.
     #[must_use]
-    pub fn not_started(&self) -> Option<NotStarted> {
+    pub fn not_started(&self) -> Option<ProgramFailure> {
         let Self::Launch { step, source, .. } = self else { return None };
         match (step, source.raw_os_error()?) {
-            (Step::Program, libc::ENOENT) => Some(NotStarted::NoProgram),
-            (Step::Program, libc::EACCES) => Some(NotStarted::NotExecutable),
-            (Step::Program, libc::E2BIG) => Some(NotStarted::TooLong),
-            (Step::Directory, libc::ENOENT | libc::ENOTDIR) => Some(NotStarted::NoDirectory),
+            (Step::Program, libc::ENOENT) => Some(ProgramFailure::NoProgram),
+            (Step::Program, libc::EACCES) => Some(ProgramFailure::NotExecutable),
+            (Step::Program, libc::E2BIG) => Some(ProgramFailure::TooLong),
+            (Step::Directory, libc::ENOENT | libc::ENOTDIR) => Some(ProgramFailure::NoDirectory),
             _ => None,
         }
     }

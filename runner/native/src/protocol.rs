@@ -148,7 +148,7 @@ pub(super) enum End {
     /// The host asked for it, or is gone.
     Requested,
     /// The room's first process could not start the shell.
-    NotStarted(Failure),
+    ProgramFailure(Failure),
 }
 
 #[cfg(test)]

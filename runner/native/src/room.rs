@@ -27,7 +27,7 @@ pub(super) const ENVIRONMENT: [(&str, &str); 6] = [
 
 /// Confinement of a module.
 #[derive(Debug, Clone)]
-pub struct Confine {
+pub struct RoomRequest {
     /// Grants of the module.
     pub policy: Policy,
     /// Lowest level that is accepted.
@@ -56,7 +56,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    pub(super) fn new(confine: &Confine, tmpdir: PathBuf, limits: &Limits) -> Self {
+    pub(super) fn new(confine: &RoomRequest, tmpdir: PathBuf, limits: &Limits) -> Self {
         let policy = &confine.policy;
         let (own, links) = runtime::shown(&confine.readable, policy.paths());
         let grants: Vec<PathGrant> = policy.paths().iter().cloned().chain(own).collect();

@@ -184,7 +184,7 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
     Ok(entries)
 }
 
-/// Decides how the module sees each single name that it may write. By default it is a file in one of the room's own
+/// PathDecision how the module sees each single name that it may write. By default it is a file in one of the room's own
 /// directories, from which it is copied back at the end. Where its directory is one of the machine's, it is the file
 /// itself, which must exist and cannot be replaced.
 fn names(

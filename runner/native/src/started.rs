@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use cap_std::fs::Dir;
 use modbox_cleanup::UndoGuard;
-use modbox_kernel::Reached;
+use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{Confinement, DenialLog, Exit, Invocation, LimitKind, Limits, Outcome, Program, Timing, Usage};
 
@@ -26,7 +26,7 @@ use crate::{denials, files, group};
 
 /// Running native module. Dropping it ends the module.
 #[derive(Debug)]
-pub struct Started {
+pub struct RunningModule {
     launch: Arc<Launch>,
     pipes: Pipes,
     undo: UndoGuard,
@@ -39,12 +39,12 @@ pub struct Started {
 /// Launcher of a module that has ended, with the rest of its room. Dropping it waits until both are gone.
 #[derive(Debug)]
 #[must_use = "dropping it waits"]
-pub struct Leaving {
+pub struct LauncherExit {
     launch: Arc<Launch>,
     undo: Option<UndoGuard>,
 }
 
-impl Leaving {
+impl LauncherExit {
     fn wait(&mut self) -> Option<ExitStatus> {
         // A launcher that has replied only has to exit; one that has not was killed.
         let status = self.launch.wait(launch::ANSWER_PATIENCE);
@@ -57,7 +57,7 @@ impl Leaving {
     }
 }
 
-impl Drop for Leaving {
+impl Drop for LauncherExit {
     fn drop(&mut self) {
         if self.undo.is_some() {
             self.wait();
@@ -65,7 +65,7 @@ impl Drop for Leaving {
     }
 }
 
-/// Runs a native module to its end: see [`start`] and [`Started::finish`].
+/// Runs a native module to its end: see [`start`] and [`RunningModule::finish`].
 ///
 /// # Errors
 ///
@@ -92,17 +92,17 @@ pub fn start(
     invocation: &Invocation,
     tmpdir: &Path,
     limits: &Limits,
-) -> Result<Started, NativeError> {
+) -> Result<RunningModule, NativeError> {
     let Program::Native(program) = &invocation.program else { return Err(NativeError::NotNative) };
     // 1. Write the module's files.
     let dir = files::open(tmpdir)?;
     files::lay_out(&dir, &invocation.files)?;
     let start = Start::Shell(program.command.clone());
     let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, start, tmpdir, limits) };
-    Started::new(cx, dir, spec, &invocation.stdin)
+    RunningModule::new(cx, dir, spec, &invocation.stdin)
 }
 
-impl Started {
+impl RunningModule {
     /// Starts a launcher and sends it `spec`.
     pub(super) fn new(cx: &NativeContext, tmpdir: Dir, mut spec: Spec, stdin: &[u8]) -> Result<Self, NativeError> {
         let since = Instant::now();
@@ -128,17 +128,17 @@ impl Started {
     /// # Errors
     ///
     /// Returns [`NativeError`] for every failure that the module did not cause. All processes are gone then, too.
-    pub fn finish(self, limits: &Limits) -> Result<(Outcome, Leaving), NativeError> {
+    pub fn finish(self, limits: &Limits) -> Result<(Outcome, LauncherExit), NativeError> {
         self.finish_program(limits).map(|(outcome, _, leaving)| (outcome, leaving))
     }
 
     /// Does the same as [`Self::finish`], and also returns the signal that ended the program, if it was one.
-    pub(super) fn finish_program(self, limits: &Limits) -> Result<(Outcome, Option<i32>, Leaving), NativeError> {
+    pub(super) fn finish_program(self, limits: &Limits) -> Result<(Outcome, Option<i32>, LauncherExit), NativeError> {
         let Self { launch, pipes, undo, since, tmpdir, least } = self;
         // 5. Attend the run.
         let record = attend::attend(&launch, pipes, limits)?;
         let run_us = micros(since.elapsed());
-        let mut leaving = Leaving { launch, undo: Some(undo) };
+        let mut leaving = LauncherExit { launch, undo: Some(undo) };
         // 6. Add up the use of resources.
         let unheard = record.reply.is_none();
         // The launcher's exit status matters only when it has sent no reply.
@@ -202,7 +202,7 @@ impl Spec {
     }
 }
 
-impl From<InForce> for Reached {
+impl From<InForce> for KernelConfinement {
     fn from(in_force: InForce) -> Self {
         Self { level: in_force.level, layers: in_force.layers, missing: in_force.missing }
     }
@@ -238,7 +238,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
                 End::Limit(limit) => outcome.limit = Some(limits.hit(limit)),
                 End::Requested if !timed_out => return Err(NativeError::Undone),
                 End::Requested => outcome.limit = Some(wall),
-                End::NotStarted(failure) => return Err(launch_error(failure)),
+                End::ProgramFailure(failure) => return Err(launch_error(failure)),
             }
             // On a busy machine the kernel's own limit, which is in whole seconds, may act before the watch. It then
             // ended one process, and the others ended in other ways.
@@ -254,7 +254,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
             outcome.confinement.level = in_force.level;
             outcome.confinement.layers.clone_from(&in_force.layers);
             outcome.notes.clone_from(&in_force.notes);
-            outcome.notes.extend(Reached::from(in_force).notes());
+            outcome.notes.extend(KernelConfinement::from(in_force).notes());
             outcome.notes.extend(uncommitted.iter().map(denials::uncommitted));
             outcome.denials = refused.into();
         }

@@ -252,7 +252,7 @@ impl Tree {
             self.receive_message();
         }
         match &self.message {
-            Some(InitMessage::Failed(failure)) => End::NotStarted(failure.clone()),
+            Some(InitMessage::Failed(failure)) => End::ProgramFailure(failure.clone()),
             Some(InitMessage::Signalled(signal) | InitMessage::Over(ModuleEnd { signal: Some(signal), .. })) => {
                 End::Signalled(*signal)
             }

@@ -28,7 +28,7 @@ use serde::de::{Deserializer, Error};
 use crate::designated::Designated;
 use crate::limit::{LimitName, LimitOverrides, parse_level};
 use crate::module_key::ModuleKey;
-use crate::node::{Content, Node, Place, Placed};
+use crate::node::{Content, Located, Node, Place};
 
 /// The content of a policy file. Paths and names are not resolved yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct PolicyFile {
     /// The rules for every module.
     pub rules: FileRules,
     /// Additional rules for single modules.
-    pub modules: Vec<(Placed<ModuleKey>, FileRules)>,
+    pub modules: Vec<(Located<ModuleKey>, FileRules)>,
 }
 
 /// The rules of a file for every module or for one.
@@ -52,38 +52,38 @@ pub struct FileRules {
     pub limits: LimitOverrides,
     /// The absolute path of an audit file, which gets a line for each run. It cannot be set for one module, because the
     /// log is opened before the module is looked up.
-    pub audit: Option<Placed<String>>,
+    pub audit: Option<Located<String>>,
 }
 
 /// The grants of a policy file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allow {
     /// `PATH` or `PATH::GUEST`, for reading.
-    pub read: Vec<Placed<String>>,
+    pub read: Vec<Located<String>>,
     /// `PATH` or `PATH::GUEST`, for writing.
-    pub write: Vec<Placed<String>>,
+    pub write: Vec<Located<String>>,
     /// `USER`, `USER:GROUP` or `:GROUP`.
-    pub own: Vec<Placed<String>>,
+    pub own: Vec<Located<String>>,
     /// `NAME` or `NAME=VALUE`.
-    pub env: Vec<Placed<String>>,
+    pub env: Vec<Located<String>>,
     /// Network rules, see [`crate::net`].
-    pub net: Vec<Placed<String>>,
+    pub net: Vec<Located<String>>,
     /// Addresses to listen on, see [`crate::net`].
-    pub listen: Vec<Placed<String>>,
+    pub listen: Vec<Located<String>>,
     /// Commands, see [`crate::run`].
-    pub run: Vec<Placed<String>>,
+    pub run: Vec<Located<String>>,
 }
 
 /// One error in a policy file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mistake {
+pub struct PolicyFileProblem {
     /// The position. `None` when the text is not YAML and the parser did not report a position.
     pub place: Option<Place>,
     /// The message.
     pub message: String,
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for PolicyFileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
             Some(place) => write!(f, "{} at {place}", self.message),
@@ -94,7 +94,7 @@ impl fmt::Display for Mistake {
 
 /// All errors of a policy file, in order. There is at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyFileError(pub Vec<Mistake>);
+pub struct PolicyFileError(pub Vec<PolicyFileProblem>);
 
 /// Maximum number of errors in the message of a run; `modbox policy check` shows all.
 const SHOWN: usize = 3;
@@ -102,7 +102,7 @@ const SHOWN: usize = 3;
 impl fmt::Display for PolicyFileError {
     // One line, because `modbox FILE ARGSFILE` puts the message into a result.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown: Vec<String> = self.0.iter().take(SHOWN).map(Mistake::to_string).collect();
+        let shown: Vec<String> = self.0.iter().take(SHOWN).map(PolicyFileProblem::to_string).collect();
         f.write_str(&shown.join("; "))?;
         match self.0.len().saturating_sub(SHOWN) {
             0 => Ok(()),
@@ -128,8 +128,8 @@ impl PolicyFile {
             // The parser's message already ends with the position.
             let message = place.and_then(|place| Some(shown.strip_suffix(&format!(" at {place}"))?.to_owned()));
             PolicyFileError(vec![match message {
-                Some(message) => Mistake { place, message },
-                None => Mistake { place: None, message: shown },
+                Some(message) => PolicyFileProblem { place, message },
+                None => PolicyFileProblem { place: None, message: shown },
             }])
         })?;
         Reader::default().read(|reader| reader.file(node))
@@ -159,7 +159,7 @@ const RULES: &str = "designated, allow, min-confinement, limits";
 /// A reader of nodes that collects all errors.
 #[derive(Default)]
 struct Reader {
-    mistakes: Vec<Mistake>,
+    mistakes: Vec<PolicyFileProblem>,
 }
 
 impl Reader {
@@ -175,7 +175,7 @@ impl Reader {
 
     fn note(&mut self, place: Place, message: impl Into<String>) {
         let place = (place != Place::default()).then_some(place);
-        self.mistakes.push(Mistake { place, message: message.into() });
+        self.mistakes.push(PolicyFileProblem { place, message: message.into() });
     }
 
     fn file(&mut self, node: Node) -> PolicyFile {
@@ -191,7 +191,7 @@ impl Reader {
         file
     }
 
-    fn rules(&mut self, entries: Vec<(Placed<String>, Node)>, known: &str) -> FileRules {
+    fn rules(&mut self, entries: Vec<(Located<String>, Node)>, known: &str) -> FileRules {
         let mut rules = FileRules::default();
         for (key, node) in entries {
             match key.value.as_str() {
@@ -238,18 +238,18 @@ impl Reader {
         limits
     }
 
-    fn audit(&mut self, node: Node) -> Option<Placed<String>> {
+    fn audit(&mut self, node: Node) -> Option<Located<String>> {
         let place = node.place;
         let value = self.scalar(node, |path| match path.starts_with('/') {
             true => Ok(path.to_owned()),
             // A relative path would be a different file in each working directory.
             false => Err(format!("the audit file `{path}` must be an absolute path")),
         })?;
-        Some(Placed { value, place })
+        Some(Located { value, place })
     }
 
-    fn modules(&mut self, node: Node) -> Vec<(Placed<ModuleKey>, FileRules)> {
-        let mut modules: Vec<(Placed<ModuleKey>, FileRules)> = Vec::new();
+    fn modules(&mut self, node: Node) -> Vec<(Located<ModuleKey>, FileRules)> {
+        let mut modules: Vec<(Located<ModuleKey>, FileRules)> = Vec::new();
         for (key, node) in self.map(node, "`modules`") {
             let entries = self.map(node, "the rules for a module");
             let rules = self.rules(entries, RULES);
@@ -257,18 +257,18 @@ impl Reader {
                 Ok(value) if modules.iter().any(|(other, _)| other.value == value) => {
                     self.note(key.place, format!("`{value}` has two rules"));
                 }
-                Ok(value) => modules.push((Placed { value, place: key.place }, rules)),
+                Ok(value) => modules.push((Located { value, place: key.place }, rules)),
                 Err(message) => self.note(key.place, message),
             }
         }
         modules
     }
 
-    fn unknown(&mut self, key: &Placed<String>, known: &str) {
+    fn unknown(&mut self, key: &Located<String>, known: &str) {
         self.note(key.place, format!("unknown key `{}`, expected one of {known}", key.value));
     }
 
-    fn map(&mut self, node: Node, what: &str) -> Vec<(Placed<String>, Node)> {
+    fn map(&mut self, node: Node, what: &str) -> Vec<(Located<String>, Node)> {
         match node.content {
             Content::Map(entries) => entries,
             Content::Null => Vec::new(),
@@ -279,7 +279,7 @@ impl Reader {
         }
     }
 
-    fn texts(&mut self, node: Node) -> Vec<Placed<String>> {
+    fn texts(&mut self, node: Node) -> Vec<Located<String>> {
         let items = match node.content {
             Content::List(items) => items,
             Content::Null => return Vec::new(),
@@ -289,7 +289,7 @@ impl Reader {
             }
         };
         let item = |item: Node| match item.content {
-            Content::Scalar(value) => Some(Placed { value, place: item.place }),
+            Content::Scalar(value) => Some(Located { value, place: item.place }),
             other => {
                 self.note(item.place, format!("expected text, not {}", other.type_name()));
                 None
@@ -322,7 +322,7 @@ mod tests {
              modules:\n  \"sha256:{digest}\": {{allow: {{write: [/etc/motd]}}}}\n  copy:\n    designated: none\n"
         ))
         .unwrap();
-        let texts = |list: &[Placed<String>]| list.iter().map(|item| item.value.clone()).collect::<Vec<_>>();
+        let texts = |list: &[Located<String>]| list.iter().map(|item| item.value.clone()).collect::<Vec<_>>();
         assert_eq!(file.rules.designated, Some(Designated::Read));
         assert_eq!(texts(&file.rules.allow.write), ["/srv/app::/app"]);
         assert_eq!(texts(&file.rules.allow.env), ["LANG", "STAGE=test", "NO"]);
@@ -426,7 +426,7 @@ mod tests {
                 if limit.unit() == crate::LimitUnit::Micros { limit.show(value) } else { value.to_string() },
             );
             let file = PolicyFile::parse(&text).unwrap();
-            let values = |list: Vec<Placed<String>>| list.into_iter().map(|item| item.value).collect::<Vec<_>>();
+            let values = |list: Vec<Located<String>>| list.into_iter().map(|item| item.value).collect::<Vec<_>>();
             prop_assert_eq!(values(file.rules.allow.read), paths);
             prop_assert_eq!(values(file.rules.allow.env), names);
             prop_assert_eq!(file.rules.designated, Some(designated));

@@ -10,7 +10,7 @@ use crate::designated::Designated;
 use crate::error::PolicyError;
 use crate::grants::{EnvGrant, PathGrant, Shape};
 use crate::net::{ListenGrant, NetGrant};
-use crate::own::{OwnGrant, Owners};
+use crate::own::{OwnerGrant, Owners};
 use crate::places::{RESERVED, check_nesting, is_own, lies_in, normalize};
 use crate::run::RunGrant;
 
@@ -19,20 +19,20 @@ use crate::run::RunGrant;
 pub struct Policy {
     paths: Vec<PathGrant>,
     env: Vec<EnvGrant>,
-    own: Vec<OwnGrant>,
+    own: Vec<OwnerGrant>,
     net: Vec<NetGrant>,
     listen: Vec<ListenGrant>,
     run: Vec<RunGrant>,
     pub(super) everything: Option<String>,
     designated: Designated,
     designates: Vec<(String, Access)>,
-    least_confinement: Option<LeastConfinement>,
+    least_confinement: Option<MinConfinement>,
     audit: Vec<PathBuf>,
 }
 
 /// The required minimum level of confinement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeastConfinement {
+pub struct MinConfinement {
     /// The level, as `modbox-kernel` describes it.
     pub level: u8,
     /// The source that requires it.
@@ -106,13 +106,13 @@ impl Policy {
     /// Requires a level of confinement. The highest required level holds. If none is required, the caller decides.
     pub fn require_confinement(&mut self, level: u8, source: &str) {
         if self.least_confinement.as_ref().is_none_or(|least| level > least.level) {
-            self.least_confinement = Some(LeastConfinement { level, source: source.to_owned() });
+            self.least_confinement = Some(MinConfinement { level, source: source.to_owned() });
         }
     }
 
     /// Returns the required minimum level of confinement, if there is one.
     #[must_use]
-    pub fn least_confinement(&self) -> Option<&LeastConfinement> {
+    pub fn least_confinement(&self) -> Option<&MinConfinement> {
         self.least_confinement.as_ref()
     }
 
@@ -196,8 +196,8 @@ impl Policy {
     }
 
     /// Permits the module to make a user or a group the owner of files.
-    pub fn allow_own(&mut self, grant: OwnGrant) {
-        let same = |other: &OwnGrant| (other.user, other.group) == (grant.user, grant.group);
+    pub fn allow_own(&mut self, grant: OwnerGrant) {
+        let same = |other: &OwnerGrant| (other.user, other.group) == (grant.user, grant.group);
         if !self.own.iter().any(same) {
             self.own.push(grant);
         }
@@ -205,7 +205,7 @@ impl Policy {
 
     /// Returns the grants of owners.
     #[must_use]
-    pub fn own(&self) -> &[OwnGrant] {
+    pub fn own(&self) -> &[OwnerGrant] {
         &self.own
     }
 
@@ -269,28 +269,28 @@ impl Policy {
     #[must_use]
     pub fn covers(&self, guest_path: &Path, access: Access) -> bool {
         match self.decides(guest_path) {
-            Decides::Grant(grant) => grant.access >= access,
-            Decides::Own | Decides::Nothing => false,
+            PathDecision::Grant(grant) => grant.access >= access,
+            PathDecision::Own | PathDecision::Nothing => false,
         }
     }
 
     /// Returns the innermost grant or reserved directory around a guest path.
     #[must_use]
-    pub fn decides(&self, guest_path: &Path) -> Decides<'_> {
+    pub fn decides(&self, guest_path: &Path) -> PathDecision<'_> {
         let path = normalize(guest_path);
-        let own = RESERVED.iter().filter(|dir| path.starts_with(dir)).map(|dir| (dir.len(), Decides::Own));
+        let own = RESERVED.iter().filter(|dir| path.starts_with(dir)).map(|dir| (dir.len(), PathDecision::Own));
         let around = |grant: &&PathGrant| match grant.shape {
             Shape::Directory => path.starts_with(&grant.guest),
             Shape::Name => path == Path::new(&grant.guest),
         };
-        let granted = self.paths.iter().filter(around).map(|grant| (grant.guest.len(), Decides::Grant(grant)));
-        own.chain(granted).max_by_key(|(length, _)| *length).map_or(Decides::Nothing, |(_, decides)| decides)
+        let granted = self.paths.iter().filter(around).map(|grant| (grant.guest.len(), PathDecision::Grant(grant)));
+        own.chain(granted).max_by_key(|(length, _)| *length).map_or(PathDecision::Nothing, |(_, decides)| decides)
     }
 }
 
 /// The rule that decides about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decides<'a> {
+pub enum PathDecision<'a> {
     /// The innermost grant around the path.
     Grant(&'a PathGrant),
     /// The path is in one of the guest's own directories.

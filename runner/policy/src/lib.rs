@@ -27,14 +27,14 @@ pub mod run;
 pub use self::access::Access;
 pub use self::designated::Designated;
 pub use self::error::PolicyError;
-pub use self::file::{Allow, FileRules, Mistake, PolicyFile, PolicyFileError};
-pub use self::grant_set::{Decides, LeastConfinement, Policy};
+pub use self::file::{Allow, FileRules, PolicyFile, PolicyFileError, PolicyFileProblem};
+pub use self::grant_set::{MinConfinement, PathDecision, Policy};
 pub use self::grants::{EnvGrant, PathGrant, Shape};
 pub use self::limit::{
     HIGHEST_LEVEL, LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_level, parse_size,
 };
-pub use self::merge::{DEFAULT_SOURCE, Effective, Rules, merge};
+pub use self::merge::{DEFAULT_SOURCE, MergedPolicy, Rules, merge};
 pub use self::module_key::ModuleKey;
-pub use self::node::{Place, Placed};
-pub use self::own::{OwnGrant, Owners};
+pub use self::node::{Located, Place};
+pub use self::own::{OwnerGrant, Owners};
 pub use self::places::{RESERVED, is_own, normalize};

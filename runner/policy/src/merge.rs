@@ -26,7 +26,7 @@ use crate::grant_set::Policy;
 use crate::grants::{EnvGrant, PathGrant};
 use crate::limit::{LimitName, LimitOverrides};
 use crate::net::{ListenGrant, NetGrant};
-use crate::own::OwnGrant;
+use crate::own::OwnerGrant;
 use crate::run::RunGrant;
 
 /// The source of a setting that no source sets.
@@ -43,7 +43,7 @@ pub struct Rules {
     /// Environment variables.
     pub env: Vec<EnvGrant>,
     /// The permitted owners of files.
-    pub own: Vec<OwnGrant>,
+    pub own: Vec<OwnerGrant>,
     /// The permitted destinations on the network.
     pub net: Vec<NetGrant>,
     /// The addresses on which the module may listen.
@@ -66,7 +66,7 @@ pub struct Rules {
 
 /// The merged policy and limits, with the source of each setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Effective {
+pub struct MergedPolicy {
     /// The grants.
     pub policy: Policy,
     /// The limits.
@@ -82,7 +82,7 @@ pub struct Effective {
 /// # Errors
 ///
 /// Grants that contradict each other.
-pub fn merge(sources: &[Rules]) -> Result<Effective, PolicyError> {
+pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     let mut policy = Policy::default();
     policy.allow_paths(sources.iter().flat_map(|rules| rules.paths.iter().cloned()))?;
     if let Some(source) = sources.iter().find_map(|rules| rules.everything.as_deref()) {
@@ -119,7 +119,7 @@ pub fn merge(sources: &[Rules]) -> Result<Effective, PolicyError> {
         }
         limits_by.push((name, by));
     }
-    Ok(Effective { policy, limits, designated_by, limits_by })
+    Ok(MergedPolicy { policy, limits, designated_by, limits_by })
 }
 
 fn designated(sources: &[Rules]) -> (Designated, String) {

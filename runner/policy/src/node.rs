@@ -33,7 +33,7 @@ impl From<Location> for Place {
 
 /// A value with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed<T> {
+pub struct Located<T> {
     /// The value.
     pub value: T,
     /// The position.
@@ -52,7 +52,7 @@ pub(super) enum Content {
     Null,
     Scalar(String),
     List(Vec<Node>),
-    Map(Vec<(Placed<String>, Node)>),
+    Map(Vec<(Located<String>, Node)>),
 }
 
 impl Content {
@@ -87,7 +87,7 @@ impl Node {
             Raw::List(items) => Content::List(items.into_iter().map(|item| Self::convert(item, text)).collect()),
             Raw::Map(entries) => {
                 let entry = |(key, value): (Spanned<String>, LocatedValue)| {
-                    (Placed { value: key.value, place: key.referenced.into() }, Self::convert(value, text))
+                    (Located { value: key.value, place: key.referenced.into() }, Self::convert(value, text))
                 };
                 Content::Map(entries.into_iter().map(entry).collect())
             }
@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for Node {
             Raw::Text(text) | Raw::Typed(text) => Content::Scalar(text),
             Raw::List(items) => Content::List(items),
             Raw::Map(entries) => {
-                Content::Map(entries.into_iter().map(|(value, node)| (Placed { value, place }, node)).collect())
+                Content::Map(entries.into_iter().map(|(value, node)| (Located { value, place }, node)).collect())
             }
         };
         Ok(Self { place, content })
@@ -210,7 +210,7 @@ mod tests {
             Content::Scalar(text) => format!("`{text}`{at}"),
             Content::List(items) => format!("[{}]{at}", items.iter().map(shown).collect::<Vec<_>>().join(" ")),
             Content::Map(entries) => {
-                let entry = |(key, value): &(Placed<String>, Node)| {
+                let entry = |(key, value): &(Located<String>, Node)| {
                     format!("{}@{}:{}={}", key.value, key.place.line, key.place.column, shown(value))
                 };
                 format!("{{{}}}{at}", entries.iter().map(entry).collect::<Vec<_>>().join(" "))

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A user, a group or both that may become the owner of files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnGrant {
+pub struct OwnerGrant {
     /// The user.
     pub user: Option<u32>,
     /// The group.
@@ -15,7 +15,7 @@ pub struct OwnGrant {
     pub source: String,
 }
 
-impl OwnGrant {
+impl OwnerGrant {
     /// Parses `USER`, `USER:GROUP` or `:GROUP` like `chown`. Numbers need no lookup.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ pub enum Owners {
     /// Every owner that the caller may set.
     Any,
     /// The granted ones.
-    Some(Vec<OwnGrant>),
+    Some(Vec<OwnerGrant>),
 }
 
 impl Owners {
@@ -72,8 +72,8 @@ impl Owners {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<OwnGrant, String> {
-        OwnGrant::parse(text, "test", |name| (name == "www").then_some(33), |name| (name == "adm").then_some(4))
+    fn parse(text: &str) -> Result<OwnerGrant, String> {
+        OwnerGrant::parse(text, "test", |name| (name == "www").then_some(33), |name| (name == "adm").then_some(4))
     }
 
     #[test]

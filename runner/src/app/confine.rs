@@ -1,6 +1,6 @@
 //! Turns a confinement below the required level into an error with its remedy.
 
-use modbox_kernel::Reached;
+use modbox_kernel::KernelConfinement;
 use modbox_policy::Policy;
 use modbox_vocabulary::{Capability, Denial, Operation};
 
@@ -12,7 +12,7 @@ use crate::app::error::{RunError, Shortfall};
 /// # Errors
 ///
 /// A kernel that gives less.
-pub(super) fn check_guest(reached: &Reached, policy: &Policy, default: u8) -> Result<(), RunError> {
+pub(super) fn check_guest(reached: &KernelConfinement, policy: &Policy, default: u8) -> Result<(), RunError> {
     let asked = policy.least_confinement();
     if reached.level >= asked.map_or(default, |asked| asked.level) {
         return Ok(());
@@ -21,7 +21,7 @@ pub(super) fn check_guest(reached: &Reached, policy: &Policy, default: u8) -> Re
 }
 
 /// Returns the error of a guest that did not start because its worker would be confined too little.
-pub(super) fn guest_shortfall(reached: Reached, policy: &Policy) -> RunError {
+pub(super) fn guest_shortfall(reached: KernelConfinement, policy: &Policy) -> RunError {
     let asked = policy.least_confinement();
     let least = asked.map_or(modbox_kernel::DEFAULT_LEAST, |asked| asked.level);
     RunError::Unconfined(Box::new(shortfall(reached, least, asked.map(|asked| asked.source.as_str()))))
@@ -29,7 +29,7 @@ pub(super) fn guest_shortfall(reached: Reached, policy: &Policy) -> RunError {
 
 /// Returns the error of a native module that did not start because it would be confined too little. Without namespaces
 /// there is no level below 2 for a native module, since nothing would keep it from other users' files.
-pub(super) fn native_shortfall(reached: Reached, least: u8, policy: &Policy) -> RunError {
+pub(super) fn native_shortfall(reached: KernelConfinement, least: u8, policy: &Policy) -> RunError {
     let level = reached.level;
     let missing = reached.missing.join("; ");
     let source = policy.least_confinement().map(|asked| asked.source.as_str());
@@ -55,7 +55,7 @@ pub(super) fn native_shortfall(reached: Reached, least: u8, policy: &Policy) -> 
     RunError::Unconfined(Box::new(Shortfall { reached, denial, message }))
 }
 
-fn shortfall(reached: Reached, least: u8, source: Option<&str>) -> Shortfall {
+fn shortfall(reached: KernelConfinement, least: u8, source: Option<&str>) -> Shortfall {
     let level = reached.level;
     let missing = match reached.missing.as_slice() {
         [] => "a guest's process is not confined further".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use modbox_kernel::Reached;
+use modbox_kernel::KernelConfinement;
 use modbox_kinds::{PrepareError, detect};
 use modbox_native::NativeError;
 use modbox_scratch::ScratchError;
@@ -62,7 +62,7 @@ impl RunError {
 /// A run that the kernel would confine less than the policy requires: the level reached, the denial and the message.
 #[derive(Debug)]
 pub struct Shortfall {
-    pub(super) reached: Reached,
+    pub(super) reached: KernelConfinement,
     pub(super) denial: Denial,
     pub(super) message: String,
 }

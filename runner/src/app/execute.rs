@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use modbox_kinds::{Kind, Prepared};
-use modbox_native::Leaving;
+use modbox_kinds::{Kind, PreparedInvocation};
+use modbox_native::LauncherExit;
 use modbox_policy::{Access, Shape};
 use modbox_scratch::{DirPurpose, RunDir, ScratchError};
 use modbox_vocabulary::{Exit, Outcome, Program};
@@ -28,10 +28,10 @@ pub(super) struct Execution {
 
 /// A module that was started and has ended.
 pub(super) struct CompletedRun {
-    pub(super) prepared: Prepared,
+    pub(super) prepared: PreparedInvocation,
     pub(super) outcome: Outcome,
     /// Rest of a native module's namespaces; dropping it waits until they have ended.
-    pub(super) _leaving: Option<Leaving>,
+    pub(super) _leaving: Option<LauncherExit>,
 }
 
 impl Runner {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use modbox_policy::Policy;
 use modbox_scratch::RunDir;
-use modbox_vocabulary::{Invocation, Limits, Outcome, RunsCommands, WasmFormat, WasmProgram};
+use modbox_vocabulary::{CommandService, Invocation, Limits, Outcome, WasmFormat, WasmProgram};
 use modbox_wasm::{
     AttendError, CodeFacts, CodeRequest, ConfinementOrder, GuestInput, GuestOrder, GuestSetup, GuestWorker, Instances,
     LoadedModule, RunContext, RunDirectory, WasmError, attend,
@@ -67,7 +67,7 @@ impl Runner {
     ) -> Result<Outcome, RunError> {
         let policy = run.request.policy;
         let commands = policy.allows_commands().then(|| CommandRunner::new(&self.config, policy, run.request.limits));
-        let commands = commands.as_ref().map(|commands| commands as &dyn RunsCommands);
+        let commands = commands.as_ref().map(|commands| commands as &dyn CommandService);
         let least = confinement(policy, PathBuf::new(), true).map(|order| order.least);
         let mut compile = false;
         loop {
@@ -96,11 +96,11 @@ impl Runner {
         let is_first = module.resident.get().is_none();
         let resident = self.resident(module, program.format, request.limits)?;
         notes.extend_from_slice(&resident.facts.notes);
-        confine::check_guest(&modbox_kernel::Reached::default(), request.policy, 0)?;
+        confine::check_guest(&modbox_kernel::KernelConfinement::default(), request.policy, 0)?;
         let execute = |loaded: &LoadedModule| {
             let input = GuestInput { program, files: &invocation.files, stdin: invocation.stdin.clone() };
             let commands = request.policy.allows_commands().then(|| {
-                Arc::new(CommandRunner::new(&self.config, request.policy, request.limits)) as Arc<dyn RunsCommands>
+                Arc::new(CommandRunner::new(&self.config, request.policy, request.limits)) as Arc<dyn CommandService>
             });
             loaded.run(input, request.policy, request.limits, RunContext { commands, ..RunContext::new(run_dir) })
         };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use modbox_kinds::detect::DetectError;
 use modbox_kinds::{Kind, PythonSource};
-use modbox_native::{Confine, Leaving, NativeContext, NativeError};
+use modbox_native::{LauncherExit, NativeContext, NativeError, RoomRequest};
 use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::{Invocation, Outcome};
@@ -26,7 +26,7 @@ impl Runner {
         invocation: &Invocation,
         request: &RunRequest<'_>,
         run_dir: &RunDir,
-    ) -> Result<(Outcome, Leaving), RunError> {
+    ) -> Result<(Outcome, LauncherExit), RunError> {
         let policy = request.policy;
         let context = self.native_context(policy, request.keep_files, &invocation.runtime_paths);
         let least = context.confine.as_ref().map_or(0, |confine| confine.least);
@@ -41,7 +41,7 @@ impl Runner {
     /// Returns the context of a native process: confined to the policy, unless that grants everything, and able to read
     /// `runtime_paths`.
     fn native_context(&self, policy: &Policy, kept: bool, runtime_paths: &[PathBuf]) -> NativeContext {
-        let confine = (!policy.allows_everything()).then(|| Confine {
+        let confine = (!policy.allows_everything()).then(|| RoomRequest {
             policy: policy.clone(),
             least: policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
             kept,

@@ -1,6 +1,6 @@
 //! One run: a module's file and its arguments go in, a report comes out.
 //!
-//! A run is a pipeline of values: [`Module`] (load) → [`AdmittedRun`] (`grant`) → `Prepared` (`prepare`) → `Execution`
+//! A run is a pipeline of values: [`Module`] (load) → [`AdmittedRun`] (`grant`) → `PreparedInvocation` (`prepare`) → `Execution`
 //! (`execute`) → [`Report`] (`judge`). Every run ends with a report that has a well-formed result, whatever
 //! the module does, and also when it cannot start.
 
@@ -45,6 +45,6 @@ pub use self::module::{Module, digest, wasm_bytes};
 pub use self::python::{PayloadForm, PythonConfig, PythonError, clear_cache as clear_python_cache};
 pub use self::report::{CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
-pub use self::requests::{Compared, compare};
+pub use self::requests::{RequestComparison, compare};
 pub use self::runner::Runner;
 pub use self::warm_guest::{GuestTask, WarmSetup, check_confinement};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use modbox_contract::{Dict, ModuleArgs};
 use modbox_kinds::powershell::PowershellSource;
-use modbox_kinds::{Kind, Prepared, PythonStart};
+use modbox_kinds::{Kind, PreparedInvocation, PythonStart};
 
 use crate::app::config::RunnerConfig;
 use crate::app::error::RunError;
@@ -35,7 +35,7 @@ pub(super) fn prepare(
     tmpdir: &Path,
     config: &RunnerConfig,
     python: Option<&PythonStart>,
-) -> Result<Prepared, RunError> {
+) -> Result<PreparedInvocation, RunError> {
     let tmpdir = tmpdir.to_string_lossy();
     let own_tmpdir = match (kind.is_wasm(), request.policy.allows_everything()) {
         (false, _) | (true, true) => Cow::Owned(format!("{tmpdir}/")),

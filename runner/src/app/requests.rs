@@ -18,7 +18,7 @@ const MAX_SHOWN: usize = 16;
 
 /// A request, and whether the policy grants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compared {
+pub struct RequestComparison {
     /// The module's request.
     pub request: Request,
     /// Whether the policy grants it.
@@ -29,8 +29,8 @@ pub struct Compared {
 
 /// Compares a module's requests with the grants of a policy.
 #[must_use]
-pub fn compare(metadata: &Metadata, policy: &Policy) -> Vec<Compared> {
-    let one = |request: &Request| Compared {
+pub fn compare(metadata: &Metadata, policy: &Policy) -> Vec<RequestComparison> {
+    let one = |request: &Request| RequestComparison {
         request: request.clone(),
         granted: policy.allows_everything() || is_granted(request, policy),
         allow: switch(request),
@@ -125,7 +125,8 @@ mod tests {
         policy.allow_run(RunGrant { rule, programs, source: source.clone() });
         policy.allow_env(EnvGrant { name: "TZ".to_owned(), value: String::new(), source });
         let shown = |policy: &Policy| {
-            let line = |compared: Compared| if compared.granted { "granted".to_owned() } else { compared.allow };
+            let line =
+                |compared: RequestComparison| if compared.granted { "granted".to_owned() } else { compared.allow };
             compare(&metadata, policy).into_iter().map(line).collect::<Vec<_>>()
         };
         let expect = [

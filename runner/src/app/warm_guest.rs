@@ -4,11 +4,11 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use modbox_kernel::Reached;
-use modbox_kinds::Prepared;
+use modbox_kernel::KernelConfinement;
+use modbox_kinds::PreparedInvocation;
 use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir, Scratch};
-use modbox_vocabulary::{Limits, Outcome, Program, RunsCommands, WasmFormat};
+use modbox_vocabulary::{CommandService, Limits, Outcome, Program, WasmFormat};
 use modbox_wasm::{CodeFacts, GuestOrder, GuestSetup, RunDirectory, WasmError};
 
 use crate::app::admission::AdmittedRun;
@@ -24,7 +24,7 @@ use crate::app::{confine, execute_guest, judge, prepare};
 /// A run that a worker was or will be told to make.
 #[derive(Debug)]
 pub struct GuestTask {
-    prepared: Prepared,
+    prepared: PreparedInvocation,
     order: Option<GuestOrder>,
     /// The run's directory, if the module knows its path.
     _run_dir: Option<RunDir>,
@@ -133,7 +133,7 @@ impl Runner {
 
     /// Returns the runner of a guest's commands.
     #[must_use]
-    pub fn command_runner(&self, policy: &Policy, limits: &Limits) -> Arc<dyn RunsCommands> {
+    pub fn command_runner(&self, policy: &Policy, limits: &Limits) -> Arc<dyn CommandService> {
         Arc::new(CommandRunner::new(&self.config, policy, limits))
     }
 }
@@ -143,7 +143,7 @@ impl Runner {
 /// # Errors
 ///
 /// A kernel that gives less.
-pub fn check_confinement(reached: &Reached, policy: &Policy) -> Result<(), RunError> {
+pub fn check_confinement(reached: &KernelConfinement, policy: &Policy) -> Result<(), RunError> {
     if policy.allows_everything() {
         return Ok(());
     }

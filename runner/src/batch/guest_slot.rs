@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use modbox_cleanup::Cleanup;
-use modbox_kernel::Reached;
+use modbox_kernel::KernelConfinement;
 use modbox_scratch::Scratch;
 use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, Timing};
 use modbox_wasm::{CodeFacts, GRACE, GuestEvent, GuestWorker, Instances, RunProgress, START_PATIENCE, WasmError};
@@ -72,7 +72,7 @@ struct Working {
     compiled: bool,
     started: Instant,
     /// How the worker is confined, once it is.
-    reached: Option<Reached>,
+    reached: Option<KernelConfinement>,
     loading: Timing,
     /// The run of the first job, if there is a job and the worker is confined.
     progress: Option<RunProgress>,
@@ -307,7 +307,7 @@ impl GuestSlot {
                         outcome.timing.add(working.loading);
                         outcome.notes.splice(0..0, facts.notes);
                     }
-                    outcome.notes.extend(working.reached.iter().flat_map(Reached::notes));
+                    outcome.notes.extend(working.reached.iter().flat_map(KernelConfinement::notes));
                     answers.push(task.conclude(runner, Ok(outcome)));
                     (working.progress, ended) = (self.next_progress(), ended + 1);
                 }
@@ -360,7 +360,7 @@ impl GuestSlot {
         Stage::Over
     }
 
-    fn fail_unconfined(&mut self, reached: &Reached, runner: &Runner, answers: &mut Vec<Answer>) -> Stage {
+    fn fail_unconfined(&mut self, reached: &KernelConfinement, runner: &Runner, answers: &mut Vec<Answer>) -> Stage {
         for task in self.tasks.drain(..) {
             let ended = check_confinement(reached, &self.setup.policy);
             let ended = ended.and(Err(worker_error("it is confined too little")));

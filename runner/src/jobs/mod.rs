@@ -16,4 +16,4 @@ pub mod order;
 
 pub use self::file::{JobFile, State};
 pub use self::folder::{JobError, JobFolder};
-pub use self::order::{Order, RunSummary};
+pub use self::order::{JobRequest, RunSummary};

@@ -14,14 +14,14 @@ use modbox_vocabulary::error_chain;
 
 use crate::jobs::file;
 use crate::jobs::folder::JobFolder;
-use crate::jobs::order::{self, Order, RunSummary, StartReply};
+use crate::jobs::order::{self, JobRequest, RunSummary, StartReply};
 
 /// Starts a job. Returns its id when it runs.
 ///
 /// # Errors
 ///
 /// No process or pipe can be created, or the folder of jobs cannot be used.
-pub fn start(program: &Path, order: &Order) -> io::Result<String> {
+pub fn start(program: &Path, order: &JobRequest) -> io::Result<String> {
     // The monitor stays, so it must not inherit descriptors that were left open for this process.
     modbox_kernel::hide_descriptors_from(3)?;
     #[expect(clippy::disallowed_methods, reason = "the one place that starts monitors of jobs")]
@@ -58,9 +58,9 @@ pub fn monitor(
     input: impl Read,
     mut output: impl io::Write,
     hang_up: impl FnOnce() -> io::Result<()>,
-    run: impl FnOnce(&Order) -> Option<RunSummary>,
+    run: impl FnOnce(&JobRequest) -> Option<RunSummary>,
 ) -> io::Result<()> {
-    let order: Order = order::receive(input)?;
+    let order: JobRequest = order::receive(input)?;
     match begin(&order) {
         Ok((folder, id)) => {
             order::send(&mut output, &StartReply::Job(id.clone()))?;
@@ -77,7 +77,7 @@ pub fn monitor(
     }
 }
 
-fn begin(order: &Order) -> Result<(JobFolder, String), String> {
+fn begin(order: &JobRequest) -> Result<(JobFolder, String), String> {
     // In a new session, the job gets no signals from the terminal, not even when the terminal closes.
     rustix::process::setsid().map_err(|error| format!("failed to start a session: {error}"))?;
     let folder = JobFolder::open_or_make(&order.folder).map_err(|error| error_chain(&error))?;

@@ -18,7 +18,7 @@ const MAX_MESSAGE: u64 = 512 << 20;
 
 /// The request for a job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Order {
+pub struct JobRequest {
     /// The job's name. Its id is this name, a dot and the monitor's process id.
     pub name: String,
     /// The folder of jobs.

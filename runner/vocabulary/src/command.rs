@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::denial::{Denial, DenialLog};
 use crate::limits::{LimitHit, Limits};
-use crate::outcome::Captured;
+use crate::outcome::CapturedOutput;
 
-/// A guest's request to run a command. The implementation of [`RunsCommands`] checks that it is granted.
+/// A guest's request to run a command. The implementation of [`CommandService`] checks that it is granted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRequest {
@@ -46,9 +46,9 @@ pub struct CommandOutput {
     /// How it ended.
     pub end: CommandEnd,
     /// The standard output.
-    pub stdout: Captured,
+    pub stdout: CapturedOutput,
     /// The standard error.
-    pub stderr: Captured,
+    pub stderr: CapturedOutput,
     /// Processor time of all its processes.
     pub cpu_time: Duration,
     /// Memory of its largest process.
@@ -81,7 +81,7 @@ pub enum CommandRefusal {
 }
 
 /// A runner of commands for guests. An implementation holds the policy and runs only granted commands.
-pub trait RunsCommands: Send + Sync {
+pub trait CommandService: Send + Sync {
     /// Runs a command until it ends or reaches a limit. All processes that it started have ended by then.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ pub mod quoting;
 pub mod time;
 
 pub use capability::{Capability, Grant};
-pub use command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
+pub use command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, CommandService};
 pub use denial::{Denial, DenialLog, Hint, HintSource};
 pub use error_chain::error_chain;
 pub use fingerprint::FileFingerprint;
@@ -31,4 +31,4 @@ pub use limits::{
     DEFAULT_MAX_TMP, DEFAULT_TIMEOUT, LimitHit, LimitKind, Limits, MAX_HANDLES, Unit,
 };
 pub use operation::Operation;
-pub use outcome::{Captured, Confinement, Exit, Outcome, Timing, Usage};
+pub use outcome::{CapturedOutput, Confinement, Exit, Outcome, Timing, Usage};

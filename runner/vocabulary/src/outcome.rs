@@ -11,9 +11,9 @@ pub struct Outcome {
     /// How the program ended.
     pub exit: Exit,
     /// The standard output, limited in size.
-    pub stdout: Captured,
+    pub stdout: CapturedOutput,
     /// The standard error, limited in size.
-    pub stderr: Captured,
+    pub stderr: CapturedOutput,
     /// The limit that ended or cut the run; the first one if there were several.
     pub limit: Option<LimitHit>,
     /// The resources that the run used.
@@ -55,7 +55,7 @@ pub enum Exit {
 
 /// The beginning of an output stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Captured {
+pub struct CapturedOutput {
     /// The bytes that were kept. They are not serialised: a channel sends them raw, after the message.
     #[serde(skip)]
     pub bytes: Vec<u8>,
@@ -63,7 +63,7 @@ pub struct Captured {
     pub total: u64,
 }
 
-impl Captured {
+impl CapturedOutput {
     /// Returns whether bytes were dropped.
     #[must_use]
     pub fn is_truncated(&self) -> bool {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use modbox_policy::Policy;
 use modbox_scratch::RunDir;
-use modbox_vocabulary::{Confinement, Exit, InputFile, LimitKind, Limits, Outcome, RunsCommands, Timing, WasmProgram};
+use modbox_vocabulary::{
+    CommandService, Confinement, Exit, InputFile, LimitKind, Limits, Outcome, Timing, WasmProgram,
+};
 use wasmtime::Engine;
 use wasmtime_wasi::p2::bindings::CommandPre;
 
@@ -29,7 +31,7 @@ pub struct RunContext<'a> {
     /// The run's directory.
     pub run_dir: &'a Arc<RunDir>,
     /// Runs the guest's commands; without it, every command is denied.
-    pub commands: Option<Arc<dyn RunsCommands>>,
+    pub commands: Option<Arc<dyn CommandService>>,
     /// Called with what the guest prints on standard output, as far as the limit keeps it, in addition to capturing it.
     pub on_stdout: Option<OnOutput>,
     /// The same for standard error.

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use modbox_vocabulary::Captured;
+use modbox_vocabulary::CapturedOutput;
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
@@ -24,7 +24,7 @@ pub(super) type OnOutput = Arc<dyn Fn(&[u8]) + Send + Sync>;
 /// An output stream of a guest. Clones share the captured output.
 #[derive(Clone)]
 pub(super) struct HeadStream {
-    captured: Arc<Mutex<Captured>>,
+    captured: Arc<Mutex<CapturedOutput>>,
     capacity: usize,
     on_output: Option<OnOutput>,
 }
@@ -42,7 +42,7 @@ impl HeadStream {
     }
 
     /// Returns the captured output, and leaves the stream empty.
-    pub(super) fn take(&self) -> Captured {
+    pub(super) fn take(&self) -> CapturedOutput {
         std::mem::take(&mut *self.captured.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -1,4 +1,4 @@
-//! `modbox:host/process`: commands that a guest runs. The [`RunsCommands`] implementation decides outside of the
+//! `modbox:host/process`: commands that a guest runs. The [`CommandService`] implementation decides outside of the
 //! guest's process which commands are granted. This module bounds each request, passes on what is left of the run's
 //! limits, and charges the command's use to the run.
 
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use modbox_policy::run::denied;
-use modbox_vocabulary::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, Denial, Limits, RunsCommands};
+use modbox_vocabulary::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, CommandService, Denial, Limits};
 use wasmtime::component::{HasData, Linker};
 
 use crate::bindings::modbox::host::process::{self, Captured, Command, Ending, Error, Output};
@@ -20,14 +20,14 @@ const MAX_COMMAND: usize = 2 << 20;
 
 /// The commands of one run.
 pub(super) struct Commands {
-    runs: Option<Arc<dyn RunsCommands>>,
+    runs: Option<Arc<dyn CommandService>>,
     ledger: Arc<Ledger>,
     deadline: Instant,
 }
 
 impl Commands {
     /// Creates the commands of a run. Without `runs`, every command is denied.
-    pub(super) fn new(runs: Option<Arc<dyn RunsCommands>>, ledger: Arc<Ledger>, limits: &Limits) -> Self {
+    pub(super) fn new(runs: Option<Arc<dyn CommandService>>, ledger: Arc<Ledger>, limits: &Limits) -> Self {
         let now = Instant::now();
         Self { runs, ledger, deadline: now.checked_add(limits.timeout).unwrap_or(now) }
     }
@@ -88,7 +88,7 @@ fn length(command: &Command) -> usize {
 }
 
 fn to_output(output: CommandOutput) -> Output {
-    let captured = |stream: modbox_vocabulary::Captured| Captured { bytes: stream.bytes, length: stream.total };
+    let captured = |stream: modbox_vocabulary::CapturedOutput| Captured { bytes: stream.bytes, length: stream.total };
     let number = |number: i32| u32::try_from(number).unwrap_or(u32::MAX);
     let ending = match output.end {
         CommandEnd::Exited(status) => Ending::Exited(number(status)),

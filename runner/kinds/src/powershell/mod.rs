@@ -15,7 +15,7 @@ use modbox_vocabulary::quoting::split;
 use crate::kind::Kind;
 use crate::native;
 pub use crate::powershell_source::{NoPowershell, PowershellError, PowershellSource, Script, SourceError};
-use crate::request::{ModuleKind, PrepareError, Prepared, Request};
+use crate::request::{ModuleKind, PrepareError, PreparedInvocation, Request};
 use crate::shebang::Shebang;
 
 /// The token of Ansible before 2.3, and the line that replaces it since then.
@@ -39,7 +39,7 @@ impl ModuleKind for Powershell {
         Kind::Powershell
     }
 
-    fn prepare(&self, request: &Request<'_>) -> Result<Prepared, PrepareError> {
+    fn prepare(&self, request: &Request<'_>) -> Result<PreparedInvocation, PrepareError> {
         let interpreter = interpreter(request)?;
         let bootstrap = request.powershell.script(BOOTSTRAP).map_err(PowershellError::from)?;
         let payload = manifest::assemble(request, &with_old_token_replaced(request.bytes))?;
@@ -52,7 +52,7 @@ impl ModuleKind for Powershell {
             false => native::redirect(request, payload, &shebang),
         };
         // A message about a missing interpreter does not need the text of the wrapper.
-        Ok(Prepared { shebang: Some(interpreter.join(" ")), ..prepared })
+        Ok(PreparedInvocation { shebang: Some(interpreter.join(" ")), ..prepared })
     }
 }
 

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use modbox_cleanup::Cleanup;
 use modbox_native::{
-    Confine, NativeContext, NativeError, NotStarted, ProgramCommand, ProgramOutcome, base, run_program,
+    NativeContext, NativeError, ProgramCommand, ProgramFailure, ProgramOutcome, RoomRequest, base, run_program,
 };
 use modbox_policy::run::{STANDARD_DIRECTORIES, denied, exactly};
-use modbox_policy::{Access, Decides, PathGrant, Policy, Shape, normalize};
+use modbox_policy::{Access, PathDecision, PathGrant, Policy, Shape, normalize};
 use modbox_scratch::{DirPurpose, ScratchRoot};
 use modbox_vocabulary::{
-    Capability, CommandEnd, CommandOutput, CommandRefusal, CommandRequest, Denial, Exit, LimitKind, Limits, Operation,
-    RunsCommands, error_chain,
+    Capability, CommandEnd, CommandOutput, CommandRefusal, CommandRequest, CommandService, Denial, Exit, LimitKind,
+    Limits, Operation, error_chain,
 };
 use modbox_worker::Workers;
 
@@ -120,7 +120,7 @@ impl CommandRunner {
 
     fn context(&self, program: &Path, environment: Vec<(OsString, OsString)>) -> Result<NativeContext, CommandRefusal> {
         let missing = || CommandRefusal::Failed("there is no modbox program to start commands by".to_owned());
-        let confine = (!self.policy.allows_everything()).then(|| Confine {
+        let confine = (!self.policy.allows_everything()).then(|| RoomRequest {
             policy: native::enforceable(&self.policy),
             least: self.policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
             kept: false,
@@ -136,7 +136,7 @@ impl CommandRunner {
     }
 }
 
-impl RunsCommands for CommandRunner {
+impl CommandService for CommandRunner {
     fn run(&self, request: &CommandRequest, stdin: &[u8]) -> Result<CommandOutput, CommandRefusal> {
         let variables = request.environment.iter().flat_map(|(name, value)| [name, value]);
         let words = request.arguments.iter().chain([&request.program]).chain(&request.directory).chain(variables);
@@ -159,10 +159,10 @@ impl RunsCommands for CommandRunner {
         match run_program(&context, &command, scratch.path(), &limits) {
             Ok(ended) => Ok(output(ended)),
             Err(error) => Err(match error.not_started() {
-                Some(NotStarted::NoProgram) => CommandRefusal::NotFound,
-                Some(NotStarted::NotExecutable) => CommandRefusal::NotExecutable,
-                Some(NotStarted::NoDirectory) => CommandRefusal::NoDirectory,
-                Some(NotStarted::TooLong) => CommandRefusal::TooLong,
+                Some(ProgramFailure::NoProgram) => CommandRefusal::NotFound,
+                Some(ProgramFailure::NotExecutable) => CommandRefusal::NotExecutable,
+                Some(ProgramFailure::NoDirectory) => CommandRefusal::NoDirectory,
+                Some(ProgramFailure::TooLong) => CommandRefusal::TooLong,
                 None => match &error {
                     NativeError::Unconfined(reached) => {
                         let why = reached.missing.join("; ");
@@ -204,7 +204,9 @@ fn grant_around<'a>(policy: &'a Policy, path: &Path) -> Option<&'a PathGrant> {
             })
     };
     let shown = || match policy.decides(path) {
-        Decides::Grant(grant) if grant.access == Access::Write || Path::new(&grant.guest) != grant.host => Some(grant),
+        PathDecision::Grant(grant) if grant.access == Access::Write || Path::new(&grant.guest) != grant.host => {
+            Some(grant)
+        }
         _ => None,
     };
     policy.paths().iter().find(on_host).or_else(shown)

@@ -44,7 +44,7 @@ const MAX_PATHS: usize = 256;
 /// Missing grants that are listed; a person reads no more.
 const MAX_MISSING: usize = 64;
 
-/// Effective policy of a run after its arguments were read, and the arguments for the module.
+/// MergedPolicy policy of a run after its arguments were read, and the arguments for the module.
 pub(super) struct EffectiveGrants {
     pub(super) policy: Policy,
     pub(super) arguments: Arguments,

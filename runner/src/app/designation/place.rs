@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use modbox_policy::{Access, Decides, PathGrant, Policy, RESERVED, Shape, normalize};
+use modbox_policy::{Access, PathDecision, PathGrant, Policy, RESERVED, Shape, normalize};
 use modbox_vocabulary::quoting;
 
 /// Returns an absolute path without `.`, `..` and doubled slashes; `None` if the result is not UTF-8. Links stay in it,
@@ -46,8 +46,8 @@ fn resolve(path: &Path) -> io::Result<(PathBuf, Shape)> {
 /// Returns whether a grant gives this access to a path, and no link on the path leads out of the grant.
 pub(super) fn is_covered(policy: &Policy, path: &str, access: Access, follow: bool) -> bool {
     match policy.decides(Path::new(path)) {
-        Decides::Grant(grant) => grant.access >= access && stays_inside(grant, Path::new(path), follow),
-        Decides::Own | Decides::Nothing => false,
+        PathDecision::Grant(grant) => grant.access >= access && stays_inside(grant, Path::new(path), follow),
+        PathDecision::Own | PathDecision::Nothing => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use modbox_native::{Confine, NativeContext};
+use modbox_native::{NativeContext, RoomRequest};
 use modbox_policy::{Access, PathGrant, Policy, PolicyError, Shape};
 use modbox_vocabulary::{Exit, Invocation, Limits, NativeProgram, Program, quoting};
 
@@ -23,7 +23,7 @@ pub(super) struct ScriptAccess<'a> {
 }
 
 impl ScriptAccess<'_> {
-    fn confine(&self, confine: &Confine) -> Result<Confine, PolicyError> {
+    fn confine(&self, confine: &RoomRequest) -> Result<RoomRequest, PolicyError> {
         let mut policy = Policy::default();
         if let Some(path) = self.writes {
             policy.allow_path(PathGrant {
@@ -34,7 +34,7 @@ impl ScriptAccess<'_> {
                 source: "modbox itself".to_owned(),
             })?;
         }
-        Ok(Confine { policy, least: confine.least, kept: false, readable: narrow(self.reads) })
+        Ok(RoomRequest { policy, least: confine.least, kept: false, readable: narrow(self.reads) })
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
-use modbox_policy::{Effective, FileRules, LimitOverrides, Policy};
+use modbox_policy::{FileRules, LimitOverrides, MergedPolicy, Policy};
 use modbox_vocabulary::{FileFingerprint, Limits};
 use rustix::fs::FileType;
 
@@ -42,7 +42,7 @@ const DRAW_EVERY: Duration = Duration::from_millis(100);
 pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Failure> {
     let environment = &context.environment;
     let settings = Settings::load(environment, &args.grants, &args.limits).or_usage()?;
-    let Effective { policy, limits, .. } = settings.for_every_module().or_usage()?;
+    let MergedPolicy { policy, limits, .. } = settings.for_every_module().or_usage()?;
     if policy.allows_everything() {
         output::print_note("--allow-all: the modules can do everything that you can");
     }

@@ -7,7 +7,7 @@ use modbox_argument_spec::{ArgumentSpec, Metadata};
 use modbox_kinds::detect;
 use modbox_python_json::{Value, decode, encode};
 
-use crate::app::{Compared, WasmInfo, compare, digest, locate, wasm_bytes};
+use crate::app::{RequestComparison, WasmInfo, compare, digest, locate, wasm_bytes};
 use crate::cli::args::{InspectArgs, LimitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -57,7 +57,7 @@ struct Facts {
     size: u64,
     info: WasmInfo,
     metadata: Option<Metadata>,
-    requests: Vec<Compared>,
+    requests: Vec<RequestComparison>,
 }
 
 impl Facts {
@@ -104,7 +104,7 @@ fn push_list(text: &mut String, title: &str, items: &[String]) {
     }
 }
 
-fn request_value(compared: &Compared) -> Value {
+fn request_value(compared: &RequestComparison) -> Value {
     let request = &compared.request;
     [
         ("capability", Value::from(request.capability.as_str())),
@@ -117,7 +117,7 @@ fn request_value(compared: &Compared) -> Value {
     .into()
 }
 
-fn request_line(compared: &Compared) -> String {
+fn request_line(compared: &RequestComparison) -> String {
     let request = &compared.request;
     let required = if request.required { ", required" } else { "" };
     let state =
@@ -126,7 +126,7 @@ fn request_line(compared: &Compared) -> String {
     format!("{} {}{required}{reason} ({state})", request.capability, request.subject)
 }
 
-fn push_metadata(text: &mut String, metadata: &Metadata, requests: &[Compared]) {
+fn push_metadata(text: &mut String, metadata: &Metadata, requests: &[RequestComparison]) {
     let _ = writeln!(text, "module:  {} {}", clean_line(&metadata.name), clean_line(&metadata.version));
     let check = if metadata.supports_check_mode { "supported" } else { "not supported" };
     let _ = writeln!(text, "check mode: {check}");

@@ -18,7 +18,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::find_module;
 use crate::cli::settings::Settings;
 use crate::cli::{output, perform};
-use crate::jobs::order::{Order, RunSummary};
+use crate::jobs::order::{JobRequest, RunSummary};
 use crate::jobs::{JobError, JobFolder, State, file, folder, monitor};
 
 /// The folder in which Ansible keeps the files of jobs (`async_dir`).
@@ -47,7 +47,7 @@ pub(crate) fn start(
     let found = find_module(context, &args.module, &args.lookup.module_path)?;
     locate::read(&found).or_unavailable()?;
     let folder = job_folder(&args.jobs, &context.environment).or_usage()?;
-    let order = Order {
+    let order = JobRequest {
         name: file::new_name(internal.contract),
         folder: folder.clone(),
         release: internal.contract,
@@ -76,7 +76,7 @@ pub(crate) fn monitor(context: &Context) -> Result<ExitStatus, Failure> {
         let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
         Ok(rustix::stdio::dup2_stdout(nothing)?)
     };
-    let run = |order: &Order| {
+    let run = |order: &JobRequest| {
         let summary = perform(context, order).unwrap_or_else(|failure| failed(&format!("{:#}", failure.error)));
         // A signal that ends this process cuts the run short, and the job is lost.
         (!context.cleanup.is_ending()).then_some(summary)
@@ -85,7 +85,7 @@ pub(crate) fn monitor(context: &Context) -> Result<ExitStatus, Failure> {
     Ok(ExitStatus::Success)
 }
 
-fn perform(context: &Context, order: &Order) -> Result<RunSummary, Failure> {
+fn perform(context: &Context, order: &JobRequest) -> Result<RunSummary, Failure> {
     // The command line was parsed before, when the job was started.
     let cli = Cli::try_parse_from(&order.command).or_internal()?;
     let Command::Run(args) = cli.command else {

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use modbox_policy::accounts::Accounts;
 use modbox_policy::net::{ListenGrant, NetGrant};
 use modbox_policy::run::{self, RunGrant, RunRule, STANDARD_DIRECTORIES};
-use modbox_policy::{Access, EnvGrant, OwnGrant, PathGrant, PolicyError, Shape, is_own, normalize};
+use modbox_policy::{Access, EnvGrant, OwnerGrant, PathGrant, PolicyError, Shape, is_own, normalize};
 
 use crate::cli::environment::Environment;
 
@@ -76,10 +76,10 @@ pub(super) fn env(environment: &Environment, spec: &OsStr, source: &str) -> anyh
 }
 
 /// Parses the users and groups to which the module may give files.
-pub(super) fn own(rule: &str, source: &str) -> anyhow::Result<OwnGrant> {
+pub(super) fn own(rule: &str, source: &str) -> anyhow::Result<OwnerGrant> {
     let accounts = Accounts::host();
     let (user_id, group_id) = (|name: &str| accounts.users().id(name), |name: &str| accounts.groups().id(name));
-    OwnGrant::parse(rule, source, user_id, group_id).map_err(anyhow::Error::msg)
+    OwnerGrant::parse(rule, source, user_id, group_id).map_err(anyhow::Error::msg)
 }
 
 /// Parses a rule for the hosts that the module may connect to.

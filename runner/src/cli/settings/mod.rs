@@ -9,7 +9,7 @@ mod switches;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use modbox_policy::{Effective, FileRules, LimitOverrides, ModuleKey, Placed, Rules, merge};
+use modbox_policy::{FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey, Rules, merge};
 
 pub(crate) use self::files::{Resolved, WrongGrant, read as read_policy_file, resolve};
 pub(crate) use self::python::{interpreters, python};
@@ -30,7 +30,7 @@ pub(crate) struct Settings {
 /// them does not affect other modules.
 struct ModuleRules {
     file: PathBuf,
-    key: Placed<ModuleKey>,
+    key: Located<ModuleKey>,
     rules: FileRules,
 }
 
@@ -79,7 +79,7 @@ impl Settings {
     /// # Errors
     ///
     /// Grants contradict each other.
-    pub(crate) fn for_every_module(&self) -> anyhow::Result<Effective> {
+    pub(crate) fn for_every_module(&self) -> anyhow::Result<MergedPolicy> {
         self.merged(Vec::new())
     }
 
@@ -89,7 +89,7 @@ impl Settings {
     /// # Errors
     ///
     /// A rule for the module names something that does not exist, or grants contradict each other.
-    pub(crate) fn for_module(&self, name: &str, digest: &str) -> anyhow::Result<Effective> {
+    pub(crate) fn for_module(&self, name: &str, digest: &str) -> anyhow::Result<MergedPolicy> {
         self.merged(self.of_module(name, digest)?)
     }
 
@@ -104,7 +104,7 @@ impl Settings {
         digest: &str,
         rules: &FileRules,
         limits: &LimitOverrides,
-    ) -> anyhow::Result<Effective> {
+    ) -> anyhow::Result<MergedPolicy> {
         let mut sources = self.of_module(name, digest)?;
         let files::Resolved { rules, wrong, .. } = files::resolve(&self.environment, rules, "job");
         if let Some(wrong) = wrong.into_iter().next() {
@@ -138,7 +138,7 @@ impl Settings {
         self.modules.iter().map(|rules| rules.key.value.to_string()).collect()
     }
 
-    fn merged(&self, module_rules: Vec<Rules>) -> anyhow::Result<Effective> {
+    fn merged(&self, module_rules: Vec<Rules>) -> anyhow::Result<MergedPolicy> {
         let mut sources = self.general.clone();
         sources.extend(module_rules);
         sources.push(self.switches.clone());
@@ -183,7 +183,7 @@ mod tests {
         Settings::load(&environment(dir), grants, limits)
     }
 
-    fn subjects(effective: &Effective) -> Vec<String> {
+    fn subjects(effective: &MergedPolicy) -> Vec<String> {
         effective.policy.grants().into_iter().map(|grant| format!("{} {}", grant.capability, grant.subject)).collect()
     }
 

@@ -1,4 +1,4 @@
-//! Decides whether an address may be used, and names the flag that would allow it.
+//! PathDecision whether an address may be used, and names the flag that would allow it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::PoisonError;

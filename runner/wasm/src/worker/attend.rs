@@ -3,8 +3,8 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use modbox_kernel::Reached;
-use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, Limits, Outcome, RunsCommands, Timing};
+use modbox_kernel::KernelConfinement;
+use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, CommandService, Limits, Outcome, Timing};
 
 use crate::error::WasmError;
 use crate::worker::client::{GuestEvent, GuestWorker};
@@ -23,7 +23,7 @@ pub struct AttendedRun {
     /// How the guest ended.
     pub outcome: Outcome,
     /// Confinement of the worker.
-    pub reached: Reached,
+    pub reached: KernelConfinement,
     /// How long the worker took to load the code.
     pub loading: Timing,
 }
@@ -34,7 +34,7 @@ pub enum AttendError {
     /// The guest could not be started.
     Start(WasmError),
     /// The worker reached only this confinement, which is below the accepted level.
-    Unconfined(Reached),
+    Unconfined(KernelConfinement),
 }
 
 impl From<WasmError> for AttendError {
@@ -53,7 +53,7 @@ pub fn attend(
     worker: &mut GuestWorker,
     limits: &Limits,
     least: Option<u8>,
-    commands: Option<&dyn RunsCommands>,
+    commands: Option<&dyn CommandService>,
 ) -> Result<AttendedRun, AttendError> {
     let mut start = Start { deadline: Instant::now() + START_PATIENCE, loading: Timing::default() };
     let reached = start.wait(worker, least)?;
@@ -90,7 +90,7 @@ struct Start {
 }
 
 impl Start {
-    fn wait(&mut self, worker: &mut GuestWorker, least: Option<u8>) -> Result<Reached, AttendError> {
+    fn wait(&mut self, worker: &mut GuestWorker, least: Option<u8>) -> Result<KernelConfinement, AttendError> {
         loop {
             match worker.next_event(Some(self.deadline)).map_err(WasmError::Worker)? {
                 Some(GuestEvent::Loaded(timing)) => self.loading = timing,
@@ -122,7 +122,7 @@ fn not_started(worker: &mut GuestWorker, event: Option<&GuestEvent>) -> WasmErro
 }
 
 fn run_command(
-    commands: Option<&dyn RunsCommands>,
+    commands: Option<&dyn CommandService>,
     request: &CommandRequest,
     stdin: &[u8],
 ) -> Result<CommandOutput, CommandRefusal> {

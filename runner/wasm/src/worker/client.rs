@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use modbox_channel::{Incoming, Parcel, descriptor};
 use modbox_cleanup::{Cleanup, UndoGuard};
-use modbox_kernel::Reached;
+use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, Outcome, Timing};
 use modbox_worker::{Role, WorkerProcess, Workers};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -45,7 +45,7 @@ pub enum GuestEvent {
     /// The code cannot be loaded, and the worker ends.
     NotLoaded(WasmError),
     /// The worker is confined. If the level is too low, the worker ends without running a guest.
-    Confined(Reached),
+    Confined(KernelConfinement),
     /// The worker cannot be confined for this reason, and ends.
     NotConfined(String),
     /// The guest printed.

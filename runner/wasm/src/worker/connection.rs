@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use modbox_channel::{Parcel, descriptor};
-use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, RunsCommands};
+use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, CommandService};
 
 use crate::engine::Instances;
 use crate::worker::messages::{OutputStream, REPLIES, REQUESTS, Reply, Request};
@@ -107,7 +107,7 @@ pub(super) fn unexpected() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the monitor sent another message than expected")
 }
 
-impl RunsCommands for Connection {
+impl CommandService for Connection {
     fn run(&self, request: &CommandRequest, stdin: &[u8]) -> Result<CommandOutput, CommandRefusal> {
         let failed = |error| CommandRefusal::Failed(format!("failed to ask the monitor to run the command: {error}"));
         self.ask(request, stdin).unwrap_or_else(|error| Err(failed(error)))

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use modbox_channel::Framing;
-use modbox_kernel::Reached;
+use modbox_kernel::KernelConfinement;
 use modbox_policy::Policy;
 use modbox_scratch::DirPurpose;
 use modbox_vocabulary::{
@@ -89,7 +89,7 @@ pub(super) enum Reply {
     /// The code cannot be loaded; the worker ends.
     NotLoaded(StartFailure),
     /// The worker is confined. It ends if the level is too low.
-    Confined(Reached),
+    Confined(KernelConfinement),
     /// The worker cannot be confined; it ends.
     NotConfined(String),
     /// The guest printed. Attached: the bytes.

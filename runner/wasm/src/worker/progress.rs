@@ -5,9 +5,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Instant;
 
-use modbox_kernel::Reached;
+use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::time::micros;
-use modbox_vocabulary::{Captured, Confinement, DenialLog, Exit, LimitKind, Limits, Outcome, Timing, Usage};
+use modbox_vocabulary::{CapturedOutput, Confinement, DenialLog, Exit, LimitKind, Limits, Outcome, Timing, Usage};
 
 use crate::worker::messages::OutputStream;
 
@@ -16,15 +16,20 @@ use crate::worker::messages::OutputStream;
 pub struct RunProgress {
     limits: Limits,
     started: Instant,
-    stdout: Captured,
-    stderr: Captured,
+    stdout: CapturedOutput,
+    stderr: CapturedOutput,
 }
 
 impl RunProgress {
     /// Begins with a run that starts now.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        Self { limits: *limits, started: Instant::now(), stdout: Captured::default(), stderr: Captured::default() }
+        Self {
+            limits: *limits,
+            started: Instant::now(),
+            stdout: CapturedOutput::default(),
+            stderr: CapturedOutput::default(),
+        }
     }
 
     /// Returns when the run started.
@@ -48,14 +53,17 @@ impl RunProgress {
     /// Returns the outcome that the worker sent, with the bytes that the guest printed.
     #[must_use]
     pub fn ended(self, outcome: Outcome) -> Outcome {
-        let with = |kept: Captured, said: Captured| Captured { total: said.total.max(kept.bytes.len() as u64), ..kept };
+        let with = |kept: CapturedOutput, said: CapturedOutput| CapturedOutput {
+            total: said.total.max(kept.bytes.len() as u64),
+            ..kept
+        };
         let (stdout, stderr) = (with(self.stdout, outcome.stdout), with(self.stderr, outcome.stderr));
         Outcome { stdout, stderr, ..outcome }
     }
 
     /// Returns the outcome of a run whose worker ended before the run did.
     #[must_use]
-    pub fn lost(self, status: Option<ExitStatus>, reached: &Reached) -> Outcome {
+    pub fn lost(self, status: Option<ExitStatus>, reached: &KernelConfinement) -> Outcome {
         match status.and_then(|status| status.signal()) {
             // The kernel's own count of processor time is a little above the engine's.
             Some(libc::SIGXCPU) => self.stopped(LimitKind::Cpu, reached),
@@ -69,15 +77,15 @@ impl RunProgress {
 
     /// Returns the outcome of a run whose worker was killed because it did not end at its wall-clock limit.
     #[must_use]
-    pub fn late(self, reached: &Reached) -> Outcome {
+    pub fn late(self, reached: &KernelConfinement) -> Outcome {
         self.stopped(LimitKind::Wall, reached)
     }
 
-    fn stopped(self, kind: LimitKind, reached: &Reached) -> Outcome {
+    fn stopped(self, kind: LimitKind, reached: &KernelConfinement) -> Outcome {
         self.outcome(Exit::Killed, Some(kind), reached)
     }
 
-    fn outcome(self, exit: Exit, limit: Option<LimitKind>, reached: &Reached) -> Outcome {
+    fn outcome(self, exit: Exit, limit: Option<LimitKind>, reached: &KernelConfinement) -> Outcome {
         let run_us = micros(self.started.elapsed());
         let layers = [vec!["wasmtime".to_owned()], reached.layers.clone()].concat();
         Outcome {
@@ -108,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_was_printed_outlives_the_worker() {
-        let reached = Reached { level: 2, layers: vec!["seccomp".to_owned()], missing: Vec::new() };
+        let reached = KernelConfinement { level: 2, layers: vec!["seccomp".to_owned()], missing: Vec::new() };
         let lost = progress().lost(Some(ExitStatus::from_raw(libc::SIGKILL)), &reached);
         assert_eq!(
             (lost.stdout.bytes.as_slice(), lost.stdout.total, lost.stderr.bytes.as_slice()),
@@ -124,9 +132,9 @@ mod tests {
 
     #[test]
     fn the_bytes_of_an_outcome_are_those_that_were_printed() {
-        let mut said = progress().late(&Reached::default());
-        said.stdout = Captured { bytes: Vec::new(), total: 9 };
-        said.stderr = Captured { bytes: Vec::new(), total: 0 };
+        let mut said = progress().late(&KernelConfinement::default());
+        said.stdout = CapturedOutput { bytes: Vec::new(), total: 9 };
+        said.stderr = CapturedOutput { bytes: Vec::new(), total: 0 };
         let outcome = progress().ended(said);
         assert_eq!((outcome.stdout.bytes.as_slice(), outcome.stdout.total), (&b"abcd"[..], 9));
         assert!(!outcome.stderr.is_truncated() && outcome.stderr.total == 1);

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use modbox_channel::Parcel;
 use modbox_cleanup::Cleanup;
-use modbox_kernel::{Plan, Reached};
+use modbox_kernel::{KernelConfinement, Plan};
 use modbox_scratch::{RunDir, ScratchError, ScratchRoot};
-use modbox_vocabulary::{Exit, InputFile, Outcome, RunsCommands, error_chain};
+use modbox_vocabulary::{CommandService, Exit, InputFile, Outcome, error_chain};
 
 use crate::engine::Instances;
 use crate::error::WasmError;
@@ -56,7 +56,7 @@ struct GuestProcess {
     setup: GuestSetup,
     /// Folder for the directories of runs that the worker makes itself.
     scratch: ScratchRoot,
-    reached: Reached,
+    reached: KernelConfinement,
     connection: Arc<Connection>,
 }
 
@@ -106,7 +106,7 @@ impl GuestProcess {
                 .setup
                 .policy
                 .allows_commands()
-                .then(|| Arc::clone(&self.connection) as Arc<dyn RunsCommands>),
+                .then(|| Arc::clone(&self.connection) as Arc<dyn CommandService>),
             on_stdout: Some(Arc::new(move |bytes| out.print(OutputStream::Stdout, bytes))),
             on_stderr: Some(Arc::new(move |bytes| err.print(OutputStream::Stderr, bytes))),
         };
@@ -130,7 +130,7 @@ impl GuestProcess {
     }
 }
 
-fn confine(setup: &GuestSetup, order: &ConfinementOrder) -> Result<Reached, String> {
+fn confine(setup: &GuestSetup, order: &ConfinementOrder) -> Result<KernelConfinement, String> {
     let mut plan = Plan::for_guest(&setup.policy, &setup.limits, &order.directory);
     if let Some(limits) = plan.limits.as_mut().filter(|_| !order.is_single) {
         limits.cpu_time = None;

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use modbox_policy::run::RunRule;
-use modbox_policy::{FileRules, Mistake, ModuleKey, PathGrant, Place, PolicyFile, Rules, merge};
+use modbox_policy::{FileRules, ModuleKey, PathGrant, Place, PolicyFile, PolicyFileProblem, Rules, merge};
 
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
@@ -67,7 +67,7 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
     let file = match PolicyFile::parse(&text) {
         Ok(file) => file,
         Err(mistakes) => {
-            return mistakes.0.into_iter().map(|Mistake { place, message }| error(place, message)).collect();
+            return mistakes.0.into_iter().map(|PolicyFileProblem { place, message }| error(place, message)).collect();
         }
     };
     let mut findings = Vec::new();

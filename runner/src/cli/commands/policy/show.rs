@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use modbox_native::{base, control_groups};
-use modbox_policy::{Effective, LimitName};
+use modbox_policy::{LimitName, MergedPolicy};
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::Grant;
 
@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<ExitStatus, Fail
 struct PolicyListing<'a> {
     files: &'a [(PathBuf, bool)],
     module: Option<(String, String)>,
-    effective: Effective,
+    effective: MergedPolicy,
     /// The modules for which policy files have specific rules.
     others: Vec<String>,
 }
