@@ -71,7 +71,7 @@ fn no_rust_file_is_too_long() {
 fn only_the_wasm_sandbox_names_wasmtime() {
     let names = ascii(r"\b(wasmtime|wasmtime_wasi)::|\buse wasmtime");
     // These benchmarks run a guest on bare Wasmtime, too, to measure against it.
-    let measured = |path: &str| ["tests/bench/guard.rs", "tests/bench/warm.rs"].contains(&path);
+    let measured = |path: &str| ["tests/bench/bare.rs", "tests/bench/guard.rs", "tests/bench/warm.rs"].contains(&path);
     let elsewhere = rust_files().into_iter();
     let elsewhere = elsewhere.filter(|source| !source.path.starts_with("runner/wasm/") && !measured(&source.path));
     check(elsewhere, |source| names.is_match(&source.code()), "names Wasmtime");

@@ -6,6 +6,7 @@
 //! it is there.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts processes")]
+#![expect(clippy::exit, reason = "a fork of a benchmark ends after its job")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use modbox_test_support as support;

@@ -6,6 +6,7 @@
 //! The static build takes part when it is there.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts processes")]
+#![expect(clippy::exit, reason = "the benchmark is also one of its peers")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use modbox_test_support as support;

@@ -22,7 +22,7 @@ pub struct RunnerConfig {
     pub environment: Vec<(OsString, OsString)>,
     /// Registry of what must be removed or ended when a signal ends this process.
     pub cleanup: Cleanup,
-    /// Workers for compiling, for guests, for native modules and for the [commands](crate::app::commands) of guests.
+    /// Workers for compiling, for guests, for native modules and for the commands of guests.
     /// Without them this process compiles, with no limit on time or memory, and runs guests, with the engine as the only
     /// boundary; a guest's file call that hangs then hangs the run; no command runs, whatever is granted.
     pub workers: Option<Workers>,
