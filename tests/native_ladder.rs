@@ -122,6 +122,38 @@ fn an_ordinary_user_gets_the_walls_of_the_kernel_without_namespaces() {
     assert_eq!(fs::read(other).unwrap(), b"content");
 }
 
+/// Makes three calls that no list allows, prints their errors, and counts what is seen of them.
+const REFUSED_CALLS: &str = r#"perl -e '
+    for my $call (@ARGV) { print STDERR syscall($call, 0x20000, 0) < 0 ? "$!\n" : "made\n" }
+' "#;
+
+#[test]
+fn a_refused_call_is_named() {
+    let named = ["io_uring_setup", "unshare", "bpf"];
+    let numbers = [libc::SYS_io_uring_setup, libc::SYS_unshare, libc::SYS_bpf].map(|call| call.to_string()).join(" ");
+    for (user, calls, level) in [(None, &[][..], 3), (Some(USER), &[][..], 3), (Some(USER), NO_MOUNTS, 2)] {
+        let place = Place::new(user);
+        if level == 2 && rustix::process::geteuid().is_root() && place.user.is_none() {
+            continue;
+        }
+        let report = place.without(calls, &format!("{REFUSED_CALLS} {numbers}\n{DONE}"), &[]);
+        assert_eq!(
+            (&report["status"], &report["confinement"]["level"]),
+            (&json!("changed"), &json!(level)),
+            "{report:#}"
+        );
+        let denials = report["denials"].as_array().unwrap();
+        for name in named {
+            let denial =
+                json!({"capability": "confinement", "subject": name, "operation": "call", "allow": "--allow-all"});
+            assert!(denials.contains(&denial), "no {name} in {report:#}");
+        }
+        assert_eq!(denials.len(), named.len(), "{report:#}");
+        let stderr = report["result"]["module_stderr"].as_str().or(report["stderr"].as_str()).unwrap_or_default();
+        assert!(!stderr.contains("made"), "{report:#}");
+    }
+}
+
 /// Shell command that prints the command lines of modbox's processes above a module, and which of their files in
 /// `/proc` the module can open.
 const LOOK_UP: &str = r#"python3 -c '

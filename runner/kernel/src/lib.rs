@@ -22,10 +22,13 @@ mod native_calls;
 mod plan;
 mod process;
 mod profiles;
+mod reported;
 mod resolver;
 mod rlimits;
 mod seccomp;
 mod system;
+
+use std::os::fd::OwnedFd;
 
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +38,7 @@ pub use self::level::{DEFAULT_LEAST, HIGHEST, Probe, describe, probe};
 pub use self::plan::{Absent, Links, NetPlan, PathRule, Plan, Ports, Rights};
 pub use self::process::{close_descriptors_from, fork, hide_descriptors_from};
 pub use self::profiles::{Profile, allowed_calls, hidden_calls};
+pub use self::reported::{ReportedCalls, call_name};
 pub use self::rlimits::ProcessLimits;
 
 /// The result of confining a process.
@@ -84,17 +88,49 @@ pub fn confine_process(plan: &Plan) -> Result<KernelConfinement, KernelError> {
 ///
 /// A path of the plan cannot be used.
 pub fn confine_thread(plan: &Plan) -> Result<KernelConfinement, KernelError> {
+    confine_with(plan, || seccomp::install(&seccomp::compile(plan.profile, &plan.net)?))
+}
+
+/// Does the same as [`confine_thread`], with a filter that reports calls: the allowed ones that `reported` chooses, and the
+/// refused ones. Returns the listener for the reports as well, or why there is none; the calls are then only refused.
+///
+/// Until the listener's process answers, a thread waits in a call that is reported. When the listener is closed, such
+/// calls fail with `ENOSYS`.
+///
+/// # Errors
+///
+/// A path of the plan cannot be used.
+pub fn confine_reporting_thread(
+    plan: &Plan,
+    reported: &ReportedCalls,
+) -> Result<(KernelConfinement, Result<OwnedFd, String>), KernelError> {
+    let mut listener = Err("the filter was not made".to_owned());
+    let reached = confine_with(plan, || {
+        let program = seccomp::compile_reporting(plan.profile, &plan.net, reported)?;
+        listener = seccomp::install_reporting(&program).map_err(|error| error.to_string());
+        match &listener {
+            Ok(_) => Ok(()),
+            // A kernel without listeners, or a process with one already.
+            Err(_) => seccomp::install(&seccomp::compile(plan.profile, &plan.net)?),
+        }
+    })?;
+    Ok((reached, listener))
+}
+
+fn confine_with(
+    plan: &Plan,
+    install_filter: impl FnOnce() -> Result<(), String>,
+) -> Result<KernelConfinement, KernelError> {
     // 1. Programs started from here on get no more rights than this process has.
     let no_new_privs = rustix::thread::set_no_new_privs(true).map_err(|error| format!("no_new_privs: {error}"));
     // 2. Steps that can fail because of paths or memory come before anything is refused.
     let ruleset = landlock::prepare(plan)?;
-    let filter = seccomp::compile(plan.profile, &plan.net);
     // 3. The rights of root that a guest does not need, and the limits of the process.
     let capabilities = capabilities::reduce(plan).map_err(|error| format!("capabilities: {error}"));
     let limits = plan.limits.as_ref().map(|limits| limits.apply().map_err(|error| format!("limits: {error}")));
     // 4. The restrictions. The filter is last: it refuses calls that raise limits.
     let landlock = ruleset.and_then(landlock::PreparedRuleset::restrict);
-    let seccomp = filter.and_then(|program| seccomp::install(&program));
+    let seccomp = install_filter();
 
     let mut reached = KernelConfinement::default();
     let complete = landlock.as_ref().is_ok_and(|landlock| landlock.complete);

@@ -10,6 +10,8 @@
 //! x32 are on no list, and do not count as newer.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
 
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -20,6 +22,8 @@ use syscalls::Sysno;
 use crate::calls::Condition;
 use crate::plan::NetPlan;
 use crate::profiles::{self, Profile};
+use crate::reported::ReportedCalls;
+use crate::system;
 
 /// The number of this architecture in the data of a call.
 #[cfg(target_arch = "x86_64")]
@@ -53,6 +57,43 @@ pub(super) fn compile(profile: Profile, net: &NetPlan) -> Result<BpfProgram, Str
     let mut program = preamble(profile, net);
     program.extend(allow_list(profile, net).map_err(|error| format!("seccomp: {error}"))?);
     Ok(program)
+}
+
+/// Makes the filter of a profile that also reports calls: those that `reported` chooses among the allowed ones, and those
+/// that are refused. Its process must have a listener; see [`install_reporting`].
+///
+/// A refused call with the number of one that `reported` may choose fails with `EPERM` without a report: the listener
+/// could not tell it from an allowed one, which it lets go on.
+pub(super) fn compile_reporting(
+    profile: Profile,
+    net: &NetPlan,
+    reported: &ReportedCalls,
+) -> Result<BpfProgram, String> {
+    let mut program = compile(profile, net)?;
+    let (list, refusals) = (preamble(profile, net).len(), program.len());
+    program.push(load(NUMBER));
+    for number in &reported.numbers {
+        program.extend([jump(JUMP_EQUAL, *number, 0, 1), fail(libc::EPERM)]);
+    }
+    program.push(sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_USER_NOTIF });
+    let choices = program.len();
+    program.extend_from_slice(&reported.choice);
+    let refusal = fail(libc::EPERM).k;
+    for at in list..refusals {
+        let target = match program[at] {
+            sock_filter { code: RETURN, k: libc::SECCOMP_RET_ALLOW, .. } => choices,
+            sock_filter { code: RETURN, k, .. } if k == refusal => refusals,
+            _ => continue,
+        };
+        let distance = u32::try_from(target - at - 1).map_err(|error| format!("seccomp: {error}"))?;
+        program[at] = sock_filter { code: JUMP, jt: 0, jf: 0, k: distance };
+    }
+    Ok(program)
+}
+
+/// Installs a filter that reports, and returns the listener for its reports.
+pub(super) fn install_reporting(program: &BpfProgram) -> io::Result<OwnedFd> {
+    system::install_listener(program)
 }
 
 /// Installs a filter for the calling thread.
@@ -214,6 +255,7 @@ const LOAD: u16 = 0x20;
 const JUMP_EQUAL: u16 = 0x15;
 const JUMP_AT_LEAST: u16 = 0x35;
 const RETURN: u16 = 0x06;
+const JUMP: u16 = 0x05;
 
 /// The offsets of number, architecture and first argument in the data of a call. The low half of an argument is first.
 const NUMBER: u32 = 0;

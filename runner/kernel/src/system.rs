@@ -2,6 +2,7 @@
 //!
 //! `process` has the calls that start a process. This file makes no decisions.
 
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
@@ -43,6 +44,38 @@ pub(super) fn survive_file_size_limit() {
     // SAFETY: ignoring a signal installs no handler, so no code of ours runs in a signal's context. An earlier handler
     // is not needed: the write fails in both cases.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// Lets only a fatal signal interrupt a caller whose report was received. Otherwise programs with many signals make no
+/// progress. Since Linux 5.19.
+const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
+
+/// Makes the kernel switch to the waiting process at once. Since Linux 6.6.
+const SYNC_WAKE_UP: u64 = 1;
+const SET_FLAGS: libc::Ioctl = 0x4008_2104;
+
+/// Installs a filter that reports calls, and returns its listener. `no_new_privs` must be set.
+#[expect(unsafe_code, reason = "no library installs a filter that reports")]
+pub(super) fn install_listener(program: &[seccompiler::sock_filter]) -> io::Result<OwnedFd> {
+    let length = u16::try_from(program.len()).map_err(io::Error::other)?;
+    // Both are the kernel's `sock_filter`.
+    let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut().cast() };
+    let install = |flags: libc::c_ulong| {
+        let flags = flags | libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+        // SAFETY: seccomp reads one `sock_fprog`, which points to as many instructions as its length field says; both
+        // live as long as the call, and nothing is written to them.
+        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, std::ptr::from_ref(&program)) }
+    };
+    let mut fd = install(WAIT_KILLABLE);
+    if fd < 0 {
+        fd = install(0);
+    }
+    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: the kernel has just made this descriptor for the caller, and no other value owns it.
+    let listener = unsafe { OwnedFd::from_raw_fd(fd) };
+    // Kernels without this request work without it. SAFETY: this request takes an integer.
+    let _ = unsafe { libc::ioctl(fd, SET_FLAGS, SYNC_WAKE_UP) };
+    Ok(listener)
 }
 
 /// Waits until the calling thread is the only one. A joined thread is still counted for a moment.

@@ -24,7 +24,7 @@ use crate::protocol::{MESSAGES, Spec};
 use crate::room::Room;
 use crate::step::Step;
 use crate::tree::Proc;
-use crate::{base, group, module_process, observe, root, system};
+use crate::{base, group, module_process, reported_calls, root, system};
 
 /// Minimum of RLIMIT_DATA, because the limit also binds this process while it starts the shell.
 const MIN_MEMORY: u64 = 32 << 20;
@@ -81,7 +81,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         home(room, namespaces)
     };
     std::env::set_current_dir(start).map_err(Failure::with(Step::Directory, start))?;
-    // Opened before the filter of step 8, so that it is not reported.
+    // Opened before the filter of step 7, so that it is not reported.
     let null = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()).ok();
     if !namespaces.any {
         // Its memory is readable by no other process. In namespaces capabilities ensure that, and the launcher can go
@@ -90,14 +90,14 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
             .map_err(|errno| at(Step::Confine)(errno.into()))?;
     }
     // 7. Apply the confinement by the kernel; it cannot be undone.
+    // 8. Its filter reports refused calls, and calls that name a path or an address, to the launcher.
     let plan = plan(room, namespaces, rules);
-    let reached = modbox_kernel::confine_thread(&plan).map_err(|error| {
+    let confined = modbox_kernel::confine_reporting_thread(&plan, &reported_calls::reported());
+    let (reached, listener) = confined.map_err(|error| {
         let subject = modbox_vocabulary::error_chain(&error);
         Failure { step: Step::Confine, errno: 0, subject }
     })?;
     (ready.level, ready.layers, ready.missing) = (reached.level, reached.layers, reached.missing);
-    // 8. Report calls that name a path or an address to the launcher, which checks whether they are granted.
-    let listener = observe::listen();
     if let Err(error) = &listener {
         ready.notes.push(format!("what the module is refused is not seen: {error}"));
     }

@@ -39,7 +39,7 @@
 //! 5. join the `group`;
 //! 6. enter the working directory;
 //! 7. set `no_new_privs`, capabilities, limits, Landlock and seccomp;
-//! 8. install the filter that reports calls;
+//! 8. get the listener of that filter, which reports refused calls and calls that name a path or an address;
 //! 9. report the confinement in force;
 //! 10. start the shell or the program;
 //! 11. wait for it, and exit, which ends everything in the namespace. If it was the last process in the room, report
@@ -79,6 +79,7 @@ mod pid_limit;
 mod places;
 mod program;
 mod protocol;
+mod reported_calls;
 mod reports;
 mod room;
 mod root;

@@ -1,8 +1,9 @@
 //! Observes uses of paths and addresses without a grant, so that the report can name the switch that grants them.
 //!
-//! A second seccomp filter makes the kernel report calls that name a path or an address. The launcher reads the name
+//! The seccomp filter of a room makes the kernel report calls that name a path or an address. The launcher reads the name
 //! from the caller's memory, compares it with the room's grants, and lets the call go on. The result neither refuses
-//! nor allows anything: a name that changes after the look falsifies only the report. Calls that look at files without
+//! nor allows anything: a name that changes after the look falsifies only the report. The filter also reports calls that
+//! it refuses; the launcher records their names and refuses them. Calls that look at files without
 //! opening them are not reported, because programs make thousands of them; neither is opening for reading only with
 //! `O_CLOEXEC`, by which programs load themselves, by hundreds of calls: each report costs them their turn on a busy
 //! machine. The hints for a failed module find what is missed here, from its arguments and output.
@@ -18,6 +19,7 @@ use modbox_policy::{Access, Shape, normalize};
 use modbox_vocabulary::{Denial, Operation};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags};
 
+use crate::reported_calls::{CallEffect, WRITES, calls};
 use crate::reports::{self, Report};
 use crate::room::Room;
 use crate::{base, denials};
@@ -29,118 +31,6 @@ const MAX_REFUSED: usize = 64;
 const MAX_PATH: usize = 4096;
 
 const PAGE: u64 = 4096;
-
-/// Flags of opening a file for changes.
-const WRITES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
-
-/// Effect of a call, with the indexes of its arguments.
-#[derive(Debug, Clone, Copy)]
-enum CallEffect {
-    /// Opens a path, with these flags.
-    Open { directory: Option<usize>, path: usize, flags: usize },
-    /// Runs a program.
-    Execute { path: usize },
-    /// Changes or removes an existing path.
-    Change { directory: Option<usize>, path: usize },
-    /// Creates a new path.
-    Make { directory: Option<usize>, path: usize },
-    /// Connects or sends to an address.
-    Connect { address: usize, length: usize },
-    /// Binds an address of this machine.
-    Bind,
-}
-
-const fn at(directory: usize) -> Option<usize> {
-    Some(directory)
-}
-
-const CALLS: &[(i64, CallEffect)] = &[
-    (libc::SYS_openat, CallEffect::Open { directory: at(0), path: 1, flags: 2 }),
-    (libc::SYS_execve, CallEffect::Execute { path: 0 }),
-    (libc::SYS_connect, CallEffect::Connect { address: 1, length: 2 }),
-    (libc::SYS_sendto, CallEffect::Connect { address: 4, length: 5 }),
-    (libc::SYS_bind, CallEffect::Bind),
-    (libc::SYS_mkdirat, CallEffect::Make { directory: at(0), path: 1 }),
-    (libc::SYS_symlinkat, CallEffect::Make { directory: at(1), path: 2 }),
-    (libc::SYS_linkat, CallEffect::Make { directory: at(2), path: 3 }),
-    (libc::SYS_mknodat, CallEffect::Make { directory: at(0), path: 1 }),
-    (libc::SYS_unlinkat, CallEffect::Change { directory: at(0), path: 1 }),
-    (libc::SYS_renameat2, CallEffect::Make { directory: at(2), path: 3 }),
-    (libc::SYS_truncate, CallEffect::Change { directory: None, path: 0 }),
-    (libc::SYS_fchmodat, CallEffect::Change { directory: at(0), path: 1 }),
-    (libc::SYS_fchownat, CallEffect::Change { directory: at(0), path: 1 }),
-    (libc::SYS_utimensat, CallEffect::Change { directory: at(0), path: 1 }),
-];
-
-/// Calls that only x86-64 has.
-#[cfg(target_arch = "x86_64")]
-const LEGACY_CALLS: &[(i64, CallEffect)] = &[
-    (libc::SYS_open, CallEffect::Open { directory: None, path: 0, flags: 1 }),
-    (libc::SYS_creat, CallEffect::Make { directory: None, path: 0 }),
-    (libc::SYS_mkdir, CallEffect::Make { directory: None, path: 0 }),
-    (libc::SYS_symlink, CallEffect::Make { directory: None, path: 1 }),
-    (libc::SYS_link, CallEffect::Make { directory: None, path: 1 }),
-    (libc::SYS_mknod, CallEffect::Make { directory: None, path: 0 }),
-    (libc::SYS_unlink, CallEffect::Change { directory: None, path: 0 }),
-    (libc::SYS_rmdir, CallEffect::Change { directory: None, path: 0 }),
-    (libc::SYS_rename, CallEffect::Make { directory: None, path: 1 }),
-    (libc::SYS_renameat, CallEffect::Make { directory: at(2), path: 3 }),
-    (libc::SYS_chmod, CallEffect::Change { directory: None, path: 0 }),
-    (libc::SYS_chown, CallEffect::Change { directory: None, path: 0 }),
-    (libc::SYS_lchown, CallEffect::Change { directory: None, path: 0 }),
-    (libc::SYS_utime, CallEffect::Change { directory: None, path: 0 }),
-    (libc::SYS_utimes, CallEffect::Change { directory: None, path: 0 }),
-];
-
-#[cfg(not(target_arch = "x86_64"))]
-const LEGACY_CALLS: &[(i64, CallEffect)] = &[(libc::SYS_renameat, CallEffect::Make { directory: at(2), path: 3 })];
-
-fn calls() -> impl Iterator<Item = &'static (i64, CallEffect)> {
-    CALLS.iter().chain(LEGACY_CALLS)
-}
-
-/// Installs the filter for this process and all its children. Returns the listener for the reports.
-pub(super) fn listen() -> std::io::Result<OwnedFd> {
-    reports::install(&filter())
-}
-
-/// Returns the filter that reports the calls in [`calls`]. The first filter refuses other ABIs, with other numbers.
-fn filter() -> Vec<libc::sock_filter> {
-    const LOAD: u16 = 0x20;
-    const JUMP_EQUAL: u16 = 0x15;
-    const JUMP_SET: u16 = 0x45;
-    const RETURN: u16 = 0x06;
-    // Offsets of the lower and the upper half of a call's fifth argument.
-    const FIFTH: [u32; 2] = [16 + 4 * 8, 16 + 4 * 8 + 4];
-    let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
-    let mut program = vec![step(LOAD, 0, 0, 0)];
-    for (number, effect) in calls() {
-        let number = u32::try_from(*number).unwrap_or(u32::MAX);
-        if let CallEffect::Open { flags, .. } = effect {
-            let flags = u32::try_from(16 + 8 * flags).unwrap_or(u32::MAX);
-            program.push(step(JUMP_EQUAL, 0, 5, number));
-            program.push(step(LOAD, 0, 0, flags));
-            program.push(step(JUMP_SET, 1, 0, WRITES.cast_unsigned()));
-            program.push(step(JUMP_SET, 1, 0, libc::O_CLOEXEC.cast_unsigned()));
-            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF));
-            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW));
-        } else if i64::from(number) == libc::SYS_sendto {
-            // Without an address it sends to the address that the socket is connected to.
-            program.push(step(JUMP_EQUAL, 0, 6, number));
-            program.push(step(LOAD, 0, 0, FIFTH[0]));
-            program.push(step(JUMP_EQUAL, 0, 3, 0));
-            program.push(step(LOAD, 0, 0, FIFTH[1]));
-            program.push(step(JUMP_EQUAL, 0, 1, 0));
-            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW));
-            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF));
-        } else {
-            program.push(step(JUMP_EQUAL, 0, 1, number));
-            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF));
-        }
-    }
-    program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW));
-    program
-}
 
 /// Receiver of reports; collects the denials.
 #[derive(Debug)]
@@ -171,15 +61,19 @@ impl Observer {
         self.listener.as_fd()
     }
 
-    /// Receives one report and lets the call go on.
+    /// Receives one report. Lets an allowed call go on, and refuses another.
     pub(super) fn answer(&mut self) {
         // The caller may have ended meanwhile.
         let Ok(report) = reports::take(self.listener.as_fd()) else { return };
+        let is_allowed = calls().any(|(number, _)| *number == report.number);
         if self.refused.len() < MAX_REFUSED {
-            let found = self.denial_of(&report);
+            let found = if is_allowed { self.denial_of(&report) } else { Some(denials::call(report.number)) };
             self.refused.extend(found);
         }
-        reports::go_on(self.listener.as_fd(), &report);
+        match is_allowed {
+            true => reports::go_on(self.listener.as_fd(), &report),
+            false => reports::refuse(self.listener.as_fd(), &report),
+        }
     }
 
     /// Records a file that the module created and that is not kept.

@@ -1,18 +1,11 @@
 //! seccomp user notifications ("reports"); libc has no wrapper.
 //!
-//! A filter makes the kernel hold a call until the process with the filter's listener answers. Reports are only used to
-//! watch: every answer is "go on", so the kernel still refuses what it would refuse without the filter.
+//! A filter makes the kernel hold a call until the process with the filter's listener answers. Allowed calls are only
+//! watched: their answer is "go on". Refused calls are reported so that they can be named: their answer is an error. If
+//! nothing answers any more, the kernel refuses the call.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-
-/// Lets only a fatal signal interrupt a caller whose report was received. Otherwise programs with many signals make no
-/// progress. Since Linux 5.19.
-const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
-
-/// Makes the kernel switch to the waiting process at once. Since Linux 6.6.
-const SYNC_WAKE_UP: u64 = 1;
-const SET_FLAGS: libc::Ioctl = 0x4008_2104;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Call that waits for an answer.
 #[derive(Debug, Clone, Copy)]
@@ -24,28 +17,12 @@ pub(super) struct Report {
     pub(super) arguments: [u64; 6],
 }
 
-/// Installs a filter that reports, and returns its listener.
-#[expect(unsafe_code, reason = "no library installs a filter that reports")]
-pub(super) fn install(program: &[libc::sock_filter]) -> io::Result<OwnedFd> {
-    let length = u16::try_from(program.len()).map_err(io::Error::other)?;
-    let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
-    let install = |flags: libc::c_ulong| {
-        let flags = flags | libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-        // SAFETY: seccomp reads one `sock_fprog`, which points to as many instructions as its length field says; both
-        // live as long as the call, and nothing is written to them.
-        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, std::ptr::from_ref(&program)) }
-    };
-    let mut fd = install(WAIT_KILLABLE);
-    if fd < 0 {
-        fd = install(0);
-    }
-    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: the kernel has just made this descriptor for the caller, and no other value owns it.
-    let listener = unsafe { OwnedFd::from_raw_fd(fd) };
-    // Kernels without this request work without it.
-    // SAFETY: this request takes an integer.
-    let _ = unsafe { libc::ioctl(fd, SET_FLAGS, SYNC_WAKE_UP) };
-    Ok(listener)
+/// Refuses the call.
+#[expect(unsafe_code, reason = "no library answers reports")]
+pub(super) fn refuse(listener: BorrowedFd<'_>, report: &Report) {
+    let mut answer = libc::seccomp_notif_resp { id: report.id, val: 0, error: -libc::EPERM, flags: 0 };
+    // SAFETY: the request reads one `seccomp_notif_resp`. It fails only when the thread is gone.
+    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, std::ptr::from_mut(&mut answer)) };
 }
 
 /// Receives a report that is waiting.

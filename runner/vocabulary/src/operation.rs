@@ -95,6 +95,8 @@ pub enum Operation {
     Bind,
     /// Creating a file beside a granted one; the file was not kept.
     CreateUnkept,
+    /// Making a system call that the kernel refuses.
+    Call,
 
     /// Naming a path in an argument.
     Argument,
