@@ -35,9 +35,9 @@ fn status(dir: &TestDir, id: &str) -> RunOutput {
 fn finished(dir: &TestDir, id: &str) -> RunOutput {
     let done = wait_for(PATIENCE, || status(dir, id).status.code() != Some(7));
     assert!(done, "the job does not finish");
-    // The supervisor has only to exit.
+    // The monitor has only to exit.
     let gone = wait_for(PATIENCE, || !process_of(id).is_some_and(|pid| fs::exists(format!("/proc/{pid}")).unwrap()));
-    assert!(gone, "the supervisor stays");
+    assert!(gone, "the monitor stays");
     status(dir, id)
 }
 

@@ -19,7 +19,7 @@ pub(crate) enum ExitStatus {
     Denied = 4,
     /// A limit was hit.
     Limit = 5,
-    /// The module crashed: a trap or a signal. Also for a job whose supervisor is gone.
+    /// The module crashed: a trap or a signal. Also for a job whose monitor is gone.
     Crashed = 6,
     /// `modbox status` was asked for a job that has not finished.
     Running = 7,

@@ -29,7 +29,7 @@ pub enum State {
     Failed,
     /// It hit its time limit.
     TimedOut,
-    /// It did not finish, and its supervisor is gone.
+    /// It did not finish, and its monitor is gone.
     Lost,
 }
 
@@ -81,7 +81,7 @@ impl JobFile {
             }
             State::Lost => {
                 put("failed", true.into());
-                put("msg", "the job ended without a result: its supervisor was killed".into());
+                put("msg", "the job ended without a result: its monitor was killed".into());
                 put("ansible_job_id", self.id.as_str().into());
                 put("started", true.into());
                 put("finished", true.into());
@@ -95,7 +95,7 @@ impl JobFile {
     }
 }
 
-/// Returns a random name for a job. The job's id is this name, a dot and the supervisor's process id. Names made here
+/// Returns a random name for a job. The job's id is this name, a dot and the monitor's process id. Names made here
 /// start with a zero, after the `j` if there is one; names made by Ansible never do.
 #[must_use]
 pub fn new_name(release: Release) -> String {

@@ -202,7 +202,7 @@ fn check_id(id: &str) -> Result<&str, JobError> {
     if is_bare { Ok(id) } else { Err(JobError::Id(id.to_owned())) }
 }
 
-/// Returns whether the process with this id is the supervisor of the job of this name.
+/// Returns whether the process with this id is the monitor of the job of this name.
 #[must_use]
 pub fn is_alive(process: u32, name: &str) -> bool {
     let Ok(proc) = Dir::open_ambient_dir("/proc", cap_std::ambient_authority()) else { return true };

@@ -25,7 +25,7 @@ pub(crate) struct StatusArgs {
 
 const STATUS_HELP: &str = "\
 Exit status: 0 finished with ok, changed or skipped · 1 finished with failed · 3 unknown job · 5 time limit reached \
-· 6 lost: its supervisor was killed · 7 not finished · 70 internal error of modbox.";
+· 6 lost: its monitor was killed · 7 not finished · 70 internal error of modbox.";
 
 #[derive(Debug, Args)]
 pub(crate) struct JobsArgs {
