@@ -1,7 +1,7 @@
 //! Compares how the SDK parses file modes with ansible-core: symbolic clauses, octal digits and invalid modes.
 
 use modbox_contract::{Dict, Value};
-use modbox_sdk::files::{Now, WrongMode, resolve_mode};
+use modbox_sdk::files::{CurrentMode, WrongMode, resolve_mode};
 
 use crate::oracle_contract::{Random, ask};
 
@@ -38,13 +38,13 @@ fn wanted(random: &mut Random) -> Value {
 #[test]
 fn modes_are_read_as_ansible_core_reads_them() {
     let mut random = Random(0x6d6f_6465);
-    let cases: Vec<(Value, Now)> = (0..CASES)
+    let cases: Vec<(Value, CurrentMode)> = (0..CASES)
         .map(|_| {
             let bits = |random: &mut Random, bound: usize| u32::try_from(random.below(bound)).unwrap();
             let wanted = wanted(&mut random);
             let mode = bits(&mut random, 0o10000);
             let umask = [0o022, 0o077, 0o002, 0, 0o137][random.below(5)];
-            (wanted, Now { mode, directory: random.below(2) == 0, umask })
+            (wanted, CurrentMode { mode, directory: random.below(2) == 0, umask })
         })
         .collect();
     let questions: Vec<Value> = cases

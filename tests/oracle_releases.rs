@@ -8,7 +8,7 @@ use modbox_contract::{
 };
 use modbox_kinds::detect::detect;
 use modbox_kinds::powershell::NoPowershell;
-use modbox_kinds::{Kind, PrepareError, Prepared, Request};
+use modbox_kinds::{Kind, PrepareError, PreparedInvocation, Request};
 
 use crate::oracle_contract::{Random, ask_with, base64};
 use crate::oracle_results::{OUTPUTS, questions};
@@ -96,7 +96,13 @@ fn kind_of(answer: &Dict) -> Kind {
     }
 }
 
-fn prepare(release: Release, kind: Kind, module: &[u8], args: &Dict, vars: &Dict) -> Result<Prepared, PrepareError> {
+fn prepare(
+    release: Release,
+    kind: Kind,
+    module: &[u8],
+    args: &Dict,
+    vars: &Dict,
+) -> Result<PreparedInvocation, PrepareError> {
     let interpreters = vars.iter().filter_map(|(key, value)| {
         let name = key.strip_prefix("ansible_")?.strip_suffix("_interpreter")?;
         Some((name.to_owned(), value.as_str()?.to_owned()))
