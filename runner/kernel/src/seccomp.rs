@@ -79,14 +79,14 @@ pub(super) fn compile_reporting(
     let choices = program.len();
     program.extend_from_slice(&reported.choice);
     let refusal = fail(libc::EPERM).k;
-    for at in list..refusals {
-        let target = match program[at] {
+    for (at, instruction) in program.iter_mut().enumerate().take(refusals).skip(list) {
+        let target = match instruction {
             sock_filter { code: RETURN, k: libc::SECCOMP_RET_ALLOW, .. } => choices,
-            sock_filter { code: RETURN, k, .. } if k == refusal => refusals,
+            sock_filter { code: RETURN, k, .. } if *k == refusal => refusals,
             _ => continue,
         };
         let distance = u32::try_from(target - at - 1).map_err(|error| format!("seccomp: {error}"))?;
-        program[at] = sock_filter { code: JUMP, jt: 0, jf: 0, k: distance };
+        *instruction = sock_filter { code: JUMP, jt: 0, jf: 0, k: distance };
     }
     Ok(program)
 }
