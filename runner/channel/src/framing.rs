@@ -106,7 +106,7 @@ impl Framing {
         stream.flush()
     }
 
-    /// Appends a frame with a message and byte strings that belong to it, for [`Parcel`] to read.
+    /// Appends a frame with a message and byte strings that belong to it, for [`Parcel`](crate::Parcel) to read.
     ///
     /// # Errors
     ///
