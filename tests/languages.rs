@@ -109,7 +109,7 @@ fn a_project_is_built_again_when_it_has_changed_and_not_before() {
     assert!(built(&run().exits_with(0).stderr_text()), "a file less");
     dir.write("greet/main.c", "int main(void) { return no; }\n");
     let told = run().exits_with(3).stderr_text();
-    assert!(told.contains("main.c") && told.contains("ended with exit status: 1, see its messages"), "{told}");
+    assert!(told.contains("main.c") && told.contains("failed with exit status: 1; see its messages"), "{told}");
     dir.write("greet/module.json", "{\"name\": \"../evil\"}");
     let told = run().exits_with(3).stderr_text();
     assert!(told.contains("the module name `../evil` is invalid"), "{told}");
