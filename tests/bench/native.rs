@@ -22,7 +22,7 @@ use modbox_cleanup::Cleanup;
 use modbox_native::{NativeContext, RoomRequest};
 use modbox_policy::Policy;
 use modbox_vocabulary::{Exit, Invocation, Limits, NativeProgram, Program};
-use modbox_worker::{THIS_PROGRAM, WorkerProcess, Workers};
+use modbox_worker::{Forked, THIS_PROGRAM, WorkerProcess, Workers};
 use support::{TestDir, debian};
 
 /// Enough for a stable median of things that take milliseconds.
@@ -137,11 +137,15 @@ fn plain(mut command: Command) -> Duration {
 
 /// Returns a worker that is a fork of this process.
 fn forked() -> Workers {
-    let Some(worker) = WorkerProcess::fork().expect("there is room for a process") else {
-        let socket = modbox_worker::take_socket().expect("a worker has a socket");
-        let role = modbox_worker::receive_role(&socket).expect("the host goes on");
-        let served = role.map_or(Ok(()), |_| modbox_native::launcher::serve(socket));
-        std::process::exit(i32::from(served.is_err()))
+    let worker = match WorkerProcess::fork().expect("there is room for a process") {
+        Forked::Monitor(worker) => worker,
+        Forked::Worker(ready) => {
+            ready.expect("a worker has its socket");
+            let socket = modbox_worker::take_socket().expect("a worker has a socket");
+            let role = modbox_worker::receive_role(&socket).expect("the host goes on");
+            let served = role.map_or(Ok(()), |_| modbox_native::launcher::serve(socket));
+            std::process::exit(i32::from(served.is_err()))
+        }
     };
     Workers::new(THIS_PROGRAM.into()).with_early(Some(worker))
 }

@@ -28,7 +28,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 use modbox_cleanup::Cleanup;
-use modbox_worker::{THIS_PROGRAM, WorkerProcess, Workers};
+use modbox_worker::{Forked, THIS_PROGRAM, WorkerProcess, Workers};
 
 use self::args::{Cli, Command};
 use self::context::Context;
@@ -46,8 +46,9 @@ pub fn main() -> ExitCode {
     }
     // First of all, while this process has one thread and has read nothing.
     let early = match runs_one_module(&argv).then(WorkerProcess::fork) {
-        Some(Ok(None)) => return roles::worker(),
-        Some(Ok(worker)) => worker,
+        Some(Ok(Forked::Worker(Ok(())))) => return roles::worker(),
+        Some(Ok(Forked::Worker(Err(_)))) => return ExitCode::FAILURE,
+        Some(Ok(Forked::Monitor(worker))) => Some(worker),
         // Without it a worker is started when it is needed.
         Some(Err(_)) | None => None,
     };

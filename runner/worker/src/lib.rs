@@ -21,7 +21,7 @@ mod spawn_lock;
 mod workers;
 
 pub use self::entry::{die_with_monitor, receive_role, take_socket};
-pub use self::process::WorkerProcess;
+pub use self::process::{Forked, WorkerProcess};
 pub use self::program::{THIS_PROGRAM, WORD};
 pub use self::role::Role;
 pub use self::spawn_lock::exclude_spawns;

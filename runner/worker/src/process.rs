@@ -46,26 +46,40 @@ impl Child {
     }
 }
 
+/// Side on which a process is after it was forked.
+#[derive(Debug)]
+pub enum Forked {
+    /// The process that forked, with the worker.
+    Monitor(WorkerProcess),
+    /// The worker. With an error it has no socket, and must end.
+    Worker(io::Result<()>),
+}
+
+/// Makes the worker's end of the channel its standard input, and closes everything but the standard streams.
+fn keep_only(ours: UnixStream, theirs: UnixStream) -> io::Result<()> {
+    rustix::stdio::dup2_stdin(&theirs)?;
+    // The next call closes both.
+    let _ = (ours.into_raw_fd(), theirs.into_raw_fd());
+    modbox_kernel::close_descriptors_from(3)
+}
+
 impl WorkerProcess {
-    /// Forks this process. Returns `None` in the worker, whose socket is its standard input; it has no other
-    /// descriptors than the standard streams.
+    /// Forks this process. The worker's socket is its standard input, and it has no other descriptors than the standard
+    /// streams.
     ///
     /// The worker has the memory of this process. So call this first in `main`, before anything is read that a worker
     /// must not have.
     ///
     /// # Errors
     ///
-    /// This process has more than one thread, or the kernel refuses a process or a socket.
-    pub fn fork() -> io::Result<Option<Self>> {
+    /// This process has more than one thread, or the kernel refuses a process or a socket. Errors of the worker are in
+    /// [`Forked::Worker`], so that a worker never goes on as a monitor.
+    pub fn fork() -> io::Result<Forked> {
         let (ours, theirs) = UnixStream::pair()?;
-        if let Some(pid) = modbox_kernel::fork()? {
-            return Ok(Some(Self::new(pid, ours)));
-        }
-        rustix::stdio::dup2_stdin(&theirs)?;
-        // The next call closes both.
-        let _ = (ours.into_raw_fd(), theirs.into_raw_fd());
-        modbox_kernel::close_descriptors_from(3)?;
-        Ok(None)
+        Ok(match modbox_kernel::fork()? {
+            Some(pid) => Forked::Monitor(Self::new(pid, ours)),
+            None => Forked::Worker(keep_only(ours, theirs)),
+        })
     }
 
     /// Starts a modbox program as a worker, without any variable of the environment.
