@@ -77,6 +77,8 @@ mod audit_batch;
 mod logs;
 // Workers that are killed or hang.
 mod workers;
+// Workers that their guests have taken over.
+mod hostile_workers;
 // Signals leave nothing behind.
 mod signals;
 

@@ -66,7 +66,9 @@ impl Runner {
         notes: &mut Vec<String>,
     ) -> Result<Outcome, RunError> {
         let policy = run.request.policy;
-        let commands = policy.allows_commands().then(|| CommandRunner::new(&self.config, policy, run.request.limits));
+        let commands = policy
+            .allows_commands()
+            .then(|| CommandRunner::new(&self.config, policy, run.request.limits, &self.config.cleanup));
         let commands = commands.as_ref().map(|commands| commands as &dyn CommandService);
         let least = confinement(policy, PathBuf::new(), true).map(|order| order.least);
         let mut compile = false;
@@ -99,9 +101,8 @@ impl Runner {
         confine::check_guest(&modbox_kernel::KernelConfinement::default(), request.policy, 0)?;
         let execute = |loaded: &LoadedModule| {
             let input = GuestInput { program, files: &invocation.files, stdin: invocation.stdin.clone() };
-            let commands = request.policy.allows_commands().then(|| {
-                Arc::new(CommandRunner::new(&self.config, request.policy, request.limits)) as Arc<dyn CommandService>
-            });
+            let (policy, limits, cleanup) = (request.policy, request.limits, &self.config.cleanup);
+            let commands = policy.allows_commands().then(|| self.command_runner(policy, limits, cleanup));
             loaded.run(input, request.policy, request.limits, RunContext { commands, ..RunContext::new(run_dir) })
         };
         let mut outcome = match execute(&resident.module) {

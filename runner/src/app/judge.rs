@@ -165,7 +165,7 @@ fn status_of(result: &ModuleResult) -> Status {
     }
 }
 
-pub(super) fn limit_message(hit: LimitHit) -> String {
+fn limit_message(hit: LimitHit) -> String {
     let (what, switch) = match hit.kind {
         LimitKind::Wall => ("ran longer than its wall-clock limit", "--timeout"),
         LimitKind::Cpu => ("used more than its limit of processor time", "--cpu-time"),

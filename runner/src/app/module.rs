@@ -178,8 +178,9 @@ impl Module {
         self.detection.as_ref()
     }
 
-    /// Returns the wasm format; `None` for other kinds.
-    pub(super) fn format(&self) -> Option<WasmFormat> {
+    /// Returns the wasm format; `None` for a native module.
+    #[must_use]
+    pub fn format(&self) -> Option<WasmFormat> {
         match self.detection.as_ref().ok()?.kind {
             Kind::Component => Some(WasmFormat::Component),
             Kind::Core => Some(WasmFormat::Core),

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use modbox_contract::ModuleResult;
 use modbox_policy::Policy;
-use modbox_vocabulary::{Confinement, LimitKind, Limits, Timing, Usage};
+use modbox_vocabulary::{Confinement, Timing, Usage};
 
-use crate::app::judge;
 use crate::app::module::Module;
 use crate::app::report::{ModuleFacts, Report, Status};
 
@@ -61,14 +60,6 @@ impl Report {
     pub fn crashed(module: &Module, policy: &Policy, message: &str) -> Self {
         let result = ModuleResult::runner_failure(message, None);
         Self { status: Status::Crashed, result, ..Self::of_module(module, policy) }
-    }
-
-    /// Returns the report of a run whose process was killed because it did not end at its wall-clock limit.
-    #[must_use]
-    pub fn late(module: &Module, policy: &Policy, limits: &Limits) -> Self {
-        let hit = limits.hit(LimitKind::Wall);
-        let result = ModuleResult::runner_failure(&judge::limit_message(hit), None);
-        Self { status: Status::Limit, result, limit: Some(hit), ..Self::of_module(module, policy) }
     }
 
     /// Returns the report of a run that was not started because modbox was told to stop.

@@ -4,11 +4,12 @@
 use std::fs::File;
 use std::sync::Arc;
 
+use modbox_cleanup::Cleanup;
 use modbox_kernel::KernelConfinement;
 use modbox_kinds::PreparedInvocation;
 use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir, Scratch};
-use modbox_vocabulary::{CommandService, Limits, Outcome, Program, WasmFormat};
+use modbox_vocabulary::{CommandService, Limits, Outcome, Program};
 use modbox_wasm::{CodeFacts, GuestOrder, GuestSetup, RunDirectory, WasmError};
 
 use crate::app::admission::AdmittedRun;
@@ -47,12 +48,6 @@ pub struct WarmSetup {
 }
 
 impl Runner {
-    /// Returns the format of a module that runs as a guest; `None` for a native module.
-    #[must_use]
-    pub fn guest_format(module: &Module) -> Option<WasmFormat> {
-        module.format()
-    }
-
     /// Finds the compiled code of a module, or compiles the module. With `compile`, ignores the entry of the cache,
     /// which a worker has refused.
     ///
@@ -131,10 +126,10 @@ impl Runner {
         judge::report_execution(report, execution, request, &self.config.environment)
     }
 
-    /// Returns the runner of a guest's commands.
+    /// Returns the runner of a guest's commands. `cleanup` ends those that are running.
     #[must_use]
-    pub fn command_runner(&self, policy: &Policy, limits: &Limits) -> Arc<dyn CommandService> {
-        Arc::new(CommandRunner::new(&self.config, policy, limits))
+    pub fn command_runner(&self, policy: &Policy, limits: &Limits, cleanup: &Cleanup) -> Arc<dyn CommandService> {
+        Arc::new(CommandRunner::new(&self.config, policy, limits, cleanup))
     }
 }
 

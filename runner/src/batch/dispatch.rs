@@ -16,13 +16,14 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::app::{Admission, Report, Runner};
 use crate::batch::background::Wakeups;
-use crate::batch::guest_slot::{SlotState, Surroundings};
+use crate::batch::guest_slot::SlotState;
 use crate::batch::job::{Job, JobError};
 use crate::batch::lines::{Line, Lines};
 use crate::batch::output::Output;
 use crate::batch::progress::{BatchError, Progress, Summary};
 use crate::batch::setup::Setup;
 use crate::batch::slot::Slot;
+use crate::batch::slot_context::SlotContext;
 use crate::batch::task::{self, Answer, Task};
 
 /// Maximum number of jobs that were read and wait for a worker.
@@ -219,11 +220,7 @@ impl<'a, W: Write> Batch<'a, W> {
 
     fn give(&mut self, slot: usize, mut task: Task) -> Result<(), BatchError> {
         let answer = match task.reserve_audit(&self.config.cleanup) {
-            Ok(()) => {
-                let BatchConfig { runner, workers, cleanup, .. } = &self.config;
-                let surroundings = Surroundings { runner, workers, cleanup, wakeups: &self.wakeups };
-                self.slots[slot].give(task, surroundings)
-            }
+            Ok(()) => self.slots[slot].give(task, context(&self.config, &self.wakeups)),
             Err(error) => Some(task.answer(|setup| Report::not_run(setup.module.path(), &error_chain(&error)))),
         };
         answer.map_or(Ok(()), |answer| self.answer(&answer))
@@ -255,9 +252,7 @@ impl<'a, W: Write> Batch<'a, W> {
                 self.slots.swap_remove(oldest);
             }
         }
-        let BatchConfig { runner, workers, cleanup, .. } = &self.config;
-        let surroundings = Surroundings { runner, workers, cleanup, wakeups: &self.wakeups };
-        match Slot::start(Arc::clone(setup), surroundings) {
+        match Slot::start(Arc::clone(setup), context(&self.config, &self.wakeups)) {
             Ok(slot) => {
                 self.slots.push(slot);
                 Ok(Some(self.slots.len() - 1))
@@ -314,11 +309,9 @@ impl<'a, W: Write> Batch<'a, W> {
     /// Handles what has arrived from all slots, and removes those that are over.
     fn look_at_slots(&mut self) -> Result<(), BatchError> {
         let (mut answers, mut at) = (Vec::new(), 0);
-        let BatchConfig { runner, workers, cleanup, .. } = &self.config;
         let mut given_back = Vec::new();
         while at < self.slots.len() {
-            let surroundings = Surroundings { runner, workers, cleanup, wakeups: &self.wakeups };
-            match self.slots[at].look(surroundings, &mut answers) {
+            match self.slots[at].look(context(&self.config, &self.wakeups), &mut answers) {
                 SlotState::Open => at += 1,
                 SlotState::Over(tasks) => {
                     given_back.push(tasks);
@@ -336,7 +329,7 @@ impl<'a, W: Write> Batch<'a, W> {
         let is_late = |slot: &Slot| slot.deadline().is_some_and(|deadline| deadline < now);
         while let Some(at) = self.slots.iter().position(is_late) {
             let (mut slot, mut answers) = (self.slots.swap_remove(at), Vec::new());
-            let tasks = slot.end_late(&self.config.runner, &mut answers);
+            let tasks = slot.end_late(context(&self.config, &self.wakeups), &mut answers);
             drop(slot);
             self.answer_all(answers)?;
             self.queue_again(tasks)?;
@@ -389,4 +382,9 @@ impl<'a, W: Write> Batch<'a, W> {
         self.summary.unaudited += u64::from(answer.is_unaudited);
         self.output.put(answer.number, &answer.line).map_err(BatchError::Write)
     }
+}
+
+fn context<'a>(config: &'a BatchConfig, wakeups: &'a Wakeups) -> SlotContext<'a> {
+    let BatchConfig { runner, workers, cleanup, .. } = config;
+    SlotContext { runner, workers, cleanup, wakeups }
 }

@@ -9,16 +9,16 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use modbox_cleanup::Cleanup;
 use modbox_kernel::KernelConfinement;
-use modbox_scratch::Scratch;
-use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, Timing};
+use modbox_vocabulary::{Outcome, Timing};
 use modbox_wasm::{CodeFacts, GRACE, GuestEvent, GuestWorker, Instances, RunProgress, START_PATIENCE, WasmError};
-use modbox_worker::Workers;
 
 use crate::app::{RunError, Runner, WarmSetup, check_confinement};
-use crate::batch::background::{Background, Wakeups};
+use crate::batch::background::Background;
+use crate::batch::running_command::RunningCommand;
 use crate::batch::setup::Setup;
+use crate::batch::slot_context::SlotContext;
+use crate::batch::slot_worker::SlotWorker;
 use crate::batch::task::{Answer, Task};
 
 /// Maximum number of jobs sent to a worker in advance when its jobs are short.
@@ -26,18 +26,6 @@ const AHEAD: usize = 32;
 
 /// A job that takes less than this is short.
 const SHORT: Duration = Duration::from_millis(2);
-
-/// Time beyond a command's own limit until its result has to be there.
-const COMMAND_PATIENCE: Duration = Duration::from_secs(15);
-
-/// What a slot needs of its batch.
-#[derive(Clone, Copy)]
-pub(super) struct Surroundings<'a> {
-    pub(super) runner: &'a Arc<Runner>,
-    pub(super) workers: &'a Workers,
-    pub(super) cleanup: &'a Cleanup,
-    pub(super) wakeups: &'a Wakeups,
-}
 
 /// Slot for guests.
 #[derive(Debug)]
@@ -57,32 +45,24 @@ enum Stage {
     /// The code is being found.
     Finding { code: Background<Result<(File, CodeFacts), RunError>>, compiled: bool },
     /// The worker is running.
-    Working(Box<Working>),
+    Working(Box<SlotWorker>),
     /// The worker is gone, and its jobs are answered or given back.
     Over,
 }
 
-/// A running worker.
+/// Why a worker ends.
 #[derive(Debug)]
-struct Working {
-    worker: GuestWorker,
-    /// The worker's directory; removed after the worker.
-    _directory: Scratch,
-    /// Whether the module was compiled although the cache had code.
-    compiled: bool,
-    started: Instant,
-    /// How the worker is confined, once it is.
-    reached: Option<KernelConfinement>,
-    loading: Timing,
-    /// The run of the first job, if there is a job and the worker is confined.
-    progress: Option<RunProgress>,
-    command: Option<RunningCommand>,
-}
-
-#[derive(Debug)]
-struct RunningCommand {
-    result: Background<Result<CommandOutput, CommandRefusal>>,
-    deadline: Option<Instant>,
+enum Ending {
+    /// It refuses the code of the cache.
+    Compile,
+    /// It cannot start the module.
+    Fails(RunError),
+    /// It reached only this confinement, which is too little.
+    Unconfined(KernelConfinement),
+    /// It missed a deadline.
+    Late,
+    /// It has ended, or breaks the protocol: then its guest has taken it over.
+    Lost,
 }
 
 /// The state of a slot after a check.
@@ -99,8 +79,8 @@ impl GuestSlot {
     /// # Errors
     ///
     /// The kernel gives no thread.
-    pub(super) fn start(setup: Arc<Setup>, surroundings: Surroundings<'_>) -> io::Result<Self> {
-        let stage = find_code(&setup, surroundings, false)?;
+    pub(super) fn start(setup: Arc<Setup>, context: SlotContext<'_>) -> io::Result<Self> {
+        let stage = find_code(&setup, context, false)?;
         Ok(Self { setup, tasks: VecDeque::new(), stage, pace: Duration::MAX, facts: None })
     }
 
@@ -158,7 +138,7 @@ impl GuestSlot {
     pub(super) fn deadline(&self) -> Option<Instant> {
         let Stage::Working(working) = &self.stage else { return None };
         match (&working.command, &working.progress) {
-            (Some(command), _) => command.deadline,
+            (Some(command), _) => command.deadline(),
             (None, Some(progress)) => progress.started().checked_add(self.setup.limits.timeout.saturating_add(GRACE)),
             (None, None) if working.reached.is_none() => Some(working.started + START_PATIENCE),
             (None, None) => None,
@@ -166,10 +146,13 @@ impl GuestSlot {
     }
 
     /// Handles what has arrived, and adds the answers of jobs that have ended.
-    pub(super) fn look(&mut self, surroundings: Surroundings<'_>, answers: &mut Vec<Answer>) -> SlotState {
+    pub(super) fn look(&mut self, context: SlotContext<'_>, answers: &mut Vec<Answer>) -> SlotState {
         let next = match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Finding { code, compiled } => self.look_for_code(code, compiled, surroundings, answers),
-            Stage::Working(working) => self.listen(working, surroundings, answers),
+            Stage::Finding { code, compiled } => self.look_for_code(code, compiled, context, answers),
+            Stage::Working(mut working) => match self.attend(&mut working, context, answers) {
+                Ok(()) => Stage::Working(working),
+                Err(ending) => self.end(*working, ending, context, answers),
+            },
             Stage::Over => Stage::Over,
         };
         self.stage = next;
@@ -180,15 +163,9 @@ impl GuestSlot {
     }
 
     /// Kills a worker that missed its deadline, and answers its first job.
-    pub(super) fn end_late(&mut self, runner: &Runner, answers: &mut Vec<Answer>) -> VecDeque<Task> {
-        if let Stage::Working(mut working) = std::mem::replace(&mut self.stage, Stage::Over) {
-            working.worker.kill();
-            let reached = working.reached.clone().unwrap_or_default();
-            match (working.progress.take(), self.tasks.pop_front()) {
-                (Some(progress), Some(task)) => answers.push(task.conclude(runner, Ok(progress.late(&reached)))),
-                (None, Some(task)) => answers.push(task.conclude(runner, Err(worker_error("it does not start")))),
-                (_, None) => {}
-            }
+    pub(super) fn end_late(&mut self, context: SlotContext<'_>, answers: &mut Vec<Answer>) -> VecDeque<Task> {
+        if let Stage::Working(working) = std::mem::replace(&mut self.stage, Stage::Over) {
+            self.stage = self.end(*working, Ending::Late, context, answers);
         }
         std::mem::take(&mut self.tasks)
     }
@@ -197,7 +174,7 @@ impl GuestSlot {
         &mut self,
         mut code: Background<Result<(File, CodeFacts), RunError>>,
         compiled: bool,
-        surroundings: Surroundings<'_>,
+        context: SlotContext<'_>,
         answers: &mut Vec<Answer>,
     ) -> Stage {
         let found = match code.take() {
@@ -207,21 +184,16 @@ impl GuestSlot {
         };
         let started = found.and_then(|(code, facts)| {
             self.facts = Some(facts);
-            self.start_worker(&code, compiled, surroundings)
+            self.start_worker(&code, compiled, context)
         });
         match started {
             Ok(working) => Stage::Working(Box::new(working)),
-            Err(error) => self.fail_all(error, surroundings.runner, answers),
+            Err(error) => self.fail_all(error, context.runner, answers),
         }
     }
 
-    fn start_worker(
-        &mut self,
-        code: &File,
-        compiled: bool,
-        surroundings: Surroundings<'_>,
-    ) -> Result<Working, RunError> {
-        let Surroundings { runner, workers, cleanup, .. } = surroundings;
+    fn start_worker(&mut self, code: &File, compiled: bool, context: SlotContext<'_>) -> Result<SlotWorker, RunError> {
+        let SlotContext { runner, workers, cleanup, .. } = context;
         let WarmSetup { setup, directory } = runner.warm_setup(&self.setup.policy, &self.setup.limits)?;
         let worker = GuestWorker::start(workers, code, Instances::Pooled, cleanup);
         let mut worker = worker.map_err(WasmError::Worker)?;
@@ -230,7 +202,7 @@ impl GuestSlot {
             send(&mut worker, task, runner)?;
         }
         worker.flush();
-        Ok(Working {
+        Ok(SlotWorker {
             worker,
             _directory: directory,
             compiled,
@@ -251,129 +223,168 @@ impl GuestSlot {
         Stage::Over
     }
 
-    fn listen(
+    /// Handles what a worker has sent.
+    fn attend(
         &mut self,
-        mut working: Box<Working>,
-        surroundings: Surroundings<'_>,
+        working: &mut SlotWorker,
+        context: SlotContext<'_>,
         answers: &mut Vec<Answer>,
-    ) -> Stage {
-        let runner = surroundings.runner;
-        if let Some(result) = working.command.as_mut().and_then(|command| command.result.take()) {
-            let failed = |_| Err(CommandRefusal::Failed("modbox failed while it ran the command".to_owned()));
-            working.command = None;
-            if working.worker.answer(result.unwrap_or_else(failed)).is_err() {
-                working.worker.kill();
-            }
-        }
-        if working.worker.wants_to_write() {
-            working.worker.flush();
-        }
-        working.worker.read();
-        let (since, mut ended) = (working.progress.as_ref().map(RunProgress::started), 0);
+    ) -> Result<(), Ending> {
+        working.exchange();
+        let (since, before) = (working.progress.as_ref().map(RunProgress::started), answers.len());
         while let Some(event) = working.worker.take_event() {
-            match event {
-                GuestEvent::Loaded(timing) => working.loading = timing,
-                GuestEvent::NotLoaded(WasmError::Code(_)) if !working.compiled => {
-                    return find_code(&self.setup, surroundings, true)
-                        .unwrap_or_else(|error| self.fail_all(WasmError::Worker(error).into(), runner, answers));
-                }
-                GuestEvent::NotLoaded(error) => return self.fail_all(error.into(), runner, answers),
-                GuestEvent::NotConfined(cause) => {
-                    return self.fail_all(WasmError::NotConfined(cause).into(), runner, answers);
-                }
-                GuestEvent::Confined(reached) => {
-                    if check_confinement(&reached, &self.setup.policy).is_err() {
-                        return self.fail_unconfined(&reached, runner, answers);
-                    }
-                    working.reached = Some(reached);
-                    working.progress = self.next_progress();
-                }
-                GuestEvent::Printed(stream, bytes) => {
-                    if let Some(progress) = &mut working.progress {
-                        progress.print(stream, &bytes);
-                    }
-                }
-                GuestEvent::Command(request, stdin) => match self.run_command(request, stdin, surroundings) {
-                    Ok(command) => working.command = Some(command),
-                    Err(_) => working.worker.kill(),
-                },
-                GuestEvent::Ended(outcome) => {
-                    let (Some(progress), Some(task)) = (working.progress.take(), self.tasks.pop_front()) else {
-                        return self.lose(working, answers, runner);
-                    };
-                    let mut outcome = progress.ended(*outcome);
-                    if let Some(facts) = self.facts.take() {
-                        outcome.timing.add(facts.timing);
-                        outcome.timing.add(working.loading);
-                        outcome.notes.splice(0..0, facts.notes);
-                    }
-                    outcome.notes.extend(working.reached.iter().flat_map(KernelConfinement::notes));
-                    answers.push(task.conclude(runner, Ok(outcome)));
-                    (working.progress, ended) = (self.next_progress(), ended + 1);
-                }
-                GuestEvent::NotStarted(error) => {
-                    let Some(task) = self.tasks.pop_front() else { return self.lose(working, answers, runner) };
-                    answers.push(task.conclude(runner, Err(error.into())));
-                    (working.progress, ended) = (self.next_progress(), ended + 1);
-                }
-                GuestEvent::Closed => return self.lose(working, answers, runner),
+            self.handle(event, working, context, answers)?;
+        }
+        if let (Some(since), ended @ 1..) = (since, answers.len() - before) {
+            self.set_pace(since.elapsed(), u32::try_from(ended).unwrap_or(u32::MAX));
+        }
+        Ok(())
+    }
+
+    /// Handles an event. Each has its time: a worker that starts sends other events than one that runs a job, and none
+    /// arrives while a command is running.
+    fn handle(
+        &mut self,
+        event: GuestEvent,
+        working: &mut SlotWorker,
+        context: SlotContext<'_>,
+        answers: &mut Vec<Answer>,
+    ) -> Result<(), Ending> {
+        if working.command.is_some() {
+            return Err(Ending::Lost);
+        }
+        if working.reached.is_none() {
+            return self.handle_start(event, working);
+        }
+        let progress = working.progress.as_mut().ok_or(Ending::Lost)?;
+        match event {
+            GuestEvent::Printed(stream, bytes) => progress.print(stream, &bytes),
+            GuestEvent::Command(..) if progress.left().is_zero() => return Err(Ending::Late),
+            GuestEvent::Command(request, stdin) => {
+                let command = RunningCommand::start(&self.setup, (request, stdin), progress.left(), context);
+                working.command = Some(command.map_err(|_| Ending::Lost)?);
             }
+            GuestEvent::Ended(outcome) => {
+                let outcome = working.progress.take().map(|progress| progress.ended(*outcome)).ok_or(Ending::Lost)?;
+                let outcome = self.with_facts(outcome, working);
+                self.complete(working, Ok(outcome), context.runner, answers);
+            }
+            GuestEvent::NotStarted(error) => self.complete(working, Err(error.into()), context.runner, answers),
+            _ => return Err(Ending::Lost),
         }
-        if let Some(since) = since.filter(|_| ended > 0) {
-            // Answers that arrived together come from jobs that ran one after another.
-            let took = since.elapsed() / ended;
-            self.pace = if self.pace == Duration::MAX { took } else { (self.pace * 7 + took) / 8 };
+        Ok(())
+    }
+
+    /// Handles an event of a worker that starts.
+    fn handle_start(&self, event: GuestEvent, working: &mut SlotWorker) -> Result<(), Ending> {
+        match event {
+            GuestEvent::Loaded(timing) => working.loading = timing,
+            GuestEvent::NotLoaded(WasmError::Code(_)) if !working.compiled => return Err(Ending::Compile),
+            GuestEvent::NotLoaded(error) => return Err(Ending::Fails(error.into())),
+            GuestEvent::NotConfined(cause) => return Err(Ending::Fails(WasmError::NotConfined(cause).into())),
+            GuestEvent::Confined(reached) if check_confinement(&reached, &self.setup.policy).is_err() => {
+                return Err(Ending::Unconfined(reached));
+            }
+            GuestEvent::Confined(reached) => {
+                working.reached = Some(reached);
+                working.progress = self.next_progress();
+            }
+            _ => return Err(Ending::Lost),
         }
-        Stage::Working(working)
+        Ok(())
+    }
+
+    /// Adds what is known of the worker. The first job's outcome also has the times and notes of finding the code.
+    fn with_facts(&mut self, mut outcome: Outcome, working: &SlotWorker) -> Outcome {
+        if let Some(facts) = self.facts.take() {
+            outcome.timing.add(facts.timing);
+            outcome.timing.add(working.loading);
+            outcome.notes.splice(0..0, facts.notes);
+        }
+        outcome.notes.extend(working.reached.iter().flat_map(KernelConfinement::notes));
+        outcome
+    }
+
+    /// Answers the first job, and begins with the next one.
+    fn complete(
+        &mut self,
+        working: &mut SlotWorker,
+        ended: Result<Outcome, RunError>,
+        runner: &Runner,
+        answers: &mut Vec<Answer>,
+    ) {
+        answers.extend(self.tasks.pop_front().map(|task| task.conclude(runner, ended)));
+        working.progress = self.next_progress();
+    }
+
+    /// Smooths the pace. Answers that arrived together come from jobs that ran one after another.
+    fn set_pace(&mut self, elapsed: Duration, ended: u32) {
+        let took = elapsed / ended;
+        self.pace = if self.pace == Duration::MAX { took } else { (self.pace * 7 + took) / 8 };
     }
 
     fn next_progress(&self) -> Option<RunProgress> {
         (!self.tasks.is_empty()).then(|| RunProgress::new(&self.setup.limits))
     }
 
-    fn run_command(
-        &self,
-        request: CommandRequest,
-        stdin: Vec<u8>,
-        surroundings: Surroundings<'_>,
-    ) -> io::Result<RunningCommand> {
-        let commands = surroundings.runner.command_runner(&self.setup.policy, &self.setup.limits);
-        let patience = request.limits.timeout.saturating_add(COMMAND_PATIENCE);
-        let result = surroundings.wakeups.start("command", move || commands.run(&request, &stdin))?;
-        Ok(RunningCommand { result, deadline: Instant::now().checked_add(patience) })
-    }
-
-    /// Answers the job that a lost worker was running. The others were not begun.
-    fn lose(&mut self, mut working: Box<Working>, answers: &mut Vec<Answer>, runner: &Runner) -> Stage {
-        working.worker.kill_unless_closed();
-        let status = working.worker.reap();
-        let reached = working.reached.clone().unwrap_or_default();
-        match (working.progress.take(), self.tasks.pop_front()) {
-            (Some(progress), Some(task)) => answers.push(task.conclude(runner, Ok(progress.lost(status, &reached)))),
-            (None, Some(task)) => {
-                let how = status.map_or_else(|| "it does not end".to_owned(), |status| status.to_string());
-                let error = worker_error(&format!("it ended while it started: {how}"));
-                answers.push(task.conclude(runner, Err(error)));
+    /// Ends a worker, and answers the jobs that end with it.
+    fn end(
+        &mut self,
+        mut working: SlotWorker,
+        ending: Ending,
+        context: SlotContext<'_>,
+        answers: &mut Vec<Answer>,
+    ) -> Stage {
+        let runner = context.runner;
+        // No command goes on when its job is answered.
+        working.command = None;
+        match ending {
+            Ending::Compile => {
+                return find_code(&self.setup, context, true)
+                    .unwrap_or_else(|error| self.fail_all(WasmError::Worker(error).into(), runner, answers));
             }
-            (_, None) => {}
+            Ending::Fails(error) => return self.fail_all(error, runner, answers),
+            Ending::Unconfined(reached) => self.fail_unconfined(&reached, runner, answers),
+            Ending::Late => {
+                working.worker.kill();
+                let ended = ended(&mut working, RunProgress::late, "it does not start");
+                answers.extend(self.tasks.pop_front().map(|task| task.conclude(runner, ended)));
+            }
+            Ending::Lost => {
+                working.worker.kill_unless_closed();
+                let status = working.worker.reap();
+                let how = status.map_or_else(|| "it does not end".to_owned(), |status| status.to_string());
+                let lost = |progress: RunProgress, reached: &_| progress.lost(status, reached);
+                let ended = ended(&mut working, lost, &format!("it ended while it started: {how}"));
+                answers.extend(self.tasks.pop_front().map(|task| task.conclude(runner, ended)));
+            }
         }
         Stage::Over
     }
 
-    fn fail_unconfined(&mut self, reached: &KernelConfinement, runner: &Runner, answers: &mut Vec<Answer>) -> Stage {
+    fn fail_unconfined(&mut self, reached: &KernelConfinement, runner: &Runner, answers: &mut Vec<Answer>) {
         for task in self.tasks.drain(..) {
             let ended = check_confinement(reached, &self.setup.policy);
             let ended = ended.and(Err(worker_error("it is confined too little")));
             answers.push(task.conclude(runner, ended));
         }
-        Stage::Over
     }
 }
 
-fn find_code(setup: &Arc<Setup>, surroundings: Surroundings<'_>, compile: bool) -> io::Result<Stage> {
-    let (runner, found) = (Arc::clone(surroundings.runner), Arc::clone(setup));
+/// Returns how the first job of a worker ended with it. The others were not begun.
+fn ended(
+    working: &mut SlotWorker,
+    outcome: impl FnOnce(RunProgress, &KernelConfinement) -> Outcome,
+    not_started: &str,
+) -> Result<Outcome, RunError> {
+    let reached = working.reached.clone().unwrap_or_default();
+    working.progress.take().map(|progress| outcome(progress, &reached)).ok_or_else(|| worker_error(not_started))
+}
+
+fn find_code(setup: &Arc<Setup>, context: SlotContext<'_>, compile: bool) -> io::Result<Stage> {
+    let (runner, found) = (Arc::clone(context.runner), Arc::clone(setup));
     let find = move || runner.code_for_worker(&found.module, &found.limits, compile);
-    Ok(Stage::Finding { code: surroundings.wakeups.start("code", find)?, compiled: compile })
+    Ok(Stage::Finding { code: context.wakeups.start("code", find)?, compiled: compile })
 }
 
 /// Queues a job's run for a worker.

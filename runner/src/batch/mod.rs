@@ -18,8 +18,11 @@ mod native_slot;
 mod output;
 mod progress;
 mod report;
+mod running_command;
 mod setup;
 mod slot;
+mod slot_context;
+mod slot_worker;
 mod task;
 
 pub use self::dispatch::{Batch, BatchConfig, Host, ResolvedJob};

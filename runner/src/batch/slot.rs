@@ -6,10 +6,10 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::app::Runner;
-use crate::batch::guest_slot::{GuestSlot, SlotState, Surroundings};
+use crate::batch::guest_slot::{GuestSlot, SlotState};
 use crate::batch::native_slot::NativeSlot;
 use crate::batch::setup::Setup;
+use crate::batch::slot_context::SlotContext;
 use crate::batch::task::{Answer, Task};
 
 /// A slot and the jobs that were given to it.
@@ -32,9 +32,9 @@ impl Slot {
     /// # Errors
     ///
     /// The kernel gives no thread.
-    pub(super) fn start(setup: Arc<Setup>, surroundings: Surroundings<'_>) -> io::Result<Self> {
-        let kind = match Runner::guest_format(&setup.module) {
-            Some(_) => SlotKind::Guest(GuestSlot::start(Arc::clone(&setup), surroundings)?),
+    pub(super) fn start(setup: Arc<Setup>, context: SlotContext<'_>) -> io::Result<Self> {
+        let kind = match setup.module.format() {
+            Some(_) => SlotKind::Guest(GuestSlot::start(Arc::clone(&setup), context)?),
             None => SlotKind::Native(NativeSlot::new()),
         };
         Ok(Self { setup, idle_since: Instant::now(), kind })
@@ -66,10 +66,10 @@ impl Slot {
     }
 
     /// Gives the slot a job. Returns the answer of a job that cannot be started.
-    pub(super) fn give(&mut self, task: Task, surroundings: Surroundings<'_>) -> Option<Answer> {
+    pub(super) fn give(&mut self, task: Task, context: SlotContext<'_>) -> Option<Answer> {
         match &mut self.kind {
-            SlotKind::Guest(slot) => slot.give(task, surroundings.runner),
-            SlotKind::Native(slot) => slot.run(task, surroundings.runner, surroundings.wakeups),
+            SlotKind::Guest(slot) => slot.give(task, context.runner),
+            SlotKind::Native(slot) => slot.run(task, context.runner, context.wakeups),
         }
     }
 
@@ -96,10 +96,10 @@ impl Slot {
     }
 
     /// Handles what has arrived, and adds the answers of jobs that have ended.
-    pub(super) fn look(&mut self, surroundings: Surroundings<'_>, answers: &mut Vec<Answer>) -> SlotState {
+    pub(super) fn look(&mut self, context: SlotContext<'_>, answers: &mut Vec<Answer>) -> SlotState {
         let before = answers.len();
         let state = match &mut self.kind {
-            SlotKind::Guest(slot) => slot.look(surroundings, answers),
+            SlotKind::Guest(slot) => slot.look(context, answers),
             SlotKind::Native(slot) => {
                 answers.extend(slot.take_answer(&self.setup));
                 SlotState::Open
@@ -112,9 +112,9 @@ impl Slot {
     }
 
     /// Ends a slot that missed its deadline, and answers its first job. Returns the jobs that were not begun.
-    pub(super) fn end_late(&mut self, runner: &Runner, answers: &mut Vec<Answer>) -> VecDeque<Task> {
+    pub(super) fn end_late(&mut self, context: SlotContext<'_>, answers: &mut Vec<Answer>) -> VecDeque<Task> {
         match &mut self.kind {
-            SlotKind::Guest(slot) => slot.end_late(runner, answers),
+            SlotKind::Guest(slot) => slot.end_late(context, answers),
             SlotKind::Native(_) => VecDeque::new(),
         }
     }

@@ -27,6 +27,15 @@ pub struct CommandRequest {
     pub limits: Limits,
 }
 
+impl CommandRequest {
+    /// Returns the request with at most this much time for the command.
+    #[must_use]
+    pub fn within(mut self, left: Duration) -> Self {
+        self.limits.timeout = self.limits.timeout.min(left);
+        self
+    }
+}
+
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CommandEnd {

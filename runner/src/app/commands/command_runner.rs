@@ -35,15 +35,16 @@ pub(in crate::app) struct CommandRunner {
 }
 
 impl CommandRunner {
-    pub(in crate::app) fn new(config: &RunnerConfig, policy: &Policy, most: &Limits) -> Self {
+    /// Makes the runner of the commands of a run. `cleanup` ends those that are running.
+    pub(in crate::app) fn new(config: &RunnerConfig, policy: &Policy, most: &Limits, cleanup: &Cleanup) -> Self {
         Self {
             policy: policy.clone(),
             most: *most,
             directory: config.directory.clone(),
             environment: if policy.allows_everything() { config.environment.clone() } else { Vec::new() },
             workers: config.workers.clone(),
-            scratch: ScratchRoot::new(&config.temp_dir, config.cleanup.clone()),
-            cleanup: config.cleanup.clone(),
+            scratch: ScratchRoot::new(&config.temp_dir, cleanup.clone()),
+            cleanup: cleanup.clone(),
         }
     }
 

@@ -64,8 +64,14 @@ pub fn attend(
     let outcome = loop {
         match worker.next_event(deadline).map_err(WasmError::Worker)? {
             Some(GuestEvent::Printed(stream, bytes)) => progress.print(stream, &bytes),
-            Some(GuestEvent::Command(request, stdin)) => {
+            // The limits of the request are the worker's words. So no command starts after the run's time is up.
+            Some(GuestEvent::Command(request, stdin)) if !progress.left().is_zero() => {
+                let request = request.within(progress.left());
                 worker.answer(run_command(commands, &request, &stdin)).map_err(WasmError::Worker)?;
+            }
+            Some(GuestEvent::Command(..)) | None => {
+                worker.kill();
+                break progress.late(&reached);
             }
             Some(GuestEvent::Ended(outcome)) => break progress.ended(*outcome),
             Some(GuestEvent::NotStarted(error)) => return Err(error.into()),
@@ -73,10 +79,6 @@ pub fn attend(
             Some(_) => {
                 worker.kill_unless_closed();
                 break progress.lost(worker.reap(), &reached);
-            }
-            None => {
-                worker.kill();
-                break progress.late(&reached);
             }
         }
     };

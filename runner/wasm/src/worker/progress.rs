@@ -3,7 +3,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::time::micros;
@@ -36,6 +36,12 @@ impl RunProgress {
     #[must_use]
     pub fn started(&self) -> Instant {
         self.started
+    }
+
+    /// Returns the time until the run's wall-clock limit; zero after it.
+    #[must_use]
+    pub fn left(&self) -> Duration {
+        self.limits.timeout.saturating_sub(self.started.elapsed())
     }
 
     /// Adds bytes that the guest printed.

@@ -1,0 +1,56 @@
+//! A command that a guest runs, in a thread. It ends with its value: no command goes on when its job is answered.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use modbox_cleanup::{Cleanup, UndoGuard};
+use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest};
+
+use crate::batch::background::Background;
+use crate::batch::setup::Setup;
+use crate::batch::slot_context::SlotContext;
+
+/// Time beyond a command's own limit until its result has to be there.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A running command.
+#[derive(Debug)]
+pub(super) struct RunningCommand {
+    result: Background<Result<CommandOutput, CommandRefusal>>,
+    deadline: Option<Instant>,
+    /// Ends the command.
+    _undo: UndoGuard,
+}
+
+impl RunningCommand {
+    /// Starts a command that has to end within the time that its run has left.
+    ///
+    /// # Errors
+    ///
+    /// The kernel gives no thread.
+    pub(super) fn start(
+        setup: &Setup,
+        (request, stdin): (CommandRequest, Vec<u8>),
+        left: Duration,
+        context: SlotContext<'_>,
+    ) -> io::Result<Self> {
+        let own = Cleanup::default();
+        let commands = context.runner.command_runner(&setup.policy, &setup.limits, &own);
+        let undo = context.cleanup.register(move || own.undo_all());
+        let request = request.within(left);
+        let deadline = Instant::now().checked_add(request.limits.timeout.saturating_add(PATIENCE));
+        let result = context.wakeups.start("command", move || commands.run(&request, &stdin))?;
+        Ok(Self { result, deadline, _undo: undo })
+    }
+
+    /// Takes the result, once the command has ended.
+    pub(super) fn take(&mut self) -> Option<Result<CommandOutput, CommandRefusal>> {
+        let failed = |_| Err(CommandRefusal::Failed("modbox failed while it ran the command".to_owned()));
+        self.result.take().map(|result| result.unwrap_or_else(failed))
+    }
+
+    /// Returns when the result must be there at the latest.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+}

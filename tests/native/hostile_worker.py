@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+"""A guest worker that its guest has taken over. It plays the protocol as far as a run, then does what MODE says."""
+
+import json
+import os
+import socket
+import struct
+import sys
+import time
+
+MODE, MODBOX = "@MODE@", "@MODBOX@"
+
+channel = socket.socket(fileno=0)
+if b"Launcher" in channel.recv(4096, socket.MSG_PEEK):
+    os.execv(MODBOX, ["modbox", "__worker"])
+
+
+def exactly(count):
+    data = b""
+    while len(data) < count:
+        more = channel.recv(count - len(data))
+        if not more:
+            sys.exit()
+        data += more
+    return data
+
+
+def frame():
+    return exactly(struct.unpack("<I", exactly(4))[0])
+
+
+def parcel(message, attached=None):
+    lengths = [] if attached is None else [len(attached)]
+    payload = json.dumps([message, lengths]).encode() + (attached or b"")
+    return struct.pack("<I", len(payload)) + payload
+
+
+frame()  # the assignment
+frame()  # the code
+exactly(1)
+setup = json.loads(frame())[0]["SetUp"]
+confined = parcel({"Confined": {"level": 3, "layers": [], "missing": []}})
+channel.sendall(confined)
+frame()  # the first run
+limits = dict(setup["limits"], timeout={"secs": 1 << 62, "nanos": 0})
+command = {"program": "sleep", "arguments": ["@SLEEP@"], "environment": [], "directory": None, "umask": None, "limits": limits}
+commands = parcel({"Command": command}, b"")
+if MODE == "confined":
+    while True:
+        time.sleep(0.05)
+        channel.sendall(confined)
+elif MODE == "commands":
+    channel.sendall(commands * 20)
+elif MODE == "command":
+    channel.sendall(commands)
+elif MODE == "output":
+    while True:
+        channel.sendall(parcel({"Printed": "Stdout"}, b"x" * 60000))
+elif MODE == "length":
+    channel.sendall(b"\xff\xff\xff\xff")
+elif MODE == "died":
+    channel.sendall(commands)
+    time.sleep(0.5)
+    sys.exit(7)
+time.sleep(3600)
