@@ -163,6 +163,10 @@ fn utilities(dir: &TestDir) {
             "from ...module_utils.q import thing\ntry:\n    from .nowhere import x\nexcept ImportError:\n    x = 1\n",
         ),
         ("n/c", "q.py", "thing = other = 1\n"),
+        // Folders without an `__init__.py`, one of them beside a module of its name.
+        ("n/c", "r/inner.py", "from ..a import thing\nother = 1\n"),
+        ("n/c", "s/inner/deep.py", "thing = 1\n"),
+        ("n/c", "s.py", "thing = other = 1\n"),
         ("o/d", "e.py", "from ansible_collections.n.c.plugins.module_utils.q import thing\nother = 2\n"),
         ("o/d", "__init__.py", ""),
     ];
@@ -190,7 +194,22 @@ const CORE_NAMES: [&str; 8] = [
     "nowhere",
 ];
 
-const COLLECTION_NAMES: [&str; 9] = ["a", "p", "p.b", "q", "moved", "gone.away", "q2", "lost", "nowhere"];
+const COLLECTION_NAMES: [&str; 14] = [
+    "a",
+    "p",
+    "p.b",
+    "q",
+    "r",
+    "r.inner",
+    "s",
+    "s.inner",
+    "s.inner.deep",
+    "moved",
+    "gone.away",
+    "q2",
+    "lost",
+    "nowhere",
+];
 
 const FORMS: [&str; 10] = [
     "import ansible.module_utils.{core}",
@@ -256,7 +275,7 @@ fn every_form_of_import_is_packed_as_ansible_packs_it() {
         }
         Case::new(&dir, &dir.write(&format!("{folder}/m{number}.py"), text), &python, &options)
     };
-    let cases: Vec<Case> = (0..60).map(case).collect();
+    let cases: Vec<Case> = (0..90).map(case).collect();
     let refused = cases.iter().filter(|case| case.assembled.is_none()).count();
     assert!(refused > 5, "some import what is nowhere: {refused}");
     let packed = compare(&dir, &python, None, &cases);

@@ -22,7 +22,7 @@ use crate::app::python::stamp::Stamps;
 /// Stack of the thread that reads sources. The parser grows its stack as it needs, but its syntax tree is dropped
 /// recursively, once for each level of the source; a source of the largest size that consists only of nested levels
 /// needs half of this.
-const STACK: usize = 512 << 20;
+const STACK: usize = 2 << 30;
 
 /// Name of the script that starts a tree.
 pub(super) const SCRIPT: &str = "_modbox_run.py";

@@ -26,6 +26,16 @@ pub(super) struct Roots {
     pub(super) core: PathBuf,
 }
 
+/// Which folders are packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PackageRule {
+    /// Those with an `__init__.py`.
+    WithInit,
+    /// All, also in the place of a module of the same name. One without an `__init__.py` is an empty package
+    /// (ansible-core 2.19, `_collection_finder.py`, `get_data`).
+    EveryFolder,
+}
+
 /// Lookup of sources in folders.
 #[derive(Debug)]
 pub(super) struct Disk {
@@ -61,10 +71,14 @@ impl Disk {
     }
 
     /// Finds the package or module of a name in a folder, the package first, as Python does.
-    fn find(&mut self, folder: &Path, parts: &[String]) -> Result<Option<Found>, PythonError> {
+    fn find(&mut self, folder: &Path, parts: &[String], rule: PackageRule) -> Result<Option<Found>, PythonError> {
         let path = parts.iter().fold(folder.to_owned(), |path, part| path.join(part));
         if let Some(source) = self.read(&path.join("__init__.py"), MAX_SOURCE + 1)? {
             return Ok(Some(Found { source: source.into(), is_package: true }));
+        }
+        if rule == PackageRule::EveryFolder && path.is_dir() {
+            self.looked_at.insert(path.clone(), Stamp::of(&path));
+            return Ok(Some(Found { source: Arc::default(), is_package: true }));
         }
         let mut name = path.into_os_string();
         name.push(".py");
@@ -108,7 +122,7 @@ impl Lookup for Disk {
 
     fn core(&mut self, parts: &[String]) -> Result<Option<Found>, PythonError> {
         for folder in self.roots.utilities.clone() {
-            if let Some(found) = self.find(&folder, parts)? {
+            if let Some(found) = self.find(&folder, parts, PackageRule::WithInit)? {
                 return Ok(Some(found));
             }
         }
@@ -117,7 +131,7 @@ impl Lookup for Disk {
 
     fn collection(&mut self, collection: &[String; 2], parts: &[String]) -> Result<Option<Found>, PythonError> {
         match self.collection_folder(collection) {
-            Some(folder) => self.find(&folder.join("plugins/module_utils"), parts),
+            Some(folder) => self.find(&folder.join("plugins/module_utils"), parts, PackageRule::EveryFolder),
             None => Ok(None),
         }
     }
