@@ -73,6 +73,21 @@ fn documentation_beside_the_module_designates() {
 }
 
 #[test]
+fn a_fragment_of_documentation_designates() {
+    let collection = "collections/ansible_collections/n/c/plugins";
+    let dir = prepared("");
+    let names = "extends_documentation_fragment: [n.c.shared.files, n.c.nowhere]\noptions:\n  src: {required: true}\n";
+    let module =
+        dir.write(&format!("{collection}/modules/module.py"), format!("{COPY}\nDOCUMENTATION = r'''\n{names}'''\n"));
+    dir.write(
+        &format!("{collection}/doc_fragments/shared.py"),
+        "class ModuleDocFragment(object):\n    FILES = r'''\noptions:\n  src: {type: path}\n  dest: {type: path, access: write}\n'''\n",
+    );
+    let run = Modbox::run_module(&dir, module).args(["src=data/src", "dest=data/dest"]).report().run();
+    assert_copied(&dir, &run.json());
+}
+
+#[test]
 fn the_operators_word_designates() {
     let dir = prepared(COPY);
     let refused = copy(&dir, &[]);

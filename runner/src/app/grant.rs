@@ -1,9 +1,12 @@
 //! Computes the effective policy of a run from the operator's policy, the paths that arguments designate, and the
 //! module's requests.
 
+use std::path::Path;
+
 use modbox_kinds::Kind;
 
 use crate::app::designation::{self, Caller, EffectiveGrants};
+use crate::app::documentation::FragmentFolders;
 use crate::app::module::Module;
 use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
@@ -23,7 +26,11 @@ impl Runner {
             return as_requested();
         }
         // If the bytes cannot be read, the engine reports that later.
-        let known = module.metadata().or_else(|| module.documentation());
+        let fragments = || {
+            let python = request.interpreters.get("python").map(Path::new);
+            FragmentFolders::of(&self.config.python, &self.config.directory.join(module.path()), python)
+        };
+        let known = module.metadata().or_else(|| module.documentation(fragments));
         let mut effective = match documentation::describe_options(known, request.policy, request.arguments.given()) {
             Some(metadata) => {
                 let (directory, environment) = (&self.config.directory, &self.config.environment);

@@ -15,7 +15,7 @@ use modbox_wasm::CompileCache;
 use sha2::{Digest, Sha256};
 
 use crate::app::cached_module::CachedModule;
-use crate::app::documentation;
+use crate::app::documentation::{self, FragmentFolders};
 use crate::app::error::RunError;
 use crate::app::locate::{self, LocateError, ModuleFile};
 use crate::app::metadata::WasmInfo;
@@ -188,12 +188,13 @@ impl Module {
         }
     }
 
-    /// Returns the documentation of a native module's options, if it can be read.
-    pub(super) fn documentation(&self) -> Option<&Metadata> {
+    /// Returns the documentation of a native module's options, if it can be read. `folders` has the fragments of the
+    /// first call.
+    pub(super) fn documentation(&self, folders: impl FnOnce() -> FragmentFolders) -> Option<&Metadata> {
         if self.format().is_some() || self.detection.is_err() {
             return None;
         }
-        let read = || documentation::read(&self.path, self.bytes().ok()?);
+        let read = || documentation::read(&self.path, self.bytes().ok()?, folders);
         self.documentation.get_or_init(read).as_ref()
     }
 

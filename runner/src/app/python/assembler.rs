@@ -13,6 +13,7 @@ use crate::app::python::cache::Cache;
 use crate::app::python::config::{PayloadForm, PythonConfig};
 use crate::app::python::context::{AssemblyContext, ModuleSource};
 use crate::app::python::error::PythonError;
+use crate::app::python::folders::{find_install, known_site_folders};
 use crate::app::python::install::{self, Install};
 use crate::app::python::interpreter::{self, Interpreter};
 use crate::app::python::shim;
@@ -186,22 +187,12 @@ impl<'a> Assembler<'a> {
         subject: ModuleSource<'_>,
         interpreter: Option<&Interpreter>,
     ) -> Result<Option<Install>, PythonError> {
-        for folder in &self.context.config.module_utils {
-            if let Some(install) = folder.parent().map(Install::at).transpose()?.flatten() {
-                return Ok(Some(install));
-            }
-        }
-        match Install::around(subject.path)? {
-            Some(install) => Ok(Some(install)),
-            None => Install::first_in(&self.site_folders(interpreter)),
-        }
+        find_install(self.context.config, subject.path, &self.site_folders(interpreter))
     }
 
     fn site_folders(&self, interpreter: Option<&Interpreter>) -> Vec<PathBuf> {
         let own = interpreter.map(|interpreter| interpreter.facts.folders.clone()).unwrap_or_default();
-        let controllers = install::controllers_python(&self.context.config.search_path);
-        let known = install::site_folders(controllers.as_deref(), self.context.config.home.as_deref());
-        own.into_iter().chain(known).collect()
+        own.into_iter().chain(known_site_folders(self.context.config)).collect()
     }
 
     fn no_core(&self, interpreter: Option<&Interpreter>) -> PythonError {

@@ -15,6 +15,7 @@ use crate::app::python::config::PythonConfig;
 use crate::app::python::context::{AssemblyContext, ModuleSource};
 use crate::app::python::disk::{Disk, Roots};
 use crate::app::python::error::PythonError;
+use crate::app::python::folders::collection_folders;
 use crate::app::python::install::Install;
 use crate::app::python::interpreter::Interpreter;
 use crate::app::python::stamp::Stamps;
@@ -209,17 +210,8 @@ fn roots(config: &PythonConfig, module: &Path, install: &Install, folders: &[Pat
         Some(install.root.join("module_utils")),
     ];
     let mut utilities: Vec<PathBuf> = config.module_utils.iter().cloned().chain(own.into_iter().flatten()).collect();
-    let of_module =
-        module.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "ansible_collections"));
-    let of_module = of_module.and_then(Path::parent).map(Path::to_owned);
-    let own = [
-        of_module,
-        home(".ansible/collections"),
-        Some(PathBuf::from("/usr/share/ansible/collections")),
-        install.root.parent().map(Path::to_owned),
-    ];
-    let named = config.module_utils.iter().cloned();
-    let mut collections: Vec<PathBuf> = named.chain(own.into_iter().flatten()).chain(folders.iter().cloned()).collect();
+    let mut collections = collection_folders(config, module, Some(&install.root));
+    collections.extend_from_slice(folders);
     for folders in [&mut utilities, &mut collections] {
         let mut seen = std::collections::HashSet::new();
         folders.retain(|folder| seen.insert(folder.clone()));

@@ -11,31 +11,30 @@
 //! option into a path. Defaults are left out: if the module uses one without a grant, that use is denied and reported
 //! when it happens.
 
+mod fragments;
+mod text;
+
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use modbox_argument_spec::{Access, Metadata, OptionSpec, OptionType};
 use modbox_contract::{Dict, Value};
 use modbox_policy::Policy;
 
-/// Name of the documentation in a module's text and in the file beside it.
-const NAME: &str = "DOCUMENTATION";
-
-/// Bytes of documentation that are read; far more than any module has.
-const MAX_DOCUMENTATION: usize = 1 << 20;
+pub(super) use self::fragments::FragmentFolders;
+use self::text::{Indentation, NAME, assigned, parse_dict, read_file};
 
 /// Depth of nested options that are read.
 const MAX_DEPTH: usize = 8;
 
-/// Reads the documentation in a module's text, or else in the file beside it; `None` if neither can be read.
-pub(super) fn read(path: &Path, bytes: &[u8]) -> Option<Metadata> {
-    let documentation = extract_from_text(bytes).or_else(|| read_sidecar(path))?;
-    let entries = match serde_saphyr::from_str::<Value>(&documentation).ok()? {
-        Value::Dict(entries) => entries,
-        _ => return None,
+/// Reads the documentation in a module's text, or else in the file beside it, with the fragments that it names; `None`
+/// if neither can be read. `folders` has the fragments.
+pub(super) fn read(path: &Path, bytes: &[u8], folders: impl FnOnce() -> FragmentFolders) -> Option<Metadata> {
+    let mut entries = match assigned(bytes, NAME, Indentation::None) {
+        Some(text) => parse_dict(&text)?,
+        None => read_sidecar(path)?,
     };
+    fragments::merge(&mut entries, folders);
     let options = options(entries.get("options")?, 0);
     let name = path.file_stem()?.to_string_lossy().into_owned();
     let metadata: Dict = [("name".to_owned(), Value::from(name)), ("argument_spec".to_owned(), Value::Dict(options))]
@@ -44,47 +43,12 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Option<Metadata> {
     Metadata::from_value(&Value::Dict(metadata)).ok()
 }
 
-/// Parses an assignment to `DOCUMENTATION` at an offset. Returns whether the string is raw, its quotes, and the bytes
-/// after the opening quotes.
-fn parse_assignment(head: &[u8], at: usize) -> Option<(bool, &[u8], &[u8])> {
-    let begins_a_line = at == 0 || head[at - 1] == b'\n';
-    let blanks = |bytes: &[u8]| bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-    let rest = head.get(at + NAME.len()..).filter(|_| begins_a_line)?;
-    let rest = rest[blanks(rest)..].strip_prefix(b"=")?;
-    let rest = &rest[blanks(rest)..];
-    let prefix = rest.first().filter(|byte| matches!(byte, b'u' | b'U' | b'r' | b'R'));
-    let (quotes, rest) = rest[usize::from(prefix.is_some())..].split_at_checked(3)?;
-    let raw = prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(&b'r'));
-    matches!(quotes, b"\"\"\"" | b"'''").then_some((raw, quotes, rest))
-}
-
-/// Returns the documentation in a module's text, with escapes resolved as Python does.
-fn extract_from_text(bytes: &[u8]) -> Option<String> {
-    let head = bytes.get(..bytes.len().min(MAX_DOCUMENTATION * 2))?;
-    let (raw, quotes, rest) = memchr::memmem::find_iter(head, NAME).find_map(|at| parse_assignment(head, at))?;
-    let end = rest.windows(3).take(MAX_DOCUMENTATION).position(|window| window == quotes)?;
-    let text = str::from_utf8(&rest[..end]).ok()?;
-    // Documentation uses only these escapes of ordinary strings.
-    Some(if raw { text.to_owned() } else { text.replace("\\\n", "").replace("\\\"", "\"").replace("\\\\", "\\") })
-}
-
 /// Returns the documentation in the file beside a module.
-fn read_sidecar(path: &Path) -> Option<String> {
-    let file = ["yml", "yaml"].iter().find_map(|extension| {
-        let sidecar = path.with_extension(extension);
-        // Opens regular files only, since opening a FIFO could block.
-        sidecar.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        File::open(sidecar).ok()
-    })?;
-    let mut text = String::new();
-    file.take(MAX_DOCUMENTATION as u64).read_to_string(&mut text).ok()?;
-    match serde_saphyr::from_str::<Value>(&text).ok()? {
-        Value::Dict(mut entries) => match entries.get_mut(NAME)? {
-            Value::Str(text) => Some(std::mem::take(text)),
-            // JSON is YAML.
-            Value::Dict(documentation) => Some(modbox_contract::encode(&Value::Dict(documentation.clone()))),
-            _ => None,
-        },
+fn read_sidecar(path: &Path) -> Option<Dict> {
+    let text = ["yml", "yaml"].iter().find_map(|extension| read_file(&path.with_extension(extension)))?;
+    match parse_dict(str::from_utf8(&text).ok()?)?.get_mut(NAME)? {
+        Value::Dict(documentation) => Some(std::mem::take(documentation)),
+        Value::Str(text) => parse_dict(text),
         _ => None,
     }
 }
@@ -183,6 +147,10 @@ options:
   broken: 7
   with_default: {type: path, default: /etc/passwd}
 ";
+
+    fn read(path: &Path, bytes: &[u8]) -> Option<Metadata> {
+        super::read(path, bytes, FragmentFolders::default)
+    }
 
     #[track_caller]
     fn check(metadata: &Metadata) {
