@@ -18,6 +18,7 @@ mod error;
 mod guest_calls;
 mod landlock;
 mod level;
+mod listener;
 mod native_calls;
 mod plan;
 mod process;
@@ -35,10 +36,11 @@ use serde::{Deserialize, Serialize};
 pub use self::calls::{CallGroup, Condition};
 pub use self::error::KernelError;
 pub use self::level::{DEFAULT_LEAST, HIGHEST, Probe, describe, probe};
+pub use self::listener::{CallListener, ListenerState, ReportedCall};
 pub use self::plan::{Absent, Links, NetPlan, PathRule, Plan, Ports, Rights};
 pub use self::process::{close_descriptors_from, fork, hide_descriptors_from};
 pub use self::profiles::{Profile, allowed_calls, hidden_calls};
-pub use self::reported::{ReportedCalls, call_name};
+pub use self::reported::{ReportedCalls, refused_call};
 pub use self::rlimits::ProcessLimits;
 
 /// The result of confining a process.
@@ -51,12 +53,18 @@ pub struct KernelConfinement {
     pub layers: Vec<String>,
     /// What the kernel does not support, each with its cause.
     pub missing: Vec<String>,
+    /// Why refused system calls are not reported, if they were to be.
+    pub unreported: Option<String>,
 }
 
 impl KernelConfinement {
     /// Returns notes for the operator about what the kernel does not support.
     pub fn notes(&self) -> impl Iterator<Item = String> {
-        self.missing.iter().map(|missing| format!("the kernel does not confine the module fully: {missing}"))
+        let missing = self.missing.iter();
+        let unreported = self.unreported.iter();
+        missing
+            .map(|missing| format!("the kernel does not confine the module fully: {missing}"))
+            .chain(unreported.map(|cause| format!("system calls that the module is refused are not named: {cause}")))
     }
 }
 
@@ -92,10 +100,11 @@ pub fn confine_thread(plan: &Plan) -> Result<KernelConfinement, KernelError> {
 }
 
 /// Does the same as [`confine_thread`], with a filter that reports calls: the allowed ones that `reported` chooses, and the
-/// refused ones. Returns the listener for the reports as well, or why there is none; the calls are then only refused.
+/// refused ones. Returns the listener for the reports as well. If the kernel gives none, the calls are only refused, and
+/// [`KernelConfinement::unreported`] has the cause.
 ///
-/// Until the listener's process answers, a thread waits in a call that is reported. When the listener is closed, such
-/// calls fail with `ENOSYS`.
+/// Until the process with the [`CallListener`] answers, a thread waits in a call that is reported. When the listener is
+/// closed, such calls fail with `ENOSYS`. So the caller must pass it on and close it: it cannot answer its own calls.
 ///
 /// # Errors
 ///
@@ -103,9 +112,9 @@ pub fn confine_thread(plan: &Plan) -> Result<KernelConfinement, KernelError> {
 pub fn confine_reporting_thread(
     plan: &Plan,
     reported: &ReportedCalls,
-) -> Result<(KernelConfinement, Result<OwnedFd, String>), KernelError> {
+) -> Result<(KernelConfinement, Option<OwnedFd>), KernelError> {
     let mut listener = Err("the filter was not made".to_owned());
-    let reached = confine_with(plan, || {
+    let mut reached = confine_with(plan, || {
         let program = seccomp::compile_reporting(plan.profile, &plan.net, reported)?;
         listener = seccomp::install_reporting(&program).map_err(|error| error.to_string());
         match &listener {
@@ -114,6 +123,7 @@ pub fn confine_reporting_thread(
             Err(_) => seccomp::install(&seccomp::compile(plan.profile, &plan.net)?),
         }
     })?;
+    let listener = listener.map_err(|cause| reached.unreported = Some(cause)).ok();
     Ok((reached, listener))
 }
 

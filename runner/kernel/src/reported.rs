@@ -1,20 +1,40 @@
-//! Calls that a filter reports to a listener, in addition to those that it refuses.
+//! Calls that a filter reports to a listener, and the denial of a refused one.
 
+use modbox_vocabulary::{Capability, Denial, Operation};
 use seccompiler::sock_filter;
 use syscalls::Sysno;
 
-/// The choice of allowed calls that are reported.
-#[derive(Debug, Clone)]
+/// The choice of allowed calls that are reported, in addition to the refused ones. The default is none.
+#[derive(Debug, Clone, Default)]
 pub struct ReportedCalls {
     /// Numbers of the calls that may be chosen.
     pub numbers: Vec<u32>,
-    /// Part of a filter that looks at an allowed call, and either allows it or reports it.
+    /// Part of a filter that looks at an allowed call, and either allows it or reports it. If it is empty, all allowed
+    /// calls are allowed without a report.
     pub choice: Vec<sock_filter>,
 }
 
-/// Returns the name of a system call, or its number in words if this build does not know it.
+/// Returns the denial of a system call that a filter refuses. No grant allows it.
 #[must_use]
-pub fn call_name(number: i64) -> String {
+pub fn refused_call(number: i64) -> Denial {
+    let (capability, operation) = (Capability::Confinement, Operation::Call);
+    Denial { capability, subject: name(number), operation, allow: "--allow-all".to_owned() }
+}
+
+/// Returns the name of a system call, or its number in words if this build does not know it.
+fn name(number: i64) -> String {
     let known = usize::try_from(number).ok().and_then(Sysno::new);
     known.map_or_else(|| format!("call {number:#x}"), |call| call.name().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_without_a_name_is_shown_by_its_number() {
+        assert_eq!(refused_call(libc::SYS_io_uring_setup).subject, "io_uring_setup");
+        assert_eq!(refused_call(0x4000_0001).subject, "call 0x40000001");
+        assert_eq!(refused_call(-1).subject, "call 0xffffffffffffffff");
+    }
 }

@@ -76,15 +76,16 @@ pub(super) fn compile_reporting(
         program.extend([jump(JUMP_EQUAL, *number, 0, 1), fail(libc::EPERM)]);
     }
     program.push(sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_USER_NOTIF });
-    let choices = program.len();
+    let choices = (!reported.choice.is_empty()).then_some(program.len());
     program.extend_from_slice(&reported.choice);
     let refusal = fail(libc::EPERM).k;
     for (at, instruction) in program.iter_mut().enumerate().take(refusals).skip(list) {
         let target = match instruction {
             sock_filter { code: RETURN, k: libc::SECCOMP_RET_ALLOW, .. } => choices,
-            sock_filter { code: RETURN, k, .. } if *k == refusal => refusals,
-            _ => continue,
+            sock_filter { code: RETURN, k, .. } if *k == refusal => Some(refusals),
+            _ => None,
         };
+        let Some(target) = target else { continue };
         let distance = u32::try_from(target - at - 1).map_err(|error| format!("seccomp: {error}"))?;
         *instruction = sock_filter { code: JUMP, jt: 0, jf: 0, k: distance };
     }

@@ -50,10 +50,6 @@ pub(super) fn survive_file_size_limit() {
 /// progress. Since Linux 5.19.
 const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
 
-/// Makes the kernel switch to the waiting process at once. Since Linux 6.6.
-const SYNC_WAKE_UP: u64 = 1;
-const SET_FLAGS: libc::Ioctl = 0x4008_2104;
-
 /// Installs a filter that reports calls, and returns its listener. `no_new_privs` must be set.
 #[expect(unsafe_code, reason = "no library installs a filter that reports")]
 pub(super) fn install_listener(program: &[seccompiler::sock_filter]) -> io::Result<OwnedFd> {
@@ -72,10 +68,7 @@ pub(super) fn install_listener(program: &[seccompiler::sock_filter]) -> io::Resu
     }
     let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
     // SAFETY: the kernel has just made this descriptor for the caller, and no other value owns it.
-    let listener = unsafe { OwnedFd::from_raw_fd(fd) };
-    // Kernels without this request work without it. SAFETY: this request takes an integer.
-    let _ = unsafe { libc::ioctl(fd, SET_FLAGS, SYNC_WAKE_UP) };
-    Ok(listener)
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Waits until the calling thread is the only one. A joined thread is still counted for a moment.

@@ -28,12 +28,6 @@ fn of_path(capability: Capability, path: &Path, operation: Operation) -> Option<
     Some(Denial { capability, subject, operation, allow })
 }
 
-/// Returns the denial of a system call that the kernel refuses. No grant allows it.
-pub(super) fn call(number: i64) -> Denial {
-    let (capability, operation) = (Capability::Confinement, Operation::Call);
-    Denial { capability, subject: modbox_kernel::call_name(number), operation, allow: "--allow-all".to_owned() }
-}
-
 /// Returns the denial of connecting to an address. For native modules the kernel restricts only ports of TCP; it
 /// restricts neither hosts nor ports of UDP.
 pub(super) fn connect(transport: Transport, address: SocketAddr) -> Denial {

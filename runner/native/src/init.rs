@@ -98,17 +98,17 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         Failure { step: Step::Confine, errno: 0, subject }
     })?;
     (ready.level, ready.layers, ready.missing) = (reached.level, reached.layers, reached.missing);
-    if let Err(error) = &listener {
-        ready.notes.push(format!("what the module is refused is not seen: {error}"));
+    if let Some(cause) = &reached.unreported {
+        ready.notes.push(format!("what the module is refused is not seen: {cause}"));
     }
-    ready.listens = listener.is_ok();
+    ready.listens = listener.is_some();
     ready.own = own.is_some();
     ready.stages = stages.iter().map(|(names, _)| names.clone()).collect();
     // 9. Report the confinement in force to the launcher, which decides whether the module may begin.
     let report = || -> io::Result<()> {
         MESSAGES.send(link, &InitMessage::Ready(ready))?;
         let directories = stages.iter().map(|(_, directory)| directory);
-        for descriptor in own.iter().flatten().chain(directories).chain(listener.as_ref().ok()) {
+        for descriptor in own.iter().flatten().chain(directories).chain(&listener) {
             descriptor::send(link, descriptor)?;
         }
         turn::wait(link)

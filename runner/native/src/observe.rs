@@ -13,16 +13,15 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use modbox_kernel::{NetPlan, Ports};
+use modbox_kernel::{CallListener, NetPlan, Ports, ReportedCall};
 use modbox_policy::net::Transport;
 use modbox_policy::{Access, Shape, normalize};
 use modbox_vocabulary::{Denial, Operation};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags};
 
 use crate::reported_calls::{CallEffect, WRITES, calls};
-use crate::reports::{self, Report};
 use crate::room::Room;
-use crate::{base, denials};
+use crate::{base, denials, memory};
 
 /// Maximum number of denials; more are not useful in a report.
 const MAX_REFUSED: usize = 64;
@@ -35,7 +34,7 @@ const PAGE: u64 = 4096;
 /// Receiver of reports; collects the denials.
 #[derive(Debug)]
 pub(super) struct Observer {
-    listener: OwnedFd,
+    listener: CallListener,
     room: Room,
     /// The module's own directories.
     own: Vec<PathBuf>,
@@ -54,7 +53,14 @@ impl Observer {
             let single = room.grants.iter().filter(|it| it.shape == Shape::Name && it.access == Access::Write);
             stages.extend(single.filter_map(|grant| Some(Path::new(&grant.guest).parent()?.to_owned())));
         }
-        Self { listener, room: room.clone(), own, namespaces, stages, refused: BTreeSet::new() }
+        Self {
+            listener: CallListener::new(listener),
+            room: room.clone(),
+            own,
+            namespaces,
+            stages,
+            refused: BTreeSet::new(),
+        }
     }
 
     pub(super) fn listener(&self) -> BorrowedFd<'_> {
@@ -64,15 +70,16 @@ impl Observer {
     /// Receives one report. Lets an allowed call go on, and refuses another.
     pub(super) fn answer(&mut self) {
         // The caller may have ended meanwhile.
-        let Ok(report) = reports::take(self.listener.as_fd()) else { return };
+        let Ok(report) = self.listener.receive() else { return };
         let is_allowed = calls().any(|(number, _)| *number == report.number);
         if self.refused.len() < MAX_REFUSED {
-            let found = if is_allowed { self.denial_of(&report) } else { Some(denials::call(report.number)) };
+            let found =
+                if is_allowed { self.denial_of(&report) } else { Some(modbox_kernel::refused_call(report.number)) };
             self.refused.extend(found);
         }
         match is_allowed {
-            true => reports::go_on(self.listener.as_fd(), &report),
-            false => reports::refuse(self.listener.as_fd(), &report),
+            true => self.listener.allow(&report),
+            false => self.listener.refuse(&report),
         }
     }
 
@@ -85,7 +92,7 @@ impl Observer {
         self.refused.into_iter().collect()
     }
 
-    fn denial_of(&self, report: &Report) -> Option<Denial> {
+    fn denial_of(&self, report: &ReportedCall) -> Option<Denial> {
         let (_, effect) = calls().find(|(number, _)| *number == report.number)?;
         let argument = |index: usize| report.arguments.get(index).copied().unwrap_or_default();
         match *effect {
@@ -123,7 +130,7 @@ impl Observer {
 
     /// Returns whether a path is in one of the module's own directories. Below its `/tmp`, which hides the machine's,
     /// the path is the module's own if it exists in the room.
-    fn is_own(&self, report: &Report, path: &Path) -> bool {
+    fn is_own(&self, report: &ReportedCall, path: &Path) -> bool {
         if self.room.grant_at(path).is_some() || self.is_way(path) {
             return false;
         }
@@ -136,7 +143,7 @@ impl Observer {
         }
     }
 
-    fn read(&self, report: &Report, path: PathBuf, operation: Operation) -> Option<Denial> {
+    fn read(&self, report: &ReportedCall, path: PathBuf, operation: Operation) -> Option<Denial> {
         let path = self.room.behind_links(path);
         let shown = self.is_own(report, &path) || self.room.grant_at(&path).is_some() || in_base(&path);
         // A missing file cannot be read under any grant.
@@ -146,7 +153,7 @@ impl Observer {
         denials::read(&path, operation)
     }
 
-    fn write(&self, report: &Report, path: PathBuf, operation: Operation, makes: bool) -> Option<Denial> {
+    fn write(&self, report: &ReportedCall, path: PathBuf, operation: Operation, makes: bool) -> Option<Denial> {
         let path = self.room.behind_links(path);
         let parent = path.parent()?;
         // A file created in one of its own directories belongs to the module.
@@ -163,7 +170,7 @@ impl Observer {
         if could_be { denials::write(&path, operation) } else { None }
     }
 
-    fn connect(&self, report: &Report, address: u64, length: u64) -> Option<Denial> {
+    fn connect(&self, report: &ReportedCall, address: u64, length: u64) -> Option<Denial> {
         match address_of(report, address, length)? {
             Address::Path(path) => self.write(report, path, Operation::Connect, false),
             Address::Internet(address) => {
@@ -178,7 +185,7 @@ impl Observer {
         }
     }
 
-    fn bind(&self, report: &Report, address: u64, length: u64) -> Option<Denial> {
+    fn bind(&self, report: &ReportedCall, address: u64, length: u64) -> Option<Denial> {
         let Address::Internet(address) = address_of(report, address, length)? else { return None };
         let NetPlan { bind, udp, .. } = &self.room.net;
         let transport = transport_of(report);
@@ -204,7 +211,7 @@ fn in_base(path: &Path) -> bool {
 }
 
 /// Returns the path that a call names, absolute and normalized.
-fn path_of(report: &Report, directory: Option<usize>, path: usize) -> Option<PathBuf> {
+fn path_of(report: &ReportedCall, directory: Option<usize>, path: usize) -> Option<PathBuf> {
     let path = text(report.thread, *report.arguments.get(path)?)?;
     if path.is_empty() {
         return None;
@@ -233,7 +240,7 @@ fn text(thread: u32, address: u64) -> Option<String> {
         let at = address.checked_add(bytes.len() as u64)?;
         let mut chunk = [0; 256];
         let length = usize::try_from(PAGE - at % PAGE).ok()?.min(chunk.len());
-        let read = reports::read_memory(thread, at, &mut chunk[..length]);
+        let read = memory::read(thread, at, &mut chunk[..length]);
         if let Some(end) = chunk[..read].iter().position(|byte| *byte == 0) {
             bytes.extend_from_slice(&chunk[..end]);
             return String::from_utf8(bytes).ok();
@@ -252,10 +259,10 @@ enum Address {
     Path(PathBuf),
 }
 
-fn address_of(report: &Report, address: u64, length: u64) -> Option<Address> {
+fn address_of(report: &ReportedCall, address: u64, length: u64) -> Option<Address> {
     let mut bytes = [0; 110];
     let length = usize::try_from(length & 0xffff_ffff).ok()?.min(bytes.len());
-    let read = reports::read_memory(report.thread, address, &mut bytes[..length]);
+    let read = memory::read(report.thread, address, &mut bytes[..length]);
     let bytes = &bytes[..read];
     let family = i32::from(u16::from_ne_bytes(*bytes.first_chunk::<2>()?));
     let port = || Some(u16::from_be_bytes(*bytes.get(2..)?.first_chunk::<2>()?));
@@ -278,7 +285,7 @@ fn address_of(report: &Report, address: u64, length: u64) -> Option<Address> {
 }
 
 /// Returns whether a caller's socket is for connections or for datagrams.
-fn transport_of(report: &Report) -> Transport {
+fn transport_of(report: &ReportedCall) -> Transport {
     let kind = || {
         let fd = low(*report.arguments.first()?);
         // No pidfd can be opened for a thread that does not lead its process; the transport then defaults to TCP.

@@ -204,7 +204,7 @@ impl Spec {
 
 impl From<InForce> for KernelConfinement {
     fn from(in_force: InForce) -> Self {
-        Self { level: in_force.level, layers: in_force.layers, missing: in_force.missing }
+        Self { level: in_force.level, layers: in_force.layers, missing: in_force.missing, unreported: None }
     }
 }
 

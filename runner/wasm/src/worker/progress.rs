@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn what_was_printed_outlives_the_worker() {
-        let reached = KernelConfinement { level: 2, layers: vec!["seccomp".to_owned()], missing: Vec::new() };
+        let reached =
+            KernelConfinement { level: 2, layers: vec!["seccomp".to_owned()], ..KernelConfinement::default() };
         let lost = progress().lost(Some(ExitStatus::from_raw(libc::SIGKILL)), &reached);
         assert_eq!(
             (lost.stdout.bytes.as_slice(), lost.stdout.total, lost.stderr.bytes.as_slice()),
