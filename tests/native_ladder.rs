@@ -150,6 +150,14 @@ fn a_refused_call_is_named() {
     }
 }
 
+#[test]
+fn looking_up_a_name_is_not_a_denial() {
+    let place = Place::new(None);
+    let look_up = "python3 -c 'import socket; socket.getaddrinfo(\"localhost\", 80)'";
+    let report = place.without(&[], &format!("{look_up} && {DONE}"), &["--allow-net", "*:80+any"]);
+    assert_eq!((&report["status"], &report["denials"]), (&json!("changed"), &json!([])), "{report:#}");
+}
+
 /// Shell command that prints the command lines of modbox's processes above a module, and which of their files in
 /// `/proc` the module can open.
 const LOOK_UP: &str = r#"python3 -c '

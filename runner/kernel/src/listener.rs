@@ -114,8 +114,11 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
 
+    use rustix::io::Errno;
+    use rustix::net::{AddressFamily, SocketType};
+
     use super::*;
-    use crate::{NetPlan, Plan, Profile, ReportedCalls};
+    use crate::{NetPlan, Plan, Ports, Profile, ReportedCalls};
 
     /// Makes a call that no list has.
     #[expect(unsafe_code, reason = "what is tested are system calls, past every library")]
@@ -125,15 +128,24 @@ mod tests {
         (made == -1).then(io::Error::last_os_error).and_then(|error| error.raw_os_error())
     }
 
-    /// Confines a thread, and returns the listener of its filter. The thread makes one refused call for each turn, and
-    /// tells their errors.
-    fn confined(turns: mpsc::Receiver<()>) -> (CallListener, thread::JoinHandle<Vec<Option<i32>>>) {
+    /// Makes a socket, and returns the error.
+    fn socket(family: AddressFamily, kind: SocketType) -> Option<i32> {
+        rustix::net::socket(family, kind, None).err().map(Errno::raw_os_error)
+    }
+
+    /// Confines a thread, and returns the listener of its filter. The thread makes one call for each turn, and tells
+    /// their errors.
+    fn confined(
+        net: NetPlan,
+        turns: mpsc::Receiver<()>,
+        make_call: impl Fn() -> Option<i32> + Send + 'static,
+    ) -> (CallListener, thread::JoinHandle<Vec<Option<i32>>>) {
         let (send, receive) = mpsc::channel();
-        let plan = Plan { profile: Profile::Guest, paths: Vec::new(), net: NetPlan::default(), limits: None };
+        let plan = Plan { profile: Profile::Guest, paths: Vec::new(), net, limits: None };
         let thread = thread::spawn(move || {
             let confined = crate::confine_reporting_thread(&plan, &ReportedCalls::default()).unwrap();
             send.send(confined).unwrap();
-            turns.iter().map(|()| refused_call()).collect()
+            turns.iter().map(|()| make_call()).collect()
         });
         let (reached, listener) = receive.recv().unwrap();
         assert_eq!((reached.unreported, reached.layers.contains(&"seccomp".to_owned())), (None, true));
@@ -148,7 +160,7 @@ mod tests {
     #[test]
     fn a_refused_call_is_reported_and_fails_as_any_other() {
         let (turn, turns) = mpsc::channel();
-        let (listener, thread) = confined(turns);
+        let (listener, thread) = confined(NetPlan::default(), turns, refused_call);
         // What the thread did so far is allowed, and not reported.
         assert_eq!(listener.state(), ListenerState::Quiet);
         for _ in 0..2 {
@@ -166,9 +178,33 @@ mod tests {
     }
 
     #[test]
+    fn a_socket_that_name_look_ups_do_without_is_refused_without_a_report() {
+        let net = || NetPlan { connect: Ports::Some(vec![80]), ..NetPlan::default() };
+        for (family, kind, expect, is_reported) in [
+            (AddressFamily::INET, SocketType::STREAM, None, false),
+            (AddressFamily::UNIX, SocketType::STREAM, Some(libc::EPERM), false),
+            (AddressFamily::NETLINK, SocketType::DGRAM, Some(libc::EAFNOSUPPORT), false),
+            (AddressFamily::INET, SocketType::SEQPACKET, Some(libc::EPERM), true),
+        ] {
+            let (turn, turns) = mpsc::channel();
+            let (listener, thread) = confined(net(), turns, move || socket(family, kind));
+            turn.send(()).unwrap();
+            drop(turn);
+            // Otherwise the thread ends.
+            assert_eq!(wait(&listener) == ListenerState::CallWaits, is_reported, "{family:?} {kind:?}");
+            if is_reported {
+                let call = listener.receive().unwrap();
+                assert_eq!(call.number, libc::SYS_socket);
+                listener.refuse(&call);
+            }
+            assert_eq!(thread.join().unwrap(), [expect], "{family:?} {kind:?}");
+        }
+    }
+
+    #[test]
     fn calls_fail_without_a_listener() {
         let (turn, turns) = mpsc::channel();
-        let (listener, thread) = confined(turns);
+        let (listener, thread) = confined(NetPlan::default(), turns, refused_call);
         drop(listener);
         turn.send(()).unwrap();
         drop(turn);
