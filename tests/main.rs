@@ -79,6 +79,8 @@ mod logs;
 mod workers;
 // Workers that their guests have taken over.
 mod hostile_workers;
+// System calls that a taken-over worker is refused.
+mod refused_calls;
 // Signals leave nothing behind.
 mod signals;
 

@@ -162,6 +162,15 @@ pub fn native_c(source: &str) -> PathBuf {
     })
 }
 
+/// Compiles a C file of `tests/` to a library that a program of this machine can be started with.
+pub fn native_library(source: &str) -> PathBuf {
+    compiled(source, "library", |output| {
+        let mut cc = Command::new("cc");
+        cc.args(["-O1", "-shared", "-fPIC", "-pthread", "-o"]).arg(output).arg(fixture(source));
+        cc
+    })
+}
+
 fn compiled(source: &str, what: &str, command: impl FnOnce(&Path) -> Command) -> PathBuf {
     let name = format!("{}-{what}", source.replace(['/', '.'], "-"));
     let dir = locked(&name, |dir| {

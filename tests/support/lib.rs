@@ -26,7 +26,9 @@ pub use book::build_book;
 pub use children::children;
 pub use command::{Modbox, RunOutput, Running, copy_executable, copy_program, wait_for};
 pub use files::tracked;
-pub use guests::{c_core, component, core_module, guest, module, native_c, native_modules, small_module};
+pub use guests::{
+    c_core, component, core_module, guest, module, native_c, native_library, native_modules, small_module,
+};
 pub use languages::{LANGUAGES, language, path as tools_path, place as example};
 pub use load::stretched;
 use serde_json::Value;

@@ -97,7 +97,7 @@ pub(super) const ALLOWED: &[CallGroup] = &[
     ),
     CallGroup::when(Condition::Null { pointer: 2 }, "asks for limits and raises none", calls![prlimit64]),
     CallGroup::always(
-        "speaks by sockets that are open, such as that of the process that runs commands",
+        "speaks by sockets that are open, such as the channel, and sends the listener of its filter",
         calls![getsockopt, recvfrom, recvmsg, sendmsg, sendto, setsockopt, shutdown],
     ),
     CallGroup::when(Condition::Sockets, "makes sockets, as far as a network is granted", calls![socket]),

@@ -77,14 +77,15 @@ pub fn restrict_calls(profile: Profile) -> Result<(), String> {
     seccomp::install(&seccomp::compile(profile, &NetPlan::default())?)
 }
 
-/// Confines this process permanently. It must have no other threads.
+/// Confines this process permanently, with a filter that reports the calls that it refuses. The process must have no
+/// other threads. Returns the listener as [`confine_reporting_thread`] does.
 ///
 /// # Errors
 ///
 /// There are other threads, or a path of the plan cannot be used. Only `no_new_privs` is in force then.
-pub fn confine_process(plan: &Plan) -> Result<KernelConfinement, KernelError> {
+pub fn confine_process(plan: &Plan) -> Result<(KernelConfinement, Option<OwnedFd>), KernelError> {
     system::wait_until_alone()?;
-    confine_thread(plan)
+    confine_reporting_thread(plan, &ReportedCalls::default())
 }
 
 /// Confines the calling thread, and everything that it starts. Limits apply to the whole process.

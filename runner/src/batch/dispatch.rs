@@ -271,7 +271,7 @@ impl<'a, W: Write> Batch<'a, W> {
         let timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()) + Duration::from_millis(1));
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
         let ready: Vec<PollFlags> = {
-            let mut polled = Vec::with_capacity(3 + self.slots.len());
+            let mut polled = Vec::with_capacity(3 + 2 * self.slots.len());
             let in_or_none = |wanted| if wanted { PollFlags::IN } else { PollFlags::empty() };
             polled.push(PollFd::from_borrowed_fd(stop, in_or_none(!self.summary.stopped)));
             polled.push(PollFd::new(&self.wakeups, PollFlags::IN));
@@ -282,6 +282,8 @@ impl<'a, W: Write> Batch<'a, W> {
                     PollFlags::IN | if writes { PollFlags::OUT } else { PollFlags::empty() },
                 )
             }));
+            let listeners = self.slots.iter().filter_map(Slot::listener);
+            polled.extend(listeners.map(|listener| PollFd::from_borrowed_fd(listener, PollFlags::IN)));
             match rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, timeout.as_ref())) {
                 Ok(_) => polled.iter().map(PollFd::revents).collect(),
                 Err(error) => return Err(BatchError::Wait(error.into())),

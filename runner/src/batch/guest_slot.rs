@@ -5,7 +5,6 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -122,14 +121,10 @@ impl GuestSlot {
         }
     }
 
-    pub(super) fn wants_to_write(&self) -> bool {
-        matches!(&self.stage, Stage::Working(working) if working.worker.wants_to_write())
-    }
-
-    /// Returns the channel to poll, if there is a worker.
-    pub(super) fn channel(&self) -> Option<BorrowedFd<'_>> {
+    /// Returns the worker, if there is one.
+    pub(super) fn worker(&self) -> Option<&GuestWorker> {
         match &self.stage {
-            Stage::Working(working) => Some(working.worker.as_fd()),
+            Stage::Working(working) => Some(&working.worker),
             Stage::Finding { .. } | Stage::Over => None,
         }
     }
@@ -232,7 +227,7 @@ impl GuestSlot {
     ) -> Result<(), Ending> {
         working.exchange();
         let (since, before) = (working.progress.as_ref().map(RunProgress::started), answers.len());
-        while let Some(event) = working.worker.take_event() {
+        while let Some(event) = working.take_event() {
             self.handle(event, working, context, answers)?;
         }
         if let (Some(since), ended @ 1..) = (since, answers.len() - before) {
@@ -265,6 +260,10 @@ impl GuestSlot {
                 working.command = Some(command.map_err(|_| Ending::Lost)?);
             }
             GuestEvent::Ended(outcome) => {
+                if self.tasks.len() == 1 {
+                    // The worker has no other job to which they could belong.
+                    working.note_refused_calls();
+                }
                 let outcome = working.progress.take().map(|progress| progress.ended(*outcome)).ok_or(Ending::Lost)?;
                 let outcome = self.with_facts(outcome, working);
                 self.complete(working, Ok(outcome), context.runner, answers);
@@ -338,6 +337,7 @@ impl GuestSlot {
         let runner = context.runner;
         // No command goes on when its job is answered.
         working.command = None;
+        working.note_refused_calls();
         match ending {
             Ending::Compile => {
                 return find_code(&self.setup, context, true)
@@ -347,15 +347,15 @@ impl GuestSlot {
             Ending::Unconfined(reached) => self.fail_unconfined(&reached, runner, answers),
             Ending::Late => {
                 working.worker.kill();
-                let ended = ended(&mut working, RunProgress::late, "it does not start");
+                let ended = working.end_run(RunProgress::late).ok_or_else(|| worker_error("it does not start"));
                 answers.extend(self.tasks.pop_front().map(|task| task.conclude(runner, ended)));
             }
             Ending::Lost => {
                 working.worker.kill_unless_closed();
                 let status = working.worker.reap();
                 let how = status.map_or_else(|| "it does not end".to_owned(), |status| status.to_string());
-                let lost = |progress: RunProgress, reached: &_| progress.lost(status, reached);
-                let ended = ended(&mut working, lost, &format!("it ended while it started: {how}"));
+                let ended = working.end_run(|progress, reached| progress.lost(status, reached));
+                let ended = ended.ok_or_else(|| worker_error(&format!("it ended while it started: {how}")));
                 answers.extend(self.tasks.pop_front().map(|task| task.conclude(runner, ended)));
             }
         }
@@ -369,16 +369,6 @@ impl GuestSlot {
             answers.push(task.conclude(runner, ended));
         }
     }
-}
-
-/// Returns how the first job of a worker ended with it. The others were not begun.
-fn ended(
-    working: &mut SlotWorker,
-    outcome: impl FnOnce(RunProgress, &KernelConfinement) -> Outcome,
-    not_started: &str,
-) -> Result<Outcome, RunError> {
-    let reached = working.reached.clone().unwrap_or_default();
-    working.progress.take().map(|progress| outcome(progress, &reached)).ok_or_else(|| worker_error(not_started))
 }
 
 fn find_code(setup: &Arc<Setup>, context: SlotContext<'_>, compile: bool) -> io::Result<Stage> {

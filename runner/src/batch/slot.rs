@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -82,7 +82,15 @@ impl Slot {
     /// Returns the channel to poll and whether something is to be written to it.
     pub(super) fn channel(&self) -> Option<(BorrowedFd<'_>, bool)> {
         match &self.kind {
-            SlotKind::Guest(slot) => Some((slot.channel()?, slot.wants_to_write())),
+            SlotKind::Guest(slot) => slot.worker().map(|worker| (worker.as_fd(), worker.wants_to_write())),
+            SlotKind::Native(_) => None,
+        }
+    }
+
+    /// Returns the listener for refused system calls to poll, if there is one.
+    pub(super) fn listener(&self) -> Option<BorrowedFd<'_>> {
+        match &self.kind {
+            SlotKind::Guest(slot) => slot.worker()?.listener(),
             SlotKind::Native(_) => None,
         }
     }

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use modbox_kernel::KernelConfinement;
 use modbox_scratch::Scratch;
-use modbox_vocabulary::Timing;
-use modbox_wasm::{GuestWorker, RunProgress};
+use modbox_vocabulary::{Outcome, Timing};
+use modbox_wasm::{GuestEvent, GuestWorker, RunProgress};
 
 use crate::batch::running_command::RunningCommand;
 
@@ -37,5 +37,31 @@ impl SlotWorker {
         }
         self.worker.flush();
         self.worker.read();
+    }
+
+    /// Takes the next event. A refused call is noted with the running job; it is an event only if no job is running.
+    pub(super) fn take_event(&mut self) -> Option<GuestEvent> {
+        loop {
+            match (self.worker.take_event()?, &mut self.progress) {
+                (GuestEvent::RefusedCall(number), Some(progress)) => progress.refuse(number),
+                (event, _) => return Some(event),
+            }
+        }
+    }
+
+    /// Notes the refused calls that wait now with the running job.
+    pub(super) fn note_refused_calls(&mut self) {
+        if let Some(progress) = &mut self.progress {
+            self.worker.take_refused_calls().for_each(|number| progress.refuse(number));
+        }
+    }
+
+    /// Returns how the running job ended with the worker, if there is one.
+    pub(super) fn end_run(
+        &mut self,
+        outcome: impl FnOnce(RunProgress, &KernelConfinement) -> Outcome,
+    ) -> Option<Outcome> {
+        let reached = self.reached.clone().unwrap_or_default();
+        self.progress.take().map(|progress| outcome(progress, &reached))
     }
 }

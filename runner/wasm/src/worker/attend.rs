@@ -61,25 +61,30 @@ pub fn attend(
     let mut progress = RunProgress::new(limits);
     // A timeout beyond the range of the clock has no effect.
     let deadline = progress.started().checked_add(limits.timeout.saturating_add(GRACE));
-    let outcome = loop {
+    let last = loop {
         match worker.next_event(deadline).map_err(WasmError::Worker)? {
             Some(GuestEvent::Printed(stream, bytes)) => progress.print(stream, &bytes),
+            Some(GuestEvent::RefusedCall(number)) => progress.refuse(number),
             // The limits of the request are the worker's words. So no command starts after the run's time is up.
             Some(GuestEvent::Command(request, stdin)) if !progress.left().is_zero() => {
                 let request = request.within(progress.left());
                 worker.answer(run_command(commands, &request, &stdin)).map_err(WasmError::Worker)?;
             }
-            Some(GuestEvent::Command(..)) | None => {
-                worker.kill();
-                break progress.late(&reached);
-            }
-            Some(GuestEvent::Ended(outcome)) => break progress.ended(*outcome),
-            Some(GuestEvent::NotStarted(error)) => return Err(error.into()),
-            // A worker that breaks the protocol has been taken over by its guest.
-            Some(_) => {
-                worker.kill_unless_closed();
-                break progress.lost(worker.reap(), &reached);
-            }
+            last => break last,
+        }
+    };
+    worker.take_refused_calls().for_each(|number| progress.refuse(number));
+    let outcome = match last {
+        Some(GuestEvent::Ended(outcome)) => progress.ended(*outcome),
+        Some(GuestEvent::NotStarted(error)) => return Err(error.into()),
+        Some(GuestEvent::Command(..)) | None => {
+            worker.kill();
+            progress.late(&reached)
+        }
+        // A worker that breaks the protocol has been taken over by its guest.
+        Some(_) => {
+            worker.kill_unless_closed();
+            progress.lost(worker.reap(), &reached)
         }
     };
     Ok(AttendedRun { outcome, reached, loading })

@@ -19,12 +19,17 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use crate::engine::Instances;
 use crate::error::WasmError;
 use crate::worker::messages::{GuestOrder, GuestSetup, OutputStream, REPLIES, REQUESTS, Reply, Request};
+use crate::worker::refused_calls::RefusedCalls;
 
 /// Bytes per read.
 const CHUNK: usize = 64 << 10;
 
 /// How long a worker may take to end after its channel was closed, or after it was killed.
 const END_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Maximum number of refused calls that are taken at the end of a run. A worker that its guest has taken over makes them
+/// without end.
+const LAST_CALLS: usize = 64;
 
 /// A worker process that runs guests of one module.
 #[derive(Debug)]
@@ -33,6 +38,9 @@ pub struct GuestWorker {
     incoming: Incoming,
     outgoing: Vec<u8>,
     is_closed: bool,
+    refused: RefusedCalls,
+    /// A refused call that is not taken yet.
+    call: Option<i64>,
     /// Kills the process when a signal ends modbox, and when it is dropped.
     _undo: UndoGuard,
 }
@@ -48,6 +56,8 @@ pub enum GuestEvent {
     Confined(KernelConfinement),
     /// The worker cannot be confined for this reason, and ends.
     NotConfined(String),
+    /// The kernel refused the worker a system call with this number.
+    RefusedCall(i64),
     /// The guest printed.
     Printed(OutputStream, Vec<u8>),
     /// The guest wants to run a command with this standard input, and waits for the answer.
@@ -80,7 +90,8 @@ impl GuestWorker {
         descriptor::send(process.socket(), code)?;
         process.socket().set_nonblocking(true)?;
         let (incoming, outgoing) = (Incoming::new(REPLIES), Vec::new());
-        Ok(Self { process, incoming, outgoing, is_closed: false, _undo: undo })
+        let refused = RefusedCalls::Awaited(None);
+        Ok(Self { process, incoming, outgoing, is_closed: false, refused, call: None, _undo: undo })
     }
 
     /// Queues the settings of all runs; the worker confines itself. This comes before the first run.
@@ -145,11 +156,30 @@ impl GuestWorker {
         !self.outgoing.is_empty()
     }
 
-    /// Reads once of what has arrived, without waiting. A worker that sends without end so keeps no caller from its
-    /// deadlines.
+    /// Reads once of what has arrived, and answers one refused call, without waiting. A worker that sends without end so
+    /// keeps no caller from its deadlines.
     pub fn read(&mut self) {
+        // Looked for first, so that what the worker sent before the call is taken before the call.
+        let has_call = self.call.is_none() && self.refused.has_call();
+        self.read_channel();
+        if has_call {
+            self.call = self.refused.refuse();
+        }
+    }
+
+    fn read_channel(&mut self) {
         let mut chunk = [0; CHUNK];
-        match rustix::io::retry_on_intr(|| rustix::io::read(self.process.socket(), &mut chunk)) {
+        let read = match self.refused.are_awaited() {
+            true => descriptor::read_with(self.process.socket(), &mut chunk),
+            // Closes descriptors.
+            false => rustix::io::retry_on_intr(|| rustix::io::read(self.process.socket(), &mut chunk))
+                .map(|count| (count, None)),
+        };
+        let read = read.map(|(count, descriptor)| {
+            self.refused.keep(descriptor);
+            count
+        });
+        match read {
             Ok(0) => self.is_closed = true,
             Ok(count) => self.incoming.extend(&chunk[..count]),
             Err(rustix::io::Errno::AGAIN) => {}
@@ -159,11 +189,30 @@ impl GuestWorker {
 
     /// Takes the next event that was [read](Self::read).
     pub fn take_event(&mut self) -> Option<GuestEvent> {
-        match self.incoming.take() {
-            Ok(Some(frame)) => Some(event(frame).unwrap_or(GuestEvent::Closed)),
-            Ok(None) => self.is_closed.then_some(GuestEvent::Closed),
-            Err(_) => Some(GuestEvent::Closed),
+        let event = match self.incoming.take() {
+            Ok(Some(frame)) => event(frame).unwrap_or(GuestEvent::Closed),
+            Ok(None) => {
+                let call = self.call.take().map(GuestEvent::RefusedCall);
+                return call.or_else(|| self.is_closed.then_some(GuestEvent::Closed));
+            }
+            Err(_) => GuestEvent::Closed,
+        };
+        if matches!(event, GuestEvent::Confined(_)) {
+            self.refused.begin();
         }
+        Some(event)
+    }
+
+    /// Refuses the system calls that wait at the end of a run, and returns their numbers: threads may have made them
+    /// while another one ended the run.
+    pub fn take_refused_calls(&mut self) -> impl Iterator<Item = i64> {
+        std::iter::from_fn(|| self.call.take().or_else(|| self.refused.refuse())).take(LAST_CALLS)
+    }
+
+    /// Returns the descriptor to poll for refused calls, in addition to the channel.
+    #[must_use]
+    pub fn listener(&self) -> Option<BorrowedFd<'_>> {
+        self.refused.listener()
     }
 
     /// Waits for the next event; returns `None` at the deadline.
@@ -185,7 +234,8 @@ impl GuestWorker {
             }
             let timeout = left.and_then(|left| Timespec::try_from(left).ok());
             let wanted = if self.wants_to_write() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
-            let mut polled = [PollFd::new(self, wanted)];
+            let mut polled = vec![PollFd::new(self, wanted)];
+            polled.extend(self.listener().map(|listener| PollFd::from_borrowed_fd(listener, PollFlags::IN)));
             rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, timeout.as_ref()))?;
             self.read();
         }

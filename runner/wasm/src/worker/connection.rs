@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use modbox_channel::{Parcel, descriptor};
+use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, CommandService};
 
 use crate::engine::Instances;
@@ -59,7 +60,17 @@ impl Connection {
     pub(super) fn send(&self, reply: &Reply, attached: &[&[u8]]) -> io::Result<()> {
         let mut frame = Vec::new();
         REPLIES.push_parcel(&mut frame, reply, attached)?;
-        self.output.lock().unwrap_or_else(PoisonError::into_inner).write_all(&frame)
+        self.lock_output().write_all(&frame)
+    }
+
+    /// Sends that this process is confined, with the listener of its filter. Closes the listener: from then on no guest
+    /// can use it.
+    pub(super) fn send_confined(&self, reached: KernelConfinement, listener: Option<OwnedFd>) -> io::Result<()> {
+        let reply = Reply::Confined(reached);
+        let Some(listener) = listener else { return self.send(&reply, &[]) };
+        let mut frame = Vec::new();
+        REPLIES.push_parcel(&mut frame, &reply, &[])?;
+        descriptor::send_with(&*self.lock_output(), &frame, &listener)
     }
 
     /// Sends bytes that the guest has printed. A failure means that the monitor has ended, and the kernel then kills
@@ -78,6 +89,10 @@ impl Connection {
                 other => input.waiting.push_back(other),
             }
         }
+    }
+
+    fn lock_output(&self) -> MutexGuard<'_, File> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_input(&self) -> MutexGuard<'_, Input> {

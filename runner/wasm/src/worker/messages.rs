@@ -88,7 +88,8 @@ pub(super) enum Reply {
     Loaded(Timing),
     /// The code cannot be loaded; the worker ends.
     NotLoaded(StartFailure),
-    /// The worker is confined. It ends if the level is too low.
+    /// The worker is confined. It ends if the level is too low. The listener of its filter is sent with the frame, if
+    /// there is one.
     Confined(KernelConfinement),
     /// The worker cannot be confined; it ends.
     NotConfined(String),

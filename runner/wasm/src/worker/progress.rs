@@ -18,6 +18,7 @@ pub struct RunProgress {
     started: Instant,
     stdout: CapturedOutput,
     stderr: CapturedOutput,
+    denials: DenialLog,
 }
 
 impl RunProgress {
@@ -29,6 +30,7 @@ impl RunProgress {
             started: Instant::now(),
             stdout: CapturedOutput::default(),
             stderr: CapturedOutput::default(),
+            denials: DenialLog::default(),
         }
     }
 
@@ -56,7 +58,13 @@ impl RunProgress {
         captured.total = captured.total.saturating_add(bytes.len() as u64);
     }
 
-    /// Returns the outcome that the worker sent, with the bytes that the guest printed.
+    /// Adds a system call that the kernel refused to the worker.
+    pub fn refuse(&mut self, number: i64) {
+        self.denials.extend(vec![modbox_kernel::refused_call(number)].into());
+    }
+
+    /// Returns the outcome that the worker sent, with the bytes that the guest printed. Its denials come after the refused
+    /// calls, so that a worker cannot fill the list with others.
     #[must_use]
     pub fn ended(self, outcome: Outcome) -> Outcome {
         let with = |kept: CapturedOutput, said: CapturedOutput| CapturedOutput {
@@ -64,7 +72,9 @@ impl RunProgress {
             ..kept
         };
         let (stdout, stderr) = (with(self.stdout, outcome.stdout), with(self.stderr, outcome.stderr));
-        Outcome { stdout, stderr, ..outcome }
+        let mut denials = self.denials;
+        denials.extend(outcome.denials);
+        Outcome { stdout, stderr, denials, ..outcome }
     }
 
     /// Returns the outcome of a run whose worker ended before the run did.
@@ -101,7 +111,7 @@ impl RunProgress {
             limit: limit.map(|kind| self.limits.hit(kind)),
             usage: Usage { wall_us: run_us, ..Usage::default() },
             timing: Timing { run_us, ..Timing::default() },
-            denials: DenialLog::default(),
+            denials: self.denials,
             confinement: Confinement { level: reached.level, layers },
             notes: Vec::new(),
         }
@@ -110,6 +120,8 @@ impl RunProgress {
 
 #[cfg(test)]
 mod tests {
+    use modbox_vocabulary::{Capability, Operation};
+
     use super::*;
 
     fn progress() -> RunProgress {
@@ -135,6 +147,20 @@ mod tests {
         assert_eq!((late.exit, late.limit.unwrap().kind), (Exit::Killed, LimitKind::Wall));
         let over = progress().lost(Some(ExitStatus::from_raw(libc::SIGXCPU)), &reached);
         assert_eq!(over.limit.unwrap().kind, LimitKind::Cpu);
+    }
+
+    #[test]
+    fn refused_calls_are_listed_whatever_the_worker_says() {
+        let mut said = progress().late(&KernelConfinement::default());
+        for number in 0..100 {
+            let subject = format!("/{number}");
+            said.denials.record(Capability::Read, &subject, Operation::OpenAt, String::new);
+        }
+        let mut progress = progress();
+        [libc::SYS_bpf, libc::SYS_unshare, libc::SYS_bpf].into_iter().for_each(|number| progress.refuse(number));
+        let denials = progress.ended(said).denials;
+        let first = denials.listed().iter().take(3).map(|denial| denial.subject.as_str()).collect::<Vec<_>>();
+        assert_eq!((first, denials.listed().len()), (vec!["bpf", "unshare", "/0"], DenialLog::MAX_LISTED));
     }
 
     #[test]

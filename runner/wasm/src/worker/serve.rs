@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
@@ -65,14 +66,14 @@ impl GuestProcess {
     fn set_up(module: LoadedModule, setup: GuestSetup, connection: Arc<Connection>) -> io::Result<Option<Self>> {
         let order = setup.confinement.as_ref();
         let directory = order.map(|order| order.directory.clone()).unwrap_or_default();
-        let reached = match order.map(|order| confine(&setup, order)).transpose() {
-            Ok(reached) => reached.unwrap_or_default(),
+        let (reached, listener) = match order.map(|order| confine(&setup, order)).transpose() {
+            Ok(confined) => confined.unwrap_or_default(),
             Err(cause) => {
                 connection.send(&Reply::NotConfined(cause), &[])?;
                 return Ok(None);
             }
         };
-        connection.send(&Reply::Confined(reached.clone()), &[])?;
+        connection.send_confined(reached.clone(), listener)?;
         if order.is_some_and(|order| reached.level < order.least) {
             return Ok(None);
         }
@@ -130,7 +131,7 @@ impl GuestProcess {
     }
 }
 
-fn confine(setup: &GuestSetup, order: &ConfinementOrder) -> Result<KernelConfinement, String> {
+fn confine(setup: &GuestSetup, order: &ConfinementOrder) -> Result<(KernelConfinement, Option<OwnedFd>), String> {
     let mut plan = Plan::for_guest(&setup.policy, &setup.limits, &order.directory);
     if let Some(limits) = plan.limits.as_mut().filter(|_| !order.is_single) {
         limits.cpu_time = None;
