@@ -25,7 +25,7 @@ pub fn encode_dict(entries: &Dict) -> String {
     out
 }
 
-fn write_value(out: &mut String, value: &Value) {
+pub(crate) fn write_value(out: &mut String, value: &Value) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(true) => out.push_str("true"),
@@ -62,7 +62,7 @@ fn write_dict(out: &mut String, entries: &Dict) {
     out.push('}');
 }
 
-fn float_text(number: f64) -> String {
+pub(crate) fn float_text(number: f64) -> String {
     if number.is_nan() {
         "NaN".to_owned()
     } else if number.is_infinite() {
@@ -73,7 +73,7 @@ fn float_text(number: f64) -> String {
 }
 
 /// Writes a string. Most strings have nothing to escape and are copied.
-fn write_text(out: &mut String, text: &str) {
+pub(crate) fn write_text(out: &mut String, text: &str) {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
     if text.bytes().all(is_plain) {
         out.push('"');

@@ -26,6 +26,7 @@ mod encode;
 mod from_value;
 mod serde_value;
 mod text;
+mod to_json;
 mod to_value;
 mod value;
 
@@ -33,5 +34,6 @@ pub use decode::{DecodeError, MAX_DEPTH, MAX_INT_DIGITS, decode};
 pub use encode::{encode, encode_dict};
 pub use from_value::{ConvertError, from_value};
 pub use text::{repr, str, str_repr};
+pub use to_json::to_json;
 pub use to_value::to_value;
 pub use value::{BigInt, Dict, Surrogates, Value};

@@ -1,6 +1,6 @@
 //! Encodes the output lines of a batch: a job's report, preceded by the job's `id`.
 
-use modbox_python_json::{Value, encode, to_value};
+use modbox_python_json::{Value, to_json};
 use serde::Serialize;
 
 use crate::app::Report;
@@ -17,8 +17,8 @@ struct Line<'a> {
 
 /// Returns a report as one JSON line. `number` is the line number of a job that could not be read.
 pub(super) fn line(id: &Value, number: Option<u64>, report: &Report) -> Vec<u8> {
-    let line = to_value(&Line { id, line: number, report }).expect("every part of a report has a JSON form");
-    let mut text = encode(&line);
+    let line = Line { id, line: number, report };
+    let mut text = to_json(&line).expect("every part of a report has a JSON form");
     text.push('\n');
     text.into_bytes()
 }
