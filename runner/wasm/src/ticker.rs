@@ -32,6 +32,8 @@ struct State {
     has_thread: bool,
     /// Number of runs in progress.
     runs: usize,
+    /// Whether the thread waits for a run, so that a series of short runs does not ask the kernel to wake it each time.
+    waits: bool,
     is_over: bool,
 }
 
@@ -59,8 +61,11 @@ impl Ticker {
             state.has_thread = true;
         }
         state.runs += 1;
+        let waits = state.waits;
         drop(state);
-        self.shared.changed.notify_one();
+        if waits {
+            self.shared.changed.notify_one();
+        }
         Ok(Ticking { ticker: Arc::clone(self) })
     }
 }
@@ -88,7 +93,10 @@ impl Shared {
 /// runs does not wake the thread each time.
 fn tick(engine: &Engine, shared: &Shared) {
     loop {
-        let is_idle = |state: &mut State| state.runs == 0 && !state.is_over;
+        let is_idle = |state: &mut State| {
+            state.waits = state.runs == 0 && !state.is_over;
+            state.waits
+        };
         let state = shared.changed.wait_while(shared.lock(), is_idle).unwrap_or_else(PoisonError::into_inner);
         if state.is_over {
             return;
