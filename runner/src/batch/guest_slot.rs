@@ -94,9 +94,10 @@ impl GuestSlot {
         self.tasks.len() < if self.pace < SHORT { AHEAD } else { 1 }
     }
 
-    /// Returns whether the worker has plenty to do.
-    pub(super) fn is_well_stocked(&self) -> bool {
-        self.tasks.len() > AHEAD / 2
+    /// Returns for how long the worker has plenty to do: until half of the jobs sent in advance are done.
+    pub(super) fn stocked(&self) -> Duration {
+        let beyond = self.tasks.len().saturating_sub(AHEAD / 2);
+        self.pace.saturating_mul(u32::try_from(beyond).unwrap_or(u32::MAX))
     }
 
     /// Gives the slot a job. Returns the answer of a job that cannot be prepared.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::batch::guest_slot::{GuestSlot, SlotState};
 use crate::batch::native_slot::NativeSlot;
@@ -60,9 +60,12 @@ impl Slot {
         }
     }
 
-    /// Returns whether the slot has plenty to do.
-    pub(super) fn is_well_stocked(&self) -> bool {
-        matches!(&self.kind, SlotKind::Guest(slot) if slot.is_well_stocked())
+    /// Returns for how long the slot has plenty to do.
+    pub(super) fn stocked(&self) -> Duration {
+        match &self.kind {
+            SlotKind::Guest(slot) => slot.stocked(),
+            SlotKind::Native(_) => Duration::ZERO,
+        }
     }
 
     /// Gives the slot a job. Returns the answer of a job that cannot be started.
