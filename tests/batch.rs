@@ -118,6 +118,32 @@ fn grants_and_limits_of_a_job_are_its_own() {
 }
 
 #[test]
+fn no_job_sees_what_another_one_left_in_its_tmp() {
+    let dir = TestDir::new();
+    let changes = [
+        json!([["write", "/tmp/left", "x"], ["unlink", "/tmp/left"]]),
+        json!([["mkdir", "/tmp/left"]]),
+        json!([["symlink", "/tmp/left", "x"]]),
+        json!([["stat", "/tmp"], ["write", "/tmp/left", "x"], ["rename", "/tmp/left", "/tmp/right"]]),
+        json!([["mkdir", "/tmp/a"], ["write", "/tmp/a/left", "x"], ["times", "/tmp", "1"]]),
+    ];
+    let look = json!([["stat", "/tmp"], ["identity", "/tmp"], ["list", "/tmp"]]);
+    let jobs: Vec<Value> = changes
+        .iter()
+        .flat_map(|change| [change, &look, &look])
+        .enumerate()
+        .map(|(id, ops)| json!({"id": id, "module": guest("drive"), "args": {"ops": ops}}))
+        .collect();
+    let ran = batch(&dir, &jobs).args(["--jobs", "1"]).run().exits_with(0);
+    let reports = reports(&ran);
+    for id in (0..jobs.len()).filter(|id| id % 3 > 0) {
+        let seen = &reports[&id.to_string()]["result"]["seen"];
+        assert_eq!((&seen[0], &seen[2]), (&json!("dir 0"), &json!("[]")), "{id}: {ran}");
+    }
+    dir.assert_nothing_left();
+}
+
+#[test]
 fn workers_are_confined_to_what_their_jobs_are_granted() {
     let dir = TestDir::new();
     let granted = dir.write("data/granted", "old");

@@ -1,8 +1,10 @@
 //! The directory of one run. The process that made it removes it; a worker of that process only works in it.
 
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use modbox_cleanup::Cleanup;
 use modbox_vocabulary::InputFile;
@@ -18,6 +20,8 @@ pub struct RunDir {
     path: PathBuf,
     purpose: DirPurpose,
     root: ScratchRoot,
+    /// Whether the guest may have changed its own directory.
+    is_used: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -47,13 +51,17 @@ impl RunDir {
         root.sweep_once();
         let scratch = root.create(purpose)?;
         let path = scratch.path().to_owned();
-        Ok(Self { path, purpose, root: root.clone(), state: Mutex::new(State::Owned(scratch)) })
+        Ok(Self::new(root, path, purpose, State::Owned(scratch)))
     }
 
     /// Returns the directory of a run that the monitor made for this worker, and will remove.
     #[must_use]
     pub fn attached(root: &ScratchRoot, path: PathBuf, purpose: DirPurpose) -> Self {
-        Self { path, purpose, root: root.clone(), state: Mutex::new(State::Attached) }
+        Self::new(root, path, purpose, State::Attached)
+    }
+
+    fn new(root: &ScratchRoot, path: PathBuf, purpose: DirPurpose, state: State) -> Self {
+        Self { path, purpose, root: root.clone(), is_used: AtomicBool::new(false), state: Mutex::new(state) }
     }
 
     /// Returns what the directory is for.
@@ -87,6 +95,26 @@ impl RunDir {
         })
     }
 
+    /// Opens the guest's own directory, for paths in it only, and makes it as [`RunDir::tmp`] does.
+    ///
+    /// # Errors
+    ///
+    /// See [`RunDir::tmp`].
+    pub fn open_tmp(&self) -> Result<OwnedFd, ScratchError> {
+        if self.purpose == DirPurpose::Guest
+            && let State::Owned(scratch) = &mut *self.lock()
+        {
+            return scratch.handle();
+        }
+        let path = self.tmp()?;
+        scratch::open_for_paths(&path)
+    }
+
+    /// Records that the guest may have changed its own directory.
+    pub fn mark_used(&self) {
+        self.is_used.store(true, Ordering::Relaxed);
+    }
+
     /// Writes the arguments of a guest into a directory that is kept.
     ///
     /// # Errors
@@ -112,7 +140,7 @@ impl RunDir {
     }
 
     fn while_open<T>(&self, action: impl FnOnce() -> Result<T, ScratchError>) -> Result<T, ScratchError> {
-        match &*self.state.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.lock() {
             State::Owned(_) | State::Attached => action(),
             State::Closed => Err(ScratchError::Io {
                 verb: "write to",
@@ -131,15 +159,44 @@ impl RunDir {
     /// and no process of the run is left that could still write to the directory.
     pub fn give_back(&self) {
         if let Some(scratch) = self.take() {
-            self.root.give_back(scratch);
+            self.root.give_back(scratch, self.is_used.load(Ordering::Relaxed));
         }
     }
 
     fn take(&self) -> Option<Scratch> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *state, State::Closed) {
+        match std::mem::replace(&mut *self.lock(), State::Closed) {
             State::Owned(scratch) => Some(scratch),
             State::Attached | State::Closed => None,
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_used_directory_serves_the_next_run_only_if_it_is_empty() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = ScratchRoot::new(dir.path(), Cleanup::default());
+        let path_after = |leave: fn(&RunDir)| {
+            let run_dir = RunDir::create(&root, DirPurpose::Guest).unwrap();
+            drop(run_dir.open_tmp().unwrap());
+            leave(&run_dir);
+            run_dir.give_back();
+            run_dir.path().to_owned()
+        };
+        let first = path_after(|_| ());
+        assert_eq!(path_after(RunDir::mark_used), first);
+        let leave_file = |run_dir: &RunDir| {
+            run_dir.mark_used();
+            std::fs::write(run_dir.path().join("left"), "").unwrap();
+        };
+        assert_eq!(path_after(leave_file), first);
+        assert!(path_after(|_| ()) != first && !first.exists());
     }
 }

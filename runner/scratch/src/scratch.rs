@@ -95,6 +95,8 @@ pub struct Scratch {
     path: PathBuf,
     /// Open directory with the lock that stops the sweep.
     lock: OwnedFd,
+    /// The directory, opened for paths in it only, once a run has asked for it.
+    handle: Option<OwnedFd>,
     undo: Option<UndoGuard>,
 }
 
@@ -132,13 +134,14 @@ impl ScratchRoot {
         let lock = open_dir(&path).map_err(|e| io("open", &path)(e.into()))?;
         let held = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
         held.map_err(|e| io("lock", &path)(e.into()))?;
-        Ok(Scratch { path, lock, undo })
+        Ok(Scratch { path, lock, handle: None, undo })
     }
 
     /// Takes back a guest's directory. It is kept for the next run if it is unchanged, and removed otherwise. Most
-    /// guests leave nothing, and making a directory takes longer than such a guest runs.
-    pub(crate) fn give_back(&self, scratch: Scratch) {
-        if is_guests(&scratch.path) && scratch.is_pristine() {
+    /// guests leave nothing, and making a directory takes longer than such a guest runs. A directory that was not used
+    /// is unchanged.
+    pub(crate) fn give_back(&self, scratch: Scratch, is_used: bool) {
+        if is_guests(&scratch.path) && (!is_used || scratch.is_pristine()) {
             self.spare().get_or_insert(scratch);
         }
     }
@@ -231,6 +234,16 @@ impl Scratch {
         self.undo.is_none()
     }
 
+    /// Returns a descriptor of the directory, for paths in it only. The directory is opened once for all its runs.
+    pub(crate) fn handle(&mut self) -> Result<OwnedFd, ScratchError> {
+        let handle = match &mut self.handle {
+            Some(handle) => handle,
+            none => none.insert(open_for_paths(&self.path)?),
+        };
+        let failed = |source| ScratchError::Io { verb: "open", path: self.path.clone(), source };
+        handle.try_clone().map_err(failed)
+    }
+
     /// Returns whether the directory is empty and has its original mode and owner.
     fn is_pristine(&self) -> bool {
         let is_own = rustix::fs::fstat(&self.lock)
@@ -318,6 +331,18 @@ fn open_dir(path: &Path) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
 
+/// Opens a directory for paths in it only.
+///
+/// # Errors
+///
+/// It is missing or not a directory.
+pub(crate) fn open_for_paths(path: &Path) -> Result<OwnedFd, ScratchError> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let failed =
+        |errno: rustix::io::Errno| ScratchError::Io { verb: "open", path: path.to_owned(), source: errno.into() };
+    rustix::fs::open(path, flags, Mode::empty()).map_err(failed)
+}
+
 fn unique_name(prefix: &str) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut random = [0; 8];
@@ -373,7 +398,7 @@ mod tests {
             let scratch = root.create(DirPurpose::Guest).unwrap();
             let path = scratch.path().to_owned();
             leave(&path);
-            root.give_back(scratch);
+            root.give_back(scratch, true);
             path
         };
         let first = path_after(|_| ());
@@ -384,14 +409,14 @@ mod tests {
         assert!(third != second && !second.exists() && !third.exists());
         let run = root.create(DirPurpose::Run).unwrap();
         let path = run.path().to_owned();
-        root.give_back(run);
+        root.give_back(run, false);
         assert!(!path.exists(), "only a guest's own directory is used again");
     }
 
     #[test]
     fn a_spare_directory_goes_with_its_root() {
         let (dir, root) = root();
-        root.give_back(root.create(DirPurpose::Guest).unwrap());
+        root.give_back(root.create(DirPurpose::Guest).unwrap(), false);
         assert_eq!(entries(&root), 1);
         let folder = root.path.to_path_buf();
         drop(root);

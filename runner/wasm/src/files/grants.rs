@@ -210,7 +210,6 @@ fn open_dir(path: &Path) -> Result<OwnedFd, Errno> {
 fn open_tmp(run_dir: &RunDir) -> Result<Mount, UnusableGrant> {
     let unusable = |why| UnusableGrant { path: TMP.into(), why };
     let host = run_dir.tmp().map_err(|error| unusable(std::io::Error::other(error)))?;
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let dir = rustix::fs::open(&host, flags, Mode::empty()).map_err(|errno| unusable(errno.into()))?;
+    let dir = run_dir.open_tmp().map_err(|error| unusable(std::io::Error::other(error)))?;
     Ok(Mount::new(dir, host, true, Share::Tmp))
 }

@@ -25,6 +25,7 @@ pub(crate) struct FileGuard {
     /// User and group ids that files may be given to.
     pub(super) owners: Owners,
     pub(super) temporaries: Arc<Temporaries>,
+    pub(super) run_dir: Arc<RunDir>,
     pub(super) ledger: Arc<Ledger>,
     /// Context for wasmtime-wasi's host, without preopened directories.
     stock: WasiFilesystemCtx,
@@ -53,7 +54,8 @@ impl FileGuard {
             grants,
             records: Records::default(),
             owners: policy.owners(),
-            temporaries: Arc::new(Temporaries::new(run_dir)),
+            temporaries: Arc::new(Temporaries::new(Arc::clone(&run_dir))),
+            run_dir,
             ledger: Arc::new(Ledger::new(limits)),
             stock: WasiFilesystemCtx::default(),
             made: SystemTime::now(),

@@ -50,6 +50,7 @@ mod temporaries;
 mod times;
 mod tree;
 mod two_paths;
+mod unused_mounts;
 
 use wasmtime::component::Linker;
 use wasmtime_wasi::p2::bindings::filesystem::preopens;

@@ -81,19 +81,25 @@ impl From<QuotaExceeded> for FsError {
     }
 }
 
+/// Checks a path as the kernel does before it looks at the path's names.
+pub(super) fn check_path(path: &str) -> FsResult<()> {
+    if path.is_empty() {
+        return Err(ErrorCode::NoEntry.into());
+    }
+    if path.len() > MAX_PATH {
+        return Err(ErrorCode::NameTooLong.into());
+    }
+    if path.contains('\0') {
+        return Err(ErrorCode::Invalid.into());
+    }
+    Ok(())
+}
+
 impl GuardView<'_> {
     /// Resolves a path to its target. A path without a target is an error; it is recorded as a denial if a grant would
     /// help.
     pub(super) fn target(&mut self, fd: &Resource<Descriptor>, path: String, act: Act) -> FsResult<Target> {
-        if path.is_empty() {
-            return Err(ErrorCode::NoEntry.into());
-        }
-        if path.len() > MAX_PATH {
-            return Err(ErrorCode::NameTooLong.into());
-        }
-        if path.contains('\0') {
-            return Err(ErrorCode::Invalid.into());
-        }
+        check_path(&path)?;
         let guard = &*self.guard;
         let (place, base, mount, dir) = match guard.records.get(fd)? {
             Record::Memory(_) | Record::File { .. } => return Err(ErrorCode::NotDirectory.into()),
@@ -173,11 +179,15 @@ impl GuardView<'_> {
         }
     }
 
-    /// Returns the number of a mount's directory. The first use puts it into the resource table.
+    /// Returns the number of a mount's directory. The first use puts it into the resource table. Every operation in a
+    /// mount begins here.
     pub(super) fn mount_dir(&mut self, index: usize) -> FsResult<u32> {
         let mount = &mut self.guard.grants.mounts[index];
         if let Some(rep) = mount.listed {
             return Ok(rep);
+        }
+        if mount.share == Share::Tmp {
+            self.guard.run_dir.mark_used();
         }
         let rep = self.table.push(Descriptor::Dir(mount.dir.clone()))?.rep();
         mount.listed = Some(rep);
