@@ -74,14 +74,22 @@ pub(crate) fn float_text(number: f64) -> String {
 
 /// Writes a string. Most strings have nothing to escape and are copied.
 pub(crate) fn write_text(out: &mut String, text: &str) {
-    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
-    if text.bytes().all(is_plain) {
+    if is_plain(text.as_bytes()) {
+        out.reserve(text.len() + 2);
         out.push('"');
         out.push_str(text);
         out.push('"');
     } else {
         write_string(out, text.encode_utf16());
     }
+}
+
+/// Returns whether a text has nothing to escape. It looks at sixteen bytes at once, as the processor can.
+fn is_plain(text: &[u8]) -> bool {
+    let is_escaped = |byte: &u8| !matches!(byte, b' '..=b'~') || matches!(byte, b'"' | b'\\');
+    let none_escaped = |bytes: &[u8]| !bytes.iter().fold(false, |any, byte| any | is_escaped(byte));
+    let (blocks, rest) = text.as_chunks::<16>();
+    blocks.iter().all(|block| none_escaped(block)) && none_escaped(rest)
 }
 
 fn write_string(out: &mut String, units: impl Iterator<Item = u16>) {
@@ -124,6 +132,20 @@ mod tests {
     #[test]
     fn writes_ascii_only() {
         check("\u{2028}é😀\u{7f}\u{0}\"\\/\t", r#""\u2028\u00e9\ud83d\ude00\u007f\u0000\"\\/\t""#);
+    }
+
+    #[test]
+    fn finds_what_to_escape_anywhere() {
+        let plain = "a ~".repeat(16);
+        for at in 0..=plain.len() {
+            for (odd, escaped) in
+                [("\"", "\\\""), ("\\", "\\\\"), ("\n", "\\n"), ("\u{7f}", "\\u007f"), ("é", "\\u00e9")]
+            {
+                let (start, end) = plain.split_at(at);
+                check(format!("{start}{odd}{end}"), &format!("\"{start}{escaped}{end}\""));
+            }
+        }
+        check(plain.as_str(), &format!("\"{plain}\""));
     }
 
     #[test]

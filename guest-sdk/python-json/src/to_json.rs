@@ -12,13 +12,16 @@ use crate::from_value::ConvertError;
 use crate::serde_value::AS_JSON;
 use crate::value::Value;
 
+/// Bytes of an ordinary text. Longer ones make the buffer grow.
+const ORDINARY: usize = 1 << 10;
+
 /// Returns the JSON text of a `T`, as Python's `json.dumps` writes it: one line, ASCII only.
 ///
 /// # Errors
 ///
 /// A map key is not text, or the type's `Serialize` failed.
 pub fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String, ConvertError> {
-    let mut out = String::new();
+    let mut out = String::with_capacity(ORDINARY);
     write(&mut out, value)?;
     Ok(out)
 }
