@@ -9,6 +9,7 @@ use modbox_python_json::{DecodeError, Dict, Value, decode, encode_dict};
 use thiserror::Error;
 
 use crate::internal_args::InternalArgs;
+use crate::task_file;
 
 /// The prefix of the reserved keys.
 pub const RESERVED_PREFIX: &str = "_ansible_";
@@ -108,6 +109,9 @@ impl<'a> ModuleArgs<'a> {
     pub fn to_file(&self) -> Vec<u8> {
         match *self {
             Self::Complete(args) => encode_file(args),
+            Self::Task { args, internal, tmpdir } if check_not_reserved(args).is_ok() => {
+                task_file::encode(args, internal, tmpdir).into_bytes()
+            }
             Self::Task { .. } => encode_file(&self.to_dict()),
         }
     }
@@ -134,6 +138,26 @@ pub fn check_not_reserved(args: &Dict) -> Result<(), ArgsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::release::Release;
+
+    #[test]
+    fn a_file_is_that_of_the_dict() {
+        let texts = ["{}", r#"{"b": {"z": [NaN], "y": "\udcff"}, "a": 1, "\u00e9": null, "Z": "\""}"#];
+        let reserved = r#"{"b": 1, "_ansible_diff": 7, "a": 2}"#;
+        for text in texts.into_iter().chain([reserved]) {
+            let Ok(Value::Dict(args)) = decode(text) else { panic!("{text}") };
+            for release in Release::ALL {
+                let log = Some("info".to_owned());
+                for target_log_info in [None, log] {
+                    let tracebacks_for = vec!["error".to_owned()];
+                    let internal =
+                        InternalArgs { release, target_log_info, tracebacks_for, ..InternalArgs::new("hello") };
+                    let all = ModuleArgs::Task { args: &args, internal: &internal, tmpdir: "/tmp/" };
+                    assert_eq!(all.to_file(), encode_file(&all.to_dict()), "{text} {release}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn reads_pairs() {

@@ -6,8 +6,9 @@
 
 use std::borrow::Cow;
 
-use modbox_python_json::{Dict, Value};
+use modbox_python_json::{Dict, Value, to_value};
 
+use crate::internal_keys::InternalKeys;
 use crate::release::Release;
 
 /// The default syslog facility of ansible-core.
@@ -87,44 +88,52 @@ impl InternalArgs {
         }
     }
 
-    /// Returns the keys of the release in its order.
-    #[must_use]
-    pub fn into_dict(self) -> Dict {
+    /// Returns the keys of the release, with this temporary directory.
+    pub(crate) fn keys<'a>(&'a self, tmpdir: Option<&'a str>) -> InternalKeys<'a> {
         let newest = self.release >= Release::V2_19;
-        let texts = |texts: Vec<Cow<'static, str>>| Value::List(texts.into_iter().map(Value::from).collect());
-        let tracebacks = self.tracebacks_for.into_iter().map(Value::from).collect();
-        let entries: [(bool, &str, Value); 18] = [
-            (true, "_ansible_check_mode", self.check_mode.into()),
-            (true, "_ansible_no_log", self.no_log.into()),
-            (true, "_ansible_debug", self.debug.into()),
-            (true, "_ansible_diff", self.diff.into()),
-            (true, "_ansible_verbosity", self.verbosity.into()),
-            (true, "_ansible_version", self.release.version().into()),
-            (true, "_ansible_module_name", self.module_name.into()),
-            (true, "_ansible_syslog_facility", self.syslog_facility.into()),
-            (true, "_ansible_selinux_special_fs", texts(self.selinux_special_fs)),
-            (!newest, "_ansible_string_conversion_action", self.string_conversion_action.into()),
-            (true, "_ansible_socket", self.socket.into()),
-            (true, "_ansible_shell_executable", self.shell_executable.into()),
-            (true, "_ansible_keep_remote_files", self.keep_remote_files.into()),
-            (true, "_ansible_tmpdir", self.tmpdir.into()),
-            (true, "_ansible_remote_tmp", self.remote_tmp.into()),
-            (newest, "_ansible_ignore_unknown_opts", self.ignore_unknown_opts.into()),
-            (newest, "_ansible_target_log_info", self.target_log_info.into()),
-            (newest, "_ansible_tracebacks_for", Value::List(tracebacks)),
-        ];
-        let sent = entries.into_iter().filter(|(sent, ..)| *sent);
-        sent.map(|(_, key, value)| (key.to_owned(), value)).collect()
+        InternalKeys {
+            check_mode: self.check_mode,
+            no_log: self.no_log,
+            debug: self.debug,
+            diff: self.diff,
+            verbosity: self.verbosity,
+            version: self.release.version(),
+            module_name: &self.module_name,
+            syslog_facility: &self.syslog_facility,
+            selinux_special_fs: &self.selinux_special_fs,
+            string_conversion_action: (!newest).then_some(&*self.string_conversion_action),
+            socket: self.socket.as_deref(),
+            shell_executable: &self.shell_executable,
+            keep_remote_files: self.keep_remote_files,
+            tmpdir,
+            remote_tmp: &self.remote_tmp,
+            ignore_unknown_opts: newest.then_some(self.ignore_unknown_opts),
+            target_log_info: newest.then_some(self.target_log_info.as_deref()),
+            tracebacks_for: newest.then_some(&*self.tracebacks_for),
+        }
+    }
+
+    /// Returns the keys of the release in its order.
+    ///
+    /// # Panics
+    ///
+    /// Never: the keys are an object in JSON.
+    #[must_use]
+    pub fn to_dict(&self) -> Dict {
+        match to_value(&self.keys(self.tmpdir.as_deref())) {
+            Ok(Value::Dict(keys)) => keys,
+            other => unreachable!("the keys are an object: {other:?}"),
+        }
     }
 
     /// Returns all arguments of a module: the task's arguments, then the reserved ones. ansible-core 2.19 sorts the
     /// task's by name at the top level; older releases keep their order.
     #[must_use]
-    pub fn append_to(self, mut args: Dict) -> Dict {
+    pub fn append_to(&self, mut args: Dict) -> Dict {
         if self.release >= Release::V2_19 {
             args.sort_unstable_keys();
         }
-        args.extend(self.into_dict());
+        args.extend(self.to_dict());
         args
     }
 }

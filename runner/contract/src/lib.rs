@@ -42,6 +42,7 @@ mod current;
 mod document;
 mod fields;
 pub mod internal_args;
+mod internal_keys;
 pub mod key_values;
 pub mod log_lines;
 mod missing;
@@ -51,6 +52,7 @@ pub mod release;
 mod reserved;
 pub mod result;
 pub mod stdout;
+mod task_file;
 mod typed;
 mod warnings;
 

@@ -50,7 +50,7 @@ impl Payload {
             let word = key.trim_start_matches("_ansible_");
             [format!("'{word}'"), format!("\"{word}\"")].iter().any(|quoted| known.contains(quoted))
         };
-        let of = |release| InternalArgs { release, ..InternalArgs::new("") }.into_dict().into_iter();
+        let of = |release| InternalArgs { release, ..InternalArgs::new("") }.to_dict().into_iter();
         // The chosen contract may differ from the release of this ansible-core.
         let sent: BTreeSet<String> = Release::ALL.into_iter().flat_map(of).map(|(key, _)| key).collect();
         sent.into_iter().filter(|key| !is_known(key)).collect()
