@@ -1,7 +1,6 @@
 //! Quotas for what a guest writes, creates and opens; denials and their reports; and generated sequences of operations,
 //! which never reach a canary. These tests use the library, with limits for each test.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -49,20 +48,8 @@ fn run(grants: &[PathGrant], limits: &Limits, strict: bool, ops: &Value) -> (Rep
     }
     let args = json!({"ops": ops, "strict": strict}).to_string();
     let args: Dict = decode_file(args.as_bytes()).unwrap();
-    let report = runner.run(
-        module,
-        &RunRequest {
-            name: "drive",
-            arguments: Arguments::Task { args, internal: Box::new(InternalArgs::new("drive")) },
-            policy: &policy,
-            limits,
-            interpreters: &BTreeMap::new(),
-            last_json_line: false,
-            stdin_args: false,
-            keep_files: false,
-            pipelining: true,
-        },
-    );
+    let arguments = Arguments::Task { args, internal: Box::new(InternalArgs::new("drive")) };
+    let report = runner.run(module, &RunRequest::new("drive", arguments, &policy, limits));
     let result: Value = serde_json::from_str(&report.result.to_json()).unwrap();
     let seen = result["seen"].as_array().into_iter().flatten().map(|seen| seen.as_str().unwrap().to_owned());
     let seen = seen.collect();

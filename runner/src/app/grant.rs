@@ -8,7 +8,7 @@ use modbox_kinds::Kind;
 use crate::app::designation::{self, Caller, EffectiveGrants};
 use crate::app::documentation::FragmentFolders;
 use crate::app::module::Module;
-use crate::app::request::RunRequest;
+use crate::app::request::{Arguments, RunRequest};
 use crate::app::runner::Runner;
 use crate::app::{documentation, native, requests};
 
@@ -18,7 +18,7 @@ impl Runner {
     pub(super) fn grant(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> EffectiveGrants {
         let as_requested = || EffectiveGrants {
             policy: request.policy.clone(),
-            arguments: request.arguments.clone(),
+            arguments: Arguments::clone(&request.arguments),
             missing: Vec::new(),
             notes: Vec::new(),
         };

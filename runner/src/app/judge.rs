@@ -35,18 +35,18 @@ pub(super) fn report_execution(
     let notes = [report.notes, notes].concat();
     let report = Report { notes, kept_files, ..report };
     match completed {
-        Ok(completed) => report_outcome(report, &completed, request, environment),
+        Ok(completed) => report_outcome(report, completed, request, environment),
         Err(error) => report_failed_start(report, error),
     }
 }
 
 fn report_outcome(
     report: Report,
-    completed: &CompletedRun,
+    completed: CompletedRun,
     request: &RunRequest<'_>,
     environment: &[(OsString, OsString)],
 ) -> Report {
-    let CompletedRun { prepared, outcome, .. } = completed;
+    let CompletedRun { prepared, outcome, _leaving } = completed;
     let (lines, stderr) = log_lines::take(&outcome.stderr.bytes);
     let raw = RawOutput {
         stdout: &outcome.stdout.bytes,
@@ -58,7 +58,7 @@ fn report_outcome(
         shebang: prepared.shebang.as_deref(),
     };
     let rule = if request.last_json_line { ResultLines::LastJsonLine } else { ResultLines::Ansible };
-    let (status, result) = judge(outcome, ModuleResult::parse_as(&raw, rule, request.release()), &raw);
+    let (status, result) = judge(&outcome, ModuleResult::parse_as(&raw, rule, request.release()), &raw);
     let denials = outcome.denials.listed();
     for denial in denials {
         tracing::info!(capability = %denial.capability, operation = %denial.operation, subject = denial.subject, "denied");
@@ -72,8 +72,8 @@ fn report_outcome(
         limit: outcome.limit,
         denials: denials.to_vec(),
         denials_omitted: outcome.denials.omitted(),
-        hints: if may_hint { native::hints(denials, outcome, request, environment) } else { Vec::new() },
-        confinement: outcome.confinement.clone(),
+        hints: if may_hint { native::hints(denials, &outcome, request, environment) } else { Vec::new() },
+        confinement: outcome.confinement,
         usage: Usage { stdout_bytes: outcome.stdout.total, stderr_bytes: outcome.stderr.total, ..outcome.usage },
         timing: outcome.timing,
         stderr: String::from_utf8_lossy(&stderr).into_owned(),

@@ -42,7 +42,7 @@ pub(super) fn prepare(
         (true, false) => Cow::Borrowed(GUEST_TMPDIR),
     };
     let moved: Dict;
-    let args = match &request.arguments {
+    let args = match &*request.arguments {
         // A guest has its own temporary directory and cannot see the one in the completed arguments.
         Arguments::Complete(args) if kind.is_wasm() && args.contains_key(TMPDIR_KEY) => {
             moved = with_tmpdir(args.clone(), own_tmpdir.into_owned());

@@ -1,5 +1,6 @@
 //! The request for one run.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use modbox_contract::{Dict, InternalArgs, Release, Value};
@@ -36,7 +37,7 @@ pub struct RunRequest<'a> {
     /// Name of the module, and a guest's `argv[0]`.
     pub name: &'a str,
     /// Arguments.
-    pub arguments: Arguments,
+    pub arguments: Cow<'a, Arguments>,
     /// Grants, and what arguments may designate.
     pub policy: &'a Policy,
     /// Limits.
@@ -62,7 +63,7 @@ impl<'a> RunRequest<'a> {
     pub fn new(name: &'a str, arguments: Arguments, policy: &'a Policy, limits: &'a Limits) -> Self {
         Self {
             name,
-            arguments,
+            arguments: Cow::Owned(arguments),
             policy,
             limits,
             interpreters: &NO_INTERPRETERS,
@@ -76,7 +77,7 @@ impl<'a> RunRequest<'a> {
     /// Returns the release whose contract applies: the requested one, or the one that completed the arguments.
     #[must_use]
     pub fn release(&self) -> Release {
-        match &self.arguments {
+        match &*self.arguments {
             Arguments::Task { internal, .. } => internal.release,
             Arguments::Complete(args) => {
                 let version = args.get("_ansible_version").and_then(Value::as_str);

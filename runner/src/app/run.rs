@@ -1,5 +1,7 @@
 //! Runs a module: admits the run, executes it and judges the outcome.
 
+use std::borrow::Cow;
+
 use tracing::{info, info_span};
 
 use crate::app::admission::{Admission, AdmittedRun};
@@ -24,7 +26,7 @@ impl Runner {
     #[must_use]
     pub fn run_admitted(&self, module: &Module, admitted: AdmittedRun, request: &RunRequest<'_>) -> Report {
         let AdmittedRun { kind, policy, arguments, report } = admitted;
-        let request = RunRequest { policy: &policy, arguments, ..*request };
+        let request = RunRequest { policy: &policy, arguments: Cow::Owned(arguments), ..*request };
         let execution = self.execute(kind, module, &request);
         logged(judge::report_execution(report, execution, &request, &self.config.environment))
     }

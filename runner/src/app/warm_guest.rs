@@ -115,8 +115,8 @@ impl Runner {
         ended: Result<Outcome, RunError>,
     ) -> Report {
         let (completed, notes) = match (ended, task) {
-            (Ok(outcome), Some(GuestTask { prepared, .. })) => {
-                let notes = outcome.notes.clone();
+            (Ok(mut outcome), Some(GuestTask { prepared, .. })) => {
+                let notes = std::mem::take(&mut outcome.notes);
                 (Ok(CompletedRun { prepared, outcome, _leaving: None }), notes)
             }
             (Ok(_), None) => (Err(RunError::Wasm(WasmError::NoGuest)), Vec::new()),

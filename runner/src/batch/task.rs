@@ -1,5 +1,6 @@
 //! A job that was admitted, from the queue to its answer.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -82,7 +83,7 @@ impl Task {
     ///
     /// The run's directory cannot be made, or the module's kind cannot start it.
     pub(super) fn order(&mut self, runner: &Runner) -> Result<Option<GuestOrder>, RunError> {
-        let request = request(&self.job, &self.name, &self.setup, self.admitted.arguments.clone());
+        let request = request(&self.job, &self.name, &self.setup, Cow::Borrowed(&self.admitted.arguments));
         let mut guest = runner.guest_task(&self.setup.module, &self.admitted, &request)?;
         let order = guest.take_order();
         self.guest = Some(guest);
@@ -93,7 +94,8 @@ impl Task {
     pub(super) fn run(self, runner: &Runner) -> Answer {
         let Self { number, setup, job, name, admitted, audit, .. } = self;
         // The arguments are those of `admitted`.
-        let request = request(&job, &name, &setup, Arguments::Complete(modbox_contract::Dict::new()));
+        let none = Arguments::Complete(modbox_contract::Dict::new());
+        let request = request(&job, &name, &setup, Cow::Owned(none));
         let report = runner.run_admitted(&setup.module, *admitted, &request);
         answer(number, &job, audit, report)
     }
@@ -102,7 +104,7 @@ impl Task {
     pub(super) fn conclude(self, runner: &Runner, ended: Result<Outcome, RunError>) -> Answer {
         let Self { number, setup, job, name, admitted, guest, audit, .. } = self;
         let AdmittedRun { arguments, report, .. } = *admitted;
-        let request = request(&job, &name, &setup, arguments);
+        let request = request(&job, &name, &setup, Cow::Owned(arguments));
         let report = runner.conclude(report, guest, &request, ended);
         answer(number, &job, audit, report)
     }
@@ -151,7 +153,7 @@ fn answer(number: u64, job: &Job, audit: Option<PendingRecord>, mut report: Repo
 }
 
 /// Returns the request for the run of a job.
-fn request<'a>(job: &Job, name: &'a str, setup: &'a Setup, arguments: Arguments) -> RunRequest<'a> {
+fn request<'a>(job: &Job, name: &'a str, setup: &'a Setup, arguments: Cow<'a, Arguments>) -> RunRequest<'a> {
     RunRequest {
         name,
         arguments,

@@ -1,5 +1,6 @@
 //! Does one run with the switches of `modbox run`, and returns its report.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use indicatif::ProgressBar;
@@ -40,7 +41,10 @@ pub(crate) fn perform(
     }
     let request = RunRequest {
         name: &name,
-        arguments: Arguments::Task { args: task, internal: Box::new(internal_args(args, &internal, &name)) },
+        arguments: Cow::Owned(Arguments::Task {
+            args: task,
+            internal: Box::new(internal_args(args, &internal, &name)),
+        }),
         policy: &effective.policy,
         limits: &effective.limits,
         interpreters: &interpreters,

@@ -49,7 +49,7 @@ impl<'a> AuditedRun<'a> {
     /// Returns the facts from a request.
     #[must_use]
     pub fn of(module: &'a Module, request: &'a RunRequest<'_>) -> Self {
-        let (arguments, check_mode, no_log) = match &request.arguments {
+        let (arguments, check_mode, no_log) = match &*request.arguments {
             Arguments::Task { args, internal } => (args, internal.check_mode, internal.no_log),
             Arguments::Complete(args) => {
                 let flag = |key: &str| args.get(key).is_some_and(Value::is_truthy);
