@@ -96,8 +96,7 @@ impl GuestSlot {
 
     /// Returns for how long the worker has plenty to do: until half of the jobs sent in advance are done.
     pub(super) fn stocked(&self) -> Duration {
-        let beyond = self.tasks.len().saturating_sub(AHEAD / 2);
-        self.pace.saturating_mul(u32::try_from(beyond).unwrap_or(u32::MAX))
+        self.pace.saturating_mul(u32::try_from(self.tasks.len().saturating_sub(AHEAD / 2)).unwrap_or(u32::MAX))
     }
 
     /// Gives the slot a job. Returns the answer of a job that cannot be prepared.
@@ -265,8 +264,10 @@ impl GuestSlot {
                     // The worker has no other job to which they could belong.
                     working.note_refused_calls();
                 }
-                let outcome = working.progress.take().map(|progress| progress.ended(*outcome)).ok_or(Ending::Lost)?;
-                let outcome = self.with_facts(outcome, working);
+                let (Some(progress), Some(reached)) = (working.progress.take(), &working.reached) else {
+                    return Err(Ending::Lost);
+                };
+                let outcome = self.with_facts(progress.ended(*outcome, reached), working);
                 self.complete(working, Ok(outcome), context.runner, answers);
             }
             GuestEvent::NotStarted(error) => self.complete(working, Err(error.into()), context.runner, answers),

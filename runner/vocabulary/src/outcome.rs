@@ -22,7 +22,8 @@ pub struct Outcome {
     pub timing: Timing,
     /// The operations that were denied.
     pub denials: DenialLog,
-    /// The confinement of the run.
+    /// The confinement of the run. A worker does not send it: the monitor knows it since the worker was confined.
+    #[serde(skip)]
     pub confinement: Confinement,
     /// Messages for the operator that are not failures.
     pub notes: Vec<String>,

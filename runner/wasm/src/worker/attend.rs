@@ -75,7 +75,7 @@ pub fn attend(
     };
     worker.take_refused_calls().for_each(|number| progress.refuse(number));
     let outcome = match last {
-        Some(GuestEvent::Ended(outcome)) => progress.ended(*outcome),
+        Some(GuestEvent::Ended(outcome)) => progress.ended(*outcome, &reached),
         Some(GuestEvent::NotStarted(error)) => return Err(error.into()),
         Some(GuestEvent::Command(..)) | None => {
             worker.kill();

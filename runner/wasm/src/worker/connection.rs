@@ -17,6 +17,9 @@ use crate::worker::messages::{OutputStream, REPLIES, REQUESTS, Reply, Request};
 /// Size of the input buffer in bytes, so that one call reads several short runs.
 const BUFFER: usize = 64 << 10;
 
+/// Bytes of an ordinary reply. Longer ones make the buffer grow.
+const ORDINARY: usize = 512;
+
 /// Channel to the monitor.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -58,7 +61,7 @@ impl Connection {
     }
 
     pub(super) fn send(&self, reply: &Reply, attached: &[&[u8]]) -> io::Result<()> {
-        let mut frame = Vec::new();
+        let mut frame = Vec::with_capacity(ORDINARY);
         REPLIES.push_parcel(&mut frame, reply, attached)?;
         self.lock_output().write_all(&frame)
     }

@@ -63,10 +63,10 @@ impl RunProgress {
         self.denials.extend(vec![modbox_kernel::refused_call(number)].into());
     }
 
-    /// Returns the outcome that the worker sent, with the bytes that the guest printed. Its denials come after the refused
-    /// calls, so that a worker cannot fill the list with others.
+    /// Returns the outcome that the worker sent, with the bytes that the guest printed and the confinement that the
+    /// worker reached. Its denials come after the refused calls, so that a worker cannot fill the list with others.
     #[must_use]
-    pub fn ended(self, outcome: Outcome) -> Outcome {
+    pub fn ended(self, outcome: Outcome, reached: &KernelConfinement) -> Outcome {
         let with = |kept: CapturedOutput, said: CapturedOutput| CapturedOutput {
             total: said.total.max(kept.bytes.len() as u64),
             ..kept
@@ -74,7 +74,7 @@ impl RunProgress {
         let (stdout, stderr) = (with(self.stdout, outcome.stdout), with(self.stderr, outcome.stderr));
         let mut denials = self.denials;
         denials.extend(outcome.denials);
-        Outcome { stdout, stderr, denials, ..outcome }
+        Outcome { stdout, stderr, denials, confinement: confinement(reached), ..outcome }
     }
 
     /// Returns the outcome of a run whose worker ended before the run did.
@@ -103,7 +103,6 @@ impl RunProgress {
 
     fn outcome(self, exit: Exit, limit: Option<LimitKind>, reached: &KernelConfinement) -> Outcome {
         let run_us = micros(self.started.elapsed());
-        let layers = [vec!["wasmtime".to_owned()], reached.layers.clone()].concat();
         Outcome {
             exit,
             stdout: self.stdout,
@@ -112,10 +111,16 @@ impl RunProgress {
             usage: Usage { wall_us: run_us, ..Usage::default() },
             timing: Timing { run_us, ..Timing::default() },
             denials: self.denials,
-            confinement: Confinement { level: reached.level, layers },
+            confinement: confinement(reached),
             notes: Vec::new(),
         }
     }
+}
+
+/// Returns the confinement of a guest in a worker.
+fn confinement(reached: &KernelConfinement) -> Confinement {
+    let layers = ["wasmtime"].into_iter().chain(reached.layers.iter().map(String::as_str));
+    Confinement { level: reached.level, layers: layers.map(str::to_owned).collect() }
 }
 
 #[cfg(test)]
@@ -158,7 +163,7 @@ mod tests {
         }
         let mut progress = progress();
         [libc::SYS_bpf, libc::SYS_unshare, libc::SYS_bpf].into_iter().for_each(|number| progress.refuse(number));
-        let denials = progress.ended(said).denials;
+        let denials = progress.ended(said, &KernelConfinement::default()).denials;
         let first = denials.listed().iter().take(3).map(|denial| denial.subject.as_str()).collect::<Vec<_>>();
         assert_eq!((first, denials.listed().len()), (vec!["bpf", "unshare", "/0"], DenialLog::MAX_LISTED));
     }
@@ -168,7 +173,9 @@ mod tests {
         let mut said = progress().late(&KernelConfinement::default());
         said.stdout = CapturedOutput { bytes: Vec::new(), total: 9 };
         said.stderr = CapturedOutput { bytes: Vec::new(), total: 0 };
-        let outcome = progress().ended(said);
+        let reached = KernelConfinement { level: 2, layers: vec!["seccomp".to_owned()], ..KernelConfinement::default() };
+        let outcome = progress().ended(said, &reached);
+        assert_eq!((outcome.confinement.level, outcome.confinement.layers.len()), (2, 2));
         assert_eq!((outcome.stdout.bytes.as_slice(), outcome.stdout.total), (&b"abcd"[..], 9));
         assert!(!outcome.stderr.is_truncated() && outcome.stderr.total == 1);
     }

@@ -57,7 +57,6 @@ struct GuestProcess {
     setup: GuestSetup,
     /// Folder for the directories of runs that the worker makes itself.
     scratch: ScratchRoot,
-    reached: KernelConfinement,
     connection: Arc<Connection>,
 }
 
@@ -73,13 +72,14 @@ impl GuestProcess {
                 return Ok(None);
             }
         };
-        connection.send_confined(reached.clone(), listener)?;
-        if order.is_some_and(|order| reached.level < order.least) {
+        let level = reached.level;
+        connection.send_confined(reached, listener)?;
+        if order.is_some_and(|order| level < order.least) {
             return Ok(None);
         }
         // The monitor removes the worker's directory, so nothing has to be undone here.
         let scratch = ScratchRoot::new(&directory, Cleanup::default());
-        Ok(Some(Self { module, setup, scratch, reached, connection }))
+        Ok(Some(Self { module, setup, scratch, connection }))
     }
 
     fn run_all(&self) -> io::Result<()> {
@@ -117,10 +117,7 @@ impl GuestProcess {
             Ok(Outcome { exit: Exit::Code(_), .. }) => run_dir.give_back(),
             _ => run_dir.close(),
         }
-        let mut outcome = completed?;
-        outcome.confinement.level = self.reached.level;
-        outcome.confinement.layers.extend_from_slice(&self.reached.layers);
-        Ok(outcome)
+        completed
     }
 
     fn run_dir(&self, directory: RunDirectory) -> Result<RunDir, ScratchError> {
