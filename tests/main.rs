@@ -25,6 +25,8 @@ mod wasm_guard_runs;
 // Modes and owners of files.
 mod wasm_attributes;
 mod wasm_commands;
+// Changes that do not reach the machine fail the run.
+mod wasm_lost;
 // A guest reaches only the granted hosts and ports, by sockets and by HTTP.
 mod wasm_http;
 mod wasm_network;
@@ -39,11 +41,14 @@ mod kernel_lists;
 
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;
-// Confined native modules: what they reach in several languages, their limits, and single files that they write.
+// Confined native modules: what they reach in several languages, their limits, and single files that they write: what
+// is lost fails the run.
 mod native_grants;
 mod native_groups;
 mod native_limits;
+mod native_lost;
 mod native_names;
+mod native_place;
 // Native modules: grants by arguments, and confinement on kernels with fewer features.
 mod native_designation;
 mod native_ladder;

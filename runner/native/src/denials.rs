@@ -1,16 +1,11 @@
 //! Denials of native modules, with the option that allows each.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use modbox_policy::net::Transport;
 use modbox_vocabulary::quoting::quote;
 use modbox_vocabulary::{Capability, Denial, Operation};
-
-/// Returns the note on a single name that could not be copied back.
-pub(super) fn uncommitted((path, why): &(PathBuf, String)) -> String {
-    format!("`{}` is as it was before: {why}", path.display())
-}
 
 /// Returns the denial of reading a path, or `None` for a path that is not UTF-8, which no grant can name.
 pub(super) fn read(path: &Path, operation: Operation) -> Option<Denial> {

@@ -107,7 +107,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
     let survivors = if tree.is_over() { 0 } else { tree.kill() };
     // 10. If the module ended by itself, move the files of single-name grants to their places.
     let whole = survivors == 0 && matches!(end, End::Exited(_) | End::Signalled(_));
-    let uncommitted = if whole { tree.commit(spec) } else { Vec::new() };
+    let lost = if whole { tree.commit(spec) } else { Vec::new() };
     let usage = tree.usage();
     let reply = Reply::Ended {
         end,
@@ -116,7 +116,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
         disk: tree.used(),
         survivors,
         in_force,
-        uncommitted,
+        lost,
         refused: tree.refused(),
     };
     Ok((reply, Some(tree)))

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use modbox_channel::Framing;
-use modbox_vocabulary::{Denial, LimitKind};
+use modbox_vocabulary::{Denial, LimitKind, LostChange};
 use serde::{Deserialize, Serialize};
 
 use crate::link::Failure;
@@ -107,8 +107,8 @@ pub(super) enum Reply {
         survivors: u64,
         /// Confinement that was in force.
         in_force: InForce,
-        /// Single names that could not be moved back to their places, and the cause.
-        uncommitted: Vec<(PathBuf, String)>,
+        /// Changes that were not taken back from the module.
+        lost: Vec<LostChange>,
         /// Denials that were observed.
         refused: Vec<Denial>,
     },

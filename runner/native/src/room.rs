@@ -79,6 +79,12 @@ impl Room {
         }
     }
 
+    /// Returns the files on the machine that are granted by their names for writing.
+    pub(super) fn written_names(&self) -> impl Iterator<Item = PathBuf> {
+        let single = |grant: &&PathGrant| grant.shape == Shape::Name && grant.access == Access::Write;
+        self.grants.iter().filter(single).map(|grant| grant.host.clone())
+    }
+
     /// Resolves the room's links on the way to a path.
     pub(super) fn behind_links(&self, path: PathBuf) -> PathBuf {
         let one = |path: &PathBuf| {

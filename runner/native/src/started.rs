@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,7 +13,9 @@ use cap_std::fs::Dir;
 use modbox_cleanup::UndoGuard;
 use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::time::micros;
-use modbox_vocabulary::{Confinement, DenialLog, Exit, Invocation, LimitKind, Limits, Outcome, Program, Timing, Usage};
+use modbox_vocabulary::{
+    Confinement, DenialLog, Exit, Invocation, LimitKind, Limits, LostChange, Outcome, Program, Timing, Usage,
+};
 
 use crate::attend::{self, RunRecord};
 use crate::context::NativeContext;
@@ -22,7 +24,7 @@ use crate::launch::{self, Launch, Pipes};
 use crate::link::Failure;
 use crate::protocol::{End, InForce, Reply, Spec, Start};
 use crate::room::{self, Room};
-use crate::{denials, files, group};
+use crate::{files, group};
 
 /// Running native module. Dropping it ends the module.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ pub struct RunningModule {
     tmpdir: Dir,
     /// Lowest accepted level of a confined module.
     least: Option<u8>,
+    /// Single names that a confined module may write.
+    names: Vec<PathBuf>,
 }
 
 /// Launcher of a module that has ended, with the rest of its room. Dropping it waits until both are gone.
@@ -119,7 +123,8 @@ impl RunningModule {
         spec.find_groups();
         launch.send_spec(&spec, stdin).map_err(NativeError::Instruct)?;
         let least = cx.confine.as_ref().map(|confine| confine.least);
-        Ok(Self { launch, pipes, undo, since, tmpdir, least })
+        let names = spec.room.iter().flat_map(Room::written_names).collect();
+        Ok(Self { launch, pipes, undo, since, tmpdir, least, names })
     }
 
     /// Attends the module to its end. If a limit ended the run, the outcome reports it. A limit on output ends no run,
@@ -134,7 +139,7 @@ impl RunningModule {
 
     /// Does the same as [`Self::finish`], and also returns the signal that ended the program, if it was one.
     pub(super) fn finish_program(self, limits: &Limits) -> Result<(Outcome, Option<i32>, LauncherExit), NativeError> {
-        let Self { launch, pipes, undo, since, tmpdir, least } = self;
+        let Self { launch, pipes, undo, since, tmpdir, least, names } = self;
         // 5. Attend the run.
         let record = attend::attend(&launch, pipes, limits)?;
         let run_us = micros(since.elapsed());
@@ -156,6 +161,9 @@ impl RunningModule {
                     "the launcher did not answer, so it is only known what the module was confined by at least"
                         .to_owned(),
                 );
+                if outcome.limit.is_none() {
+                    outcome.lost.extend(names.iter().map(|name| untold(name)));
+                }
             }
             Some(_) => {}
             None => {
@@ -208,6 +216,12 @@ impl From<InForce> for KernelConfinement {
     }
 }
 
+/// Returns the change of a file about which the launcher has not said whether it was taken back.
+fn untold(name: &Path) -> LostChange {
+    let reason = "the launcher was killed before it had taken the file back, or said so; look at the file".to_owned();
+    LostChange { path: name.display().to_string(), reason }
+}
+
 fn launch_error(Failure { step, errno, subject }: Failure) -> NativeError {
     NativeError::Launch { step, subject, source: io::Error::from_raw_os_error(errno) }
 }
@@ -223,6 +237,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
         usage: Usage::default(),
         timing: Timing::default(),
         denials: DenialLog::default(),
+        lost: Vec::new(),
         confinement: Confinement::default(),
         notes: Vec::new(),
     };
@@ -230,7 +245,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
         Some(Reply::Failed(failure)) => return Err(launch_error(failure)),
         Some(Reply::Short(in_force)) => return Err(NativeError::Unconfined(in_force.into())),
         Some(Reply::Ended { survivors: count @ 1.., .. }) => return Err(NativeError::Survivors { count }),
-        Some(Reply::Ended { end, cpu_us, memory_bytes, disk, in_force, uncommitted, refused, .. }) => {
+        Some(Reply::Ended { end, cpu_us, memory_bytes, disk, in_force, lost, refused, .. }) => {
             match end {
                 // A module that ends at the moment of its timeout has ended by itself.
                 End::Exited(code) => outcome.exit = Exit::Code(code),
@@ -255,7 +270,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
             outcome.confinement.layers.clone_from(&in_force.layers);
             outcome.notes.clone_from(&in_force.notes);
             outcome.notes.extend(KernelConfinement::from(in_force).notes());
-            outcome.notes.extend(uncommitted.iter().map(denials::uncommitted));
+            outcome.lost = lost;
             outcome.denials = refused.into();
         }
         None if timed_out => outcome.limit = Some(wall),

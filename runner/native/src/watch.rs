@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use modbox_vocabulary::{Denial, LimitKind};
+use modbox_vocabulary::{Denial, LimitKind, LostChange};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal, WaitOptions};
 
@@ -105,11 +105,15 @@ impl RoomResources {
     }
 
     /// Moves the files of single-name grants to their places. Returns those that failed.
-    fn commit(&mut self, spec: &Spec) -> Vec<(PathBuf, String)> {
+    fn commit(&mut self, spec: &Spec) -> Vec<LostChange> {
         let limit = spec.room.as_ref().map_or(0, |room| room.limits.max_disk);
+        let lost = |(path, error): (PathBuf, io::Error)| LostChange {
+            path: path.display().to_string(),
+            reason: error.to_string(),
+        };
         let mut failed = Vec::new();
         for stage in &self.stages {
-            failed.extend(stage.commit(limit).into_iter().map(|(path, error)| (path, error.to_string())));
+            failed.extend(stage.commit(limit).into_iter().map(lost));
             if let Some(observer) = &mut self.observer {
                 stage.strays().into_iter().for_each(|stray| observer.stray(&stray));
             }
@@ -194,7 +198,7 @@ impl Tree {
     }
 
     /// Moves the files of single-name grants to their places. Returns those that failed.
-    pub(super) fn commit(&mut self, spec: &Spec) -> Vec<(PathBuf, String)> {
+    pub(super) fn commit(&mut self, spec: &Spec) -> Vec<LostChange> {
         self.resources.commit(spec)
     }
 

@@ -5,7 +5,9 @@ use std::ffi::OsString;
 
 use modbox_contract::log_lines::{self, LogLevel, LogLine};
 use modbox_contract::{ModuleResult, RawOutput, ResultLines};
-use modbox_vocabulary::{Confinement, Exit, LimitHit, LimitKind, Outcome, Program, Unit, Usage, error_chain};
+use modbox_vocabulary::{
+    Confinement, Exit, LimitHit, LimitKind, LostChange, Outcome, Program, Unit, Usage, error_chain,
+};
 use modbox_wasm::WasmError;
 
 use crate::app::error::{RunError, Shortfall};
@@ -59,6 +61,7 @@ fn report_outcome(
     };
     let rule = if request.last_json_line { ResultLines::LastJsonLine } else { ResultLines::Ansible };
     let (status, result) = judge(&outcome, ModuleResult::parse_as(&raw, rule, request.release()), &raw);
+    let (status, result) = fail_for_lost(&outcome.lost, status, result, &raw);
     let denials = outcome.denials.listed();
     for denial in denials {
         tracing::info!(capability = %denial.capability, operation = %denial.operation, subject = denial.subject, "denied");
@@ -74,6 +77,7 @@ fn report_outcome(
         denials_omitted: outcome.denials.omitted(),
         hints: if may_hint { native::hints(denials, &outcome, request, environment) } else { Vec::new() },
         confinement: outcome.confinement,
+        lost: outcome.lost,
         usage: Usage { stdout_bytes: outcome.stdout.total, stderr_bytes: outcome.stderr.total, ..outcome.usage },
         timing: outcome.timing,
         stderr: String::from_utf8_lossy(&stderr).into_owned(),
@@ -151,6 +155,28 @@ fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (S
         Exit::Code(code) if (SIGNAL_BASE + 1..=SIGNAL_BASE + LAST_SIGNAL).contains(code) => (Status::Crashed, result),
         Exit::Code(_) | Exit::Killed => (Status::Failed, result),
     }
+}
+
+/// Fails a run whose changes did not all reach the machine. The failure of the module itself stays, with a warning.
+fn fail_for_lost(
+    lost: &[LostChange],
+    status: Status,
+    mut result: ModuleResult,
+    raw: &RawOutput<'_>,
+) -> (Status, ModuleResult) {
+    if lost.is_empty() {
+        return (status, result);
+    }
+    for LostChange { path, reason } in lost {
+        tracing::error!(path, reason, "a change is lost");
+    }
+    let message = LostChange::message(lost);
+    if result.failed() {
+        result.warn(&message);
+        return (status, result);
+    }
+    let status = if status == Status::Limit { status } else { Status::Failed };
+    (status, ModuleResult::runner_failure(&message, Some(raw)))
 }
 
 fn status_of(result: &ModuleResult) -> Status {

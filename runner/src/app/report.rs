@@ -3,7 +3,7 @@
 use modbox_contract::ModuleResult;
 use modbox_kinds::Kind;
 use modbox_python_json::{Value, to_value};
-use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, Timing, Usage};
+use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, LostChange, Timing, Usage};
 use serde::{Serialize, Serializer};
 
 use crate::app::error::RunError;
@@ -82,6 +82,9 @@ pub struct Report {
     /// Number of denials beyond those in `denials`.
     #[serde(skip_serializing_if = "is_zero")]
     pub denials_omitted: u64,
+    /// Changes of granted paths that did not reach the machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<LostChange>,
     /// Grants that may be missing, guessed from the arguments and the output of a failed module.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<Hint>,

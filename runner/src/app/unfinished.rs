@@ -32,6 +32,7 @@ impl Report {
             grants: Vec::new(),
             denials: Vec::new(),
             denials_omitted: 0,
+            lost: Vec::new(),
             hints: Vec::new(),
             confinement: Confinement::default(),
             usage: Usage::default(),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::denial::{Denial, DenialLog};
 use crate::limits::{LimitHit, Limits};
+use crate::lost::LostChange;
 use crate::outcome::CapturedOutput;
 
 /// A guest's request to run a command. The implementation of [`CommandService`] checks that it is granted.
@@ -68,6 +69,8 @@ pub struct CommandOutput {
     pub files: u64,
     /// The operations that were denied.
     pub denials: DenialLog,
+    /// Changes of granted paths that did not reach the machine.
+    pub lost: Vec<LostChange>,
     /// Messages for the operator.
     pub notes: Vec<String>,
 }

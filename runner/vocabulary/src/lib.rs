@@ -14,6 +14,7 @@ mod error_chain;
 mod fingerprint;
 mod invocation;
 mod limits;
+mod lost;
 mod operation;
 mod outcome;
 pub mod quoting;
@@ -30,5 +31,6 @@ pub use limits::{
     DEFAULT_MAX_FILES, DEFAULT_MAX_MEMORY, DEFAULT_MAX_MODULE, DEFAULT_MAX_OUTPUT, DEFAULT_MAX_PROCESSES,
     DEFAULT_MAX_TMP, DEFAULT_TIMEOUT, LimitHit, LimitKind, Limits, MAX_HANDLES, Unit,
 };
+pub use lost::LostChange;
 pub use operation::Operation;
 pub use outcome::{CapturedOutput, Confinement, Exit, Outcome, Timing, Usage};

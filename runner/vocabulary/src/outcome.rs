@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::denial::DenialLog;
 use crate::limits::LimitHit;
+use crate::lost::LostChange;
 
 /// The observations of a sandbox during one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +23,8 @@ pub struct Outcome {
     pub timing: Timing,
     /// The operations that were denied.
     pub denials: DenialLog,
+    /// Changes of granted paths that did not reach the machine.
+    pub lost: Vec<LostChange>,
     /// The confinement of the run. A worker does not send it: the monitor knows it since the worker was confined.
     #[serde(skip)]
     pub confinement: Confinement,

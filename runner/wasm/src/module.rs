@@ -133,7 +133,7 @@ impl LoadedModule {
         let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
         let mut denials = ledger.denials();
         denials.extend(network.denials());
-        let (exit, usage) = (end.exit, end.usage);
-        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, confinement, notes: ledger.notes() })
+        let (exit, usage, notes) = (end.exit, end.usage, ledger.notes());
+        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, lost: ledger.lost(), confinement, notes })
     }
 }

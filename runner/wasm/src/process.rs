@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use modbox_policy::run::denied;
-use modbox_vocabulary::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, CommandService, Denial, Limits};
+use modbox_vocabulary::{
+    CommandEnd, CommandOutput, CommandRefusal, CommandRequest, CommandService, Denial, Limits, LostChange,
+};
 use wasmtime::component::{HasData, Linker};
 
 use crate::bindings::modbox::host::process::{self, Captured, Command, Ending, Error, Output};
@@ -57,7 +59,11 @@ impl process::Host for Commands {
             Ok(output) => {
                 self.ledger.spend(&output);
                 output.denials.listed().iter().for_each(|denial| self.deny(denial));
-                Ok(to_output(output))
+                // The run fails in any case; the guest learns of it before it goes on.
+                match output.lost.is_empty() {
+                    true => Ok(to_output(output)),
+                    false => Err(Error::Failed(LostChange::message(&output.lost))),
+                }
             }
             Err(CommandRefusal::Denied(denial)) => {
                 self.deny(&denial);

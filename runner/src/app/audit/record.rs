@@ -10,7 +10,7 @@ use modbox_argument_spec::Secrets;
 use modbox_kinds::Kind;
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::time::micros;
-use modbox_vocabulary::{Confinement, Grant, LimitKind, Limits, Unit, Usage, error_chain};
+use modbox_vocabulary::{Confinement, Grant, LimitKind, Limits, LostChange, Unit, Usage, error_chain};
 use serde::Serialize;
 
 use crate::app::audit::actor::Actor;
@@ -134,8 +134,9 @@ impl Record {
             self.copy_from(&value, &result);
         }
         self.put("exit", exit.map(u32::from).into());
-        let error = report.error.as_ref().map(|error| self.masked(&error_chain(error)));
-        self.put("error", error.into());
+        let lost = (!report.lost.is_empty()).then(|| LostChange::message(&report.lost));
+        let error = report.error.as_ref().map(|error| error_chain(error)).or(lost);
+        self.put("error", error.map(|error| self.masked(&error)).into());
     }
 
     /// Copies entries from the JSON form of a report. `result` is the JSON of its result.

@@ -244,6 +244,7 @@ fn output(ended: ProgramOutcome) -> CommandOutput {
         disk_bytes: usage.disk_bytes,
         files: usage.files,
         denials: outcome.denials,
+        lost: outcome.lost,
         notes: outcome.notes,
     }
 }

@@ -10,10 +10,10 @@ use modbox_policy::Access;
 use modbox_vocabulary::quoting::quote;
 use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{
-    Capability, CommandEnd, CommandOutput, DenialLog, LimitHit, LimitKind, Limits, Operation, Usage,
+    Capability, CommandEnd, CommandOutput, DenialLog, LimitHit, LimitKind, Limits, LostChange, Operation, Usage,
 };
 
-/// Notes of commands that are kept.
+/// Notes and lost changes of commands that are kept, each.
 const MAX_NOTES: usize = 64;
 
 /// Quotas that a file's bytes count towards.
@@ -43,6 +43,7 @@ pub(crate) struct Ledger {
     hit: Mutex<Option<LimitHit>>,
     denials: Mutex<DenialLog>,
     notes: Mutex<Vec<String>>,
+    lost: Mutex<Vec<LostChange>>,
 }
 
 /// A permit for one open descriptor; returned to the ledger when it is dropped.
@@ -77,6 +78,7 @@ impl Ledger {
             hit: Mutex::default(),
             denials: Mutex::default(),
             notes: Mutex::default(),
+            lost: Mutex::default(),
         }
     }
 
@@ -159,6 +161,9 @@ impl Ledger {
                 notes.push(note.clone());
             }
         }
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MAX_NOTES.saturating_sub(lost.len());
+        lost.extend(output.lost.iter().take(room).cloned());
         if let CommandEnd::Limit(hit) = output.end {
             // Names the run's own limit: the command may have had only the rest of it.
             let _ = self.exhausted(self.limits.hit(hit.kind));
@@ -168,6 +173,11 @@ impl Ledger {
     /// Returns notes for the operator about the commands that ran.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the changes of commands that did not reach the machine.
+    pub(crate) fn lost(&self) -> Vec<LostChange> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Fills in the run's use of files, bytes and descriptors.

@@ -111,6 +111,7 @@ impl RunProgress {
             usage: Usage { wall_us: run_us, ..Usage::default() },
             timing: Timing { run_us, ..Timing::default() },
             denials: self.denials,
+            lost: Vec::new(),
             confinement: confinement(reached),
             notes: Vec::new(),
         }
@@ -173,7 +174,8 @@ mod tests {
         let mut said = progress().late(&KernelConfinement::default());
         said.stdout = CapturedOutput { bytes: Vec::new(), total: 9 };
         said.stderr = CapturedOutput { bytes: Vec::new(), total: 0 };
-        let reached = KernelConfinement { level: 2, layers: vec!["seccomp".to_owned()], ..KernelConfinement::default() };
+        let reached =
+            KernelConfinement { level: 2, layers: vec!["seccomp".to_owned()], ..KernelConfinement::default() };
         let outcome = progress().ended(said, &reached);
         assert_eq!((outcome.confinement.level, outcome.confinement.layers.len()), (2, 2));
         assert_eq!((outcome.stdout.bytes.as_slice(), outcome.stdout.total), (&b"abcd"[..], 9));
