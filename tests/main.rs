@@ -41,8 +41,9 @@ mod kernel_lists;
 
 // The sandbox of native modules by itself, with real processes.
 mod native_sandbox;
-// Confined native modules: what they reach in several languages, their limits, and single files that they write: what
-// is lost fails the run.
+// Confined native modules: what they reach in several languages, their limits, and single files that they write: with
+// their attributes, and what is lost fails the run.
+mod native_attributes;
 mod native_grants;
 mod native_groups;
 mod native_limits;

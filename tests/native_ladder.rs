@@ -62,7 +62,7 @@ impl Place {
 }
 
 /// Runs an action as if on a kernel that answers some calls with an error.
-fn behind<T: Send>(calls: &[(i64, i32)], run: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn behind<T: Send>(calls: &[(i64, i32)], run: impl FnOnce() -> T + Send) -> T {
     let programs: Vec<BpfProgram> = calls
         .iter()
         .map(|(call, errno)| {
@@ -80,7 +80,7 @@ fn behind<T: Send>(calls: &[(i64, i32)], run: impl FnOnce() -> T + Send) -> T {
 }
 
 /// Calls refused as in a container: namespaces work, but mounting in them fails.
-const NO_MOUNTS: &[(i64, i32)] = &[(libc::SYS_mount, libc::EPERM)];
+pub(crate) const NO_MOUNTS: &[(i64, i32)] = &[(libc::SYS_mount, libc::EPERM)];
 const NO_LANDLOCK: &[(i64, i32)] = &[(libc::SYS_landlock_create_ruleset, libc::ENOSYS)];
 /// Calls refused as in a container with an older seccomp filter.
 const NEITHER: &[(i64, i32)] = &[NO_MOUNTS[0], NO_LANDLOCK[0]];

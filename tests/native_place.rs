@@ -1,5 +1,5 @@
 //! Support for tests of single files that native modules write: a folder that an ordinary user can use, and runs by that
-//! user and by root, while something else happens.
+//! user and by root, on kernels with fewer features, and while something else happens.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::native_ladder::behind;
 use crate::support::{copy_program, wait_for};
 
 /// An ordinary user.
@@ -57,6 +58,10 @@ impl Place {
         place
     }
 
+    pub(crate) fn is_root(&self) -> bool {
+        self.user.is_none() && rustix::process::geteuid().is_root()
+    }
+
     pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
@@ -85,7 +90,23 @@ impl Place {
     /// Runs a shell module, in which `$d` is the folder.
     #[track_caller]
     pub(crate) fn run(&self, script: &str, switches: &[&str]) -> Ended {
+        self.run_without(&[], script, switches)
+    }
+
+    /// Does the same on a kernel that answers some calls with an error.
+    #[track_caller]
+    pub(crate) fn run_without(&self, calls: &[(i64, i32)], script: &str, switches: &[&str]) -> Ended {
         let module = format!("#!/bin/sh\n# WANT_JSON\nd='{}'\n{script}\n", self.dir.path().display());
+        fs::write(self.at("module"), module).unwrap();
+        let mut command = self.command("module", switches);
+        self.ended(behind(calls, || command.output().unwrap()))
+    }
+
+    /// Runs a Python module: some code that has the folder in `d`, and may set the keys of `result`.
+    #[track_caller]
+    pub(crate) fn python(&self, code: &str, switches: &[&str]) -> Ended {
+        let start = "#!/usr/bin/python3\n# WANT_JSON\nimport json, os, struct\nresult = {'changed': True}\n";
+        let module = format!("{start}d = {:?}\n{code}\nprint(json.dumps(result))\n", self.dir.path());
         fs::write(self.at("module"), module).unwrap();
         self.ended(self.command("module", switches).output().unwrap())
     }

@@ -1,23 +1,23 @@
-//! Copies the files of single-name write grants back to the machine, once no process of the module runs any more.
+//! Takes the files of single-name write grants back to the machine, once no process of the module runs any more.
 //!
-//! The launcher does this, outside the room. It expects anything in the staged directory: a file is copied back, a name
-//! that is gone is removed, and all else is refused. A file is written beside the old one and renamed over it, so that
-//! readers never see half of it; where this user may not write the directory, it is written in place. Files that
-//! another process changed meanwhile are not overwritten.
+//! The launcher does this, outside the room. It expects anything in the staged directory: a file is taken back, a name
+//! that is gone is removed, and all else is refused. Either all changed files are taken back, or none; see
+//! [`take_back`](crate::take_back) for each. What is refused fails the run: the module has said that it made a change.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use modbox_scratch::LEFTOVER_PREFIX;
-use modbox_vocabulary::FileFingerprint;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
+use modbox_vocabulary::{FileFingerprint, LostChange};
+use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
+use crate::attributes::Attributes;
+use crate::beside::Place;
 use crate::link::StageNames;
-use crate::stage::{self, MODE};
+use crate::stage;
+use crate::take_back::{self, Circumstances, Plan};
 
 /// Upper bound of the names in a report.
 const MAX_STRAYS: usize = 64;
@@ -35,36 +35,40 @@ pub(super) struct Stage {
 #[derive(Debug)]
 struct Name {
     name: String,
-    host: PathBuf,
-    /// The machine's directory that the file belongs to.
-    parent: OwnedFd,
-    /// The file on the machine and the module's copy, as they were at the beginning.
-    was: Option<Stat>,
-    shown: Option<Stat>,
+    place: Place,
+    /// The module's copy at the beginning.
+    shown: Option<Attributes>,
+}
+
+/// Result of taking all files back.
+#[derive(Debug, Default)]
+pub(super) struct TakenBack {
+    pub(super) lost: Vec<LostChange>,
+    pub(super) notes: Vec<String>,
 }
 
 impl Stage {
     /// Records the state before the module runs.
     pub(super) fn new(names: StageNames, directory: OwnedFd) -> io::Result<Self> {
         let mut files = Vec::new();
-        for (name, host) in &names.names {
-            let (Some(parent), Some(own)) = (host.parent(), host.file_name().and_then(|own| own.to_str())) else {
-                continue;
-            };
+        for staged in &names.names {
+            let parent = staged.host.parent().ok_or(Errno::INVAL)?;
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
             let parent = rustix::fs::openat2(rustix::fs::CWD, parent, flags, Mode::empty(), resolve)?;
-            let (was, shown) = (stage::look(&parent, own)?, stage::look(&directory, name)?);
-            files.push(Name { name: name.clone(), host: host.clone(), parent, was, shown });
+            let place = Place { path: staged.host.clone(), parent, was: staged.was };
+            let shown = match stage::look(&directory, &staged.name)? {
+                Some(stat) => {
+                    let copy = take_back::open_copy(&directory, &staged.name, stat, u64::MAX)?;
+                    // Opening it may have changed it.
+                    Some(Attributes { stat: rustix::fs::fstat(&copy.file)?, ..copy.attributes })
+                }
+                None => None,
+            };
+            files.push(Name { name: staged.name.clone(), place, shown });
         }
         let present = list(&directory)?;
         Ok(Self { names, directory, present, files })
-    }
-
-    /// Copies every name back. Returns the failures, each with its path.
-    pub(super) fn commit(&self, limit: u64) -> Vec<(PathBuf, io::Error)> {
-        let one = |name: &Name| Some((name.host.clone(), name.commit(&self.directory, limit).err()?));
-        self.files.iter().filter_map(one).collect()
     }
 
     /// Returns the paths of files that the module made here beside its granted names; they are not kept.
@@ -79,90 +83,68 @@ impl Stage {
     }
 }
 
+/// Takes all changed files back, or none of them.
+pub(super) fn take_back(stages: &[Stage], circumstances: Circumstances<'_>) -> TakenBack {
+    let mut plans = Vec::new();
+    let mut result = TakenBack::default();
+    for (stage, file) in stages.iter().flat_map(|stage| stage.files.iter().map(move |file| (stage, file))) {
+        // The module may have closed its directory.
+        let _ = rustix::fs::fchmod(&stage.directory, Mode::from_raw_mode(0o755));
+        match file.plan(&stage.directory, circumstances) {
+            Ok(plan) => plans.extend(plan),
+            Err(error) => result.lose(&file.place.path, &error),
+        }
+    }
+    plans.sort_by_key(|plan| !plan.is_in_place());
+    for plan in plans {
+        let path = plan.path();
+        if let Some(first) = result.lost.first() {
+            let reason = format!("`{}` could not be taken back, so this one was left as it was", first.path);
+            result.lose(path, &io::Error::other(reason));
+            continue;
+        }
+        let loses_set_id = plan.loses_set_id;
+        match plan.finish() {
+            Ok(()) if loses_set_id => result.notes.push(format!(
+                "`{}` has lost its set-id bits, since the module has written it or given it to another owner",
+                path.display()
+            )),
+            Ok(()) => {}
+            Err(error) => result.lose(path, &error),
+        }
+    }
+    result
+}
+
+impl TakenBack {
+    fn lose(&mut self, path: &Path, error: &io::Error) {
+        let (path, reason) = (path.display().to_string(), error.to_string());
+        self.lost.push(LostChange { path, reason });
+    }
+}
+
 impl Name {
-    fn commit(&self, staged: &OwnedFd, limit: u64) -> io::Result<()> {
+    /// Prepares to take the file back. Returns `None` if the module has not changed it.
+    fn plan<'a>(&'a self, staged: &OwnedFd, circumstances: Circumstances<'a>) -> io::Result<Option<Plan<'a>>> {
         let now = stage::look(staged, &self.name)?;
-        if same(now.as_ref(), self.shown.as_ref()) {
-            return Ok(());
-        }
-        let own = self.host.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if !same(stage::look(&self.parent, own)?.as_ref(), self.was.as_ref()) {
-            return Err(io::Error::other("another process has changed it meanwhile, so it was left as it is"));
-        }
-        let Some(now) = now else { return Ok(rustix::fs::unlinkat(&self.parent, own, AtFlags::empty())?) };
-        if FileType::from_raw_mode(now.st_mode) != FileType::RegularFile {
-            return Err(io::Error::other("the module has made something else than a file of it"));
-        }
-        if u64::try_from(now.st_size).unwrap_or(u64::MAX) > limit {
-            return Err(io::Error::other("it is longer than the limit of what may be written"));
-        }
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = File::from(rustix::fs::openat(staged, &self.name, flags, Mode::empty())?);
-        match self.replace(own, &file, &now) {
-            Err(error) if is_refused(&error) && self.was.is_some() => self.overwrite(own, &file, &now),
-            replaced => replaced,
-        }
-    }
-
-    /// Writes the file beside the old one, and renames it over the old one.
-    fn replace(&self, own: &str, file: &File, now: &Stat) -> io::Result<()> {
-        let mut random = [0; 8];
-        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-        let beside = format!("{LEFTOVER_PREFIX}{:016x}", u64::from_ne_bytes(random));
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut new = File::from(rustix::fs::openat(&self.parent, &*beside, flags, Mode::RUSR | Mode::WUSR)?);
-        let mut written = || -> io::Result<()> {
-            let mut file = file;
-            io::copy(&mut file, &mut new)?;
-            self.keep_attributes(own, &new);
-            stage::describe(&new, now)?;
-            Ok(rustix::fs::renameat(&self.parent, &*beside, &self.parent, own)?)
+        let Some(now) = now else {
+            return self.shown.as_ref().map(|_| Plan::removal(&self.place, circumstances)).transpose();
         };
-        let written = written();
-        if written.is_err() {
-            let _ = rustix::fs::unlinkat(&self.parent, &*beside, AtFlags::empty());
+        let copy = take_back::open_copy(staged, &self.name, now, circumstances.limit)?;
+        match &self.shown {
+            Some(shown) if is_unchanged(shown, &copy.attributes) => Ok(None),
+            shown => Plan::new(&self.place, shown.as_ref(), copy, circumstances).map(Some),
         }
-        written
-    }
-
-    /// Copies the extended attributes of the old file: access lists, labels.
-    fn keep_attributes(&self, own: &str, new: &File) {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let Ok(old) = rustix::fs::openat(&self.parent, own, flags, Mode::empty()) else { return };
-        let mut names = vec![0_u8; 64 << 10];
-        let Ok(length) = rustix::fs::flistxattr(&old, &mut names[..]) else { return };
-        let mut value = vec![0_u8; 64 << 10];
-        for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-            // The capabilities of a file belong to its old content.
-            if name == b"security.capability" {
-                continue;
-            }
-            if let Ok(length) = rustix::fs::fgetxattr(&old, name, &mut value[..]) {
-                let _ = rustix::fs::fsetxattr(new, name, &value[..length], rustix::fs::XattrFlags::empty());
-            }
-        }
-    }
-
-    /// Writes into the old file, where it cannot be replaced.
-    fn overwrite(&self, own: &str, file: &File, now: &Stat) -> io::Result<()> {
-        let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let mut old = File::from(rustix::fs::openat(&self.parent, own, flags, Mode::empty())?);
-        let mut file = file;
-        io::Seek::rewind(&mut file)?;
-        io::copy(&mut file, &mut old)?;
-        // Fails if this user does not own the file; its mode then stays.
-        let _ = rustix::fs::fchmod(&old, Mode::from_raw_mode(now.st_mode & MODE));
-        Ok(())
     }
 }
 
-fn is_refused(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::EROFS | libc::EBUSY))
-}
-
-/// Returns whether a file is unchanged between two looks.
-fn same(one: Option<&Stat>, other: Option<&Stat>) -> bool {
-    one.map(FileFingerprint::from) == other.map(FileFingerprint::from)
+/// Returns whether a copy is as it was. Attributes are compared, too, since a clock may be too coarse for the time of
+/// their change.
+fn is_unchanged(before: &Attributes, now: &Attributes) -> bool {
+    let own = |stat: &Stat| (stat.st_mode, stat.st_uid, stat.st_gid);
+    FileFingerprint::from(&before.stat) == FileFingerprint::from(&now.stat)
+        && own(&before.stat) == own(&now.stat)
+        && before.xattrs == now.xattrs
 }
 
 fn list(directory: &OwnedFd) -> io::Result<BTreeSet<String>> {

@@ -15,7 +15,7 @@ use modbox_channel::{descriptor, turn};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
 
-use crate::commit::Stage;
+use crate::commit::{Stage, TakenBack};
 use crate::group::Group;
 use crate::link::{Failure, InitMessage, Ready};
 use crate::namespaces::Namespaces;
@@ -105,10 +105,12 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
     let end = tree.watch(control, spec);
     // 9. Kill the tree, unless only the room's first process is left, which is about to end.
     let survivors = if tree.is_over() { 0 } else { tree.kill() };
-    // 10. If the module ended by itself, move the files of single-name grants to their places.
+    // 10. If the module ended by itself, take the files of single-name grants to their places.
     let whole = survivors == 0 && matches!(end, End::Exited(_) | End::Signalled(_));
-    let lost = if whole { tree.commit(spec) } else { Vec::new() };
+    let taken = if whole { tree.commit(spec) } else { TakenBack::default() };
     let usage = tree.usage();
+    let mut in_force = in_force;
+    in_force.notes.extend(taken.notes);
     let reply = Reply::Ended {
         end,
         cpu_us: usage.cpu_us,
@@ -116,7 +118,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
         disk: tree.used(),
         survivors,
         in_force,
-        lost,
+        lost: taken.lost,
         refused: tree.refused(),
     };
     Ok((reply, Some(tree)))

@@ -25,7 +25,7 @@
 //! 7. take a real-time priority, if root;
 //! 8. watch the tree, and receive the kernel's reports of system calls;
 //! 9. kill what is left of the tree;
-//! 10. move the files of single-name grants back to their places;
+//! 10. take the files of single-name grants back to their places;
 //! 11. report how the module ended, so that the host stops waiting; then remove the room's file system and the control
 //!     group.
 //!
@@ -58,13 +58,18 @@
 #![deny(missing_docs)]
 
 mod attend;
+mod attributes;
 pub mod base;
+mod beside;
+mod clock;
 mod commit;
+mod content;
 mod context;
 mod denials;
 mod entries;
 mod error;
 mod files;
+mod flags;
 mod group;
 mod init;
 mod kernel_file;
@@ -91,8 +96,10 @@ mod started;
 mod stdin;
 mod step;
 mod system;
+mod take_back;
 mod tree;
 mod watch;
+mod xattrs;
 
 pub use crate::context::NativeContext;
 pub use crate::error::NativeError;

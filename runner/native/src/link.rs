@@ -1,8 +1,10 @@
 //! Messages between the launcher and the first process of a room: the state of the room, with the descriptors that the
 //! launcher needs, and the permission to begin.
 
+use std::path::PathBuf;
 use std::{fmt, io};
 
+use modbox_vocabulary::FileFingerprint;
 use serde::{Deserialize, Serialize};
 
 use crate::step::Step;
@@ -93,6 +95,15 @@ pub(super) struct StageNames {
     pub(super) directory: String,
     /// Whether other names in it are the module's own.
     pub(super) private: bool,
-    /// Each name, and its path on the machine.
-    pub(super) names: Vec<(String, std::path::PathBuf)>,
+    pub(super) names: Vec<StagedName>,
+}
+
+/// File that a module may write, in a directory of the room's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StagedName {
+    pub(super) name: String,
+    /// Path on the machine.
+    pub(super) host: PathBuf,
+    /// The file that was copied, if there was one.
+    pub(super) was: Option<FileFingerprint>,
 }

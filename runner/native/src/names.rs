@@ -7,7 +7,7 @@ use modbox_kernel::{Links, Rights};
 use modbox_policy::{Access, PathGrant, Shape};
 
 use crate::entries::{Entry, Rules, Source, tree};
-use crate::link::{Failure, StageNames};
+use crate::link::{Failure, StageNames, StagedName};
 use crate::mounts::Attributes;
 use crate::own::{make_directory, open_below};
 use crate::room::Room;
@@ -27,7 +27,7 @@ pub(super) fn show(
     rules: &mut Rules,
 ) -> Result<(Vec<StageDirectory>, Vec<String>), Failure> {
     let mut stages: Vec<StageDirectory> = Vec::new();
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
     let single = |grant: &&PathGrant| grant.shape == Shape::Name && grant.access == Access::Write;
     for grant in room.grants.iter().filter(single) {
         let guest = Path::new(&grant.guest);
@@ -57,13 +57,17 @@ pub(super) fn show(
             && stage::fits(&grant.host, room.limits.max_disk).map_err(failed())?
         {
             let opened = open_below(private, &own).map_err(failed())?;
-            stage::copy_in(&grant.host, &opened, &name).map_err(failed())?;
+            let copied = stage::copy_in(&grant.host, &opened, &name).map_err(failed())?;
+            let (was, missing) = copied.map_or((None, Vec::new()), |copied| (Some(copied.was), copied.missing));
+            let unseen = |what: &String| format!("the module does not see the {what} of `{}`; it stays", grant.guest);
+            notes.extend(missing.iter().map(unseen));
+            let staged = StagedName { name, host: grant.host.clone(), was };
             let directory = directory.display().to_string();
             match stages.iter_mut().find(|(stage, _)| stage.directory == directory) {
-                Some((stage, _)) => stage.names.push((name, grant.host.clone())),
+                Some((stage, _)) => stage.names.push(staged),
                 None => {
                     let private = directory == "/tmp";
-                    let names = vec![(name, grant.host.clone())];
+                    let names = vec![staged];
                     stages.push((StageNames { directory, private, names }, opened));
                 }
             }

@@ -10,11 +10,13 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps, Uid};
+use modbox_vocabulary::FileFingerprint;
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid};
 use rustix::io::Errno;
 
-/// Mode bits that are copied; set-id bits are left out.
-pub(super) const MODE: u32 = 0o1777;
+use crate::attributes::MODE;
+use crate::xattrs::Xattrs;
+use crate::{clock, flags, xattrs};
 
 /// Size of the buffer for small files.
 const SMALL: usize = 8 << 10;
@@ -28,16 +30,42 @@ pub(super) fn fits(host: &Path, limit: u64) -> io::Result<bool> {
     }
 }
 
-/// Copies a file of the machine, if it exists, into one of the room's own directories.
-pub(super) fn copy_in(host: &Path, directory: &OwnedFd, name: &str) -> io::Result<()> {
+/// A file of the machine that was copied into the room.
+#[derive(Debug)]
+pub(super) struct CopiedFile {
+    /// The file before it was copied.
+    pub(super) was: FileFingerprint,
+    /// Attributes that the copy cannot hold.
+    pub(super) missing: Vec<String>,
+}
+
+/// Copies a file of the machine into one of the room's own directories, with its extended attributes as far as the copy
+/// can hold them. Returns `None` if the file does not exist.
+pub(super) fn copy_in(host: &Path, directory: &OwnedFd, name: &str) -> io::Result<Option<CopiedFile>> {
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let from = match rustix::fs::openat2(rustix::fs::CWD, host, flags, Mode::empty(), resolve) {
         Ok(from) => from,
-        Err(Errno::NOENT) => return Ok(()),
+        Err(Errno::NOENT) => return Ok(None),
         Err(errno) => return Err(errno.into()),
     };
-    copy(&from, directory, name)
+    let stat = rustix::fs::fstat(&from)?;
+    let copied = copy_content(&from, &stat, directory, name, Mode::RUSR | Mode::WUSR)?;
+    // Without them the module can still use the file; if it changes it, taking it back names the cause.
+    let (xattrs, mut missing) = match xattrs::read(&from) {
+        Ok(xattrs) => (xattrs, Vec::new()),
+        Err(_) => (Xattrs::new(), vec!["extended attributes".to_owned()]),
+    };
+    for (name, value) in xattrs.iter().filter(|(name, _)| xattrs::is_carried(name)) {
+        // The file system in memory may not know it, or may not know a user that it names.
+        if xattrs::set(&copied, name, value).is_err() {
+            missing.push(xattrs::described(name));
+        }
+    }
+    // Best effort: taking the file back does not depend on it.
+    let _ = flags::keep(&copied, flags::read(&from));
+    describe(&copied, &stat)?;
+    Ok(Some(CopiedFile { was: FileFingerprint::from(&stat), missing }))
 }
 
 /// Copies the regular files of a directory into one of the room's own; other entries are left out.
@@ -73,7 +101,7 @@ pub(super) fn copy_base(
     if (stat.st_uid, stat.st_gid) != (0, 0) && rustix::process::geteuid().is_root() {
         set_owner(&copied, stat);
     }
-    Ok(rustix::fs::futimens(&copied, &times(stat))?)
+    Ok(rustix::fs::futimens(&copied, &clock::times(stat))?)
 }
 
 fn copy_content(
@@ -104,23 +132,14 @@ fn copy_content(
 }
 
 /// Gives a file the owner, mode and times of another, as far as this user may.
-pub(super) fn describe(file: &File, stat: &Stat) -> io::Result<()> {
+fn describe(file: &File, stat: &Stat) -> io::Result<()> {
     set_owner(file, stat);
     rustix::fs::fchmod(file, Mode::from_raw_mode(stat.st_mode & MODE))?;
-    Ok(rustix::fs::futimens(file, &times(stat))?)
-}
-
-fn times(stat: &Stat) -> Timestamps {
-    let time =
-        |seconds: i64, nanoseconds: u64| Timespec { tv_sec: seconds, tv_nsec: i64::try_from(nanoseconds).unwrap_or(0) };
-    Timestamps {
-        last_access: time(stat.st_atime, stat.st_atime_nsec),
-        last_modification: time(stat.st_mtime, stat.st_mtime_nsec),
-    }
+    Ok(rustix::fs::futimens(file, &clock::times(stat))?)
 }
 
 /// Gives a file the owner and the group of another. Without the permission to do so, the file keeps its own.
-pub(super) fn set_owner(file: &File, stat: &Stat) {
+fn set_owner(file: &File, stat: &Stat) {
     let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     // One at a time, where both together are refused.
     if rustix::fs::fchown(file, Some(uid), Some(gid)).is_err() {
@@ -130,7 +149,7 @@ pub(super) fn set_owner(file: &File, stat: &Stat) {
 }
 
 /// Returns the metadata of a name without following links, or `None` if it does not exist.
-pub(super) fn look(directory: &OwnedFd, name: &str) -> io::Result<Option<Stat>> {
+pub(super) fn look(directory: &OwnedFd, name: impl rustix::path::Arg) -> io::Result<Option<Stat>> {
     match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT) => Ok(None),

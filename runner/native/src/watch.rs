@@ -4,19 +4,20 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use modbox_vocabulary::{Denial, LimitKind, LostChange};
+use modbox_vocabulary::{Denial, LimitKind};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal, WaitOptions};
 
-use crate::commit::Stage;
+use crate::clock::{self, Moment};
+use crate::commit::{self, Stage, TakenBack};
 use crate::group::Group;
 use crate::link::{InitMessage, ModuleEnd};
 use crate::observe::Observer;
 use crate::protocol::{DiskUse, End, MESSAGES, Spec};
 use crate::system::{self, TreeUsage};
+use crate::take_back::Circumstances;
 use crate::tree::{self, Proc};
 
 /// Interval of the checks of the tree: short enough that a fork bomb stays small, long enough that a long run costs a
@@ -45,6 +46,8 @@ pub(super) struct RoomResources {
     /// Bytes that this process had written before.
     written: u64,
     stages: Vec<Stage>,
+    /// When the module began.
+    begun: Moment,
     observer: Option<Observer>,
     group: Option<Group>,
     /// Connection to the room's first process, which only reports the end on it.
@@ -67,7 +70,8 @@ impl RoomResources {
             }
             None => None,
         };
-        Ok(Self { private, proc, written, stages, observer, group: None, link: Some(link) })
+        let begun = clock::before_writes();
+        Ok(Self { private, proc, written, stages, begun, observer, group: None, link: Some(link) })
     }
 
     pub(super) fn with_group(self, group: Option<Group>) -> Self {
@@ -104,21 +108,15 @@ impl RoomResources {
         self.group.as_ref()?.held(private.bytes)
     }
 
-    /// Moves the files of single-name grants to their places. Returns those that failed.
-    fn commit(&mut self, spec: &Spec) -> Vec<LostChange> {
-        let limit = spec.room.as_ref().map_or(0, |room| room.limits.max_disk);
-        let lost = |(path, error): (PathBuf, io::Error)| LostChange {
-            path: path.display().to_string(),
-            reason: error.to_string(),
-        };
-        let mut failed = Vec::new();
-        for stage in &self.stages {
-            failed.extend(stage.commit(limit).into_iter().map(lost));
-            if let Some(observer) = &mut self.observer {
-                stage.strays().into_iter().for_each(|stray| observer.stray(&stray));
-            }
+    /// Takes the files of single-name grants to their places.
+    fn commit(&mut self, spec: &Spec) -> TakenBack {
+        let Some(room) = &spec.room else { return TakenBack::default() };
+        let (notes, limit) = (room.tmpdir.as_path(), room.limits.max_disk);
+        let result = commit::take_back(&self.stages, Circumstances { notes, begun: self.begun, limit });
+        if let Some(observer) = &mut self.observer {
+            self.stages.iter().flat_map(Stage::strays).for_each(|stray| observer.stray(&stray));
         }
-        failed
+        result
     }
 
     /// Returns the observed denials.
@@ -197,8 +195,8 @@ impl Tree {
         Some(DiskUse { bytes: used.bytes.saturating_add(last), ..used })
     }
 
-    /// Moves the files of single-name grants to their places. Returns those that failed.
-    pub(super) fn commit(&mut self, spec: &Spec) -> Vec<LostChange> {
+    /// Takes the files of single-name grants to their places.
+    pub(super) fn commit(&mut self, spec: &Spec) -> TakenBack {
         self.resources.commit(spec)
     }
 
