@@ -50,6 +50,7 @@ mod native_limits;
 mod native_lost;
 mod native_names;
 mod native_place;
+mod native_refused;
 // Native modules: grants by arguments, and confinement on kernels with fewer features.
 mod native_designation;
 mod native_ladder;

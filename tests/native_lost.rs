@@ -285,3 +285,17 @@ fn attributes_that_the_file_system_cannot_hold_fail_the_run() {
     let (report, content) = on_file_system("ramfs", "mode=755", "open(d + '/data/file', 'a').write('more')").unwrap();
     assert_eq!((&report["status"], content.as_str()), (&json!("changed"), "old\nmore"), "{report:#}");
 }
+
+#[test]
+fn a_name_in_shared_memory_is_taken_back() {
+    for place in Place::all() {
+        let file = tempfile::Builder::new().prefix("modbox-test-").tempfile_in("/dev/shm").unwrap();
+        chown(file.path(), place.user, place.user).unwrap();
+        let (path, new) = (file.path().display().to_string(), file.path().with_extension("new"));
+        let switches = ["--allow-write", &path, "--allow-write", new.to_str().unwrap()];
+        place.run(&format!("echo new > '{path}'; echo new > '{}'; {DONE}", new.display()), &switches).changed();
+        let written = fs::read_to_string(file.path()).unwrap() + &fs::read_to_string(&new).unwrap();
+        fs::remove_file(&new).unwrap();
+        assert_eq!(written, "new\nnew\n");
+    }
+}

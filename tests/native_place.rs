@@ -195,4 +195,16 @@ impl Ended {
         assert_eq!((&self.audit["status"], &self.audit["exit"]), (&"failed".into(), &1.into()), "{:#}", self.audit);
         report
     }
+
+    /// Asserts that the run was refused before the start, since this file cannot be granted for writing.
+    #[track_caller]
+    pub(crate) fn refused(self, path: &str, why: &str) {
+        let report = self.report;
+        assert_eq!((&report["status"], self.exit), (&"denied".into(), Some(4)), "{report:#}");
+        let denial = serde_json::json!({"capability": "write", "subject": path, "operation": "grant", "allow": ""});
+        assert_eq!(report["denials"], serde_json::json!([denial]), "{report:#}");
+        let message = report["result"]["msg"].as_str().unwrap();
+        assert!(message.contains(path) && message.contains(why), "no `{why}` in {message}");
+        assert_eq!((&self.audit["status"], &self.audit["exit"]), (&"denied".into(), &4.into()), "{:#}", self.audit);
+    }
 }

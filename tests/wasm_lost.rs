@@ -1,10 +1,12 @@
 //! Changes of a guest, or of a command that it runs, that do not reach the machine: the run fails.
 
+use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, TestDir, guest};
+use crate::native_place::{Place, USER};
+use crate::support::{Modbox, TestDir, copy_executable, guest};
 
 #[track_caller]
 fn assert_lost(report: &Value, path: &str, why: &str) {
@@ -27,4 +29,28 @@ fn what_a_command_has_lost_fails_the_run() {
     assert!(stdout.contains("failed") && stdout.contains("something else than a file"), "{stdout}");
     assert!(!Path::new(&name).exists());
     dir.assert_nothing_left();
+}
+
+#[test]
+fn a_command_can_read_a_file_that_the_user_cannot_write() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let place = Place::new(Some(USER));
+    fs::write(place.at("theirs/file"), "old\n").unwrap();
+    copy_executable(&guest("command"), &place.at("guest"));
+    let path = place.path("theirs/file");
+    let commands = json!([
+        {"argv": ["cat", path]}, {"argv": ["sh", "-c", format!("echo new > '{path}'")]}, {"argv": ["rm", "-f", path]}
+    ]);
+    let args = json!({"commands": commands}).to_string();
+    let rules = ["cat *", "sh -c *", "rm *"].into_iter().flat_map(|rule| ["--allow-run", rule]);
+    let switches: Vec<&str> = rules.chain(["--allow-write", &path, "--args", &args]).collect();
+    let output = place.command("guest", &switches).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let seen = &report["result"]["seen"];
+    assert_eq!((&seen[0]["stdout"], &report["lost"]), (&json!("old\n"), &Value::Null), "{report:#}");
+    assert!(seen[1]["stderr"].as_str().unwrap().contains("Read-only file system") && seen[2]["end"] == 1, "{report:#}");
+    assert!(report["notes"].to_string().contains("can only be read"), "{report:#}");
+    assert_eq!(place.read("theirs/file"), "old\n");
 }

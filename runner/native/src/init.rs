@@ -66,7 +66,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         let umask = rustix::process::umask(Mode::empty());
         let root = root::enter(room)?;
         rustix::process::umask(umask);
-        (stages, own, ready.notes) = (root.stages, Some([root.private, root.proc]), root.notes);
+        (stages, own, ready.notes) = (root.names.stages, Some([root.private, root.proc]), root.names.notes);
         root.rules
     } else {
         ready.notes = not_kept(room);

@@ -99,6 +99,7 @@ mod system;
 mod take_back;
 mod tree;
 mod watch;
+mod writable;
 mod xattrs;
 
 pub use crate::context::NativeContext;
@@ -108,3 +109,4 @@ pub use crate::program::{ProgramCommand, ProgramFailure, ProgramOutcome, run_pro
 pub use crate::room::RoomRequest;
 pub use crate::started::{LauncherExit, RunningModule, run, start};
 pub use crate::step::Step;
+pub use crate::writable::write_obstacle;

@@ -1,4 +1,8 @@
-//! Single names that the module may write, as the room shows them.
+//! Decides how the module sees each single name that it may write.
+//!
+//! By default it is a file in one of the room's own directories, from which it is taken back at the end. Where its
+//! directory is one of the machine's, it is the file itself, which must exist and cannot be replaced. A file that this
+//! user cannot write is shown for reading, so that the module learns of it when it writes.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -14,74 +18,143 @@ use crate::room::Room;
 use crate::stage;
 use crate::step::Step;
 
+/// Directories for files of the module's own, which the room has in place of the machine's.
+pub(super) const TEMPORARY: [&str; 2] = ["/tmp", "/dev/shm"];
+
 /// Directory of single-name write grants, with its open descriptor.
 pub(super) type StageDirectory = (StageNames, OwnedFd);
 
-/// Decides how the module sees each single name that it may write. By default it is a file in one of the room's own
-/// directories, from which it is copied back at the end. Where its directory is one of the machine's, it is the file
-/// itself, which must exist and cannot be replaced.
+/// Single names as the room shows them.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    pub(super) stages: Vec<StageDirectory>,
+    pub(super) notes: Vec<String>,
+    /// Number of the room's own directories for them.
+    made: usize,
+}
+
+/// Shows each single name that the module may write.
 pub(super) fn show(
     room: &Room,
     private: &OwnedFd,
     entries: &mut Vec<Entry>,
     rules: &mut Rules,
-) -> Result<(Vec<StageDirectory>, Vec<String>), Failure> {
-    let mut stages: Vec<StageDirectory> = Vec::new();
-    let mut notes: Vec<String> = Vec::new();
+) -> Result<Names, Failure> {
+    let mut names = Names::default();
     let single = |grant: &&PathGrant| grant.shape == Shape::Name && grant.access == Access::Write;
     for grant in room.grants.iter().filter(single) {
-        let guest = Path::new(&grant.guest);
-        let (Some(directory), Some(name)) = (guest.parent(), guest.file_name()) else { continue };
-        let name = name.to_string_lossy().into_owned();
-        let around = entries.iter().filter(|entry| directory.starts_with(&entry.at));
-        let around = around.filter(|entry| !matches!(entry.source, Source::Link(_) | Source::Copy(..)));
-        let own = match around.max_by_key(|entry| entry.at.as_os_str().len()).map(|entry| (&entry.at, &entry.source)) {
-            Some((_, Source::Tree { writable: true, .. })) => continue,
-            Some((_, Source::Tree { .. } | Source::Link(_) | Source::Copy(..))) => None,
-            Some((at, Source::Own(own))) if at == directory && (own == "tmp" || own.starts_with("stage-")) => {
-                Some(PathBuf::from(own))
-            }
-            // The root directory, `/dev` and the like stay as they are.
-            None if directory == Path::new("/") => None,
-            Some((_, Source::Own(own))) if own != "tmp" && !own.starts_with("stage-") => None,
-            Some(_) | None => {
-                let own = format!("stage-{}", stages.len());
-                make_directory(private, &own, 0o755).map_err(Failure::with(Step::Grant, &grant.host))?;
-                entries.push(Entry { at: directory.to_owned(), source: Source::Own(own.clone()) });
-                rules.add(directory, Rights::OwnDirectory);
-                Some(own.into())
-            }
+        let (Some(directory), Some(name)) = (Path::new(&grant.guest).parent(), Path::new(&grant.guest).file_name())
+        else {
+            continue;
         };
-        let failed = || Failure::with(Step::Grant, &grant.host);
-        if let Some(own) = own
-            && stage::fits(&grant.host, room.limits.max_disk).map_err(failed())?
-        {
-            let opened = open_below(private, &own).map_err(failed())?;
-            let copied = stage::copy_in(&grant.host, &opened, &name).map_err(failed())?;
-            let (was, missing) = copied.map_or((None, Vec::new()), |copied| (Some(copied.was), copied.missing));
-            let unseen = |what: &String| format!("the module does not see the {what} of `{}`; it stays", grant.guest);
-            notes.extend(missing.iter().map(unseen));
-            let staged = StagedName { name, host: grant.host.clone(), was };
-            let directory = directory.display().to_string();
-            match stages.iter_mut().find(|(stage, _)| stage.directory == directory) {
-                Some((stage, _)) => stage.names.push(staged),
-                None => {
-                    let private = directory == "/tmp";
-                    let names = vec![staged];
-                    stages.push((StageNames { directory, private, names }, opened));
-                }
-            }
+        if let Some(refused) = room.read_only.iter().find(|refused| refused.host == grant.host) {
+            names.notes.push(format!("`{}` can only be read: {}", grant.guest, refused.reason));
+            names.show_in_place(grant, false, entries, rules)?;
             continue;
         }
-        match tree(&grant.host, Attributes::PLAIN, true, Links::Refuse)? {
-            Some(source) => {
-                notes.push(format!("`{}` is written in place and cannot be replaced or removed", grant.guest));
-                entries.push(Entry { at: guest.to_owned(), source });
-                rules.add(guest, Rights::OwnFile);
+        let own = match place(directory, entries) {
+            NamePlace::Writable => continue,
+            NamePlace::Machine => None,
+            NamePlace::Own(own) => Some(own),
+            NamePlace::Missing => Some(names.make_stage(grant, directory, private, entries, rules)?),
+        };
+        let failed = || Failure::with(Step::Grant, &grant.host);
+        match own {
+            Some(own) if stage::fits(&grant.host, room.limits.max_disk).map_err(failed())? => {
+                let opened = open_below(private, &own).map_err(failed())?;
+                names.stage(grant, (directory, &name.to_string_lossy()), opened)?;
             }
-            None => notes
-                .push(format!("`{}` cannot be made, since its directory is granted for reading alone", grant.guest)),
+            _ => names.show_in_place(grant, true, entries, rules)?,
         }
     }
-    Ok((stages, notes))
+    Ok(names)
+}
+
+/// Directory of a name in the room.
+enum NamePlace {
+    /// In a directory of the machine that the module may write.
+    Writable,
+    /// In a directory of the machine.
+    Machine,
+    /// One of the room's own directories.
+    Own(PathBuf),
+    /// The room does not have it yet.
+    Missing,
+}
+
+fn place(directory: &Path, entries: &[Entry]) -> NamePlace {
+    let around = entries.iter().filter(|entry| directory.starts_with(&entry.at));
+    let around = around.filter(|entry| !matches!(entry.source, Source::Link(_) | Source::Copy(..)));
+    match around.max_by_key(|entry| entry.at.as_os_str().len()).map(|entry| (&entry.at, &entry.source)) {
+        Some((_, Source::Tree { writable: true, .. })) => NamePlace::Writable,
+        Some((_, Source::Tree { .. } | Source::Link(_) | Source::Copy(..))) => NamePlace::Machine,
+        Some((at, Source::Own(own))) if at == directory && is_writable(own) => NamePlace::Own(own.into()),
+        // The root directory, `/dev` and the like stay as they are.
+        None if directory == Path::new("/") => NamePlace::Machine,
+        Some((_, Source::Own(own))) if !is_writable(own) => NamePlace::Machine,
+        Some(_) | None => NamePlace::Missing,
+    }
+}
+
+/// Returns whether the module may make files in one of the room's own directories.
+fn is_writable(own: &str) -> bool {
+    matches!(own, "tmp" | "shm") || own.starts_with("stage-")
+}
+
+impl Names {
+    fn make_stage(
+        &mut self,
+        grant: &PathGrant,
+        directory: &Path,
+        private: &OwnedFd,
+        entries: &mut Vec<Entry>,
+        rules: &mut Rules,
+    ) -> Result<PathBuf, Failure> {
+        let own = format!("stage-{}", self.made);
+        self.made += 1;
+        make_directory(private, &own, 0o755).map_err(Failure::with(Step::Grant, &grant.host))?;
+        entries.push(Entry { at: directory.to_owned(), source: Source::Own(own.clone()) });
+        rules.add(directory, Rights::OwnDirectory);
+        Ok(own.into())
+    }
+
+    /// Copies the file, if it exists, into one of the room's own directories.
+    fn stage(&mut self, grant: &PathGrant, at: (&Path, &str), opened: OwnedFd) -> Result<(), Failure> {
+        let (directory, name) = (at.0.display().to_string(), at.1.to_owned());
+        let copied = stage::copy_in(&grant.host, &opened, &name).map_err(Failure::with(Step::Grant, &grant.host))?;
+        let (was, missing) = copied.map_or((None, Vec::new()), |copied| (Some(copied.was), copied.missing));
+        let unseen = |what: &String| format!("the module does not see the {what} of `{}`; it stays", grant.guest);
+        self.notes.extend(missing.iter().map(unseen));
+        let staged = StagedName { name, host: grant.host.clone(), was };
+        match self.stages.iter_mut().find(|(stage, _)| stage.directory == directory) {
+            Some((stage, _)) => stage.names.push(staged),
+            None => {
+                let private = TEMPORARY.contains(&directory.as_str());
+                self.stages.push((StageNames { directory, private, names: vec![staged] }, opened));
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the file itself.
+    fn show_in_place(
+        &mut self,
+        grant: &PathGrant,
+        writable: bool,
+        entries: &mut Vec<Entry>,
+        rules: &mut Rules,
+    ) -> Result<(), Failure> {
+        let attributes = if writable { Attributes::PLAIN } else { Attributes::READ_ONLY };
+        let Some(source) = tree(&grant.host, attributes, writable, Links::Refuse)? else {
+            self.notes
+                .push(format!("`{}` cannot be made, since its directory is granted for reading alone", grant.guest));
+            return Ok(());
+        };
+        if writable {
+            self.notes.push(format!("`{}` is written in place and cannot be replaced or removed", grant.guest));
+            rules.add(Path::new(&grant.guest), Rights::OwnFile);
+        }
+        entries.push(Entry { at: PathBuf::from(&grant.guest), source });
+        Ok(())
+    }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::group::find::CurrentGroup;
 use crate::runtime::{self, Link};
+use crate::writable;
 
 /// Variables that a module has without a grant. None reveals anything about this machine or its user.
 ///
@@ -39,12 +40,21 @@ pub struct RoomRequest {
     pub readable: Vec<PathBuf>,
 }
 
+/// Single name that this user cannot write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RefusedName {
+    pub(super) host: PathBuf,
+    pub(super) reason: String,
+}
+
 /// Room of a module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Room {
     pub(super) grants: Vec<PathGrant>,
     /// Links that lead to granted paths.
     pub(super) links: Vec<Link>,
+    /// Single names that are granted for writing, and that this user cannot write.
+    pub(super) read_only: Vec<RefusedName>,
     /// Directory of the module's own files.
     pub(super) tmpdir: PathBuf,
     pub(super) kept: bool,
@@ -67,7 +77,12 @@ impl Room {
         // all.
         let readable = |grant: &PathGrant| grant.shape == Shape::Directory && grant.access == Access::Read;
         net.unix = net.isolated && !policy.paths().iter().any(readable);
+        let single = |grant: &&PathGrant| grant.shape == Shape::Name && grant.access == Access::Write;
+        let refused = |grant: &PathGrant| {
+            Some(RefusedName { host: grant.host.clone(), reason: writable::write_obstacle(&grant.host)? })
+        };
         Self {
+            read_only: grants.iter().filter(single).filter_map(refused).collect(),
             grants,
             links,
             tmpdir,

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use crate::entries::{Entry, Rules, Source, configuration, os_string, tree};
 use crate::link::Failure;
 use crate::mounts::{self, Attributes};
-use crate::names::{self, StageDirectory};
+use crate::names::{self, Names, TEMPORARY};
 use crate::own::{listing_of, make_directory, open_below, open_directory, private, proc, terminals};
 use crate::places::Places;
 use crate::room::Room;
@@ -50,9 +50,8 @@ pub(super) struct Root {
     pub(super) private: OwnedFd,
     /// The room's `/proc`.
     pub(super) proc: OwnedFd,
-    /// Directories of single-name write grants.
-    pub(super) stages: Vec<StageDirectory>,
-    pub(super) notes: Vec<String>,
+    /// Single names that the module may write.
+    pub(super) names: Names,
 }
 
 /// Makes the root, and changes this process's root to it.
@@ -90,10 +89,10 @@ pub(super) fn enter(room: &Room) -> Result<Root, Failure> {
     entries.push(Entry { at: room.tmpdir.clone(), source: own });
     rules.add(&room.tmpdir, Rights::OwnDirectory);
 
-    let (stages, notes) = names::show(room, &private, &mut entries, &mut rules)?;
+    let names = names::show(room, &private, &mut entries, &mut rules)?;
     let root = mount_all(&private, entries)?;
     mounts::change_root(&root).map_err(at(Step::Root))?;
-    Ok(Root { rules: rules.0, private, proc, stages, notes })
+    Ok(Root { rules: rules.0, private, proc, names })
 }
 
 /// Returns the mounts and links of the room, except single names that the module may write.
@@ -180,14 +179,15 @@ fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>) -> Result<OwnedFd, Fail
     Ok(places.into_root())
 }
 
-/// Adds the directories in the module's `/tmp` that only lead to granted paths below them. They are read-only: a file
+/// Adds the directories in the module's `/tmp` and `/dev/shm` that only lead to granted paths below them. They are read-only: a file
 /// created there would look as if it were in the machine's directory of that name.
 fn ways(private: &OwnedFd, entries: &mut Vec<Entry>) -> Result<BTreeSet<PathBuf>, Failure> {
     let first = |entry: &Entry| {
-        let below = entry.at.strip_prefix("/tmp").ok()?;
+        let own = TEMPORARY.into_iter().find(|own| entry.at.starts_with(own))?;
+        let below = entry.at.strip_prefix(own).ok()?;
         let mut components = below.components();
         let first = components.next()?;
-        components.next().map(|_| Path::new("/tmp").join(first))
+        components.next().map(|_| Path::new(own).join(first))
     };
     let ways: BTreeSet<PathBuf> = entries.iter().filter_map(first).collect();
     let ways: BTreeSet<PathBuf> = ways.into_iter().filter(|way| entries.iter().all(|entry| entry.at != *way)).collect();

@@ -43,6 +43,7 @@ impl Runner {
         };
         if !kind.is_wasm() {
             effective.missing.extend(native::unenforceable(request.policy));
+            effective.missing.extend(native::unwritable(&effective.policy));
         }
         effective
     }

@@ -12,7 +12,7 @@ pub(super) struct MissingGrant {
 }
 
 /// Source of the need for a missing grant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Need {
     /// An argument names the path.
     Argument,
@@ -26,12 +26,17 @@ pub(super) enum Need {
     Metadata,
     /// The policy grants it, but the kernel cannot enforce it for a native module; it can enforce a wider grant.
     Enforcement,
+    /// The policy grants a file for writing, and the user who runs modbox cannot write it.
+    Rights {
+        /// The reason, and what to do.
+        reason: String,
+    },
 }
 
 impl fmt::Display for MissingGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Denial { capability, subject, allow, .. } = &self.denial;
-        match self.need {
+        match &self.need {
             Need::Argument => write!(
                 f,
                 "an argument names `{subject}` to {capability}, and nothing grants that; allow it with `{allow}`, or in a policy file"
@@ -61,6 +66,9 @@ impl fmt::Display for MissingGrant {
                 "{capability} `{subject}` cannot be granted to a native module, since the kernel keeps one to the ports of \
                  connections, and neither to hosts nor to the ports of datagrams; `{allow}` grants what it can keep to"
             ),
+            Need::Rights { reason } => {
+                write!(f, "`{subject}` cannot be granted to a native module for writing: {reason}")
+            }
         }
     }
 }

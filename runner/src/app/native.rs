@@ -1,16 +1,18 @@
-//! Derives the environment, readable paths and hints of a native module, and finds grants that the kernel cannot
-//! enforce for it.
+//! Derives the environment, readable paths and hints of a native module, and finds grants that cannot be given to it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use modbox_native::base;
 use modbox_policy::net::Transport;
-use modbox_policy::{Access, Policy, normalize};
+use modbox_policy::{Access, PathGrant, Policy, Shape, normalize};
 use modbox_vocabulary::{Capability, Denial, Hint, HintSource, Operation, Outcome, quoting};
 
 use crate::app::missing_grant::{MissingGrant, Need};
 use crate::app::request::{Arguments, RunRequest};
+
+/// Directories of every native module in which it makes no files.
+const READ_ONLY: [&str; 2] = ["/", "/dev"];
 
 /// Length below which a variable's name gives no hint: shorter names occur in every text.
 const MIN_NAME: usize = 3;
@@ -89,6 +91,40 @@ pub(super) fn unenforceable(policy: &Policy) -> Vec<MissingGrant> {
         (!kept).then(|| missing(Capability::Listen, rule.to_string(), instead))
     });
     net.chain(listen).take(MAX_HINTS).collect()
+}
+
+/// Returns the single files whose changes could not be taken back from a native module, since this user cannot write
+/// them. Files in directories that are granted for writing are left out: the module writes them itself.
+pub(super) fn unwritable(policy: &Policy) -> Vec<MissingGrant> {
+    let is_around = |outer: &PathGrant, inner: &PathGrant| {
+        let (guest, host) = (Path::new(&inner.guest).strip_prefix(&outer.guest), inner.host.strip_prefix(&outer.host));
+        outer.shape == Shape::Directory && outer.access == Access::Write && guest.is_ok() && guest == host
+    };
+    let paths = policy.paths();
+    let single = paths.iter().filter(|grant| grant.shape == Shape::Name && grant.access == Access::Write);
+    let staged = single.filter(|inner| !paths.iter().any(|outer| is_around(outer, inner)));
+    let missing = staged.filter_map(|grant| {
+        let reason = modbox_native::write_obstacle(&grant.host).or_else(|| make_obstacle(policy, grant))?;
+        let (capability, subject) = (Capability::Write, grant.guest.clone());
+        let denial = Denial { capability, subject, operation: Operation::Grant, allow: String::new() };
+        Some(MissingGrant { denial, need: Need::Rights { reason } })
+    });
+    missing.take(MAX_HINTS).collect()
+}
+
+/// Returns why a native module cannot make a file: the module sees the machine's own directory, and only reads it.
+fn make_obstacle(policy: &Policy, grant: &PathGrant) -> Option<String> {
+    let directory = Path::new(&grant.guest).parent().filter(|_| grant.host.symlink_metadata().is_err())?;
+    let is_around = |outer: &&PathGrant| outer.shape == Shape::Directory && directory.starts_with(&outer.guest);
+    let is_read = match policy.paths().iter().filter(is_around).max_by_key(|outer| outer.guest.len()) {
+        Some(outer) => outer.access == Access::Read,
+        None => {
+            base::paths().any(|base| directory.starts_with(base))
+                || READ_ONLY.iter().any(|read| directory == Path::new(read))
+        }
+    };
+    let reason = "it does not exist, and the module only reads its directory; grant the directory for writing";
+    is_read.then(|| reason.to_owned())
 }
 
 /// Returns the policy without the network grants that the kernel cannot enforce.
