@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
+use crate::support::sample::{self, Random};
 use crate::support::{Modbox, RunOutput, Running, TestDir, component, core_module, guest, small_module, wait_for};
 
 /// Ends at the limit, plus the start of two processes on a busy machine.
@@ -16,8 +17,8 @@ const SLACK: Duration = Duration::from_secs(3);
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Default number of damaged modules; the variable `MODBOX_MUTATIONS` overrides it.
-const MUTATIONS: u64 = 200;
+/// Number of damaged modules: in a sample, and of all.
+const MUTATIONS: (usize, usize) = (200, 10_000);
 
 /// One function with many locals and many empty loops, which is valid, small, and takes a compiler time and memory that
 /// grow faster than it: with 45000 loops it has 137 kB and takes twenty seconds and a gigabyte.
@@ -244,63 +245,44 @@ fn the_command_of_the_compiler_is_of_no_use_to_users() {
     }
 }
 
-/// Small random number generator for damaging files; repeats its numbers for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        // xorshift64*.
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end.max(1) as u64).unwrap()
-    }
-
-    /// Flips, overwrites, cuts, repeats, removes or swaps bytes; mostly few, since small damage gets far into the
-    /// compiler.
-    fn damage(&mut self, bytes: &mut Vec<u8>) {
-        // After the header, without which a file is not a module.
-        let at = 8 + self.below(bytes.len() - 8);
-        let length = 1 + self.below(64);
-        let end = at + self.below((bytes.len() - at).min(length));
-        match self.below(10) {
-            0 => bytes.truncate(at),
-            1 => drop(bytes.drain(at..end)),
-            2 => {
-                let part = bytes[at..end].to_vec();
-                bytes.splice(at..at, part);
-            }
-            3 => bytes[at..end].fill([0, 0xff, 0x80, 0x7f][self.below(4)]),
-            4 => {
-                let other = 8 + self.below(bytes.len() - 8);
-                bytes.swap(at, other);
-            }
-            5 => bytes[at] = bytes[at].wrapping_add(1),
-            _ => bytes[at] ^= 1 << self.below(8),
+/// Flips, overwrites, cuts, repeats, removes or swaps bytes; mostly few, since small damage gets far into the
+/// compiler.
+fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
+    // After the header, without which a file is not a module.
+    let at = 8 + random.below(bytes.len() - 8);
+    let length = 1 + random.below(64);
+    let end = at + random.below((bytes.len() - at).min(length));
+    match random.below(10) {
+        0 => bytes.truncate(at),
+        1 => drop(bytes.drain(at..end)),
+        2 => {
+            let part = bytes[at..end].to_vec();
+            bytes.splice(at..at, part);
         }
-        if bytes.len() < 16 {
-            bytes.resize(16, 0);
+        3 => bytes[at..end].fill([0, 0xff, 0x80, 0x7f][random.below(4)]),
+        4 => {
+            let other = 8 + random.below(bytes.len() - 8);
+            bytes.swap(at, other);
         }
+        5 => bytes[at] = bytes[at].wrapping_add(1),
+        _ => bytes[at] ^= 1 << random.below(8),
+    }
+    if bytes.len() < 16 {
+        bytes.resize(16, 0);
     }
 }
 
 #[test]
 fn a_damaged_module_gets_a_well_formed_report() {
     let dir = TestDir::new();
-    let wanted = std::env::var("MODBOX_MUTATIONS").map_or(MUTATIONS, |count| count.parse().unwrap());
-    let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() | 1 << 40;
-    let mut random = Random(seed);
+    let (seed, mut random) = (sample::seed(), Random::new(1 << 40));
     let originals =
         [small_module(&dir, "small.wasm"), guest("hello"), guest("echo")].map(|path| fs::read(path).unwrap());
     let mut ends = BTreeMap::new();
-    for number in 0..wanted {
+    for number in 0..sample::cases(MUTATIONS.0, MUTATIONS.1) {
         let mut bytes = originals[[0, 0, 1, 2][random.below(4)]].clone();
         for _ in 0..=random.below(4) {
-            random.damage(&mut bytes);
+            damage(&mut random, &mut bytes);
         }
         let module = dir.write("damaged.wasm", &bytes);
         let limits = ["--timeout", "5s", "--compile-time", "10s", "--max-memory", "64MiB"];

@@ -1,24 +1,19 @@
 //! Compares `modbox validate --jsonl` with ansible-core's own validator: the specs of all ansible-core modules with the
 //! arguments of their examples and mutations of those, and generated specs with generated arguments.
 //!
-//! `MODBOX_SPEC_PAIRS=60000` sets the number of generated pairs, `MODBOX_SPEC_SEED=7` their seed.
 //! `oracle/argument_spec/compare.py` lists what is excluded from the comparison.
 
 use std::process::Command;
 
-use crate::support::{TestDir, fixture, oracle};
+use crate::support::{TestDir, fixture, oracle, sample};
 
-/// As many as take a few seconds.
-const PAIRS: u64 = 5000;
+/// Number of generated pairs: as many as take a few seconds, and of all.
+const PAIRS: (usize, usize) = (5000, 60_000);
 
 #[test]
 #[expect(clippy::print_stdout, reason = "how many were compared, and with which seed, is the result")]
 fn arguments_are_validated_as_ansible_core_does() {
-    let number = |name: &str, default: u64| match std::env::var(name) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
-        Err(_) => default,
-    };
-    let (pairs, seed) = (number("MODBOX_SPEC_PAIRS", PAIRS), number("MODBOX_SPEC_SEED", 1));
+    let (pairs, seed) = (sample::cases(PAIRS.0, PAIRS.1), sample::seed());
     let dir = TestDir::new();
     let output = Command::new(oracle::python())
         .args(["-W", "ignore"])

@@ -14,6 +14,7 @@ use modbox_kinds::detect::detect;
 use modbox_vocabulary::quoting;
 
 use crate::support::oracle;
+use crate::support::sample::Random;
 
 /// Runs a filter over lines and returns its answers, one for each line.
 pub(crate) fn ask(filter: &str, questions: &[Value]) -> Vec<Dict> {
@@ -46,22 +47,6 @@ pub(crate) fn ask_with(python: &Path, filter: &str, questions: &[Value]) -> Vec<
             other => panic!("the oracle answers with dicts, not {other:?}"),
         })
         .collect()
-}
-
-/// xorshift: small, and the same everywhere.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % bound as u64).expect("it is below a usize")
-    }
-
-    pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.below(items.len())]
-    }
 }
 
 /// Standard base64.
@@ -139,7 +124,7 @@ fn generated_modules() -> Vec<Vec<u8>> {
         bytes[at] = 0;
         modules.push(bytes);
     }
-    let mut random = Random(0x5eed);
+    let mut random = Random::new(0x5eed);
     for _ in 0..300 {
         let mut bytes = b"#!/bin/sh\n".to_vec();
         for _ in 0..random.below(4) {
@@ -204,7 +189,7 @@ fn quoting_agrees_with_python() {
         'a', 'Z', '0', '_', '@', '%', '+', '=', ':', ',', '.', '/', '-', ' ', '\t', '\n', '\r', '\'', '"', '\\', '#',
         '$', '~', 'é', '\u{a0}', '\u{2028}', '😀', '\u{7f}',
     ];
-    let mut random = Random(0x9007);
+    let mut random = Random::new(0x9007);
     let mut questions = Vec::new();
     for index in 0..6000 {
         let mut text = || (0..random.below(9)).map(|_| *random.pick(ALPHABET)).collect::<String>();
@@ -291,7 +276,7 @@ fn mutated_documents(count: usize) -> Vec<String> {
         "1",
         "9999999999999999999999",
     ];
-    let mut random = Random(0xf022);
+    let mut random = Random::new(0xf022);
     let mut texts = Vec::new();
     for _ in 0..count {
         let mut chars: Vec<char> = random.pick(DOCUMENTS).chars().collect();

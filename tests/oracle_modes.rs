@@ -3,7 +3,8 @@
 use modbox_contract::{Dict, Value};
 use modbox_sdk::files::{CurrentMode, WrongMode, resolve_mode};
 
-use crate::oracle_contract::{Random, ask};
+use crate::oracle_contract::ask;
+use crate::support::sample::Random;
 
 const CASES: usize = 20_000;
 
@@ -37,7 +38,7 @@ fn wanted(random: &mut Random) -> Value {
 
 #[test]
 fn modes_are_read_as_ansible_core_reads_them() {
-    let mut random = Random(0x6d6f_6465);
+    let mut random = Random::new(0x6d6f_6465);
     let cases: Vec<(Value, CurrentMode)> = (0..CASES)
         .map(|_| {
             let bits = |random: &mut Random, bound: usize| u32::try_from(random.below(bound)).unwrap();

@@ -8,10 +8,11 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::support::sample::{Random, sample};
 use crate::support::{Modbox, TestDir, fixture, oracle};
 
-/// Of the three thousand modules of 2.9, one in this many is tested, which covers every package.
-const LEGACY_STEP: usize = 40;
+/// Number of modules in a sample of the three thousand of 2.9.
+const LEGACY_MODULES: usize = 80;
 
 /// Files whose content differs between the two sides.
 const OWN_WORDS: [&str; 2] = ["ansible/__init__.py", "ansible/module_utils/__init__.py"];
@@ -142,8 +143,8 @@ fn modules_of_2_9_are_packed_as_it_packs_them() {
     let dir = TestDir::new();
     let (python, lib) = (oracle::python_of(oracle::EARLIER), oracle::legacy());
     let paths = modules(&lib.join("ansible/modules"));
-    let cases = paths.iter().step_by(LEGACY_STEP).map(|path| Case::new(&dir, path, &python, &[]));
-    let cases: Vec<Case> = cases.collect();
+    let paths = sample(paths, LEGACY_MODULES);
+    let cases: Vec<Case> = paths.iter().map(|path| Case::new(&dir, path, &python, &[])).collect();
     assert!(cases.len() > 60, "only {} modules", cases.len());
     assert_eq!(compare(&dir, &python, Some(&lib), &cases), cases.len());
 }
@@ -233,25 +234,13 @@ const PLACES: [(&str, &str); 6] = [
     ("if __name__ == '__main__':\n    pass\nelse:\n    ", ""),
 ];
 
-/// xorshift: the same modules on every machine.
-struct Random(u64);
-
-impl Random {
-    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        items[usize::try_from(self.0 % items.len() as u64).unwrap()]
-    }
-}
-
 fn generated(random: &mut Random) -> String {
     let mut text = "#!/usr/bin/python\nfrom ansible.module_utils.basic import AnsibleModule\n".to_owned();
-    for _ in 0..random.pick(&[1, 2, 4]) {
-        let util = random.pick(&COLLECTION_NAMES);
-        let (before, after) = random.pick(&PLACES);
+    for _ in 0..*random.pick(&[1, 2, 4]) {
+        let util = *random.pick(&COLLECTION_NAMES);
+        let (before, after) = *random.pick(&PLACES);
         let indent: String = before.chars().rev().take_while(|c| *c == ' ').collect();
-        let form = random.pick(&FORMS).replace("{core}", random.pick(&CORE_NAMES)).replace("{util}", util);
+        let form = random.pick(&FORMS).replace("{core}", *random.pick(&CORE_NAMES)).replace("{util}", util);
         let form = form.replace("{first}", util.split('.').next().unwrap()).replace("{indent}", &indent);
         text += &format!("{before}{form}{after}\n");
     }
@@ -263,7 +252,7 @@ fn every_form_of_import_is_packed_as_ansible_packs_it() {
     let dir = TestDir::new();
     utilities(&dir);
     let python = oracle::python();
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut random = Random::new(0x2545_f491_4f6c_dd1d);
     let (utils, collections) = (dir.join("module_utils"), dir.join("collections"));
     let options = ["--module-utils", utils.to_str().unwrap(), "--module-utils", collections.to_str().unwrap()];
     let case = |number: usize| {

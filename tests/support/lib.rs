@@ -16,6 +16,7 @@ mod leftovers;
 mod load;
 pub mod markdown;
 pub mod oracle;
+pub mod sample;
 pub mod server;
 pub mod sessions;
 mod test_dir;
