@@ -81,7 +81,7 @@ pub(crate) fn behind<T: Send>(calls: &[(i64, i32)], run: impl FnOnce() -> T + Se
 
 /// Calls refused as in a container: namespaces work, but mounting in them fails.
 pub(crate) const NO_MOUNTS: &[(i64, i32)] = &[(libc::SYS_mount, libc::EPERM)];
-const NO_LANDLOCK: &[(i64, i32)] = &[(libc::SYS_landlock_create_ruleset, libc::ENOSYS)];
+pub(crate) const NO_LANDLOCK: &[(i64, i32)] = &[(libc::SYS_landlock_create_ruleset, libc::ENOSYS)];
 /// Calls refused as in a container with an older seccomp filter.
 const NEITHER: &[(i64, i32)] = &[NO_MOUNTS[0], NO_LANDLOCK[0]];
 

@@ -12,6 +12,7 @@ use rustix::fs::IFlags;
 use rustix::process::{Pid, Signal};
 use serde_json::json;
 
+use crate::native_ladder::NO_LANDLOCK;
 use crate::native_place::{DONE, Place, USER};
 use crate::support::children;
 
@@ -297,5 +298,28 @@ fn a_name_in_shared_memory_is_taken_back() {
         let written = fs::read_to_string(file.path()).unwrap() + &fs::read_to_string(&new).unwrap();
         fs::remove_file(&new).unwrap();
         assert_eq!(written, "new\nnew\n");
+    }
+}
+
+#[test]
+fn a_path_whose_directory_is_missing_is_not_made_in_a_directory_of_the_modules_own() {
+    for place in Place::all() {
+        let unique = place.at("x").parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+        place.write("data/file", "old\n");
+        let data = place.path("data");
+        for (above, level) in [("/tmp", 3), ("/dev/shm", 3), (data.as_str(), 3), ("/srv", 1), ("/dev", 1)] {
+            let first = format!("{above}/missing{unique}");
+            let path = format!("{first}/sub/file");
+            let args = json!({"dest": path}).to_string();
+            let calls = if level == 1 { NO_LANDLOCK } else { &[] };
+            let switches = ["--designate", "dest:write", "--args", &args, "--allow-write", &place.path("data/file")];
+            let switches = [&switches[..], &["--min-confinement", "1"]].concat();
+            let make = format!("mkdir -p {first}/sub && echo new > {path} || exit 1; {DONE}");
+            place.run_without(calls, &make, &switches).lost(&path, "does not exist on this machine");
+            assert!(!Path::new(&first).exists());
+            // A module that only looks, or removes what is missing, succeeds.
+            let ended = place.run_without(calls, &format!("rm -rf {path}; ls {first} >&2; {DONE}"), &switches);
+            assert_eq!(ended.changed()["confinement"]["level"], level);
+        }
     }
 }

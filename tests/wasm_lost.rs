@@ -6,13 +6,41 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::native_place::{Place, USER};
-use crate::support::{Modbox, TestDir, copy_executable, guest};
+use crate::support::{Modbox, TestDir, copy_executable, guest, module};
 
 #[track_caller]
 fn assert_lost(report: &Value, path: &str, why: &str) {
     assert_eq!((&report["status"], &report["result"]["failed"]), (&json!("failed"), &json!(true)), "{report:#}");
     assert_eq!((&report["lost"][0]["path"], &report["result"]["changed"]), (&json!(path), &json!(false)), "{report:#}");
     assert!(report["result"]["msg"].as_str().unwrap().contains(why), "no `{why}` in {report:#}");
+}
+
+#[test]
+fn a_path_whose_directory_is_missing_is_not_made_in_the_guests_own_tmp() {
+    let dir = TestDir::new();
+    let first = format!("/tmp/missing-{}", dir.path().file_name().unwrap().to_str().unwrap());
+    let path = format!("{first}/sub/made");
+    let make = json!({"path": path, "state": "directory"});
+    let report = Modbox::run_module(&dir, module("file")).json_args(&make).report().run().exits_with(1).json();
+    assert_lost(&report, &path, &format!("`{first}` does not exist on this machine"));
+    assert!(!Path::new(&first).exists());
+    let job = json!({"module": module("file"), "args": make});
+    let batch = Modbox::new(&dir).arg("batch").stdin(format!("{job}\n{job}\n")).run();
+    assert_eq!(batch.stdout_text().lines().count(), 2, "{batch}");
+    for line in batch.stdout_text().lines() {
+        assert_lost(&serde_json::from_str(line).unwrap(), &path, "does not exist on this machine");
+    }
+    // What is missing can be removed, and what is made beside it is the guest's own.
+    let remove = json!({"path": path, "state": "absent"});
+    let report = Modbox::run_module(&dir, module("file")).json_args(&remove).report().run().exits_with(0).json();
+    assert_eq!((&report["status"], &report["lost"]), (&json!("ok"), &Value::Null), "{report:#}");
+    // With the directory, the path is granted.
+    fs::create_dir_all(Path::new(&path).parent().unwrap()).unwrap();
+    let report = Modbox::run_module(&dir, module("file")).json_args(&make).report().run().json();
+    let is_made = Path::new(&path).is_dir();
+    fs::remove_dir_all(first).unwrap();
+    assert!(is_made && report["status"] == "changed", "{report:#}");
+    dir.assert_nothing_left();
 }
 
 #[test]

@@ -71,6 +71,11 @@ impl Stage {
         Ok(Self { names, directory, present, files })
     }
 
+    /// Returns the names, and the directory that holds them.
+    pub(super) fn directory(&self) -> (&StageNames, &OwnedFd) {
+        (&self.names, &self.directory)
+    }
+
     /// Returns the paths of files that the module made here beside its granted names; they are not kept.
     pub(super) fn strays(&self) -> Vec<PathBuf> {
         if self.names.private {

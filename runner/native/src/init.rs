@@ -67,6 +67,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         let root = root::enter(room)?;
         rustix::process::umask(umask);
         (stages, own, ready.notes) = (root.names.stages, Some([root.private, root.proc]), root.names.notes);
+        ready.unmade = root.names.unmade;
         root.rules
     } else {
         ready.notes = not_kept(room);

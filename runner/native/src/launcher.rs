@@ -287,7 +287,8 @@ fn begin(room: &Room, entered: PreparedRoom, mut missing: Vec<String>) -> Result
             None
         };
         turn::give(&link).map_err(at(Step::Parent))?;
-        RoomResources::new(private, proc.map(Proc::from), stages, observer, link, written).map_err(at(Step::Private))
+        let names = (stages, ready.unmade);
+        RoomResources::new(private, proc.map(Proc::from), names, observer, link, written).map_err(at(Step::Private))
     };
     match begin() {
         Ok(resources) => {

@@ -98,6 +98,7 @@ mod step;
 mod system;
 mod take_back;
 mod tree;
+mod unreached;
 mod watch;
 mod writable;
 mod xattrs;

@@ -80,6 +80,8 @@ pub(super) struct Ready {
     /// Directories of single-name write grants, from which files are copied back at the end. A descriptor of each is
     /// sent.
     pub(super) stages: Vec<StageNames>,
+    /// Single names, as the module sees them, that it may write and that cannot be made on the machine.
+    pub(super) unmade: Vec<PathBuf>,
     /// Whether the listener for reports is sent, as the last descriptor.
     pub(super) listens: bool,
     /// How many of the control groups it has joined.

@@ -28,6 +28,8 @@ pub(super) type StageDirectory = (StageNames, OwnedFd);
 #[derive(Debug, Default)]
 pub(super) struct Names {
     pub(super) stages: Vec<StageDirectory>,
+    /// Names that the module cannot make.
+    pub(super) unmade: Vec<PathBuf>,
     pub(super) notes: Vec<String>,
     /// Number of the room's own directories for them.
     made: usize,
@@ -148,6 +150,7 @@ impl Names {
         let Some(source) = tree(&grant.host, attributes, writable, Links::Refuse)? else {
             self.notes
                 .push(format!("`{}` cannot be made, since its directory is granted for reading alone", grant.guest));
+            self.unmade.push(PathBuf::from(&grant.guest));
             return Ok(());
         };
         if writable {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use modbox_kernel::NetPlan;
-use modbox_policy::{Access, PathGrant, Policy, Shape, normalize};
+use modbox_policy::{Access, MissingPath, PathGrant, Policy, Shape, normalize};
 use modbox_vocabulary::Limits;
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,8 @@ pub(super) struct Room {
     pub(super) links: Vec<Link>,
     /// Single names that are granted for writing, and that this user cannot write.
     pub(super) read_only: Vec<RefusedName>,
+    /// Paths that arguments name for writing, and that nothing grants since their directories are missing.
+    pub(super) missing: Vec<MissingPath>,
     /// Directory of the module's own files.
     pub(super) tmpdir: PathBuf,
     pub(super) kept: bool,
@@ -83,6 +85,7 @@ impl Room {
         };
         Self {
             read_only: grants.iter().filter(single).filter_map(refused).collect(),
+            missing: policy.missing().to_vec(),
             grants,
             links,
             tmpdir,

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use modbox_vocabulary::{Denial, LimitKind};
@@ -19,6 +20,7 @@ use crate::protocol::{DiskUse, End, MESSAGES, Spec};
 use crate::system::{self, TreeUsage};
 use crate::take_back::Circumstances;
 use crate::tree::{self, Proc};
+use crate::unreached;
 
 /// Interval of the checks of the tree: short enough that a fork bomb stays small, long enough that a long run costs a
 /// few thousandths of a processor.
@@ -46,6 +48,8 @@ pub(super) struct RoomResources {
     /// Bytes that this process had written before.
     written: u64,
     stages: Vec<Stage>,
+    /// Single names that the module cannot make on the machine.
+    unmade: Vec<PathBuf>,
     /// When the module began.
     begun: Moment,
     observer: Option<Observer>,
@@ -58,7 +62,7 @@ impl RoomResources {
     pub(super) fn new(
         private: Option<OwnedFd>,
         proc: Option<Proc>,
-        stages: Vec<Stage>,
+        (stages, unmade): (Vec<Stage>, Vec<PathBuf>),
         observer: Option<Observer>,
         link: UnixStream,
         written: u64,
@@ -71,7 +75,7 @@ impl RoomResources {
             None => None,
         };
         let begun = clock::before_writes();
-        Ok(Self { private, proc, written, stages, begun, observer, group: None, link: Some(link) })
+        Ok(Self { private, proc, written, stages, unmade, begun, observer, group: None, link: Some(link) })
     }
 
     pub(super) fn with_group(self, group: Option<Group>) -> Self {
@@ -112,9 +116,13 @@ impl RoomResources {
     fn commit(&mut self, spec: &Spec) -> TakenBack {
         let Some(room) = &spec.room else { return TakenBack::default() };
         let (notes, limit) = (room.tmpdir.as_path(), room.limits.max_disk);
-        let result = commit::take_back(&self.stages, Circumstances { notes, begun: self.begun, limit });
+        let mut result = commit::take_back(&self.stages, Circumstances { notes, begun: self.begun, limit });
         if let Some(observer) = &mut self.observer {
             self.stages.iter().flat_map(Stage::strays).for_each(|stray| observer.stray(&stray));
+        }
+        if let Some((private, _)) = &self.private {
+            let directories = self.stages.iter().map(Stage::directory);
+            result.lost.extend(unreached::find(private, directories, &room.missing, &self.unmade));
         }
         result
     }

@@ -9,6 +9,8 @@ use crate::access::Access;
 use crate::designated::Designated;
 use crate::error::PolicyError;
 use crate::grants::{EnvGrant, PathGrant, Shape};
+use crate::min_confinement::MinConfinement;
+use crate::missing::MissingPath;
 use crate::net::{ListenGrant, NetGrant};
 use crate::own::{OwnerGrant, Owners};
 use crate::places::{RESERVED, check_nesting, is_own, lies_in, normalize};
@@ -28,15 +30,7 @@ pub struct Policy {
     designates: Vec<(String, Access)>,
     least_confinement: Option<MinConfinement>,
     audit: Vec<PathBuf>,
-}
-
-/// The required minimum level of confinement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MinConfinement {
-    /// The level, as `modbox-kernel` describes it.
-    pub level: u8,
-    /// The source that requires it.
-    pub source: String,
+    missing: Vec<MissingPath>,
 }
 
 impl Policy {
@@ -238,6 +232,19 @@ impl Policy {
     #[must_use]
     pub fn run_grant(&self, program: &str, arguments: &[String]) -> Option<&RunGrant> {
         self.run.iter().find(|grant| grant.covers(program, arguments))
+    }
+
+    /// Records a path that an argument names for writing and that nothing grants, since its directory is missing.
+    pub fn add_missing(&mut self, path: MissingPath) {
+        if !self.missing.contains(&path) {
+            self.missing.push(path);
+        }
+    }
+
+    /// Returns the paths that nothing grants, since their directories are missing.
+    #[must_use]
+    pub fn missing(&self) -> &[MissingPath] {
+        &self.missing
     }
 
     /// Returns the granted paths.

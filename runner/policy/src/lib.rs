@@ -17,6 +17,8 @@ mod grants;
 mod limit;
 mod listed;
 mod merge;
+mod min_confinement;
+mod missing;
 mod module_key;
 pub mod net;
 mod node;
@@ -28,12 +30,14 @@ pub use self::access::Access;
 pub use self::designated::Designated;
 pub use self::error::PolicyError;
 pub use self::file::{Allow, FileRules, PolicyFile, PolicyFileError, PolicyFileProblem};
-pub use self::grant_set::{MinConfinement, PathDecision, Policy};
+pub use self::grant_set::{PathDecision, Policy};
 pub use self::grants::{EnvGrant, PathGrant, Shape};
 pub use self::limit::{
     HIGHEST_LEVEL, LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_level, parse_size,
 };
 pub use self::merge::{DEFAULT_SOURCE, MergedPolicy, Rules, merge};
+pub use self::min_confinement::MinConfinement;
+pub use self::missing::MissingPath;
 pub use self::module_key::ModuleKey;
 pub use self::node::{Located, Place};
 pub use self::own::{OwnerGrant, Owners};

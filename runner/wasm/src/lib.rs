@@ -27,6 +27,7 @@ mod process;
 mod store;
 mod target;
 mod ticker;
+mod unreached;
 mod wasi;
 mod worker;
 

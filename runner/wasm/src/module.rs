@@ -18,7 +18,7 @@ use crate::output::{HeadStream, OnOutput};
 use crate::process::Commands;
 use crate::store::State;
 use crate::ticker::Ticker;
-use crate::wasi;
+use crate::{unreached, wasi};
 
 /// A compiled module.
 pub struct LoadedModule {
@@ -134,6 +134,7 @@ impl LoadedModule {
         let mut denials = ledger.denials();
         denials.extend(network.denials());
         let (exit, usage, notes) = (end.exit, end.usage, ledger.notes());
-        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, lost: ledger.lost(), confinement, notes })
+        let lost = [ledger.lost(), unreached::find(policy, run_dir)].concat();
+        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, lost, confinement, notes })
     }
 }

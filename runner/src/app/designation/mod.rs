@@ -13,7 +13,8 @@
 //!   it is a bare name for reading and no such file exists: it may be relative to another place that the module knows,
 //!   as `cron_file` is.
 //! - An existing directory is granted with all its contents; any other path is granted as one name in its directory. If
-//!   that directory is missing, too, nothing can be granted, and the module finds nothing, which is correct.
+//!   that directory is missing, too, nothing can be granted, and the module finds nothing, which is correct. If the
+//!   module makes that directory in a directory of its own, such as `/tmp`, the run fails.
 //! - Symbolic links are followed once, here. The module sees their target under the name in the argument. For an option
 //!   with `access: entry`, the last link is not followed: the module is to remove or replace the link itself, and the
 //!   granted name shows it as a link.
@@ -149,6 +150,9 @@ impl Run<'_> {
             Err(error) => {
                 let option = &named.option;
                 self.notes.push(format!("`{option}` names `{path}`, which grants nothing: {error}"));
+                if access == Access::Write {
+                    self.policy.add_missing(place::missing(path));
+                }
                 return;
             }
         };

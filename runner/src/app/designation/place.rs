@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use modbox_policy::{Access, PathDecision, PathGrant, Policy, RESERVED, Shape, normalize};
+use modbox_policy::{Access, MissingPath, PathDecision, PathGrant, Policy, RESERVED, Shape, normalize};
 use modbox_vocabulary::quoting;
 
 /// Returns an absolute path without `.`, `..` and doubled slashes; `None` if the result is not UTF-8. Links stay in it,
@@ -75,6 +75,13 @@ pub(super) fn switch(path: &str, access: Access) -> String {
         grant = format!("{grant}::/host{grant}");
     }
     format!("--allow-{} {}", access.as_str(), quoting::quote(&grant))
+}
+
+/// Returns a path whose directory is missing, with the outermost part of it that does not exist.
+pub(super) fn missing(path: &str) -> MissingPath {
+    let absent = Path::new(path).ancestors().take_while(|part| part.symlink_metadata().is_err());
+    let first = absent.last().unwrap_or_else(|| Path::new(path)).to_string_lossy().into_owned();
+    MissingPath { path: path.to_owned(), first, allow: switch(path, Access::Write) }
 }
 
 /// Returns the part of a path that can be granted: the path itself, or its innermost existing ancestor. A name in an

@@ -253,6 +253,10 @@ fn a_directory_that_is_missing_grants_nothing_and_says_so() {
     assert_eq!((case.shown(&effective), effective.missing.len()), (Vec::new(), 0));
     assert_eq!(effective.notes.len(), 1);
     assert!(effective.notes[0].contains("which grants nothing: No such file"), "{:?}", effective.notes);
+    // A module that makes the directory makes it in one of its own.
+    let missing = &effective.policy.missing()[0];
+    assert_eq!((&missing.path, &missing.first), (&case.path("no/such/file"), &case.path("no")));
+    assert_eq!(case.apply_with(SPEC, r#"{"src": "no/such/file"}"#).policy.missing(), []);
 }
 
 #[test]
