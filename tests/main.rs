@@ -56,6 +56,8 @@ mod native_designation;
 mod native_ladder;
 // Building guest crates and creating projects, with the real cargo.
 mod authoring;
+// Which commands build a project, and when a directory counts as one.
+mod projects;
 
 // Files that are not modules, or that imitate another kind.
 mod hostile_modules;

@@ -35,7 +35,8 @@ const PROFILE: &[&str] = &[
 
 /// Builds the guest crate, or the project in another language, in a directory, and returns the path of the component.
 ///
-/// Always starts cargo, which does nothing when nothing has changed. Its diagnostics and progress go to standard error.
+/// Says first what it will run. Always starts cargo, which does nothing when nothing has changed. Its diagnostics and
+/// progress go to standard error.
 /// A missing `wasm32-wasip2` target is added with rustup.
 ///
 /// # Errors
@@ -48,6 +49,11 @@ pub fn build(cx: &mut AuthoringContext<'_>, dir: &Path, options: &BuildOptions) 
         return languages::build(cx, &dir, language, options);
     }
     let toolchain = Toolchain::find(cx, &dir)?;
+    cx.say(&format!(
+        "building `{}` with `{}`: build scripts and macros of the project and its dependencies run unconfined",
+        dir.display(),
+        toolchain.cargo.display()
+    ));
     let package = package::read(cx, &toolchain, options.binary.as_deref())?;
     toolchain.ensure_target(cx)?;
     let place = OutputDir::open(cx, &dir)?;

@@ -12,9 +12,10 @@
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 /// Maximum size of a stamp: room for some ten thousand inputs.
@@ -100,7 +101,10 @@ impl Stamp {
     /// Reads a stamp. Returns `None` if it is missing, damaged or of another version.
     pub(crate) fn read(path: &Path) -> Option<Self> {
         let mut bytes = Vec::new();
-        File::open(path).ok()?.take(MAX_STAMP).read_to_end(&mut bytes).ok()?;
+        // Without O_NONBLOCK, opening a FIFO would wait for a writer.
+        let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path).ok()?;
+        file.metadata().ok().filter(Metadata::is_file)?;
+        file.take(MAX_STAMP).read_to_end(&mut bytes).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
@@ -247,6 +251,14 @@ mod tests {
         fs::write(&path, stamp.to_bytes().unwrap()).unwrap();
         assert_eq!(Stamp::read(&path), Some(stamp));
         fs::write(&path, "{").unwrap();
+        assert_eq!(Stamp::read(&path), None);
+    }
+
+    #[test]
+    fn only_a_file_is_read_as_a_stamp() {
+        let fixture = Fixture::new();
+        let path = fixture.dir.path().join("stamp");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
         assert_eq!(Stamp::read(&path), None);
     }
 }

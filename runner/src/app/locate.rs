@@ -42,12 +42,18 @@ pub struct ModuleFile {
 #[derive(Debug, thiserror::Error)]
 pub enum LocateError {
     /// The name is unknown in every folder of the library.
-    #[error("there is no module `{name}`: no such file, and nothing of that name in {}", folders(.searched))]
+    #[error(
+        "there is no module `{name}`: no such file, and nothing of that name in {}{}",
+        folders(.searched),
+        if *.directory { format!("; `./{name}` names the directory") } else { String::new() }
+    )]
     NotFound {
         /// The name.
         name: String,
         /// The folders that were searched.
         searched: Vec<PathBuf>,
+        /// Whether the working directory has a directory of that name.
+        directory: bool,
     },
     /// The path does not exist.
     #[error("there is no module file `{}`", .0.display())]
@@ -84,33 +90,43 @@ fn folders(searched: &[PathBuf]) -> String {
     shown.join(", ")
 }
 
-/// Finds a module by path or by name. A path is anything with a slash in it, or anything that exists.
+/// Returns whether a module is written as a path: with a slash, or as `.` or `..`.
+#[must_use]
+pub fn is_path(module: &Path) -> bool {
+    let module = module.as_os_str().as_bytes();
+    module.contains(&b'/') || module == b"." || module == b".."
+}
+
+/// Finds a module by path or by name. A file that exists is taken by its name, too. A directory is taken only if it is
+/// [written as a path](is_path): a project may be built, and that runs its code unconfined, so a name from the library
+/// must not become a directory that the working directory happens to have.
 ///
 /// # Errors
 ///
 /// No such module, or a directory that is not a project.
 pub fn locate(module: &Path, library: &[PathBuf]) -> Result<Located, LocateError> {
-    let is_path = module.as_os_str().as_bytes().contains(&b'/');
-    match fs::metadata(module) {
-        Ok(metadata) if metadata.is_dir() => {
-            if PROJECT_FILES.iter().any(|name| module.join(name).is_file()) {
-                return Ok(Located::Crate(module.to_owned()));
-            }
-            if is_path {
-                return Err(LocateError::NotACrate(module.to_owned()));
-            }
+    let is_path = is_path(module);
+    let metadata = fs::metadata(module);
+    let directory = metadata.as_ref().is_ok_and(Metadata::is_dir);
+    match metadata {
+        Ok(_) if !directory => return Ok(Located::File(module.to_owned())),
+        Ok(_) if is_path && PROJECT_FILES.iter().any(|name| module.join(name).is_file()) => {
+            return Ok(Located::Crate(module.to_owned()));
         }
-        Ok(_) => return Ok(Located::File(module.to_owned())),
+        Ok(_) if is_path => return Err(LocateError::NotACrate(module.to_owned())),
         Err(error) if is_path => {
             return Err(match error.kind() {
                 io::ErrorKind::NotFound => LocateError::NoSuchFile(module.to_owned()),
                 _ => LocateError::Read { path: module.to_owned(), source: error },
             });
         }
-        Err(_) => {}
+        Ok(_) | Err(_) => {}
     }
     let found = library.iter().find_map(|folder| look_up(folder, module)).map(Located::File);
-    found.ok_or_else(|| LocateError::NotFound { name: module.display().to_string(), searched: library.to_vec() })
+    found.ok_or_else(|| {
+        let (name, searched) = (module.display().to_string(), library.to_vec());
+        LocateError::NotFound { name, searched, directory }
+    })
 }
 
 fn look_up(folder: &Path, name: &Path) -> Option<PathBuf> {
@@ -190,6 +206,13 @@ mod tests {
         let path = dir.path().join("nothing");
         assert!(matches!(locate(&path, &[dir.path().to_owned()]), Err(LocateError::NoSuchFile(_))));
         assert!(matches!(locate(dir.path(), &[]), Err(LocateError::NotACrate(_))));
+    }
+
+    #[test]
+    fn a_path_has_a_slash_or_is_made_of_dots() {
+        for (module, expect) in [("./a", true), ("a/", true), (".", true), ("..", true), ("a", false), (".a", false)] {
+            assert_eq!(is_path(Path::new(module)), expect, "{module}");
+        }
     }
 
     #[test]

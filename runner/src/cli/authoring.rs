@@ -8,7 +8,13 @@ use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::output;
 
-/// Builds a crate unless its component is newer than all of its sources. Returns the component's path.
+/// Returns the path of a project's component if it is up to date. Starts no program.
+pub(crate) fn find_fresh(context: &Context, dir: &Path) -> Option<PathBuf> {
+    let find = |cx: &mut AuthoringContext<'_>| modbox_authoring::find_fresh(cx, dir, &BuildOptions { binary: None });
+    with_context(context, find).map(|built| built.component)
+}
+
+/// Builds a project unless its component is up to date. Returns the component's path.
 pub(crate) fn build_if_stale(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
     let build =
         |cx: &mut AuthoringContext<'_>| modbox_authoring::build_if_stale(cx, dir, &BuildOptions { binary: None });

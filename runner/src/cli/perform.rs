@@ -11,7 +11,7 @@ use crate::cli::args::RunArgs;
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
-use crate::cli::find::{find_module, module_name};
+use crate::cli::find::{find_or_build_module, module_name};
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{self, Settings};
 
@@ -27,7 +27,7 @@ pub(crate) fn perform(
     let interpreters = settings::interpreters(&context.environment, &args.interpreter).or_usage()?;
     let internal = args.internal.resolve().or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
-    let found = find_module(context, &args.module, &args.lookup.module_path);
+    let found = find_or_build_module(context, &args.module, &args.lookup.module_path);
     let cache = cache_of_user(context);
     let open = |path: PathBuf| Module::open(&path, args.kind, cache.as_ref(), &context.cleanup).or_unavailable();
     let module = audit.loaded(&args.module, found.and_then(open))?;

@@ -12,6 +12,9 @@ use crate::toolchain::find_program;
 /// Maximum size of a tool's output: several times the size of an interpreter.
 pub(super) const MAX_COMPONENT: u64 = 1 << 30;
 
+/// Maximum characters of a command in a message.
+const MAX_SHOWN: usize = 300;
+
 /// Language of modules.
 pub(crate) struct Language {
     /// Name of the language.
@@ -52,10 +55,16 @@ impl Job<'_, '_> {
         process::run(&self.cx.cleanup, &tool, &mut |_| ()).is_ok_and(|ended| ended.status.success())
     }
 
-    /// Runs a tool in the project; its messages go to standard error.
-    pub(super) fn run(&self, program: &Path, args: &[OsString], more_env: &[(&str, &str)]) -> Result<(), BuildError> {
+    /// Says which tool runs, and runs it in the project; its messages go to standard error.
+    pub(super) fn run(
+        &mut self,
+        program: &Path,
+        args: &[OsString],
+        more_env: &[(&str, &str)],
+    ) -> Result<(), BuildError> {
         let mut env = environment::for_children(&self.cx.env);
         env.extend(more_env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
+        self.cx.say(&format!("running `{}`", command_line(program, args)));
         let tool = Tool { program, args, dir: &self.dir, env: &env, stderr: Stderr::Inherited };
         let ended = process::run(&self.cx.cleanup, &tool, &mut |_| ());
         let ended = ended.map_err(|source| BuildError::Run { program: program.to_owned(), source })?;
@@ -63,5 +72,15 @@ impl Job<'_, '_> {
             return Ok(());
         }
         Err(BuildError::Tool { dir: self.dir.clone(), program: program.to_owned(), status: ended.status })
+    }
+}
+
+/// Returns a command in one line, cut to a readable length.
+fn command_line(program: &Path, args: &[OsString]) -> String {
+    let words = [program.as_os_str()].into_iter().chain(args.iter().map(OsString::as_os_str));
+    let line = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{} …", &line[..end]),
+        None => line,
     }
 }

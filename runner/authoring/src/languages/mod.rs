@@ -64,7 +64,11 @@ pub(crate) fn build(
     let doomed = made.clone();
     let guard = cx.cleanup.register(move || drop(fs::remove_file(doomed)));
     let started = place.now()?;
-    cx.say(&format!("building `{name}`, which is written in {}", language.name));
+    cx.say(&format!(
+        "building `{name}`, which is written in {}, in `{}`: its tools, and code of the project that they run, are unconfined",
+        language.name,
+        dir.display()
+    ));
     let mut job = Job { cx, language, dir: dir.to_owned(), made: made.clone() };
     let built =
         (language.build)(&mut job).and_then(|()| complete(&made, described.as_ref().map(|(_, text)| text.as_str())));

@@ -119,7 +119,7 @@ pub(crate) enum OutputFormat {
 #[derive(Debug, Default, Args)]
 #[command(after_help = RUN_HELP)]
 pub(crate) struct RunArgs {
-    /// A module file, a module project's directory, or a name in the library.
+    /// A module file, a path of a project's directory (`./ping`, `.`), or a name in the library.
     pub(crate) module: PathBuf,
     /// Arguments as strings.
     #[arg(value_name = "KEY=VALUE")]
@@ -220,7 +220,7 @@ Exit status: 0 every job was ok, changed or skipped · 1 some were not · 2 usag
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// A module file, a module project's directory, or a name in the library.
+    /// A module file, a path of a project's directory (`./ping`, `.`), or a name in the library.
     pub(crate) module: PathBuf,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
@@ -266,7 +266,7 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DocArgs {
-    /// A module file, a module project's directory, or a name in the library.
+    /// A module file, a path of a project's directory (`./ping`, `.`), or a name in the library.
     pub(crate) module: PathBuf,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,

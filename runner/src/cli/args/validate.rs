@@ -11,7 +11,7 @@ use crate::cli::args::lookup::LookupArgs;
 #[derive(Debug, Args)]
 #[command(after_help = VALIDATE_HELP, override_usage = VALIDATE_USAGE)]
 pub(crate) struct ValidateArgs {
-    /// A module file, a guest crate's directory, or a name; then arguments as strings.
+    /// A module file, a path of a project's directory, or a name; then arguments as strings.
     #[arg(value_name = "MODULE] [KEY=VALUE")]
     pub(crate) pairs: Vec<OsString>,
     /// Arguments with types: JSON or YAML, `@FILE`, or `-` for stdin. Repeatable; later wins.
