@@ -105,11 +105,14 @@ pub(super) fn target(before: Option<Before<'_>>, now: &Attributes, is_written: b
     }
 }
 
-/// Returns the carried attributes of a file with a module's changes.
+/// Returns the carried attributes of a file with a module's changes. A module that replaces the file has removed none:
+/// Ansible's modules replace files by new ones without attributes, and keep those of the old one where they can.
 fn merged(file: &Attributes, copy: &Attributes, now: &Attributes) -> Xattrs {
+    let is_new = now.stat.st_ino != copy.stat.st_ino;
     let names = file.xattrs.keys().chain(now.xattrs.keys()).filter(|name| xattrs::is_carried(name));
     let value = |name: &Vec<u8>| {
-        let source = if now.carried(name) == copy.carried(name) { file } else { now };
+        let is_kept = now.carried(name) == copy.carried(name) || is_new && now.carried(name).is_none();
+        let source = if is_kept { file } else { now };
         Some((name.clone(), source.carried(name)?.clone()))
     };
     names.filter_map(value).collect()
@@ -234,8 +237,13 @@ mod tests {
         let same = of(&file, &copy, &copy, false);
         assert_eq!((same.user.map(Uid::as_raw), same.mode, same.times.is_some()), (Some(7), 0o4750, false));
         assert_eq!(same.carried.len(), 2);
+        let mut replaced = attributes(9, 0o750, &[("user.b", "2")]);
+        assert_eq!(of(&file, &copy, &replaced, true).carried.values().collect::<Vec<_>>(), [b"1", b"2"]);
+        replaced.stat.st_ino = copy.stat.st_ino;
+        assert_eq!(of(&file, &copy, &replaced, true).carried.values().collect::<Vec<_>>(), [b"2"]);
         assert_eq!(same.others.into_keys().collect::<Vec<_>>(), [b"trusted.c"]);
-        let now = attributes(8, 0o700, &[("user.d", "2")]);
+        let mut now = attributes(8, 0o700, &[("user.d", "2")]);
+        now.stat.st_ino = copy.stat.st_ino;
         let changed = of(&file, &copy, &now, false);
         assert_eq!((changed.user.map(Uid::as_raw), changed.mode), (Some(8), 0o700));
         assert_eq!(changed.carried.into_keys().collect::<Vec<_>>(), [b"user.b", b"user.d"]);
