@@ -7,8 +7,11 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod error;
+mod private_folder;
 mod run_dir;
 mod scratch;
 
+pub use error::ScratchError;
 pub use run_dir::RunDir;
-pub use scratch::{DirPurpose, LEFTOVER_PREFIX, Scratch, ScratchError, ScratchRoot};
+pub use scratch::{DirPurpose, LEFTOVER_PREFIX, Scratch, ScratchRoot};

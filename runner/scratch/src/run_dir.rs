@@ -9,7 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use modbox_cleanup::Cleanup;
 use modbox_vocabulary::InputFile;
 
-use crate::scratch::{self, DirPurpose, Scratch, ScratchError, ScratchRoot};
+use crate::error::ScratchError;
+use crate::scratch::{self, DirPurpose, Scratch, ScratchRoot};
 
 /// Name of the guest's own directory in it.
 const TMP: &str = "tmp";

@@ -1,16 +1,16 @@
 //! The private directories of runs, and the sweep of those that killed runs left.
 //!
-//! All of them lie in one folder of the user, with mode 0700. A run holds a lock on its directory while it lives. A
-//! directory without a lock was left by a killed process, and the next run removes it. Directories that a caller asked
-//! to keep have a name that the sweep ignores.
+//! All of them lie in one folder of the user, with mode 0700; see `private_folder`. A run holds a lock on its directory
+//! while it lives. A directory without a lock was left by a killed process, and the next run removes it. Directories that
+//! a caller asked to keep have a name that the sweep ignores.
 
 use std::ffi::CStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use modbox_cleanup::{Cleanup, UndoGuard};
@@ -18,8 +18,8 @@ use modbox_vocabulary::InputFile;
 use rustix::fs::{Dir, FlockOperation, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
-/// Prefix of the folder for the directories of runs; the user's number follows.
-const ROOT_PREFIX: &str = "modbox-";
+use crate::error::ScratchError;
+use crate::private_folder::{self, PREFIX as ROOT_PREFIX, PrivateFolder};
 
 /// Prefix of a run's directory. Ansible names a task's directory so, and some modules look for the `-tmp-`.
 const PREFIX: &str = "ansible-tmp-";
@@ -36,32 +36,13 @@ pub const LEFTOVER_PREFIX: &str = ".modbox-tmp-";
 /// How often removal is tried while a dying program still writes into the directory.
 const REMOVAL_TRIES: u32 = 50;
 
-/// Failure to make or use a directory of a run.
-#[derive(Debug, thiserror::Error)]
-pub enum ScratchError {
-    /// An operation of the operating system failed.
-    #[error("failed to {verb} `{}`", path.display())]
-    Io {
-        /// Verb of the operation.
-        verb: &'static str,
-        /// Path of the operation.
-        path: PathBuf,
-        /// Cause.
-        #[source]
-        source: io::Error,
-    },
-    /// The folder for temporary files belongs to another user or is open to others.
-    #[error(
-        "`{}` belongs to another user or is open to others; remove it, or set TMPDIR to a folder of your own",
-        .0.display()
-    )]
-    NotPrivate(PathBuf),
-}
-
 /// Folder of the directories of all runs of one user.
 #[derive(Debug, Clone)]
 pub struct ScratchRoot {
-    path: Arc<Path>,
+    /// The system's folder for temporary files.
+    temp_dir: Arc<Path>,
+    /// The user's folder in it, once it was opened.
+    path: Arc<OnceLock<PathBuf>>,
     cleanup: Cleanup,
     swept: Arc<Once>,
     /// Unused guest's directory, for the next run. It is removed with the last clone of this value.
@@ -101,33 +82,32 @@ pub struct Scratch {
 }
 
 impl ScratchRoot {
-    /// Returns the folder `modbox-<uid>` in the system's folder for temporary files, without making it.
+    /// Returns the user's folder in the system's folder for temporary files, without making it.
     #[must_use]
     pub fn new(temp_dir: &Path, cleanup: Cleanup) -> Self {
-        let uid = rustix::process::geteuid().as_raw();
-        let path = temp_dir.join(format!("{ROOT_PREFIX}{uid}")).into();
-        Self { path, cleanup, swept: Arc::new(Once::new()), spare: Arc::default() }
+        let (temp_dir, path, spare) = (temp_dir.into(), Arc::default(), Arc::default());
+        Self { temp_dir, path, cleanup, swept: Arc::new(Once::new()), spare }
     }
 
     /// Makes the directory of one run.
     ///
     /// # Errors
     ///
-    /// Fails when the folder is not private, cannot be made or is full.
+    /// Fails when the folder is no longer private, cannot be made or is full.
     pub fn create(&self, purpose: DirPurpose) -> Result<Scratch, ScratchError> {
         if purpose == DirPurpose::Guest
             && let Some(spare) = self.spare().take()
         {
             return Ok(spare);
         }
-        let root = self.open_private()?;
+        let PrivateFolder { path: folder, dir: root } = self.open_private()?;
         let io = |verb, path: &Path| {
             let path = path.to_owned();
             move |source: io::Error| ScratchError::Io { verb, path, source }
         };
         // The shared lock prevents a sweep from removing the directory before its own lock is held.
-        rustix::fs::flock(&root, FlockOperation::LockShared).map_err(|e| io("lock", &self.path)(e.into()))?;
-        let path = self.path.join(unique_name(purpose.prefix()));
+        rustix::fs::flock(&root, FlockOperation::LockShared).map_err(|e| io("lock", &folder)(e.into()))?;
+        let path = folder.join(unique_name(purpose.prefix()));
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(io("create", &path))?;
         let removed = path.clone();
         let undo = (purpose != DirPurpose::Kept).then(|| self.cleanup.register(move || remove_with_notes(&removed)));
@@ -158,47 +138,32 @@ impl ScratchRoot {
     /// Removes the directories that killed runs left, on the first call only. Errors are ignored.
     pub fn sweep_once(&self) {
         self.swept.call_once(|| {
-            if self.path.symlink_metadata().is_ok()
-                && let Ok(root) = self.open_private()
-            {
-                self.sweep(&root);
+            if let Some(folder) = private_folder::find(&self.temp_dir) {
+                Self::sweep(&folder);
             }
         });
     }
 
-    fn open_private(&self) -> Result<OwnedFd, ScratchError> {
-        let io = |verb| move |source| ScratchError::Io { verb, path: self.path.to_path_buf(), source };
-        // Opened without following a link: in a shared folder any user could have put a link here.
-        let opened = match open_dir(&self.path) {
-            Err(rustix::io::Errno::NOENT) => {
-                match fs::DirBuilder::new().mode(0o700).create(&self.path) {
-                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io("create")(error)),
-                    _ => {}
-                }
-                open_dir(&self.path)
+    /// Opens the user's folder: the same one each time.
+    fn open_private(&self) -> Result<PrivateFolder, ScratchError> {
+        match self.path.get() {
+            Some(path) => private_folder::open(path),
+            None => {
+                let folder = private_folder::open_or_make(&self.temp_dir)?;
+                let _ = self.path.set(folder.path.clone());
+                Ok(folder)
             }
-            opened => opened,
-        };
-        let root = match opened {
-            Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
-                return Err(ScratchError::NotPrivate(self.path.to_path_buf()));
-            }
-            root => File::from(root.map_err(|errno| io("open")(errno.into()))?),
-        };
-        let metadata = root.metadata().map_err(io("look at"))?;
-        if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o077 != 0 {
-            return Err(ScratchError::NotPrivate(self.path.to_path_buf()));
         }
-        Ok(root.into())
     }
 
     /// Removes directories whose lock is free. Errors are ignored: a later run sweeps again.
-    fn sweep(&self, root: &OwnedFd) {
+    fn sweep(folder: &PrivateFolder) {
+        let root = &folder.dir;
         // A folder without subdirectories has two links. Filesystems that do not count subdirectories report one link.
         if rustix::fs::fstat(root).is_ok_and(|stat| stat.st_nlink == 2) {
             return;
         }
-        let Ok(entries) = fs::read_dir(&self.path) else { return };
+        let Ok(entries) = fs::read_dir(&folder.path) else { return };
         let candidates: Vec<PathBuf> = entries
             .flatten()
             .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
@@ -418,14 +383,14 @@ mod tests {
         let (dir, root) = root();
         root.give_back(root.create(DirPurpose::Guest).unwrap(), false);
         assert_eq!(entries(&root), 1);
-        let folder = root.path.to_path_buf();
+        let folder = root.path.get().unwrap().clone();
         drop(root);
         assert_eq!(fs::read_dir(folder).unwrap().count(), 0);
         drop(dir);
     }
 
     fn entries(root: &ScratchRoot) -> usize {
-        fs::read_dir(&root.path).unwrap().count()
+        fs::read_dir(root.path.get().unwrap()).unwrap().count()
     }
 
     #[test]
@@ -447,7 +412,7 @@ mod tests {
         let (_dir, root) = root();
         let held = root.create(DirPurpose::Run).unwrap();
         let kept = root.create(DirPurpose::Kept).unwrap().path().to_owned();
-        let left = root.path.join(format!("{PREFIX}1.2-3-left"));
+        let left = root.path.get().unwrap().join(format!("{PREFIX}1.2-3-left"));
         fs::create_dir(&left).unwrap();
         root.sweep_once();
         let next = root.create(DirPurpose::Run).unwrap();
@@ -458,8 +423,8 @@ mod tests {
     fn the_sweep_removes_what_a_killed_run_noted_and_nothing_else() {
         let (dir, root) = root();
         drop(root.create(DirPurpose::Run).unwrap());
-        let left = root.path.join(format!("{PREFIX}1.2-3-left"));
-        let guests = root.path.join(format!("{GUEST_PREFIX}1.2-3-left"));
+        let left = root.path.get().unwrap().join(format!("{PREFIX}1.2-3-left"));
+        let guests = root.path.get().unwrap().join(format!("{GUEST_PREFIX}1.2-3-left"));
         let leftover = |n: u32| dir.path().join(format!("{LEFTOVER_PREFIX}{n}"));
         let (mine, other, told) = (leftover(1), dir.path().join("other"), leftover(2));
         for (file, note) in [(&mine, left.join("mine")), (&other, left.join("other")), (&told, guests.join("told"))] {
@@ -481,13 +446,21 @@ mod tests {
     }
 
     #[test]
-    fn refuses_a_folder_that_is_not_private() {
+    fn the_next_process_sweeps_the_second_folder_too() {
         let (dir, root) = root();
-        fs::create_dir(&root.path).unwrap();
-        fs::set_permissions(&root.path, fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(matches!(root.create(DirPurpose::Run), Err(ScratchError::NotPrivate(_))));
-        fs::remove_dir(&root.path).unwrap();
-        std::os::unix::fs::symlink(dir.path(), &root.path).unwrap();
+        fs::write(dir.path().join(format!("{ROOT_PREFIX}{}", rustix::process::geteuid().as_raw())), "taken").unwrap();
+        drop(root.create(DirPurpose::Run).unwrap());
+        let left = root.path.get().unwrap().join(format!("{PREFIX}1.2-3-left"));
+        fs::create_dir(&left).unwrap();
+        ScratchRoot::new(dir.path(), Cleanup::default()).sweep_once();
+        assert!(!left.exists());
+    }
+
+    #[test]
+    fn refuses_a_folder_that_is_opened_to_others() {
+        let (_dir, root) = root();
+        drop(root.create(DirPurpose::Run).unwrap());
+        fs::set_permissions(root.path.get().unwrap(), fs::Permissions::from_mode(0o755)).unwrap();
         assert!(matches!(root.create(DirPurpose::Run), Err(ScratchError::NotPrivate(_))));
     }
 }
