@@ -87,6 +87,7 @@ mod logs;
 // Workers that are killed or hang.
 mod workers;
 // Workers that their guests have taken over.
+mod hostile_surroundings;
 mod hostile_workers;
 // System calls that a taken-over worker is refused.
 mod refused_calls;

@@ -10,19 +10,47 @@ use modbox_policy::{Access, FileRules, Place, PolicyFile, Rules};
 
 use crate::cli::bounded::read_stream;
 use crate::cli::environment::Environment;
+use crate::cli::output;
+use crate::cli::settings::exposure::{self, Exposure};
 use crate::cli::settings::grants;
 
 /// Maximum bytes of a policy file. No hand-written policy is longer.
 const MAX_POLICY: u64 = 1 << 20;
 
-/// Reads and parses a policy file; returns `None` when it does not exist.
+/// How a policy file was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileChoice {
+    /// It applies to every run.
+    Implied,
+    /// The caller named it.
+    Named,
+}
+
+/// The text of a policy file.
+pub(crate) struct PolicyText {
+    pub(crate) text: String,
+    /// How another user can change the file.
+    pub(crate) exposure: Option<Exposure>,
+}
+
+/// Reads and parses a policy file; returns `None` when it does not exist. Warns if another user can change a file that
+/// the caller named.
 ///
 /// # Errors
 ///
-/// The file cannot be read, or is not a valid policy file.
-pub(super) fn load(path: &Path) -> anyhow::Result<Option<PolicyFile>> {
-    let Some(text) = read(path)? else { return Ok(None) };
+/// The file cannot be read, or is not a valid policy file, or is an implied one that another user can change.
+pub(super) fn load(path: &Path, choice: FileChoice) -> anyhow::Result<Option<PolicyFile>> {
+    let Some(PolicyText { text, exposure }) = read(path)? else { return Ok(None) };
     tracing::debug!(file = %path.display(), "read a policy file");
+    match (exposure, choice) {
+        (Some(exposure), FileChoice::Implied) => {
+            bail!("failed to use the policy file `{}`, which another user can change: {exposure}", path.display())
+        }
+        (Some(exposure), FileChoice::Named) => {
+            output::print_note(&format!("another user can change the policy file `{}`: {exposure}", path.display()));
+        }
+        (None, _) => {}
+    }
     PolicyFile::parse(&text).map(Some).with_context(|| format!("invalid policy file `{}`", path.display()))
 }
 
@@ -32,7 +60,7 @@ pub(super) fn load(path: &Path) -> anyhow::Result<Option<PolicyFile>> {
 /// # Errors
 ///
 /// The file cannot be read, is not regular, is too long or is not UTF-8.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Option<String>> {
+pub(crate) fn read(path: &Path) -> anyhow::Result<Option<PolicyText>> {
     let failed = || format!("failed to read the policy file `{}`", path.display());
     // Without O_NONBLOCK, opening a FIFO would wait for a writer.
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
@@ -43,11 +71,13 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Option<String>> {
         }
         Err(error) => return Err(error).with_context(failed),
     };
-    if !file.metadata().with_context(failed)?.is_file() {
+    let metadata = file.metadata().with_context(failed)?;
+    if !metadata.is_file() {
         bail!("the policy file `{}` is not a regular file", path.display());
     }
+    let exposure = exposure::find(path, &metadata);
     match String::from_utf8(read_stream(file, MAX_POLICY).with_context(failed)?) {
-        Ok(text) => Ok(Some(text)),
+        Ok(text) => Ok(Some(PolicyText { text, exposure })),
         Err(_) => bail!("the policy file `{}` is not UTF-8", path.display()),
     }
 }

@@ -1,6 +1,7 @@
 //! Turns the typed command line into what a run needs: reads and merges policy files, resolves paths and variables.
 //! Every mistake is a usage error that names the switch or the file.
 
+mod exposure;
 mod files;
 mod grants;
 mod python;
@@ -11,7 +12,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use modbox_policy::{FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey, Rules, merge};
 
-pub(crate) use self::files::{Resolved, WrongGrant, read as read_policy_file, resolve};
+use self::files::FileChoice;
+pub(crate) use self::files::{PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
 pub(crate) use self::python::{interpreters, python};
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
@@ -39,7 +41,8 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// A policy file or grant is wrong, or names something that does not exist.
+    /// A policy file or grant is wrong, or names something that does not exist. Another user can change a policy file that
+    /// the caller did not name.
     pub(crate) fn load(environment: &Environment, grants: &GrantArgs, limits: &LimitArgs) -> anyhow::Result<Self> {
         let mut settings = Self {
             environment: environment.clone(),
@@ -49,10 +52,10 @@ impl Settings {
             switches: Rules::default(),
         };
         for path in &environment.policy_files {
-            settings.add_file(path)?;
+            settings.add_file(path, FileChoice::Implied)?;
         }
         for path in &grants.policy {
-            if !settings.add_file(path)? {
+            if !settings.add_file(path, FileChoice::Named)? {
                 anyhow::bail!("failed to find the policy file `{}`", path.display());
             }
         }
@@ -62,8 +65,8 @@ impl Settings {
         Ok(settings)
     }
 
-    fn add_file(&mut self, path: &Path) -> anyhow::Result<bool> {
-        let file = files::load(path)?;
+    fn add_file(&mut self, path: &Path, choice: FileChoice) -> anyhow::Result<bool> {
+        let file = files::load(path, choice)?;
         let found = file.is_some();
         self.files.push((path.to_owned(), found));
         if let Some(file) = file {

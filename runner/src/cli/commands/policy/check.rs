@@ -3,7 +3,6 @@
 //! An error makes a run refuse the file. A warning is about a rule that a run accepts but that may be a mistake. Both
 //! depend on this machine: another one may have other files.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use modbox_policy::run::RunRule;
@@ -13,7 +12,7 @@ use crate::cli::context::Context;
 use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
-use crate::cli::settings::{self, Resolved, WrongGrant};
+use crate::cli::settings::{self, PolicyText, Resolved, WrongGrant};
 
 /// Directories that hold the system's configuration and programs, or all users' data.
 const BROAD: [&str; 14] =
@@ -59,8 +58,8 @@ struct PlacedRules {
 
 fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
     let error = |place, text| Finding { place, kind: Kind::Error, text };
-    let text = match settings::read_policy_file(path) {
-        Ok(Some(text)) => text,
+    let PolicyText { text, exposure } = match settings::read_policy_file(path) {
+        Ok(Some(read)) => read,
         Ok(None) => return vec![error(None, "the file does not exist".to_owned())],
         Err(why) => return vec![error(None, format!("{why:#}"))],
     };
@@ -71,10 +70,13 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
         }
     };
     let mut findings = Vec::new();
-    if path.metadata().is_ok_and(|metadata| metadata.mode() & 0o002 != 0) {
-        let text = "every user of this machine can change this file".to_owned();
-        findings.push(Finding { place: None, kind: Kind::Warning, text });
-    }
+    // A run refuses a file that it would use unasked, and warns of others.
+    let is_implied = environment.policy_files.contains(&environment.absolute(path));
+    findings.extend(exposure.map(|exposure| Finding {
+        place: None,
+        kind: if is_implied { Kind::Error } else { Kind::Warning },
+        text: format!("another user can change this file: {exposure}"),
+    }));
     let general = check_rules(environment, &file.rules, "the file", &mut findings);
     add_contradictions(&[&general], &mut findings);
     for (key, rules) in &file.modules {
