@@ -19,11 +19,21 @@ pub(crate) fn drive(dir: &TestDir, grants: &[(&str, &Path)], ops: &Value) -> Vec
 }
 
 pub(crate) fn run(dir: &TestDir, grants: &[(&str, &Path)], ops: &Value) -> RunOutput {
+    prepare(dir, grants, ops).run()
+}
+
+/// Runs operations under grants and returns the report.
+#[track_caller]
+pub(crate) fn run_report(dir: &TestDir, grants: &[(&str, &Path)], ops: &Value) -> Value {
+    prepare(dir, grants, ops).report().run().exits_with(0).json()
+}
+
+fn prepare(dir: &TestDir, grants: &[(&str, &Path)], ops: &Value) -> Modbox {
     let mut modbox = Modbox::run_module(dir, guest("drive")).json_args(&json!({"ops": ops}));
     for (switch, path) in grants {
         modbox = modbox.arg(switch).arg(path);
     }
-    modbox.run()
+    modbox
 }
 
 pub(crate) fn seen(result: &Value) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! The guard in hostile environments: links, files replaced during a call, files that block, odd paths.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -10,7 +12,7 @@ use rustix::fs::{CWD, Mode, RenameFlags};
 use serde_json::json;
 
 use crate::support::TestDir;
-use crate::wasm_guard::drive;
+use crate::wasm_guard::{drive, run_report, seen};
 
 /// Maximum number of runs of a race until both sides have won: on a busy machine, one side may win a whole run.
 const TRIES: u32 = 30;
@@ -251,6 +253,24 @@ fn odd_paths_reach_nothing_and_crash_nothing() {
             );
         }
     }
+}
+
+#[test]
+fn a_name_that_is_not_utf_8_hides_itself_alone() {
+    let dir = TestDir::new();
+    let granted = dir.mkdir("granted");
+    for name in [b"before".as_slice(), b"\xff", b"a\xc3", b"z"] {
+        fs::write(granted.join(OsStr::from_bytes(name)), "").unwrap();
+    }
+    let inner = granted.join(OsStr::from_bytes(b"inner\xfe"));
+    fs::create_dir(&inner).unwrap();
+    dir.mkdir("plain");
+    let ops = json!([["list", granted], ["read", granted.join("z")], ["list", dir.join("plain")]]);
+    let grants = [("--allow-read", granted.as_path()), ("--allow-read", &dir.join("plain"))];
+    let report = run_report(&dir, &grants, &ops);
+    assert_eq!(seen(&report["result"]), ["[before z]", "ok", "[]"], "{report:#}");
+    let note = format!("`{}` has names that are not UTF-8, which the module cannot see", granted.display());
+    assert_eq!(report["notes"], json!([note]), "{report:#}");
 }
 
 fn names_of(dir: &Path) -> usize {

@@ -137,11 +137,14 @@ impl GuardView<'_> {
     pub(super) fn list(&mut self, fd: &Fd) -> FsResult<Resource<DirectoryEntryStream>> {
         let (node, mount) = match self.guard.records.get(fd)? {
             Record::Virtual(node) => (Some(*node), None),
-            Record::Root(mount) => (Some(self.guard.grants.mounts[*mount].node), Some((*mount, None))),
+            Record::Root(mount) => {
+                let node = self.guard.grants.mounts[*mount].node;
+                (Some(node), Some((*mount, None, self.guard.path_of(node))))
+            }
             Record::Dir { mount, path } => {
                 let nested = self.guard.grants.mounts[*mount].nested;
                 let node = nested.then(|| self.guard.grants.tree.find(path)).flatten();
-                (node, Some((*mount, Some(fd.rep()))))
+                (node, Some((*mount, Some(fd.rep()), Arc::clone(path))))
             }
             Record::Memory(_) | Record::File { .. } => return Err(ErrorCode::NotDirectory.into()),
         };
@@ -149,13 +152,13 @@ impl GuardView<'_> {
         let permit = self.permit()?;
         let listing = match mount {
             None => Listing::of_tree(tree, permit),
-            Some((mount, dir)) => {
+            Some((mount, dir, path)) => {
                 let dir = match dir {
                     Some(dir) => dir,
                     None => self.mount_dir(mount)?,
                 };
                 let dir = self.host_dir(dir)?;
-                Listing::of_host(dir, tree, permit).map_err(std::io::Error::from)?
+                Listing::of_host(dir, path, tree, permit).map_err(std::io::Error::from)?
             }
         };
         let listing = self.table.push(listing)?;

@@ -13,7 +13,7 @@ use modbox_vocabulary::{
     Capability, CommandEnd, CommandOutput, DenialLog, LimitHit, LimitKind, Limits, LostChange, Operation, Usage,
 };
 
-/// Notes and lost changes of commands that are kept, each.
+/// Maximum number of notes, and of lost changes of commands.
 const MAX_NOTES: usize = 64;
 
 /// Quotas that a file's bytes count towards.
@@ -155,12 +155,7 @@ impl Ledger {
             sum.fetch_add(used, Ordering::Relaxed);
         }
         self.memory.fetch_max(output.memory_bytes, Ordering::Relaxed);
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        for note in &output.notes {
-            if notes.len() < MAX_NOTES && !notes.contains(note) {
-                notes.push(note.clone());
-            }
-        }
+        output.notes.iter().for_each(|note| self.note(note.clone()));
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         let room = MAX_NOTES.saturating_sub(lost.len());
         lost.extend(output.lost.iter().take(room).cloned());
@@ -170,7 +165,15 @@ impl Ledger {
         }
     }
 
-    /// Returns notes for the operator about the commands that ran.
+    /// Adds a note for the operator, unless the same one or too many were added before.
+    pub(super) fn note(&self, note: String) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if notes.len() < MAX_NOTES && !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
+    /// Returns notes for the operator about the run.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
