@@ -238,7 +238,7 @@ fn plain_python_is_the_one_that_runs_ansible_or_the_first_that_is_new_enough() {
 #[test]
 fn a_source_that_is_nothing_but_levels_ends_in_an_error() {
     let dir = TestDir::new();
-    let size = 900_000;
+    let size = 4_000_000;
     let import = "from ansible.module_utils.basic import AnsibleModule\n";
     for (name, unit) in [
         ("minus", "-"),
@@ -261,9 +261,9 @@ fn a_source_that_is_nothing_but_levels_ends_in_an_error() {
         let ran = assemble.run();
         assert!(matches!(ran.status.code(), Some(0 | 3)), "{name}: {:?} {}", ran.status, ran.stderr_text());
     }
-    let long = dir.write("long.py", format!("{import}#{}", "x".repeat(1 << 20)));
+    let long = dir.write("long.py", format!("{import}#{}", "x".repeat(4 << 20)));
     let ran = run(&dir, &long).run().exits_with(3);
-    assert!(ran.json()["msg"].as_str().unwrap().contains("longer than the limit of 1048576 bytes"), "{ran}");
+    assert!(ran.json()["msg"].as_str().unwrap().contains("longer than the limit of 4194304 bytes"), "{ran}");
     let wrong = dir.write("wrong.py", format!("{import}\nprint 'x'\n"));
     let ran = run(&dir, &wrong).run().exits_with(3);
     assert!(
