@@ -93,17 +93,22 @@ mod tests {
     #[test]
     fn calls_are_refused_until_the_last_thread_has_ended() {
         let (send, listener) = mpsc::channel();
+        let (go, may_end) = mpsc::channel::<()>();
         let plan = Plan { profile: Profile::Guest, paths: Vec::new(), net: NetPlan::default(), limits: None };
         let thread = thread::spawn(move || {
             let (_, listener) = modbox_kernel::confine_reporting_thread(&plan, &ReportedCalls::default()).unwrap();
             send.send(listener).unwrap();
-            rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap_err()
+            let refused = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap_err();
+            // Fails when the sender is dropped.
+            let _ = may_end.recv();
+            refused
         });
         let mut refused = RefusedCalls::Awaited(None);
         refused.keep(listener.recv().unwrap());
         refused.begin();
         wait(&refused);
         assert_eq!((refused.refuse(), refused.refuse()), (Some(libc::SYS_socket), None));
+        drop(go);
         assert_eq!(thread.join().unwrap(), Errno::PERM);
         wait(&refused);
         assert!(!refused.has_call() && refused.listener().is_none());
