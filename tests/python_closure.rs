@@ -240,7 +240,8 @@ fn generated(random: &mut Random) -> String {
         let util = *random.pick(&COLLECTION_NAMES);
         let (before, after) = *random.pick(&PLACES);
         let indent: String = before.chars().rev().take_while(|c| *c == ' ').collect();
-        let form = random.pick(&FORMS).replace("{core}", *random.pick(&CORE_NAMES)).replace("{util}", util);
+        let (form, core) = (*random.pick(&FORMS), *random.pick(&CORE_NAMES));
+        let form = form.replace("{core}", core).replace("{util}", util);
         let form = form.replace("{first}", util.split('.').next().unwrap()).replace("{indent}", &indent);
         text += &format!("{before}{form}{after}\n");
     }
