@@ -79,6 +79,8 @@ mod batch;
 mod compile;
 // Compiled code is cached, checked and removed.
 mod cache;
+// What a failed run advises works when it is followed.
+mod advice;
 // The audit log has a line for every run.
 mod audit;
 mod audit_batch;

@@ -118,8 +118,13 @@ fn both(place: &Place, module: &str, op: &str, what: &str, capability: &str, swi
     let refused = place.attempt(module, op, what, &[]);
     assert_confined(&refused);
     assert_eq!(refused["result"]["failed"], true, "{module} {op}: {refused:#}");
-    let named = missing(&refused).any(|missing| missing["allow"] == switch && missing["capability"] == capability);
-    assert!(named, "{module} {op}: no `{switch}` in {refused:#}");
+    // An argument names the path, so the advice is to designate it.
+    let advice = match capability {
+        "read" | "write" => format!("--designate what:{capability}"),
+        _ => switch.to_owned(),
+    };
+    let named = missing(&refused).any(|missing| missing["allow"] == *advice && missing["capability"] == capability);
+    assert!(named, "{module} {op}: no `{advice}` in {refused:#}");
     let words: Vec<&str> = switch.split(' ').map(|word| word.trim_matches('\'')).collect();
     let allowed = place.attempt(module, op, what, &words);
     assert_confined(&allowed);

@@ -31,6 +31,8 @@ mod hostile_archives;
 mod python_closure;
 // Ansible's own modules give the same results and leave the same files.
 mod python_modules;
+// What their failed runs advise works when it is followed.
+mod oracle_advice;
 // Interpreters, arguments, the cache, and broken modules.
 mod python_runs;
 // Confinement, for each way to start an interpreter.

@@ -9,6 +9,7 @@ mod children;
 mod command;
 pub mod debian;
 mod files;
+mod follow;
 mod guests;
 mod install;
 mod languages;
@@ -27,6 +28,7 @@ pub use book::build_book;
 pub use children::children;
 pub use command::{Modbox, RunOutput, Running, copy_executable, copy_program, wait_for};
 pub use files::tracked;
+pub use follow::follow;
 pub use guests::{
     c_core, component, core_module, guest, module, native_c, native_library, native_modules, small_module,
 };

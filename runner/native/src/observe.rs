@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use modbox_kernel::{CallListener, NetPlan, Ports, ReportedCall};
 use modbox_policy::net::Transport;
-use modbox_policy::{Access, Shape, normalize};
+use modbox_policy::{Access, PathGrant, Shape, normalize};
 use modbox_vocabulary::{Denial, Operation};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags};
 
@@ -30,6 +30,9 @@ const MAX_REFUSED: usize = 64;
 const MAX_PATH: usize = 4096;
 
 const PAGE: u64 = 4096;
+
+/// Directory of the kernel's own interface. Programs look there for what the machine can do, and go on without it.
+const KERNEL_INTERFACE: &str = "/sys";
 
 /// Receiver of reports; collects the denials.
 #[derive(Debug)]
@@ -73,9 +76,10 @@ impl Observer {
         let Ok(report) = self.listener.receive() else { return };
         let is_allowed = calls().any(|(number, _)| *number == report.number);
         if self.refused.len() < MAX_REFUSED {
-            let found =
-                if is_allowed { self.denial_of(&report) } else { Some(modbox_kernel::refused_call(report.number)) };
-            self.refused.extend(found);
+            match is_allowed {
+                true => self.refused.extend(self.denials_of(&report)),
+                false => drop(self.refused.insert(modbox_kernel::refused_call(report.number))),
+            }
         }
         match is_allowed {
             true => self.listener.allow(&report),
@@ -92,10 +96,21 @@ impl Observer {
         self.refused.into_iter().collect()
     }
 
-    fn denial_of(&self, report: &ReportedCall) -> Option<Denial> {
-        let (_, effect) = calls().find(|(number, _)| *number == report.number)?;
+    /// Returns the denials of one call: two at most, of a renaming.
+    fn denials_of(&self, report: &ReportedCall) -> Vec<Denial> {
+        let Some((_, effect)) = calls().find(|(number, _)| *number == report.number) else { return Vec::new() };
+        if let CallEffect::Rename { from, to } = *effect {
+            let from =
+                path_of(report, from.0, from.1).and_then(|path| self.write(report, path, Operation::Change, false));
+            let to = path_of(report, to.0, to.1).and_then(|path| self.write(report, path, Operation::Change, true));
+            return from.into_iter().chain(to).collect();
+        }
+        self.denial_of(report, *effect).into_iter().collect()
+    }
+
+    fn denial_of(&self, report: &ReportedCall, effect: CallEffect) -> Option<Denial> {
         let argument = |index: usize| report.arguments.get(index).copied().unwrap_or_default();
-        match *effect {
+        match effect {
             CallEffect::Open { directory, path, flags } => {
                 let path = path_of(report, directory, path)?;
                 let flags = i32::try_from(argument(flags) & 0x7fff_ffff).unwrap_or_default();
@@ -113,9 +128,27 @@ impl Observer {
             CallEffect::Change { directory, path } => {
                 self.write(report, path_of(report, directory, path)?, Operation::Change, false)
             }
+            CallEffect::Remove { directory, path } => {
+                let path = path_of(report, directory, path)?;
+                self.remove(&path).or_else(|| self.write(report, path, Operation::Change, false))
+            }
             CallEffect::Make { directory, path } => {
                 self.write(report, path_of(report, directory, path)?, Operation::Change, true)
             }
+            CallEffect::MakeDirectory { directory, path } => {
+                self.make_directory(report, path_of(report, directory, path)?)
+            }
+            CallEffect::Look { directory, path, mode } => {
+                let path = path_of(report, directory, path).filter(|path| !path.starts_with(KERNEL_INTERFACE))?;
+                let asks_to_write = mode.is_some_and(|mode| low(argument(mode)) & libc::W_OK != 0);
+                // What the module does not see at all, it needs to see first.
+                if asks_to_write && self.room.grant_at(&self.room.behind_links(path.clone())).is_some() {
+                    self.write(report, path, Operation::Look, false)
+                } else {
+                    self.read(report, path, Operation::Look)
+                }
+            }
+            CallEffect::Rename { .. } => None,
             CallEffect::Connect { address, length } => self.connect(report, argument(address), argument(length)),
             CallEffect::Bind => self.bind(report, argument(1), argument(2)),
         }
@@ -151,6 +184,25 @@ impl Observer {
             return None;
         }
         denials::read(&path, operation)
+    }
+
+    /// Returns the denial of removing a granted directory itself, which is in a directory that is not granted.
+    fn remove(&self, path: &Path) -> Option<Denial> {
+        let is_it = |grant: &PathGrant| grant.shape == Shape::Directory && Path::new(&grant.guest) == path;
+        let parent = self.room.grant_at(path.parent()?);
+        let is_kept = self.room.grants.iter().any(is_it) && parent.is_none_or(|grant| grant.access == Access::Read);
+        if is_kept { denials::write(path, Operation::Change) } else { None }
+    }
+
+    /// Returns the denial of making a directory. One that exists is only hidden from the module.
+    fn make_directory(&self, report: &ReportedCall, path: PathBuf) -> Option<Denial> {
+        let operation = Operation::MakeDirectory;
+        let real = self.room.behind_links(path.clone());
+        if real.is_dir() {
+            let shown = self.is_own(report, &real) || self.room.grant_at(&real).is_some() || in_base(&real);
+            return if shown { None } else { denials::read(&real, operation) };
+        }
+        self.write(report, path, operation, true)
     }
 
     fn write(&self, report: &ReportedCall, path: PathBuf, operation: Operation, makes: bool) -> Option<Denial> {

@@ -15,8 +15,16 @@ pub(super) enum CallEffect {
     Open { directory: Option<usize>, path: usize, flags: usize },
     /// Runs a program.
     Execute { path: usize },
+    /// Looks at a path. For `access`, the index of the mode that is asked about.
+    Look { directory: Option<usize>, path: usize, mode: Option<usize> },
+    /// Makes a directory.
+    MakeDirectory { directory: Option<usize>, path: usize },
+    /// Renames a path to another.
+    Rename { from: (Option<usize>, usize), to: (Option<usize>, usize) },
     /// Changes or removes an existing path.
     Change { directory: Option<usize>, path: usize },
+    /// Removes a path.
+    Remove { directory: Option<usize>, path: usize },
     /// Creates a new path.
     Make { directory: Option<usize>, path: usize },
     /// Connects or sends to an address.
@@ -35,16 +43,29 @@ const CALLS: &[(i64, CallEffect)] = &[
     (libc::SYS_connect, CallEffect::Connect { address: 1, length: 2 }),
     (libc::SYS_sendto, CallEffect::Connect { address: 4, length: 5 }),
     (libc::SYS_bind, CallEffect::Bind),
-    (libc::SYS_mkdirat, CallEffect::Make { directory: at(0), path: 1 }),
+    (libc::SYS_mkdirat, CallEffect::MakeDirectory { directory: at(0), path: 1 }),
     (libc::SYS_symlinkat, CallEffect::Make { directory: at(1), path: 2 }),
     (libc::SYS_linkat, CallEffect::Make { directory: at(2), path: 3 }),
     (libc::SYS_mknodat, CallEffect::Make { directory: at(0), path: 1 }),
-    (libc::SYS_unlinkat, CallEffect::Change { directory: at(0), path: 1 }),
-    (libc::SYS_renameat2, CallEffect::Make { directory: at(2), path: 3 }),
+    (libc::SYS_unlinkat, CallEffect::Remove { directory: at(0), path: 1 }),
+    (libc::SYS_renameat2, CallEffect::Rename { from: (at(0), 1), to: (at(2), 3) }),
     (libc::SYS_truncate, CallEffect::Change { directory: None, path: 0 }),
     (libc::SYS_fchmodat, CallEffect::Change { directory: at(0), path: 1 }),
     (libc::SYS_fchownat, CallEffect::Change { directory: at(0), path: 1 }),
     (libc::SYS_utimensat, CallEffect::Change { directory: at(0), path: 1 }),
+    (libc::SYS_setxattr, CallEffect::Change { directory: None, path: 0 }),
+    (libc::SYS_lsetxattr, CallEffect::Change { directory: None, path: 0 }),
+    (libc::SYS_removexattr, CallEffect::Change { directory: None, path: 0 }),
+    (libc::SYS_lremovexattr, CallEffect::Change { directory: None, path: 0 }),
+    (libc::SYS_getxattr, CallEffect::Look { directory: None, path: 0, mode: None }),
+    (libc::SYS_lgetxattr, CallEffect::Look { directory: None, path: 0, mode: None }),
+    (libc::SYS_listxattr, CallEffect::Look { directory: None, path: 0, mode: None }),
+    (libc::SYS_llistxattr, CallEffect::Look { directory: None, path: 0, mode: None }),
+    (libc::SYS_faccessat, CallEffect::Look { directory: at(0), path: 1, mode: Some(2) }),
+    (libc::SYS_faccessat2, CallEffect::Look { directory: at(0), path: 1, mode: Some(2) }),
+    (libc::SYS_statfs, CallEffect::Look { directory: None, path: 0, mode: None }),
+    (libc::SYS_chdir, CallEffect::Look { directory: None, path: 0, mode: None }),
+    (libc::SYS_statx, CallEffect::Look { directory: at(0), path: 1, mode: None }),
 ];
 
 /// Calls that only x86-64 has.
@@ -52,14 +73,15 @@ const CALLS: &[(i64, CallEffect)] = &[
 const LEGACY_CALLS: &[(i64, CallEffect)] = &[
     (libc::SYS_open, CallEffect::Open { directory: None, path: 0, flags: 1 }),
     (libc::SYS_creat, CallEffect::Make { directory: None, path: 0 }),
-    (libc::SYS_mkdir, CallEffect::Make { directory: None, path: 0 }),
+    (libc::SYS_mkdir, CallEffect::MakeDirectory { directory: None, path: 0 }),
     (libc::SYS_symlink, CallEffect::Make { directory: None, path: 1 }),
     (libc::SYS_link, CallEffect::Make { directory: None, path: 1 }),
     (libc::SYS_mknod, CallEffect::Make { directory: None, path: 0 }),
     (libc::SYS_unlink, CallEffect::Change { directory: None, path: 0 }),
-    (libc::SYS_rmdir, CallEffect::Change { directory: None, path: 0 }),
-    (libc::SYS_rename, CallEffect::Make { directory: None, path: 1 }),
-    (libc::SYS_renameat, CallEffect::Make { directory: at(2), path: 3 }),
+    (libc::SYS_rmdir, CallEffect::Remove { directory: None, path: 0 }),
+    (libc::SYS_rename, CallEffect::Rename { from: (None, 0), to: (None, 1) }),
+    (libc::SYS_renameat, CallEffect::Rename { from: (at(0), 1), to: (at(2), 3) }),
+    (libc::SYS_access, CallEffect::Look { directory: None, path: 0, mode: Some(1) }),
     (libc::SYS_chmod, CallEffect::Change { directory: None, path: 0 }),
     (libc::SYS_chown, CallEffect::Change { directory: None, path: 0 }),
     (libc::SYS_lchown, CallEffect::Change { directory: None, path: 0 }),
@@ -68,7 +90,8 @@ const LEGACY_CALLS: &[(i64, CallEffect)] = &[
 ];
 
 #[cfg(not(target_arch = "x86_64"))]
-const LEGACY_CALLS: &[(i64, CallEffect)] = &[(libc::SYS_renameat, CallEffect::Make { directory: at(2), path: 3 })];
+const LEGACY_CALLS: &[(i64, CallEffect)] =
+    &[(libc::SYS_renameat, CallEffect::Rename { from: (at(0), 1), to: (at(2), 3) })];
 
 /// Returns all calls that may be reported, with their effects.
 pub(super) fn calls() -> impl Iterator<Item = &'static (i64, CallEffect)> {

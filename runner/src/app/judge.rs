@@ -10,11 +10,11 @@ use modbox_vocabulary::{
 };
 use modbox_wasm::WasmError;
 
+use crate::app::advice;
 use crate::app::error::{RunError, Shortfall};
 use crate::app::execute::{CompletedRun, Execution};
 use crate::app::missing_grant::{self, MissingGrant};
-use crate::app::native;
-use crate::app::report::{Report, Status};
+use crate::app::report::{ADVICE_PREFIX, Report, Status};
 use crate::app::request::RunRequest;
 
 /// Base of the exit codes by which a shell reports death by a signal.
@@ -62,20 +62,22 @@ fn report_outcome(
     let rule = if request.last_json_line { ResultLines::LastJsonLine } else { ResultLines::Ansible };
     let (status, result) = judge(&outcome, ModuleResult::parse_as(&raw, rule, request.release()), &raw);
     let (status, result) = fail_for_lost(&outcome.lost, status, result, &raw);
-    let denials = outcome.denials.listed();
-    for denial in denials {
+    let mut denials = outcome.denials.listed().to_vec();
+    advice::improve(&mut denials, request);
+    for denial in &denials {
         tracing::info!(capability = %denial.capability, operation = %denial.operation, subject = denial.subject, "denied");
     }
     let may_hint = matches!(prepared.invocation.program, Program::Native(_))
         && !request.policy.allows_everything()
         && matches!(status, Status::Failed | Status::Crashed);
-    Report {
+    let hints = if may_hint { advice::hints(&denials, &outcome, request, environment) } else { Vec::new() };
+    let mut report = Report {
         status,
         result,
         limit: outcome.limit,
-        denials: denials.to_vec(),
+        denials,
         denials_omitted: outcome.denials.omitted(),
-        hints: if may_hint { native::hints(denials, &outcome, request, environment) } else { Vec::new() },
+        hints,
         confinement: outcome.confinement,
         lost: outcome.lost,
         usage: Usage { stdout_bytes: outcome.stdout.total, stderr_bytes: outcome.stderr.total, ..outcome.usage },
@@ -83,7 +85,12 @@ fn report_outcome(
         stderr: String::from_utf8_lossy(&stderr).into_owned(),
         notes: report.notes.into_iter().chain(lines.into_iter().map(log_module_line)).collect(),
         ..report
+    };
+    if !status.is_success() {
+        // Ansible prints the warnings of a result, and nothing else of a report.
+        report.advice().iter().for_each(|line| report.result.warn(&format!("{ADVICE_PREFIX}{line}")));
     }
+    report
 }
 
 /// Writes a log line of the module to modbox's log, and returns it as a note.

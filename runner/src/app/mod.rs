@@ -5,6 +5,7 @@
 //! the module does, and also when it cannot start.
 
 mod admission;
+mod advice;
 pub mod audit;
 mod cached_module;
 mod commands;
@@ -43,7 +44,7 @@ pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, wasm_bytes};
 pub use self::python::{PayloadForm, PythonConfig, PythonError, clear_cache as clear_python_cache};
-pub use self::report::{CENSORED, ModuleFacts, Report, Status};
+pub use self::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{RequestComparison, compare};
 pub use self::runner::Runner;

@@ -1,37 +1,20 @@
-//! Derives the environment, readable paths and hints of a native module, and finds grants that cannot be given to it.
+//! Derives the environment and readable paths of a native module, and finds grants that cannot be given to it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use modbox_native::base;
 use modbox_policy::net::Transport;
-use modbox_policy::{Access, PathGrant, Policy, Shape, normalize};
-use modbox_vocabulary::{Capability, Denial, Hint, HintSource, Operation, Outcome, quoting};
+use modbox_policy::{Access, PathGrant, Policy, Shape};
+use modbox_vocabulary::{Capability, Denial, Operation, quoting};
 
 use crate::app::missing_grant::{MissingGrant, Need};
-use crate::app::request::{Arguments, RunRequest};
 
 /// Directories of every native module in which it makes no files.
 const READ_ONLY: [&str; 2] = ["/", "/dev"];
 
-/// Length below which a variable's name gives no hint: shorter names occur in every text.
-const MIN_NAME: usize = 3;
-
-/// Missing grants and hints that are listed, each; a person reads no more.
-const MAX_HINTS: usize = 16;
-
-/// Lines with complaints that are examined.
-const MAX_LINES: usize = 1000;
-
-/// Texts with which the C library reports a refused or failed call.
-const COMPLAINTS: [&str; 6] = [
-    "No such file or directory",
-    "Permission denied",
-    "Operation not permitted",
-    "Read-only file system",
-    "not found",
-    "Errno",
-];
+/// Missing grants that are listed; a person reads no more.
+const MAX_MISSING: usize = 16;
 
 /// Returns the granted variables.
 pub(super) fn environment(policy: &Policy) -> Vec<(OsString, OsString)> {
@@ -90,7 +73,7 @@ pub(super) fn unenforceable(policy: &Policy) -> Vec<MissingGrant> {
         };
         (!kept).then(|| missing(Capability::Listen, rule.to_string(), instead))
     });
-    net.chain(listen).take(MAX_HINTS).collect()
+    net.chain(listen).take(MAX_MISSING).collect()
 }
 
 /// Returns the single files whose changes could not be taken back from a native module, since this user cannot write
@@ -109,7 +92,7 @@ pub(super) fn unwritable(policy: &Policy) -> Vec<MissingGrant> {
         let denial = Denial { capability, subject, operation: Operation::Grant, allow: String::new() };
         Some(MissingGrant { denial, need: Need::Rights { reason } })
     });
-    missing.take(MAX_HINTS).collect()
+    missing.take(MAX_MISSING).collect()
 }
 
 /// Returns why a native module cannot make a file: the module sees the machine's own directory, and only reads it.
@@ -135,76 +118,6 @@ pub(super) fn enforceable(policy: &Policy) -> Policy {
     }
     // `unenforceable` lists only the first ones; if some remain, no network is granted.
     if unenforceable(&kept).is_empty() { kept } else { kept.without_network() }
-}
-
-/// Returns guesses at the grants that a failed module lacked, from its arguments and its output.
-pub(super) fn hints(
-    denials: &[Denial],
-    outcome: &Outcome,
-    request: &RunRequest<'_>,
-    environment: &[(OsString, OsString)],
-) -> Vec<Hint> {
-    let mut hints = path_hints(denials, outcome, &request.arguments, request.policy);
-    hints.extend(variable_hints(outcome, environment, request.policy));
-    hints
-}
-
-/// Returns existing paths that a failed module was given or complains about, but could not see. The observer sees most
-/// of them at the kernel; these are guesses at the rest.
-fn path_hints(denials: &[Denial], outcome: &Outcome, arguments: &Arguments, policy: &Policy) -> Vec<Hint> {
-    let given = arguments.given().iter().filter_map(|(_, value)| value.as_str());
-    let output =
-        [&outcome.stdout.bytes, &outcome.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    let complaints =
-        output.iter().flat_map(|text| text.lines()).filter(|line| COMPLAINTS.iter().any(|it| line.contains(it)));
-    let ends = |c: char| c.is_whitespace() || "'\"`:,;()[]{}<>\\".contains(c);
-    let words = complaints.take(MAX_LINES).flat_map(|line| line.split(ends));
-    let named = given.map(|path| (HintSource::Arguments, path)).chain(words.map(|path| (HintSource::Output, path)));
-    let mut hints: Vec<Hint> = Vec::new();
-    for (source, path) in named.filter(|(_, path)| path.len() > 1 && path.starts_with('/')) {
-        let plain = normalize(Path::new(path));
-        let covered = policy.covers(&plain, Access::Read) || base::paths().any(|base| plain.starts_with(base));
-        let provided = ["/proc", "/dev", "/tmp"].iter().any(|path| plain == Path::new(path));
-        if covered || provided || plain.symlink_metadata().is_err() || hints.len() >= MAX_HINTS {
-            continue;
-        }
-        let Ok(subject) = plain.into_os_string().into_string() else { continue };
-        let is_known =
-            denials.iter().any(|denial| denial.subject == subject) || hints.iter().any(|hint| hint.subject == subject);
-        if !is_known {
-            let allow = format!("--allow-read {}", quoting::quote(&subject));
-            hints.push(Hint { capability: Capability::Read, subject, source, allow });
-        }
-    }
-    hints
-}
-
-/// Returns variables that a failed module mentions, that the caller has, and that were not granted. Reading a variable
-/// is not a system call, so the module's output is the only evidence.
-fn variable_hints(outcome: &Outcome, environment: &[(OsString, OsString)], policy: &Policy) -> Vec<Hint> {
-    let output =
-        [&outcome.stdout.bytes, &outcome.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    let granted = |name: &str| policy.env().iter().any(|grant| grant.name == name);
-    let is_mentioned = |name: &&str| name.len() >= MIN_NAME && output.iter().any(|text| mentions(text, name));
-    let names = environment.iter().filter_map(|(name, _)| name.to_str());
-    let missing = names.filter(is_mentioned).filter(|name| !granted(name)).take(MAX_HINTS);
-    let hint = |name: &str| Hint {
-        capability: Capability::Env,
-        subject: name.to_owned(),
-        source: HintSource::Output,
-        allow: format!("--allow-env {}", quoting::quote(name)),
-    };
-    missing.map(hint).collect()
-}
-
-/// Returns whether a text has a name as a separate word, and not as part of a path.
-fn mentions(text: &str, name: &str) -> bool {
-    let part = |c: char| c.is_alphanumeric() || c == '_' || c == '/';
-    text.match_indices(name).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + name.len()..].chars().next();
-        !before.is_some_and(part) && !after.is_some_and(part)
-    })
 }
 
 #[cfg(test)]
@@ -265,15 +178,5 @@ mod tests {
             }
         }
         assert!(unenforceable(&kept).is_empty(), "{:?}", unenforceable(&kept));
-    }
-
-    #[test]
-    fn a_variable_is_a_word() {
-        for text in ["KeyError: 'STAGE'", "STAGE: parameter not set", "no STAGE"] {
-            assert!(mentions(text, "STAGE"), "{text}");
-        }
-        for text in ["STAGES", "A_STAGE", "/STAGE/x", "stage", ""] {
-            assert!(!mentions(text, "STAGE"), "{text}");
-        }
     }
 }

@@ -117,7 +117,36 @@ fn is_zero(number: &u64) -> bool {
 pub const CENSORED: &str =
     "the output has been hidden due to the fact that 'no_log: true' was specified for this result";
 
+/// Beginning of a warning that modbox adds to a failed result for a denial or a hint.
+pub const ADVICE_PREFIX: &str = "modbox: ";
+
+/// Maximum number of lines of advice; a person reads no more.
+const MAX_ADVICE: usize = 8;
+
 impl Report {
+    /// Returns the denials and hints in words for people, the first ones of each text. Empty for a run that did not
+    /// start, whose result says what is missing.
+    #[must_use]
+    pub fn advice(&self) -> Vec<String> {
+        if self.status == Status::Denied {
+            return Vec::new();
+        }
+        let all = self.denials.iter().map(Denial::message).chain(self.hints.iter().map(Hint::message));
+        let mut lines: Vec<String> = Vec::new();
+        let mut more = self.denials_omitted;
+        for line in all {
+            match lines.len() < MAX_ADVICE {
+                true if lines.contains(&line) => {}
+                true => lines.push(line),
+                false => more += 1,
+            }
+        }
+        if more > 0 {
+            lines.push(format!("there are {more} more denials and hints; `--output report` lists them"));
+        }
+        lines
+    }
+
     /// Removes everything but the status from the result, as `no_log` requires.
     pub fn censor(&mut self) {
         self.result = self.result.censored(CENSORED);

@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use modbox_python_json::{Value, encode, str as python_str};
 use similar::TextDiff;
 
-use crate::app::{CENSORED, Report, Status};
+use crate::app::{ADVICE_PREFIX, CENSORED, Report, Status};
 use crate::cli::args::OutputFormat;
 use crate::cli::clean::is_control;
 pub(crate) use crate::cli::clean::{clean, clean_line};
@@ -152,6 +152,7 @@ fn summary(report: &Report, verbosity: u8) -> String {
         push_diffs(&mut text, diff);
     }
     push_warnings(&mut text, dict.get("warnings"));
+    push_advice(&mut text, report);
     if let Some(path) = &report.kept_files {
         let _ = writeln!(text, "  files kept in {}", clean_line(path));
     }
@@ -176,8 +177,17 @@ fn push_value(text: &mut String, key: &str, value: &Value) {
 
 fn push_warnings(text: &mut String, warnings: Option<&Value>) {
     let style = Style::new().fg_color(Some(AnsiColor::Magenta.into()));
-    for warning in warnings.and_then(Value::as_list).unwrap_or_default() {
+    let is_advice = |warning: &&Value| warning.as_str().is_some_and(|text| text.starts_with(ADVICE_PREFIX));
+    for warning in warnings.and_then(Value::as_list).unwrap_or_default().iter().filter(|warning| !is_advice(warning)) {
         let _ = writeln!(text, "  {style}warning:{style:#} {}", indented(&clean(&python_str(warning))));
+    }
+}
+
+/// Appends what was denied and what allows it.
+fn push_advice(text: &mut String, report: &Report) {
+    let style = Style::new().fg_color(Some(AnsiColor::Red.into()));
+    for line in report.advice() {
+        let _ = writeln!(text, "  {style}denied:{style:#} {}", indented(&clean(&line)));
     }
 }
 

@@ -20,6 +20,45 @@ pub struct Denial {
     pub allow: String,
 }
 
+impl Denial {
+    /// Returns what was denied and what allows it, in words for people.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let Self { capability, subject, operation, allow } = self;
+        let attempt = match capability {
+            Capability::Read => format!("reading `{subject}`"),
+            Capability::Write => format!("changing `{subject}`"),
+            Capability::Own => format!("changing the owner of `{subject}`"),
+            Capability::Env => format!("the variable `{subject}`"),
+            Capability::Net => format!("connecting to `{subject}`"),
+            Capability::Listen => format!("listening at `{subject}`"),
+            Capability::Run => format!("running `{subject}`"),
+            Capability::Confinement if *operation == Operation::Call => format!("the system call `{subject}`"),
+            Capability::Confinement => format!("starting with less confinement (`{subject}`)"),
+            Capability::All => format!("`{subject}`"),
+        };
+        match allow.as_str() {
+            "" => format!("{attempt} was denied, and no option allows it"),
+            "--allow-all" => format!("{attempt} was denied; only `--allow-all` allows it"),
+            allow => format!("{attempt} was denied; allow it with `{allow}`"),
+        }
+    }
+}
+
+impl Hint {
+    /// Returns the guess in words for people.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let Self { capability, subject, source, allow } = self;
+        let source = match source {
+            HintSource::Arguments => "the arguments name",
+            HintSource::Output => "the output names",
+        };
+        let what = if *capability == Capability::Env { "the variable " } else { "" };
+        format!("{source} {what}`{subject}`, and nothing grants it; `{allow}` does")
+    }
+}
+
 /// A guess at a missing grant, made from the arguments or the output of a failed module. It was not observed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hint {
@@ -131,6 +170,22 @@ mod tests {
         let mut sum = log(0..60);
         sum.extend(log(50..70));
         assert_eq!((sum.listed().len(), sum.omitted()), (64, 6));
+    }
+
+    #[test]
+    fn a_denial_says_what_allows_it() {
+        let denial = |capability, subject: &str, operation, allow: &str| Denial {
+            capability,
+            subject: subject.to_owned(),
+            operation,
+            allow: allow.to_owned(),
+        };
+        let read = denial(Capability::Read, "/srv/x", Operation::Open, "--designate src:read");
+        assert_eq!(read.message(), "reading `/srv/x` was denied; allow it with `--designate src:read`");
+        let call = denial(Capability::Confinement, "bpf", Operation::Call, "--allow-all");
+        assert_eq!(call.message(), "the system call `bpf` was denied; only `--allow-all` allows it");
+        let special = denial(Capability::Write, "/dev/x", Operation::Write, "");
+        assert_eq!(special.message(), "changing `/dev/x` was denied, and no option allows it");
     }
 
     #[test]

@@ -87,8 +87,12 @@ pub enum Operation {
     Open,
     /// Executing a file.
     Execute,
+    /// Looking at a path without opening it: its metadata, its permissions or its extended attributes.
+    Look,
     /// Changing, making or removing a file.
     Change,
+    /// Making a directory.
+    MakeDirectory,
     /// Connecting to an address, or sending to it.
     Connect,
     /// Binding an address.

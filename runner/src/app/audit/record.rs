@@ -111,6 +111,7 @@ impl Record {
         record.put("usage", json(&Usage::default()));
         record.put("confinement", json(&Confinement::default()));
         record.put("error", Value::Null);
+        record.put("notes", Value::Null);
         record.put("result_digest", Value::Null);
         record
     }
@@ -149,7 +150,14 @@ impl Record {
             let omitted = count(report.get(&format!("{key}_omitted")));
             self.put(key, self.bounded_list(items, omitted, hidden));
         }
+        self.put("notes", self.bounded_notes(report.get("notes").and_then(Value::as_list).unwrap_or_default()));
         self.put("result_digest", format!("sha256:{}", digest(result.as_bytes())).into());
+    }
+
+    /// Returns a bounded list of notes without secrets.
+    fn bounded_notes(&self, notes: &[Value]) -> Value {
+        let one = |note: &Value| note.as_str().map(|note| Value::from(self.masked(note)));
+        notes.iter().take(MAX_LISTED).filter_map(one).collect::<Vec<_>>().into()
     }
 
     /// Returns the line, including its line end.
