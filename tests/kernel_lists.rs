@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use modbox_kernel::{Condition, NetPlan, Plan, Ports, Profile, allowed_calls, hidden_calls};
+use modbox_kernel::{Condition, NetPlan, Plan, Ports, Profile, allowed_calls, hidden_calls, unsupported_calls};
 use seccompiler::sock_filter;
 use syscalls::Sysno;
 
@@ -23,6 +23,7 @@ const ALLOWED: i32 = 3999;
 
 const REFUSED: i32 = libc::EPERM;
 const HIDDEN: i32 = libc::ENOSYS;
+const UNSUPPORTED: i32 = libc::EOPNOTSUPP;
 
 /// No call has a number this high, but for those of x32.
 const NUMBERS: i64 = 1024;
@@ -31,7 +32,7 @@ const PROFILES: [Profile; 4] = [Profile::Guest, Profile::Native, Profile::Native
 
 /// Does something behind the walls of a profile, on a thread where marked calls are not made.
 fn behind<T: Send>(profile: Profile, net: NetPlan, attempt: impl FnOnce() -> T + Send) -> T {
-    let plan = Plan { profile, net, paths: Vec::new(), limits: None };
+    let plan = Plan { profile, net, paths: Vec::new(), counted_memory: true, limits: None };
     free(|| {
         answer_marked_calls();
         confined(&plan, attempt)
@@ -71,13 +72,15 @@ fn every_number_is_answered_as_the_list_says() {
         let conditions: BTreeMap<i64, Condition> = allowed_calls(profile)
             .flat_map(|group| group.calls.iter().map(|call| (i64::from(call.id()), group.condition)))
             .collect();
-        let hidden = |number| hidden_calls(profile).iter().any(|call| i64::from(call.id()) == number);
+        let has = |calls: &[Sysno], number| calls.iter().any(|call| i64::from(call.id()) == number);
+        let hidden = |number| has(hidden_calls(profile), number);
         let net = if online { all_ports() } else { NetPlan::default() };
         let numbers = || (0..NUMBERS).filter(|number| !is_a_probe(*number));
         let answers = behind(profile, net, || numbers().map(|number| ask(number, [0; 4])).collect::<Vec<_>>());
         for (number, answer) in numbers().zip(answers) {
             let expect = match conditions.get(&number) {
-                Some(Condition::Always) => ALLOWED,
+                // `behind` says that memory is counted.
+                Some(Condition::Always | Condition::CountedMemory) => ALLOWED,
                 Some(Condition::Network) => {
                     if online {
                         ALLOWED
@@ -87,6 +90,7 @@ fn every_number_is_answered_as_the_list_says() {
                 }
                 // The other tests of this file give them arguments.
                 Some(_) if [ALLOWED, REFUSED, libc::EAFNOSUPPORT].contains(&answer) => continue,
+                _ if has(unsupported_calls(profile), number) => UNSUPPORTED,
                 _ if hidden(number) || number > i64::from(Sysno::last().id()) => HIDDEN,
                 _ => REFUSED,
             };

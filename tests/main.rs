@@ -49,8 +49,10 @@ mod native_groups;
 mod native_limits;
 mod native_lost;
 mod native_names;
+mod native_others;
 mod native_place;
 mod native_refused;
+mod native_uncounted;
 // Native modules: grants by arguments, and confinement on kernels with fewer features.
 mod native_designation;
 mod native_ladder;

@@ -1,7 +1,7 @@
 //! The parts of an allow list of system calls: groups of calls with one condition and one reason.
 //!
-//! The crate `syscalls` has the numbers for each architecture. The lists are in `guest_calls`, `native_calls` and
-//! `compiler_calls`.
+//! The crate `syscalls` has the numbers for each architecture. The lists are in `guest_calls`, `compiler_calls`,
+//! `native_calls`, `namespace_calls` and `on_host_calls`.
 
 use syscalls::Sysno;
 
@@ -25,6 +25,13 @@ pub enum Condition {
     Network,
     /// The network plan allows the socket. Family, type and protocol are the first three arguments.
     Sockets,
+    /// The network plan allows Unix sockets, or the pair of sockets stays connected to each other. Family and type are
+    /// the first two arguments.
+    SocketPairs,
+    /// A control group counts the memory of all processes together.
+    CountedMemory,
+    /// The arguments have these values, each with its index.
+    Values(&'static [(u8, u32)]),
     /// The mode has neither set-user-id nor set-group-id.
     PlainMode {
         /// The mode.

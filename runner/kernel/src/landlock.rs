@@ -16,6 +16,7 @@ use rustix::io::Errno;
 
 use crate::error::KernelError;
 use crate::plan::{Absent, Links, PathRule, Plan, Ports, Rights};
+use crate::profiles::Profile;
 use crate::{resolver, system};
 
 /// The first version that restricts truncation. Without it, a file granted for reading could be emptied.
@@ -23,6 +24,9 @@ pub(super) const COMPLETE: u32 = 3;
 
 /// The first version that restricts ports.
 const PORTS: u32 = 4;
+
+/// The first version that restricts signals and abstract Unix sockets to the processes of the ruleset.
+const SCOPES: u32 = 6;
 
 /// The newest version that the tests cover. On a newer kernel, only this version is used.
 const TESTED: u32 = 7;
@@ -93,6 +97,10 @@ fn enforced(plan: &Plan, abi: u32) -> EnforcedRuleset {
         Some(format!("Landlock: version {abi} does not keep files from being truncated; Linux 6.2 and newer do"))
     } else if abi < PORTS && (ports || sockets) {
         Some(format!("Landlock: version {abi} does not know ports; Linux 6.7 and newer do"))
+    } else if abi < SCOPES && plan.profile == Profile::NativeOnHost {
+        Some(format!(
+            "Landlock: version {abi} does not keep a module from signalling processes of its user; Linux 6.12 and newer do"
+        ))
     } else {
         None
     };
@@ -176,5 +184,26 @@ fn open(rule: &PathRule) -> Result<Option<OwnedFd>, KernelError> {
         (rights, FileType::Directory | FileType::Symlink) if rights.are_of_a_file() => Err(changed("a file")),
         (rights, kind) if rights.are_of_a_file() || kind == FileType::Directory => Ok(Some(descriptor)),
         _ => Err(changed("a directory")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::NetPlan;
+
+    #[test]
+    fn what_an_older_version_lacks_is_said() {
+        let plan = |profile, net| Plan { profile, paths: Vec::new(), net, counted_memory: false, limits: None };
+        let missing = |profile, abi| enforced(&plan(profile, NetPlan::default()), abi).missing.unwrap_or_default();
+        for profile in [Profile::Guest, Profile::Native] {
+            assert!(missing(profile, 2).contains("truncated"));
+            assert_eq!(missing(profile, 3), "");
+        }
+        let tcp = NetPlan { connect: Ports::Some(vec![80]), ..NetPlan::default() };
+        assert!(enforced(&plan(Profile::Guest, tcp), 3).missing.unwrap().contains("ports"));
+        // Without a PID namespace, only Landlock keeps signals in.
+        assert!(missing(Profile::NativeOnHost, 5).contains("signalling"));
+        assert!(enforced(&plan(Profile::NativeOnHost, NetPlan::default()), 6).complete);
     }
 }

@@ -19,9 +19,12 @@ mod guest_calls;
 mod landlock;
 mod level;
 mod listener;
+mod namespace_calls;
 mod native_calls;
+mod on_host_calls;
 mod plan;
 mod process;
+mod process_limit;
 mod profiles;
 mod reported;
 mod resolver;
@@ -33,13 +36,16 @@ use std::os::fd::OwnedFd;
 
 use serde::{Deserialize, Serialize};
 
+use self::seccomp::FilterPlan;
+
 pub use self::calls::{CallGroup, Condition};
 pub use self::error::KernelError;
 pub use self::level::{DEFAULT_LEAST, HIGHEST, Probe, describe, probe};
 pub use self::listener::{CallListener, ListenerState, ReportedCall};
+pub use self::on_host_calls::named_process;
 pub use self::plan::{Absent, Links, NetPlan, PathRule, Plan, Ports, Rights};
 pub use self::process::{close_descriptors_from, fork, hide_descriptors_from};
-pub use self::profiles::{Profile, allowed_calls, hidden_calls};
+pub use self::profiles::{Profile, allowed_calls, hidden_calls, unsupported_calls};
 pub use self::reported::{ReportedCalls, refused_call};
 pub use self::rlimits::ProcessLimits;
 
@@ -74,7 +80,7 @@ impl KernelConfinement {
 ///
 /// The kernel refuses the filter.
 pub fn restrict_calls(profile: Profile) -> Result<(), String> {
-    seccomp::install(&seccomp::compile(profile, &NetPlan::default())?)
+    seccomp::install(&seccomp::compile(FilterPlan { profile, net: &NetPlan::default(), counted_memory: false })?)
 }
 
 /// Confines this process permanently, with a filter that reports the calls that it refuses. The process must have no
@@ -97,7 +103,7 @@ pub fn confine_process(plan: &Plan) -> Result<(KernelConfinement, Option<OwnedFd
 ///
 /// A path of the plan cannot be used.
 pub fn confine_thread(plan: &Plan) -> Result<KernelConfinement, KernelError> {
-    confine_with(plan, || seccomp::install(&seccomp::compile(plan.profile, &plan.net)?))
+    confine_with(plan, || seccomp::install(&seccomp::compile(plan.into())?))
 }
 
 /// Does the same as [`confine_thread`], with a filter that reports calls: the allowed ones that `reported` chooses, and the
@@ -116,12 +122,12 @@ pub fn confine_reporting_thread(
 ) -> Result<(KernelConfinement, Option<OwnedFd>), KernelError> {
     let mut listener = Err("the filter was not made".to_owned());
     let mut reached = confine_with(plan, || {
-        let program = seccomp::compile_reporting(plan.profile, &plan.net, reported)?;
+        let program = seccomp::compile_reporting(plan.into(), reported)?;
         listener = seccomp::install_reporting(&program).map_err(|error| error.to_string());
         match &listener {
             Ok(_) => Ok(()),
             // A kernel without listeners, or a process with one already.
-            Err(_) => seccomp::install(&seccomp::compile(plan.profile, &plan.net)?),
+            Err(_) => seccomp::install(&seccomp::compile(plan.into())?),
         }
     })?;
     let listener = listener.map_err(|cause| reached.unreported = Some(cause)).ok();

@@ -141,7 +141,7 @@ mod tests {
         make_call: impl Fn() -> Option<i32> + Send + 'static,
     ) -> (CallListener, thread::JoinHandle<Vec<Option<i32>>>) {
         let (send, receive) = mpsc::channel();
-        let plan = Plan { profile: Profile::Guest, paths: Vec::new(), net, limits: None };
+        let plan = Plan { profile: Profile::Guest, paths: Vec::new(), net, counted_memory: false, limits: None };
         let thread = thread::spawn(move || {
             let confined = crate::confine_reporting_thread(&plan, &ReportedCalls::default()).unwrap();
             send.send(confined).unwrap();

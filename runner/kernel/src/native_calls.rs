@@ -1,20 +1,32 @@
 //! The calls of native modules, which can be any program: the default profile of container engines, without calls that
 //! reach outside a module's namespaces.
 //!
-//! Landlock and the mounts of the module's root check calls that take a path, except for set-id bits. Without
-//! namespaces, only Landlock checks them, and it does not check owners, modes, times and attributes: calls that change
-//! those are allowed only in namespaces.
+//! Landlock and the mounts of the module's root check calls that take a path, except for set-id bits.
 //!
 //! Container engines also allow these calls, which are missing here: `ptrace`, `process_vm_readv` and
 //! `process_vm_writev`, since the process that starts the module has the same user; and `personality`, `modify_ldt`,
 //! `name_to_handle_at`, `fanotify_mark`, `adjtimex` and `clock_adjtime`, since modules do not need them and they expose
 //! more of the kernel.
+//!
+//! This file has the calls of every native module. `namespace_calls` and `on_host_calls` have the others.
 
 use crate::calls::{CallGroup, Condition, calls};
 
 /// `TIOCSTI` types into a terminal, `TIOCLINUX` controls a console, `FS_IOC_SETFLAGS` (twice) and `FS_IOC_FSSETXATTR`
-/// make files immutable.
-const REFUSED_REQUESTS: [u32; 5] = [0x5412, 0x541c, 0x4008_6602, 0x4004_6602, 0x401c_5820];
+/// make files immutable. `FS_IOC_RESVSP`, `FS_IOC_RESVSP64`, `FS_IOC_ZERO_RANGE`, `XFS_IOC_ALLOCSP` and
+/// `XFS_IOC_ALLOCSP64` reserve space on a disk without writing, as `fallocate` does.
+const REFUSED_REQUESTS: [u32; 10] = [
+    0x5412,
+    0x541c,
+    0x4008_6602,
+    0x4004_6602,
+    0x401c_5820,
+    0x4030_5828,
+    0x4030_582a,
+    0x4030_5839,
+    0x4030_580a,
+    0x4030_5824,
+];
 
 /// The calls of every native module.
 pub(super) const ALLOWED: &[CallGroup] = &[
@@ -25,8 +37,6 @@ pub(super) const ALLOWED: &[CallGroup] = &[
             madvise,
             map_shadow_stack,
             membarrier,
-            memfd_create,
-            memfd_secret,
             mincore,
             mlock,
             mlock2,
@@ -44,6 +54,11 @@ pub(super) const ALLOWED: &[CallGroup] = &[
             pkey_mprotect,
             remap_file_pages,
         ],
+    ),
+    CallGroup::when(
+        Condition::CountedMemory,
+        "has memory that belongs to no process, where a control group counts it",
+        calls![memfd_create, memfd_secret, vmsplice],
     ),
     CallGroup::when(
         Condition::NoNamespaces { flags: 0 },
@@ -65,7 +80,6 @@ pub(super) const ALLOWED: &[CallGroup] = &[
             get_robust_list,
             getcpu,
             gettid,
-            prctl,
             restart_syscall,
             rseq,
             set_robust_list,
@@ -121,7 +135,6 @@ pub(super) const ALLOWED: &[CallGroup] = &[
             dup,
             dup3,
             fadvise64,
-            fallocate,
             fcntl,
             fdatasync,
             flock,
@@ -145,7 +158,6 @@ pub(super) const ALLOWED: &[CallGroup] = &[
             syncfs,
             tee,
             truncate,
-            vmsplice,
             write,
             writev,
         ],
@@ -195,18 +207,7 @@ pub(super) const ALLOWED: &[CallGroup] = &[
     ),
     CallGroup::always(
         "waits for events",
-        calls![
-            epoll_create1,
-            epoll_ctl,
-            epoll_pwait,
-            epoll_pwait2,
-            eventfd2,
-            inotify_add_watch,
-            inotify_init1,
-            inotify_rm_watch,
-            ppoll,
-            pselect6,
-        ],
+        calls![epoll_create1, epoll_ctl, epoll_pwait, epoll_pwait2, eventfd2, ppoll, pselect6,],
     ),
     CallGroup::always(
         "reads and writes files asynchronously, as databases do",
@@ -214,12 +215,17 @@ pub(super) const ALLOWED: &[CallGroup] = &[
     ),
     CallGroup::when(
         Condition::NoneOf { argument: 1, values: &REFUSED_REQUESTS },
-        "talks to terminals and devices, but does not type into them or make files immutable",
+        "talks to terminals and devices, but does not type into them, make files immutable or reserve space",
         calls![ioctl],
     ),
     CallGroup::when(Condition::Sockets, "makes sockets, as far as a network is granted", calls![socket]),
+    CallGroup::when(
+        Condition::SocketPairs,
+        "makes pairs of sockets, which are connected to each other for good unless Unix sockets are granted",
+        calls![socketpair],
+    ),
     CallGroup::always(
-        "uses sockets, pairs of them included; where they lead, Landlock and namespaces decide",
+        "uses sockets; where they lead, Landlock and namespaces decide",
         calls![
             accept,
             accept4,
@@ -237,30 +243,6 @@ pub(super) const ALLOWED: &[CallGroup] = &[
             sendto,
             setsockopt,
             shutdown,
-            socketpair,
-        ],
-    ),
-    CallGroup::always(
-        "talks to processes by System V and POSIX queues, in namespaces to its own ones",
-        calls![
-            mq_getsetattr,
-            mq_notify,
-            mq_open,
-            mq_timedreceive,
-            mq_timedsend,
-            mq_unlink,
-            msgctl,
-            msgget,
-            msgrcv,
-            msgsnd,
-            semctl,
-            semget,
-            semop,
-            semtimedop,
-            shmat,
-            shmctl,
-            shmdt,
-            shmget,
         ],
     ),
     CallGroup::always(
@@ -272,13 +254,11 @@ pub(super) const ALLOWED: &[CallGroup] = &[
         ],
     ),
     CallGroup::always(
-        "asks for and lowers its limits and priorities",
+        "asks about its limits and priorities",
         calls![
             getpriority,
             getrusage,
             ioprio_get,
-            ioprio_set,
-            prlimit64,
             sched_get_priority_max,
             sched_get_priority_min,
             sched_getaffinity,
@@ -286,12 +266,7 @@ pub(super) const ALLOWED: &[CallGroup] = &[
             sched_getparam,
             sched_getscheduler,
             sched_rr_get_interval,
-            sched_setaffinity,
-            sched_setattr,
-            sched_setparam,
-            sched_setscheduler,
             sched_yield,
-            setpriority,
         ],
     ),
     CallGroup::always("asks about the machine, and for random numbers", calls![getrandom, sysinfo, uname]),
@@ -334,7 +309,6 @@ pub(super) const ALLOWED: &[CallGroup] = &[
             getdents,
             getpgrp,
             getrlimit,
-            inotify_init,
             link,
             lstat,
             pause,
@@ -353,42 +327,4 @@ pub(super) const ALLOWED: &[CallGroup] = &[
             vfork,
         ],
     ),
-];
-
-/// Further calls of a module in namespaces, where its mounts restrict it to granted files.
-pub(super) const ALLOWED_IN_NAMESPACES: &[CallGroup] = &[
-    CallGroup::when(
-        Condition::PlainMode { mode: 1, flags: None },
-        "sets modes, none with a set-id bit",
-        calls![fchmod],
-    ),
-    CallGroup::when(
-        Condition::PlainMode { mode: 2, flags: None },
-        "sets modes, none with a set-id bit",
-        calls![fchmodat, fchmodat2],
-    ),
-    CallGroup::always(
-        "sets owners, times and attributes",
-        calls![
-            fchown,
-            fchownat,
-            fremovexattr,
-            fsetxattr,
-            lremovexattr,
-            lsetxattr,
-            removexattr,
-            removexattrat,
-            setxattr,
-            setxattrat,
-            utimensat,
-        ],
-    ),
-    #[cfg(target_arch = "x86_64")]
-    CallGroup::when(
-        Condition::PlainMode { mode: 1, flags: None },
-        "the older form: sets modes, none with a set-id bit",
-        calls![chmod],
-    ),
-    #[cfg(target_arch = "x86_64")]
-    CallGroup::always("older forms: sets owners and times", calls![chown, futimesat, lchown, utime, utimes]),
 ];

@@ -19,6 +19,8 @@ pub struct Plan {
     pub paths: Vec<PathRule>,
     /// The reachable network.
     pub net: NetPlan,
+    /// Whether a control group counts the memory of all processes together, also memory that belongs to none of them.
+    pub counted_memory: bool,
     /// The limits of the process. Without them, its limits stay as they are.
     pub limits: Option<ProcessLimits>,
 }
@@ -204,7 +206,7 @@ impl Plan {
             add_grant(&mut paths, grant);
         }
         let limits = ProcessLimits::for_guest(policy, limits);
-        Self { profile: Profile::Guest, paths, net: NetPlan::of(policy), limits: Some(limits) }
+        Self { profile: Profile::Guest, paths, net: NetPlan::of(policy), counted_memory: false, limits: Some(limits) }
     }
 }
 

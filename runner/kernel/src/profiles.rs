@@ -5,7 +5,7 @@
 use syscalls::Sysno;
 
 use crate::calls::{CallGroup, calls};
-use crate::{compiler_calls, guest_calls, native_calls};
+use crate::{compiler_calls, guest_calls, namespace_calls, native_calls, on_host_calls};
 
 /// A kind of confined process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub enum Profile {
 pub fn allowed_calls(profile: Profile) -> impl Iterator<Item = &'static CallGroup> {
     let (list, more): (&[CallGroup], &[CallGroup]) = match profile {
         Profile::Guest => (guest_calls::ALLOWED, &[]),
-        Profile::Native => (native_calls::ALLOWED, native_calls::ALLOWED_IN_NAMESPACES),
-        Profile::NativeOnHost => (native_calls::ALLOWED, &[]),
+        Profile::Native => (native_calls::ALLOWED, namespace_calls::ALLOWED),
+        Profile::NativeOnHost => (native_calls::ALLOWED, on_host_calls::ALLOWED),
         Profile::Compiler => (compiler_calls::ALLOWED, &[]),
     };
     list.iter().chain(more)
@@ -40,6 +40,18 @@ pub fn hidden_calls(profile: Profile) -> &'static [Sysno] {
     match profile {
         Profile::Guest | Profile::Compiler => calls![clone3],
         Profile::Native | Profile::NativeOnHost => calls![clone3, openat2, file_getattr, file_setattr],
+    }
+}
+
+/// Lists calls that fail with `EOPNOTSUPP`, as on a file system without them, so that programs do without.
+///
+/// `fallocate` reserves space without writing it, and only what is written is counted. Without it, the C library's
+/// `posix_fallocate` writes.
+#[must_use]
+pub fn unsupported_calls(profile: Profile) -> &'static [Sysno] {
+    match profile {
+        Profile::Guest | Profile::Compiler => &[],
+        Profile::Native | Profile::NativeOnHost => calls![fallocate],
     }
 }
 
@@ -63,7 +75,8 @@ mod tests {
                 assert!(group.reason.len() > 10, "{profile:?}: `{}` is too short for a reason", group.reason);
                 for call in group.calls {
                     assert!(seen.insert(call.id()), "{profile:?}: {call} twice");
-                    assert!(!hidden_calls(profile).contains(call), "{profile:?}: {call} is hidden as well");
+                    let failing = [hidden_calls(profile), unsupported_calls(profile)].concat();
+                    assert!(!failing.contains(call), "{profile:?}: {call} fails as well");
                 }
             }
         }

@@ -1,8 +1,7 @@
 //! The limits of the process. They are the second line of defence: the engine's meter and the guard of the file system
 //! act first and report. These limits bound the effect of a fault in them.
 //!
-//! `RLIMIT_AS` is not used: the engine reserves gigabytes of addresses. `RLIMIT_NPROC` is not used, since it counts the
-//! processes of a user instead of a run, and does not limit root.
+//! `RLIMIT_AS` is not used: the engine reserves gigabytes of addresses. `process_limit` has `RLIMIT_NPROC`.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,7 +11,7 @@ use modbox_policy::{Access, Policy, Shape};
 use modbox_vocabulary::Limits;
 use rustix::process::{Resource, Rlimit};
 
-use crate::system;
+use crate::{process_limit, system};
 
 /// The memory of the engine: stacks, runtime, tables of handles. Processes of guests that hoard handles need less than
 /// thirty megabytes.
@@ -41,6 +40,8 @@ pub struct ProcessLimits {
     pub descriptors: u64,
     /// The size of any one file, if it is limited.
     pub file_size: Option<u64>,
+    /// The number of processes and threads of this user, if it is limited.
+    pub processes: Option<u64>,
 }
 
 impl ProcessLimits {
@@ -54,6 +55,8 @@ impl ProcessLimits {
             cpu_time: Some(limits.cpu_time.saturating_add(CPU_SLACK)),
             descriptors: limits.max_descriptors.saturating_add(ENGINE_DESCRIPTORS).saturating_add(2 * grants),
             file_size: largest_granted(policy).map(|size| limits.max_disk.saturating_add(size)),
+            // The filter lets a guest start none.
+            processes: None,
         }
     }
 
@@ -62,6 +65,10 @@ impl ProcessLimits {
         system::survive_file_size_limit();
         if let Some(size) = self.file_size {
             lower(Resource::Fsize, size, 0)?;
+        }
+        if let Some(more) = self.processes {
+            // The launcher counts them in any case.
+            let _ = process_limit::allow_more(more);
         }
         if let Some(cpu_time) = self.cpu_time {
             let cpu = process_cpu_time().saturating_add(cpu_time).as_secs().saturating_add(1);

@@ -20,7 +20,7 @@ use seccompiler::{
 use syscalls::Sysno;
 
 use crate::calls::Condition;
-use crate::plan::NetPlan;
+use crate::plan::{NetPlan, Plan};
 use crate::profiles::{self, Profile};
 use crate::reported::ReportedCalls;
 use crate::system;
@@ -49,28 +49,41 @@ const NAMESPACES: u32 = 0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 
 /// The bits of a socket's type without its flags.
 const SOCKET_TYPE: u32 = 0xf;
 
-/// Returns the filter of a profile.
-pub(super) fn compile(profile: Profile, net: &NetPlan) -> Result<BpfProgram, String> {
+/// The part of a plan that a filter enforces.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FilterPlan<'a> {
+    /// The lists of calls.
+    pub(super) profile: Profile,
+    /// The reachable network.
+    pub(super) net: &'a NetPlan,
+    /// Whether a control group counts the memory of all processes together.
+    pub(super) counted_memory: bool,
+}
+
+impl<'a> From<&'a Plan> for FilterPlan<'a> {
+    fn from(plan: &'a Plan) -> Self {
+        Self { profile: plan.profile, net: &plan.net, counted_memory: plan.counted_memory }
+    }
+}
+
+/// Returns the filter of a plan.
+pub(super) fn compile(plan: FilterPlan<'_>) -> Result<BpfProgram, String> {
     if AUDIT_ARCH == 0 {
         return Err("seccomp: this architecture is not supported, only x86-64 and aarch64".to_owned());
     }
-    let mut program = preamble(profile, net);
-    program.extend(allow_list(profile, net).map_err(|error| format!("seccomp: {error}"))?);
+    let mut program = preamble(plan);
+    program.extend(allow_list(plan).map_err(|error| format!("seccomp: {error}"))?);
     Ok(program)
 }
 
-/// Makes the filter of a profile that also reports calls: those that `reported` chooses among the allowed ones, and those
+/// Makes the filter of a plan that also reports calls: those that `reported` chooses among the allowed ones, and those
 /// that are refused. Its process must have a listener; see [`install_reporting`].
 ///
 /// A refused call with the number of one that `reported` may choose fails with `EPERM` without a report: the listener
 /// could not tell it from an allowed one, which it lets go on.
-pub(super) fn compile_reporting(
-    profile: Profile,
-    net: &NetPlan,
-    reported: &ReportedCalls,
-) -> Result<BpfProgram, String> {
-    let mut program = compile(profile, net)?;
-    let (list, refusals) = (preamble(profile, net).len(), program.len());
+pub(super) fn compile_reporting(plan: FilterPlan<'_>, reported: &ReportedCalls) -> Result<BpfProgram, String> {
+    let mut program = compile(plan)?;
+    let (list, refusals) = (preamble(plan).len(), program.len());
     program.push(load(NUMBER));
     for number in &reported.numbers {
         program.extend([jump(JUMP_EQUAL, *number, 0, 1), fail(libc::EPERM)]);
@@ -103,10 +116,10 @@ pub(super) fn install(program: &BpfProgram) -> Result<(), String> {
 }
 
 /// Returns the part that seccompiler writes.
-fn allow_list(profile: Profile, net: &NetPlan) -> Result<BpfProgram, BackendError> {
+fn allow_list(plan: FilterPlan<'_>) -> Result<BpfProgram, BackendError> {
     let mut allowed = BTreeMap::new();
-    for group in profiles::allowed_calls(profile) {
-        if let Some(rules) = rules(group.condition, net)? {
+    for group in profiles::allowed_calls(plan.profile) {
+        if let Some(rules) = rules(group.condition, plan)? {
             allowed.extend(group.calls.iter().map(|call| (i64::from(call.id()), rules.clone())));
         }
     }
@@ -115,7 +128,7 @@ fn allow_list(profile: Profile, net: &NetPlan) -> Result<BpfProgram, BackendErro
 }
 
 /// Returns the part before it, whose last instruction continues there.
-fn preamble(profile: Profile, net: &NetPlan) -> BpfProgram {
+fn preamble(FilterPlan { profile, net, counted_memory }: FilterPlan<'_>) -> BpfProgram {
     let number = |call: Sysno| call.id().cast_unsigned();
     let mut program = vec![
         load(ARCHITECTURE),
@@ -128,6 +141,9 @@ fn preamble(profile: Profile, net: &NetPlan) -> BpfProgram {
     ];
     for call in profiles::hidden_calls(profile) {
         program.extend([jump(JUMP_EQUAL, number(*call), 0, 1), fail(libc::ENOSYS)]);
+    }
+    for call in profiles::unsupported_calls(profile) {
+        program.extend([jump(JUMP_EQUAL, number(*call), 0, 1), fail(libc::EOPNOTSUPP)]);
     }
     let has_sockets = profiles::allowed_calls(profile).any(|group| group.condition == Condition::Sockets);
     if has_sockets && !families(net).is_empty() {
@@ -147,6 +163,20 @@ fn preamble(profile: Profile, net: &NetPlan) -> BpfProgram {
             fail(libc::EAFNOSUPPORT),
         ]);
     }
+    if matches!(profile, Profile::Native | Profile::NativeOnHost) && !counted_memory {
+        // What waits in a socket belongs to no process, so its size stays that of the system. To the program the call
+        // succeeds: the kernel, too, treats the size as advice.
+        program.extend([
+            load(NUMBER),
+            jump(JUMP_EQUAL, number(Sysno::setsockopt), 0, 6),
+            load(SECOND_ARGUMENT),
+            jump(JUMP_EQUAL, libc::SOL_SOCKET.cast_unsigned(), 0, 4),
+            load(THIRD_ARGUMENT),
+            jump(JUMP_EQUAL, libc::SO_SNDBUF.cast_unsigned(), 1, 0),
+            jump(JUMP_EQUAL, libc::SO_RCVBUF.cast_unsigned(), 0, 1),
+            fail(0),
+        ]);
+    }
     program
 }
 
@@ -154,13 +184,27 @@ fn preamble(profile: Profile, net: &NetPlan) -> BpfProgram {
 ///
 /// The kernel reads all arguments except pointers as 32 bits: comparing 64 bits could be evaded with bits that it
 /// ignores.
-fn rules(condition: Condition, net: &NetPlan) -> Result<Option<Vec<SeccompRule>>, BackendError> {
+fn rules(condition: Condition, plan: FilterPlan<'_>) -> Result<Option<Vec<SeccompRule>>, BackendError> {
+    let net = plan.net;
     let rules = match condition {
         Condition::Always => return Ok(Some(Vec::new())),
         Condition::Network => return Ok(net.any().then(Vec::new)),
         Condition::Sockets => {
             let rules = sockets(net)?;
             return Ok((!rules.is_empty()).then_some(rules));
+        }
+        Condition::SocketPairs => {
+            // A pair of datagram sockets can be connected to other sockets, by name.
+            let lasting = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
+            let kinds = if net.unix { [lasting.as_slice(), &[libc::SOCK_DGRAM]].concat() } else { lasting.to_vec() };
+            let family = is(0, libc::AF_UNIX.cast_unsigned())?;
+            let pair = |kind: i32| rule([family.clone(), masked(1, SOCKET_TYPE, kind.cast_unsigned())?]);
+            kinds.into_iter().map(pair).collect::<Result<_, _>>()?
+        }
+        Condition::CountedMemory => return Ok(plan.counted_memory.then(Vec::new)),
+        Condition::Values(values) => {
+            let all: Result<_, _> = values.iter().map(|(argument, value)| is(*argument, *value)).collect();
+            vec![SeccompRule::new(all?)?]
         }
         Condition::PlainMode { mode, flags: None } => vec![rule([without(mode, SET_ID)?])?],
         Condition::PlainMode { mode, flags: Some(flags) } => {
@@ -262,10 +306,12 @@ const JUMP_AT_LEAST: u16 = 0x35;
 const RETURN: u16 = 0x06;
 const JUMP: u16 = 0x05;
 
-/// The offsets of number, architecture and first argument in the data of a call. The low half of an argument is first.
+/// The offsets of number, architecture and first arguments in the data of a call. The low half of an argument is first.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
+const SECOND_ARGUMENT: u32 = 24;
+const THIRD_ARGUMENT: u32 = 32;
 
 fn load(offset: u32) -> sock_filter {
     sock_filter { code: LOAD, jt: 0, jf: 0, k: offset }

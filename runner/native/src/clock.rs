@@ -1,4 +1,6 @@
-//! Times of files.
+//! Times of files, and of this process.
+
+use std::time::Duration;
 
 use rustix::fs::{Stat, Timespec, Timestamps};
 use rustix::time::ClockId;
@@ -16,6 +18,11 @@ pub(super) fn now() -> Moment {
 pub(super) fn before_writes() -> Moment {
     let now = rustix::time::clock_gettime(ClockId::RealtimeCoarse);
     (now.tv_sec, now.tv_nsec)
+}
+
+/// Returns the processor time that this process has taken.
+pub(super) fn own_processor_time() -> Duration {
+    rustix::time::clock_gettime(ClockId::ProcessCPUTime).try_into().unwrap_or_default()
 }
 
 /// Returns when the content of a file was last modified.

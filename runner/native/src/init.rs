@@ -21,16 +21,21 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 use crate::link::{Failure, InitMessage, ModuleEnd, Ready};
 use crate::namespaces::Namespaces;
 use crate::protocol::{MESSAGES, Spec};
+use crate::reported_calls::KernelCounts;
 use crate::room::Room;
 use crate::step::Step;
 use crate::tree::Proc;
-use crate::{base, group, module_process, reported_calls, root, system};
+use crate::{base, group, module_process, root, system};
 
 /// Minimum of RLIMIT_DATA, because the limit also binds this process while it starts the shell.
 const MIN_MEMORY: u64 = 32 << 20;
 
 /// Minimum of descriptors, for modules that start programs: a shell's pipes, and the script that it reads.
 const MIN_DESCRIPTORS: u64 = 16;
+
+/// Processes that the same user may start elsewhere during a run, in addition to those of the module, before the module is
+/// refused some: other runs at the same time.
+const OTHER_PROCESSES: u64 = 1024;
 
 /// Exit status of this process when the module has not started.
 const NOT_STARTED: i32 = 127;
@@ -59,7 +64,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     let mut ready = Ready::default();
     let mut stages = Vec::new();
     let mut own = None;
-    let rules = if namespaces.any {
+    let mut rules = if namespaces.any {
         // 3. A session of its own also has its own share of the processor.
         rustix::process::setsid().map_err(|errno| at(Step::Session)(errno.into()))?;
         // 4. Make the file system. Without a umask, files get the modes that the code gives.
@@ -74,7 +79,13 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         rules_on_host(room)
     };
     // 5. Join the control group, which counts and bounds the memory of all processes together.
-    ready.joined = group::join(link).map_err(at(Step::Parent))?;
+    let joined = group::join(link).map_err(at(Step::Parent))?;
+    (ready.joined, ready.counts_memory) = (joined.groups, joined.counts_memory);
+    if !joined.counts_memory {
+        // Mapped for writing, this device is memory that belongs to no process.
+        let zero = rules.iter_mut().filter(|rule| rule.path == Path::new("/dev/zero"));
+        zero.for_each(|rule| rule.rights = Rights::ReadFile);
+    }
     // 6. Enter the working directory: the caller's, if the module can see it.
     let start = if spec.only_there || room.grant_at(Path::new(&spec.directory)).is_some() {
         Path::new(&spec.directory)
@@ -92,8 +103,9 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     }
     // 7. Apply the confinement by the kernel; it cannot be undone.
     // 8. Its filter reports refused calls, and calls that name a path or an address, to the launcher.
-    let plan = plan(room, namespaces, rules);
-    let confined = modbox_kernel::confine_reporting_thread(&plan, &reported_calls::reported());
+    let counts = KernelCounts { namespaces: namespaces.any, memory: joined.counts_memory };
+    let plan = plan(room, counts, rules);
+    let confined = modbox_kernel::confine_reporting_thread(&plan, &counts.reported());
     let (reached, listener) = confined.map_err(|error| {
         let subject = modbox_vocabulary::error_chain(&error);
         Failure { step: Step::Confine, errno: 0, subject }
@@ -190,24 +202,26 @@ fn home(room: &Room, namespaces: Namespaces) -> &Path {
     if namespaces.any { Path::new("/tmp") } else { &room.tmpdir }
 }
 
-fn plan(room: &Room, namespaces: Namespaces, paths: Vec<PathRule>) -> Plan {
+fn plan(room: &Room, kernel: KernelCounts, paths: Vec<PathRule>) -> Plan {
     let limits = &room.limits;
-    let net = if namespaces.any {
+    let net = if kernel.namespaces {
         room.net.clone()
     } else {
         // There is no network namespace, and Landlock has no rule for sockets with a path.
         NetPlan { isolated: false, unix: false, ..room.net.clone() }
     };
     Plan {
-        profile: if namespaces.any { Profile::Native } else { Profile::NativeOnHost },
+        profile: if kernel.namespaces { Profile::Native } else { Profile::NativeOnHost },
         paths,
         net,
+        counted_memory: kernel.memory,
         limits: Some(ProcessLimits {
             memory: limits.max_memory.max(MIN_MEMORY),
             // Limit of each process; the launcher counts all of them together.
             cpu_time: Some(limits.cpu_time.saturating_add(Duration::from_secs(1))),
             descriptors: limits.max_descriptors.max(MIN_DESCRIPTORS),
             file_size: None,
+            processes: (!kernel.namespaces).then(|| limits.max_processes.saturating_add(OTHER_PROCESSES)),
         }),
     }
 }

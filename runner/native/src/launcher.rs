@@ -21,6 +21,7 @@ use crate::link::{Failure, InitMessage, Ready};
 use crate::namespaces::Namespaces;
 use crate::observe::Observer;
 use crate::protocol::{End, InForce, MESSAGES, Reply, Spec};
+use crate::reported_calls::KernelCounts;
 use crate::room::Room;
 use crate::step::Step;
 use crate::tree::Proc;
@@ -282,7 +283,8 @@ fn begin(room: &Room, entered: PreparedRoom, mut missing: Vec<String>) -> Result
             stages.push(stage.map_err(Failure::with(Step::Grant, subject.as_ref()))?);
         }
         let observer = if ready.listens {
-            descriptors.next().map(|listener| Observer::new(listener, room, namespaces.any))
+            let counts = KernelCounts { namespaces: namespaces.any, memory: ready.counts_memory };
+            descriptors.next().map(|listener| Observer::new(listener, room, counts))
         } else {
             None
         };

@@ -47,7 +47,8 @@
 //!
 //! Where the kernel gives no namespaces, the first process takes steps 1, 2 and 5 to 11: level 2. Only ordinary users
 //! can use level 2, because the kernel's rules (Landlock) cover neither modes nor owners; seccomp refuses changes of
-//! these, and sockets with a path too.
+//! these, sockets with a path, and calls that reach other processes of the user. There the launcher counts processes
+//! before they start, by reports of the filter.
 //!
 //! Launcher and host watch each other. The launcher kills the tree when the host is gone, even by SIGKILL; the host
 //! kills it when the launcher is gone or does not answer. A module in a room can signal neither. Two gaps remain
@@ -61,6 +62,7 @@ mod attend;
 mod attributes;
 pub mod base;
 mod beside;
+mod charges;
 mod clock;
 mod commit;
 mod content;
@@ -83,6 +85,7 @@ mod names;
 mod namespaces;
 mod observe;
 mod own;
+mod passed_limits;
 mod pid_limit;
 mod places;
 mod program;
@@ -91,6 +94,7 @@ mod reported_calls;
 mod room;
 mod root;
 mod runtime;
+mod sockets;
 mod stage;
 mod started;
 mod stdin;

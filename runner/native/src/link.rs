@@ -86,6 +86,8 @@ pub(super) struct Ready {
     pub(super) listens: bool,
     /// How many of the control groups it has joined.
     pub(super) joined: usize,
+    /// Whether one of them counts memory.
+    pub(super) counts_memory: bool,
     /// Whether descriptors of the room's own file system and its `/proc` are sent, before all others.
     pub(super) own: bool,
 }

@@ -3,7 +3,9 @@
 //! The seccomp filter of a room makes the kernel report calls that name a path or an address. The launcher reads the name
 //! from the caller's memory, compares it with the room's grants, and lets the call go on. The result neither refuses
 //! nor allows anything: a name that changes after the look falsifies only the report. The filter also reports calls that
-//! it refuses; the launcher records their names and refuses them. Calls that look at files without
+//! it refuses; the launcher records their names and refuses them, except those by which a process changes its own limits
+//! and priorities. And it reports calls that start processes or make memory which the kernel does not count, so that
+//! the launcher does. Calls that look at files without
 //! opening them are not reported, because programs make thousands of them; neither is opening for reading only with
 //! `O_CLOEXEC`, by which programs load themselves, by hundreds of calls: each report costs them their turn on a busy
 //! machine. The hints for a failed module find what is missed here, from its arguments and output.
@@ -17,11 +19,12 @@ use modbox_kernel::{CallListener, NetPlan, Ports, ReportedCall};
 use modbox_policy::net::Transport;
 use modbox_policy::{Access, PathGrant, Shape, normalize};
 use modbox_vocabulary::{Denial, Operation};
+use rustix::fs::CWD;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags};
 
-use crate::reported_calls::{CallEffect, WRITES, calls};
+use crate::reported_calls::{CallEffect, KernelCounts, WRITES};
 use crate::room::Room;
-use crate::{base, denials, memory};
+use crate::{base, charges, denials, kernel_file, memory};
 
 /// Maximum number of denials; more are not useful in a report.
 const MAX_REFUSED: usize = 64;
@@ -34,25 +37,39 @@ const PAGE: u64 = 4096;
 /// Directory of the kernel's own interface. Programs look there for what the machine can do, and go on without it.
 const KERNEL_INTERFACE: &str = "/sys";
 
+/// Upper bound of the size of a `status` file in `/proc`.
+const MAX_STATUS: u64 = 16 << 10;
+
 /// Receiver of reports; collects the denials.
 #[derive(Debug)]
 pub(super) struct Observer {
     listener: CallListener,
     room: Room,
-    /// The module's own directories.
+    /// The module's own directories. In namespaces it also has its own `/tmp`.
     own: Vec<PathBuf>,
-    /// Whether the module also has its own `/tmp`.
-    namespaces: bool,
+    kernel: KernelCounts,
     /// Directories with single-name write grants. Other files created there are found at the end.
     stages: BTreeSet<PathBuf>,
     refused: BTreeSet<Denial>,
+    /// Processes and threads that were started since they were last counted.
+    started: u64,
+    /// Bytes of memory that belongs to no process, of the whole run.
+    allocated: u64,
+}
+
+/// A call that waits for an answer.
+#[derive(Debug)]
+pub(super) struct WaitingCall {
+    report: ReportedCall,
+    /// The effect, if the call is allowed.
+    effect: Option<CallEffect>,
 }
 
 impl Observer {
-    pub(super) fn new(listener: OwnedFd, room: &Room, namespaces: bool) -> Self {
+    pub(super) fn new(listener: OwnedFd, room: &Room, kernel: KernelCounts) -> Self {
         let own: Vec<PathBuf> = vec!["/dev".into(), "/proc".into(), room.tmpdir.clone()];
         let mut stages = BTreeSet::new();
-        if namespaces {
+        if kernel.namespaces {
             let single = room.grants.iter().filter(|it| it.shape == Shape::Name && it.access == Access::Write);
             stages.extend(single.filter_map(|grant| Some(Path::new(&grant.guest).parent()?.to_owned())));
         }
@@ -60,9 +77,11 @@ impl Observer {
             listener: CallListener::new(listener),
             room: room.clone(),
             own,
-            namespaces,
+            kernel,
             stages,
             refused: BTreeSet::new(),
+            started: 0,
+            allocated: 0,
         }
     }
 
@@ -70,21 +89,62 @@ impl Observer {
         self.listener.as_fd()
     }
 
-    /// Receives one report. Lets an allowed call go on, and refuses another.
-    pub(super) fn answer(&mut self) {
-        // The caller may have ended meanwhile.
-        let Ok(report) = self.listener.receive() else { return };
-        let is_allowed = calls().any(|(number, _)| *number == report.number);
+    /// Receives one report, which must be [answered](Self::answer). Returns `None` if the caller has ended meanwhile.
+    pub(super) fn receive(&mut self) -> Option<WaitingCall> {
+        let report = self.listener.receive().ok()?;
+        let effect = self.kernel.effect_of(report.number);
+        match effect {
+            Some(CallEffect::Start) => self.started += 1,
+            Some(CallEffect::Allocate) => {
+                self.allocated = self.allocated.saturating_add(charges::charge(&report));
+            }
+            _ => {}
+        }
+        Some(WaitingCall { report, effect })
+    }
+
+    /// Lets an allowed call go on, and refuses another.
+    pub(super) fn answer(&mut self, call: &WaitingCall) {
+        let WaitingCall { report, effect } = call;
+        let is_allowed = effect.is_some() || self.is_on_itself(report);
         if self.refused.len() < MAX_REFUSED {
-            match is_allowed {
-                true => self.refused.extend(self.denials_of(&report)),
-                false => drop(self.refused.insert(modbox_kernel::refused_call(report.number))),
+            match effect {
+                Some(effect) => self.refused.extend(self.denials_of(report, *effect)),
+                None if is_allowed => {}
+                None => drop(self.refused.insert(modbox_kernel::refused_call(report.number))),
             }
         }
         match is_allowed {
-            true => self.listener.allow(&report),
-            false => self.listener.refuse(&report),
+            true => self.listener.allow(report),
+            false => self.listener.refuse(report),
         }
+    }
+
+    /// Returns how many processes and threads were started since [`Self::count_from_here`], the waiting one included.
+    pub(super) fn started(&self) -> u64 {
+        self.started
+    }
+
+    /// Begins to count started processes anew. `waiting` of them wait for an answer.
+    pub(super) fn count_from_here(&mut self, waiting: u64) {
+        self.started = waiting;
+    }
+
+    /// Returns the bytes of memory that belongs to no process, as far as the kernel does not count it.
+    pub(super) fn allocated(&self) -> u64 {
+        self.allocated
+    }
+
+    /// Returns whether a refused call is one that a process may make on itself, and does so by its number.
+    ///
+    /// The caller waits, so the numbers of its thread and its process belong to no other one.
+    fn is_on_itself(&self, report: &ReportedCall) -> bool {
+        // In a PID namespace the numbers are others, and the filter allows these calls.
+        if self.kernel.namespaces {
+            return false;
+        }
+        let Some(named) = modbox_kernel::named_process(report) else { return false };
+        named == report.thread || Some(named) == process_of(report.thread)
     }
 
     /// Records a file that the module created and that is not kept.
@@ -97,15 +157,14 @@ impl Observer {
     }
 
     /// Returns the denials of one call: two at most, of a renaming.
-    fn denials_of(&self, report: &ReportedCall) -> Vec<Denial> {
-        let Some((_, effect)) = calls().find(|(number, _)| *number == report.number) else { return Vec::new() };
-        if let CallEffect::Rename { from, to } = *effect {
+    fn denials_of(&self, report: &ReportedCall, effect: CallEffect) -> Vec<Denial> {
+        if let CallEffect::Rename { from, to } = effect {
             let from =
                 path_of(report, from.0, from.1).and_then(|path| self.write(report, path, Operation::Change, false));
             let to = path_of(report, to.0, to.1).and_then(|path| self.write(report, path, Operation::Change, true));
             return from.into_iter().chain(to).collect();
         }
-        self.denial_of(report, *effect).into_iter().collect()
+        self.denial_of(report, effect).into_iter().collect()
     }
 
     fn denial_of(&self, report: &ReportedCall, effect: CallEffect) -> Option<Denial> {
@@ -151,6 +210,7 @@ impl Observer {
             CallEffect::Rename { .. } => None,
             CallEffect::Connect { address, length } => self.connect(report, argument(address), argument(length)),
             CallEffect::Bind => self.bind(report, argument(1), argument(2)),
+            CallEffect::Start | CallEffect::Allocate => None,
         }
     }
 
@@ -167,7 +227,7 @@ impl Observer {
         if self.room.grant_at(path).is_some() || self.is_way(path) {
             return false;
         }
-        let hidden = self.namespaces && path.starts_with("/tmp") && !path.starts_with(&self.room.tmpdir);
+        let hidden = self.kernel.namespaces && path.starts_with("/tmp") && !path.starts_with(&self.room.tmpdir);
         match (hidden, path.strip_prefix("/")) {
             (true, Ok(below)) => {
                 Path::new(&format!("/proc/{}/root", report.thread)).join(below).symlink_metadata().is_ok()
@@ -260,6 +320,12 @@ fn holds(ports: &Ports, port: u16) -> bool {
 
 fn in_base(path: &Path) -> bool {
     base::paths().any(|base| path.starts_with(base))
+}
+
+/// Returns the process of a thread.
+fn process_of(thread: u32) -> Option<u32> {
+    let status = kernel_file::read(CWD, &format!("/proc/{thread}/status"), MAX_STATUS).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
 }
 
 /// Returns the path that a call names, absolute and normalized.

@@ -1,6 +1,7 @@
-//! The calls that a room's filter reports: those that name a path or an address, by number.
+//! The calls that a room's filter reports, by number: those that name a path or an address, and those that the launcher
+//! counts because the kernel does not.
 //!
-//! This file does not look at the names; see `observe`.
+//! This file does not look at the arguments; see `observe`.
 
 use modbox_kernel::ReportedCalls;
 use seccompiler::sock_filter;
@@ -31,7 +32,37 @@ pub(super) enum CallEffect {
     Connect { address: usize, length: usize },
     /// Binds an address of this machine.
     Bind,
+    /// Starts a process or thread.
+    Start,
+    /// Makes memory that belongs to no process.
+    Allocate,
 }
+
+/// What the kernel counts of a room, and so what the launcher must count by reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct KernelCounts {
+    /// Whether a PID namespace bounds processes, and an IPC namespace holds queues and shared memory.
+    pub(super) namespaces: bool,
+    /// Whether a control group counts the memory of all processes together.
+    pub(super) memory: bool,
+}
+
+/// Calls that start processes and threads. Without a PID namespace, the kernel does not end all of them at once.
+#[cfg(target_arch = "x86_64")]
+const STARTS: &[(i64, CallEffect)] =
+    &[(libc::SYS_clone, CallEffect::Start), (libc::SYS_fork, CallEffect::Start), (libc::SYS_vfork, CallEffect::Start)];
+#[cfg(not(target_arch = "x86_64"))]
+const STARTS: &[(i64, CallEffect)] = &[(libc::SYS_clone, CallEffect::Start)];
+
+/// Calls that make shared memory, semaphores and queues, which no process of the module has to map.
+const SYSTEM_V: &[(i64, CallEffect)] = &[
+    (libc::SYS_shmget, CallEffect::Allocate),
+    (libc::SYS_semget, CallEffect::Allocate),
+    (libc::SYS_msgget, CallEffect::Allocate),
+];
+
+/// Shared memory without a file. Its pages stay when a process gives up its own view of them.
+const SHARED: &[(i64, CallEffect)] = &[(libc::SYS_mmap, CallEffect::Allocate)];
 
 const fn at(directory: usize) -> Option<usize> {
     Some(directory)
@@ -93,52 +124,78 @@ const LEGACY_CALLS: &[(i64, CallEffect)] = &[
 const LEGACY_CALLS: &[(i64, CallEffect)] =
     &[(libc::SYS_renameat, CallEffect::Rename { from: (at(0), 1), to: (at(2), 3) })];
 
-/// Returns all calls that may be reported, with their effects.
-pub(super) fn calls() -> impl Iterator<Item = &'static (i64, CallEffect)> {
-    CALLS.iter().chain(LEGACY_CALLS)
-}
-
-/// Returns the choice of calls that are reported, in addition to the refused ones.
-pub(super) fn reported() -> ReportedCalls {
-    let numbers = calls().map(|(number, _)| u32::try_from(*number).unwrap_or(u32::MAX)).collect();
-    ReportedCalls { numbers, choice: choice() }
-}
-
-/// Returns the part of a filter that reports the calls in [`calls`]. The part before it refuses other ABIs, with other
-/// numbers.
-fn choice() -> Vec<sock_filter> {
-    const LOAD: u16 = 0x20;
-    const JUMP_EQUAL: u16 = 0x15;
-    const JUMP_SET: u16 = 0x45;
-    const RETURN: u16 = 0x06;
-    // Offsets of the lower and the upper half of a call's fifth argument.
-    const FIFTH: [u32; 2] = [16 + 4 * 8, 16 + 4 * 8 + 4];
-    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
-    let mut program = vec![step(LOAD, 0, 0, 0)];
-    for (number, effect) in calls() {
-        let number = u32::try_from(*number).unwrap_or(u32::MAX);
-        if let CallEffect::Open { flags, .. } = effect {
-            let flags = u32::try_from(16 + 8 * flags).unwrap_or(u32::MAX);
-            program.push(step(JUMP_EQUAL, 0, 5, number));
-            program.push(step(LOAD, 0, 0, flags));
-            program.push(step(JUMP_SET, 1, 0, WRITES.cast_unsigned()));
-            program.push(step(JUMP_SET, 1, 0, libc::O_CLOEXEC.cast_unsigned()));
-            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF));
-            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW));
-        } else if i64::from(number) == libc::SYS_sendto {
-            // Without an address it sends to the address that the socket is connected to.
-            program.push(step(JUMP_EQUAL, 0, 6, number));
-            program.push(step(LOAD, 0, 0, FIFTH[0]));
-            program.push(step(JUMP_EQUAL, 0, 3, 0));
-            program.push(step(LOAD, 0, 0, FIFTH[1]));
-            program.push(step(JUMP_EQUAL, 0, 1, 0));
-            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW));
-            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF));
-        } else {
-            program.push(step(JUMP_EQUAL, 0, 1, number));
-            program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF));
-        }
+impl KernelCounts {
+    /// Returns all calls that may be reported, with their effects.
+    pub(super) fn calls(self) -> impl Iterator<Item = &'static (i64, CallEffect)> {
+        let none: &[(i64, CallEffect)] = &[];
+        let starts = if self.namespaces { none } else { STARTS };
+        let system_v = if self.namespaces && !self.memory { SYSTEM_V } else { none };
+        let shared = if self.memory { none } else { SHARED };
+        CALLS.iter().chain(LEGACY_CALLS).chain(starts).chain(system_v).chain(shared)
     }
-    program.push(step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW));
-    program
+
+    /// Returns the effect of an allowed call that is reported, or `None` for a refused one.
+    pub(super) fn effect_of(self, number: i64) -> Option<CallEffect> {
+        self.calls().find(|(call, _)| *call == number).map(|(_, effect)| *effect)
+    }
+
+    /// Returns the choice of calls that are reported, in addition to the refused ones.
+    pub(super) fn reported(self) -> ReportedCalls {
+        let numbers = self.calls().map(|(number, _)| u32::try_from(*number).unwrap_or(u32::MAX)).collect();
+        ReportedCalls { numbers, choice: self.choice() }
+    }
+
+    /// Returns the part of a filter that reports these calls. The part before it refuses other ABIs, with other numbers.
+    fn choice(self) -> Vec<sock_filter> {
+        const LOAD: u16 = 0x20;
+        const AND: u16 = 0x54;
+        const JUMP_EQUAL: u16 = 0x15;
+        const JUMP_SET: u16 = 0x45;
+        const RETURN: u16 = 0x06;
+        const REPORT: u32 = libc::SECCOMP_RET_USER_NOTIF;
+        const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+        // Offsets of the fourth argument, and of the lower and the upper half of the fifth.
+        const FOURTH: u32 = 16 + 3 * 8;
+        const FIFTH: [u32; 2] = [16 + 4 * 8, 16 + 4 * 8 + 4];
+        let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+        let mut program = vec![step(LOAD, 0, 0, 0)];
+        for (number, effect) in self.calls() {
+            let is_mmap = *number == libc::SYS_mmap;
+            let is_sendto = *number == libc::SYS_sendto;
+            let number = u32::try_from(*number).unwrap_or(u32::MAX);
+            if let CallEffect::Open { flags, .. } = effect {
+                let flags = u32::try_from(16 + 8 * flags).unwrap_or(u32::MAX);
+                program.push(step(JUMP_EQUAL, 0, 5, number));
+                program.push(step(LOAD, 0, 0, flags));
+                program.push(step(JUMP_SET, 1, 0, WRITES.cast_unsigned()));
+                program.push(step(JUMP_SET, 1, 0, libc::O_CLOEXEC.cast_unsigned()));
+                program.push(step(RETURN, 0, 0, REPORT));
+                program.push(step(RETURN, 0, 0, ALLOW));
+            } else if is_sendto {
+                // Without an address it sends to the address that the socket is connected to.
+                program.push(step(JUMP_EQUAL, 0, 6, number));
+                program.push(step(LOAD, 0, 0, FIFTH[0]));
+                program.push(step(JUMP_EQUAL, 0, 3, 0));
+                program.push(step(LOAD, 0, 0, FIFTH[1]));
+                program.push(step(JUMP_EQUAL, 0, 1, 0));
+                program.push(step(RETURN, 0, 0, ALLOW));
+                program.push(step(RETURN, 0, 0, REPORT));
+            } else if is_mmap {
+                // Other memory belongs to the process or to a file. The kernel also takes `MAP_SHARED_VALIDATE`, which
+                // has the bit of `MAP_SHARED`.
+                let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS).cast_unsigned();
+                program.push(step(JUMP_EQUAL, 0, 5, number));
+                program.push(step(LOAD, 0, 0, FOURTH));
+                program.push(step(AND, 0, 0, shared));
+                program.push(step(JUMP_EQUAL, 0, 1, shared));
+                program.push(step(RETURN, 0, 0, REPORT));
+                program.push(step(RETURN, 0, 0, ALLOW));
+            } else {
+                program.push(step(JUMP_EQUAL, 0, 1, number));
+                program.push(step(RETURN, 0, 0, REPORT));
+            }
+        }
+        program.push(step(RETURN, 0, 0, ALLOW));
+        program
+    }
 }

@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::process::{Pid, Signal};
 
 use crate::kernel_file;
@@ -104,15 +104,50 @@ impl Proc {
         Ok(descendants(self.processes()?, |process| process.session == leader && process.pid.as_raw_pid() != leader))
     }
 
-    /// Returns the memory that only this process needs: resident pages that do not belong to a file. Processes share
-    /// the pages of programs and libraries, so a sum with those would count them several times.
+    /// Returns the memory that only this process needs: pages that do not belong to a file, also those that are swapped
+    /// out, and the tables of its pages. Processes share the pages of programs and libraries, so a sum with those would
+    /// count them several times.
     pub(super) fn memory_bytes(&self, process: &Process) -> u64 {
         let status = self.read(&format!("{}/status", process.pid)).unwrap_or_default();
         let kibibytes = |line: &str| {
-            let value = line.strip_prefix("RssAnon:").or_else(|| line.strip_prefix("RssShmem:"))?;
+            let counted = ["RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"];
+            let value = counted.into_iter().find_map(|name| line.strip_prefix(name))?;
             value.trim().strip_suffix(" kB")?.parse::<u64>().ok()
         };
         status.lines().filter_map(kibibytes).sum::<u64>().saturating_mul(1024)
+    }
+
+    /// Returns the number of open descriptors of a process.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the process has ended, or this user may not look at it.
+    pub(super) fn descriptors(&self, process: &Process) -> io::Result<u64> {
+        let path = format!("{}/fd", process.pid);
+        match rustix::fs::statat(&self.directory, &*path, AtFlags::empty())?.st_size {
+            // Before Linux 6.2, the directory does not have the number of its entries.
+            0 => Ok(self.entries(&path)?.count() as u64),
+            count => Ok(u64::try_from(count).unwrap_or(0)),
+        }
+    }
+
+    /// Returns the numbers of the sockets that a process has open.
+    pub(super) fn sockets(&self, process: &Process) -> Vec<u64> {
+        let path = format!("{}/fd", process.pid);
+        let number = |entry: rustix::fs::DirEntry| {
+            let at = format!("{path}/{}", entry.file_name().to_str().ok()?);
+            let target = rustix::fs::readlinkat(&self.directory, at, Vec::new()).ok()?;
+            target.to_str().ok()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+        };
+        self.entries(&path).map(|entries| entries.filter_map(number).collect()).unwrap_or_default()
+    }
+
+    /// Lists a directory below `/proc`, up to an error.
+    fn entries(&self, path: &str) -> io::Result<impl Iterator<Item = rustix::fs::DirEntry>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::openat(&self.directory, path, flags, Mode::empty())?;
+        let named = |entry: &rustix::fs::DirEntry| !entry.file_name().to_bytes().starts_with(b".");
+        Ok(rustix::fs::Dir::new(directory)?.map_while(Result::ok).filter(named))
     }
 
     /// Returns the bytes that a process and the children that it has waited for have written to disks, as far as this

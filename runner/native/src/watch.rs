@@ -44,7 +44,7 @@ pub(super) struct RoomResources {
     private: Option<(OwnedFd, DiskUse)>,
     /// The room's own `/proc`, which lists only the room's processes, so that a check takes no longer on a busy
     /// machine.
-    proc: Option<Proc>,
+    pub(super) proc: Option<Proc>,
     /// Bytes that this process had written before.
     written: u64,
     stages: Vec<Stage>,
@@ -52,7 +52,7 @@ pub(super) struct RoomResources {
     unmade: Vec<PathBuf>,
     /// When the module began.
     begun: Moment,
-    observer: Option<Observer>,
+    pub(super) observer: Option<Observer>,
     group: Option<Group>,
     /// Connection to the room's first process, which only reports the end on it.
     link: Option<UnixStream>,
@@ -83,7 +83,7 @@ impl RoomResources {
     }
 
     /// Returns what was added to the room's own file system since the beginning.
-    fn private(&self) -> DiskUse {
+    pub(super) fn private(&self) -> DiskUse {
         let Some((private, before)) = &self.private else { return DiskUse::default() };
         let now = in_use(private).unwrap_or(*before);
         let bytes = now.bytes.saturating_sub(before.bytes);
@@ -99,7 +99,7 @@ impl RoomResources {
     }
 
     /// Returns the limit that the kernel has enforced by itself, as far as the control group counts it.
-    fn enforced(&self) -> Option<LimitKind> {
+    pub(super) fn enforced(&self) -> Option<LimitKind> {
         let group = self.group.as_ref()?;
         let memory = group.out_of_memory().then_some(LimitKind::Memory);
         memory.or_else(|| group.out_of_processes().then_some(LimitKind::Processes))
@@ -107,7 +107,7 @@ impl RoomResources {
 
     /// Returns the memory that the module holds, if it is counted. The room's own file system is left out, because it
     /// has its own limit.
-    fn held(&self) -> Option<u64> {
+    pub(super) fn held(&self) -> Option<u64> {
         let private = self.private.as_ref().and_then(|(private, _)| in_use(private).ok()).unwrap_or_default();
         self.group.as_ref()?.held(private.bytes)
     }
@@ -142,10 +142,10 @@ fn in_use(private: &OwnedFd) -> io::Result<DiskUse> {
 
 /// The tree of processes below the launcher.
 pub(super) struct Tree {
-    own: Pid,
+    pub(super) own: Pid,
     /// The shell, or the first process of a room.
     first: Pid,
-    proc: Proc,
+    pub(super) proc: Proc,
     /// Readable when a child has ended.
     ended: UnixStream,
     /// Exit status of the first process, once it has ended.
@@ -158,7 +158,9 @@ pub(super) struct Tree {
     message: Option<InitMessage>,
     /// Whether the first process will send nothing more.
     link_done: bool,
-    resources: RoomResources,
+    pub(super) resources: RoomResources,
+    /// Processes and threads at the last check of the tree.
+    pub(super) last_count: u64,
 }
 
 /// Events that ended a wait.
@@ -172,7 +174,19 @@ struct WakeReasons {
 impl Tree {
     pub(super) fn new(own: Pid, first: Pid, proc: Proc, ended: UnixStream, resources: RoomResources) -> Self {
         let (exited, signal, message) = (None, None, None);
-        Self { own, first, proc, ended, exited, signal, observed: true, message, link_done: false, resources }
+        Self {
+            own,
+            first,
+            proc,
+            ended,
+            exited,
+            signal,
+            observed: true,
+            message,
+            link_done: false,
+            resources,
+            last_count: 1,
+        }
     }
 
     /// Returns whether only the first process of the room is left, which is about to end and has not yet been waited
@@ -231,11 +245,14 @@ impl Tree {
             }
             let now = Instant::now();
             if now >= next {
+                let before = clock::own_processor_time();
                 if let Some(limit) = self.passed_limit(spec) {
                     return End::Limit(limit);
                 }
                 interval = WATCH_INTERVAL.min(interval * 2);
-                next = Instant::now() + interval.max(now.elapsed() * WATCH_SHARE);
+                // Processor time, because a module that takes the processors must not delay the next check.
+                let taken = clock::own_processor_time().saturating_sub(before);
+                next = Instant::now() + interval.max(taken * WATCH_SHARE);
             }
             let reasons = self.wait(Some(control), next.saturating_duration_since(Instant::now()));
             if reasons.end_requested {
@@ -245,11 +262,21 @@ impl Tree {
                 self.receive_message();
             }
             if reasons.report_waiting
-                && let Some(observer) = &mut self.resources.observer
+                && let Some(limit) = self.answer(spec)
             {
-                observer.answer();
+                return End::Limit(limit);
             }
         }
+    }
+
+    /// Answers a report. Returns a limit if the call would exceed it; then it is not answered, and ends with the tree.
+    fn answer(&mut self, spec: &Spec) -> Option<LimitKind> {
+        let call = self.resources.observer.as_mut()?.receive()?;
+        let limit = self.limit_passed_by_calls(spec);
+        if limit.is_none() {
+            self.resources.observer.as_mut()?.answer(&call);
+        }
+        limit
     }
 
     /// Returns the end of a first process that ended by itself. It may have sent a message.
@@ -283,7 +310,9 @@ impl Tree {
     /// Waits for an ended child, the host, a report or the timeout. The host has only one message: a byte, or the end
     /// of the stream.
     fn wait(&mut self, control: Option<&File>, timeout: Duration) -> WakeReasons {
-        let observer = self.resources.observer.as_ref().filter(|_| self.observed).map(Observer::listener);
+        // While the tree is killed, calls that wait for an answer may wait: they fail with their process.
+        let answers = self.observed && control.is_some();
+        let observer = self.resources.observer.as_ref().filter(|_| answers).map(Observer::listener);
         let link = self.resources.link.as_ref().filter(|_| control.is_some() && !self.link_done);
         let mut descriptors = vec![PollFd::new(&self.ended, PollFlags::IN)];
         descriptors.extend(control.map(|control| PollFd::new(control, PollFlags::IN)));
@@ -324,55 +353,6 @@ impl Tree {
                 Err(_) => return false,
             }
         }
-    }
-
-    /// Returns the exceeded limit of the room's own file system.
-    fn overfull(&self, spec: &Spec) -> Option<LimitKind> {
-        let limits = &spec.room.as_ref()?.limits;
-        let private = self.resources.private();
-        let tmp = (private.bytes > limits.max_tmp).then_some(LimitKind::Tmp);
-        tmp.or_else(|| (private.files > limits.max_files).then_some(LimitKind::Files))
-    }
-
-    /// Returns the limit of bytes written to disks if it is exceeded at the end.
-    fn overwritten(&self, spec: &Spec) -> Option<LimitKind> {
-        let (limits, used) = (&spec.room.as_ref()?.limits, self.used()?);
-        (used.bytes.saturating_sub(used.private) > limits.max_disk).then_some(LimitKind::Disk)
-    }
-
-    /// Returns the first exceeded limit.
-    fn passed_limit(&self, spec: &Spec) -> Option<LimitKind> {
-        let overfull = self.overfull(spec);
-        if overfull.is_some() {
-            return overfull;
-        }
-        let enforced = self.resources.enforced();
-        if enforced.is_some() {
-            return enforced;
-        }
-        // A check that fails is repeated at the next interval; the kernel's own limits hold meanwhile.
-        let (proc, processes) = match self.resources.proc.as_ref().map(|own| (own, own.processes())) {
-            Some((own, Ok(processes))) => (own, processes),
-            _ => (&self.proc, self.proc.descendants(self.own).ok()?),
-        };
-        let threads: u64 = processes.iter().map(|process| process.threads).sum();
-        // The first process of a room is not the module's.
-        if threads > spec.max_processes.saturating_add(u64::from(spec.room.is_some())) {
-            return Some(LimitKind::Processes);
-        }
-        let living: u64 = processes.iter().map(|process| process.cpu_us).sum();
-        if living.saturating_add(system::children_usage().cpu_us) > spec.cpu_time_us {
-            return Some(LimitKind::Cpu);
-        }
-        if let Some(room) = &spec.room {
-            let written: u64 = processes.iter().map(|process| proc.written(process)).sum();
-            if written > room.limits.max_disk {
-                return Some(LimitKind::Disk);
-            }
-        }
-        let sum = || processes.iter().map(|process| proc.memory_bytes(process)).sum();
-        let memory: u64 = self.resources.held().unwrap_or_else(sum);
-        (memory > spec.max_memory).then_some(LimitKind::Memory)
     }
 
     /// Kills every descendant, also stopped ones, and returns how many could not be killed.

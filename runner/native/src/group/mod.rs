@@ -14,6 +14,7 @@ use std::os::unix::net::UnixStream;
 
 use modbox_channel::descriptor;
 use rustix::process::Pid;
+use serde::{Deserialize, Serialize};
 
 use crate::group::find::{Parent, Version};
 use crate::group::place::Place;
@@ -80,7 +81,14 @@ impl Group {
             Version::One => part.place.open("tasks").map(|file| task_files.push(file)).is_ok(),
             Version::Two => true,
         });
-        MESSAGES.send(link, &task_files.len())?;
+        let memory = self.hierarchies.iter().find(|part| part.parent.memory).map(|part| match part.parent.version {
+            Version::Two => 0,
+            Version::One => {
+                let first = self.hierarchies.iter().filter(|part| part.parent.version == Version::One);
+                1 + first.take_while(|part| !part.parent.memory).count()
+            }
+        });
+        MESSAGES.send(link, &Invitation { files: task_files.len(), memory })?;
         task_files.iter().try_for_each(|file| descriptor::send(link, file))
     }
 
@@ -213,13 +221,31 @@ impl Drop for HierarchyGroup {
     }
 }
 
-/// Joins the groups that the launcher has made for this process, which has one thread. Returns how many groups it has
-/// joined; they are the first ones of the list.
-pub(super) fn join(link: &UnixStream) -> io::Result<usize> {
-    let count: usize = MESSAGES.receive_required(link)?;
-    let task_files: Vec<OwnedFd> = (0..count).map(|_| descriptor::receive(link)).collect::<io::Result<_>>()?;
+/// The groups that a process is to join. The files for that follow.
+#[derive(Debug, Serialize, Deserialize)]
+struct Invitation {
+    files: usize,
+    /// How many of them the process must join to be in one that counts memory, if there is one. None if it was born in
+    /// it.
+    memory: Option<usize>,
+}
+
+/// The groups that a process has joined.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Joined {
+    /// The number of groups, the first ones of the list.
+    pub(super) groups: usize,
+    /// Whether one of its groups counts memory.
+    pub(super) counts_memory: bool,
+}
+
+/// Joins the groups that the launcher has made for this process, which has one thread.
+pub(super) fn join(link: &UnixStream) -> io::Result<Joined> {
+    let Invitation { files, memory } = MESSAGES.receive_required(link)?;
+    let task_files: Vec<OwnedFd> = (0..files).map(|_| descriptor::receive(link)).collect::<io::Result<_>>()?;
     // Writing zero adds the writing process.
-    Ok(task_files.into_iter().take_while(|file| rustix::io::write(file, b"0").is_ok()).count())
+    let groups = task_files.into_iter().take_while(|file| rustix::io::write(file, b"0").is_ok()).count();
+    Ok(Joined { groups, counts_memory: memory.is_some_and(|needed| groups >= needed) })
 }
 
 /// Returns the number behind `name` on a line of its own.

@@ -94,7 +94,13 @@ mod tests {
     fn calls_are_refused_until_the_last_thread_has_ended() {
         let (send, listener) = mpsc::channel();
         let (go, may_end) = mpsc::channel::<()>();
-        let plan = Plan { profile: Profile::Guest, paths: Vec::new(), net: NetPlan::default(), limits: None };
+        let plan = Plan {
+            profile: Profile::Guest,
+            paths: Vec::new(),
+            net: NetPlan::default(),
+            counted_memory: false,
+            limits: None,
+        };
         let thread = thread::spawn(move || {
             let (_, listener) = modbox_kernel::confine_reporting_thread(&plan, &ReportedCalls::default()).unwrap();
             send.send(listener).unwrap();
