@@ -76,6 +76,7 @@ mod web_modules;
 mod jobs;
 // Many runs in warm workers: every line gets one report.
 mod batch;
+mod batch_changed;
 
 // Compiling is bounded and confined, and survives every damaged module.
 mod compile;
