@@ -202,3 +202,25 @@ fn a_fork_bomb_ends_at_the_count_without_namespaces() {
     let script = format!("for n in $(seq 300); do /bin/true; done; perl -e 'fork for 1..4; sleep 1' && {DONE}");
     place.run_without(NO_MOUNTS, &script, &["--max-processes", "20"]).changed();
 }
+
+#[test]
+fn its_own_directory_is_bounded_without_namespaces() {
+    let Some(place) = place() else { return };
+    let switches = ["--max-disk", "1GiB", "--max-tmp", "15MiB", "--max-files", "100"];
+    for (script, kind) in [
+        ("while :; do head -c 1000000 /dev/zero >> $TMPDIR/big; done", "tmp"),
+        ("i=0; while :; do i=$((i+1)); : > $TMPDIR/$i; done", "files"),
+        ("i=0; while :; do i=$((i+1)); mkdir $TMPDIR/$i; done", "files"),
+        // What cannot be listed could hold anything.
+        ("(umask 0777; mkdir $TMPDIR/hidden); sleep 600", "files"),
+        // So quick that it ends by itself before it is checked.
+        ("head -c 16000000 /dev/zero > $TMPDIR/big; echo '{}'", "tmp"),
+    ] {
+        let report = place.run_without(NO_MOUNTS, script, &switches).report;
+        assert_limit(&report, 2, kind);
+    }
+    let script = format!("head -c 1000000 /dev/zero > $TMPDIR/file && truncate -s 1G $TMPDIR/sparse && {DONE}");
+    let report = place.run_without(NO_MOUNTS, &script, &switches).changed();
+    let usage = |key: &str| report["usage"][key].as_u64().unwrap();
+    assert!((1_000_000..4 << 20).contains(&usage("tmp_bytes")) && usage("files") >= 2, "{report:#}");
+}

@@ -20,6 +20,7 @@ use crate::group::Group;
 use crate::link::{Failure, InitMessage, Ready};
 use crate::namespaces::Namespaces;
 use crate::observe::Observer;
+use crate::private_space::PrivateSpace;
 use crate::protocol::{End, InForce, MESSAGES, Reply, Spec};
 use crate::reported_calls::KernelCounts;
 use crate::room::Room;
@@ -290,7 +291,12 @@ fn begin(room: &Room, entered: PreparedRoom, mut missing: Vec<String>) -> Result
         };
         turn::give(&link).map_err(at(Step::Parent))?;
         let names = (stages, ready.unmade);
-        RoomResources::new(private, proc.map(Proc::from), names, observer, link, written).map_err(at(Step::Private))
+        let private = match private {
+            Some(private) => PrivateSpace::file_system(private),
+            None => PrivateSpace::directory(&room.tmpdir),
+        };
+        let private = private.map_err(at(Step::Private))?;
+        Ok(RoomResources::new(private, proc.map(Proc::from), names, observer, link, written))
     };
     match begin() {
         Ok(resources) => {

@@ -88,6 +88,7 @@ mod own;
 mod passed_limits;
 mod pid_limit;
 mod places;
+mod private_space;
 mod program;
 mod protocol;
 mod reported_calls;

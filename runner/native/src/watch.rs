@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -16,6 +15,7 @@ use crate::commit::{self, Stage, TakenBack};
 use crate::group::Group;
 use crate::link::{InitMessage, ModuleEnd};
 use crate::observe::Observer;
+use crate::private_space::PrivateSpace;
 use crate::protocol::{DiskUse, End, MESSAGES, Spec};
 use crate::system::{self, TreeUsage};
 use crate::take_back::Circumstances;
@@ -40,8 +40,8 @@ const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// Parts of a room beside its processes.
 #[derive(Debug, Default)]
 pub(super) struct RoomResources {
-    /// The room's own file system, and the use of it at the beginning.
-    private: Option<(OwnedFd, DiskUse)>,
+    /// The room's own file system or directory.
+    private: Option<PrivateSpace>,
     /// The room's own `/proc`, which lists only the room's processes, so that a check takes no longer on a busy
     /// machine.
     pub(super) proc: Option<Proc>,
@@ -60,41 +60,36 @@ pub(super) struct RoomResources {
 
 impl RoomResources {
     pub(super) fn new(
-        private: Option<OwnedFd>,
+        private: PrivateSpace,
         proc: Option<Proc>,
         (stages, unmade): (Vec<Stage>, Vec<PathBuf>),
         observer: Option<Observer>,
         link: UnixStream,
         written: u64,
-    ) -> io::Result<Self> {
-        let private = match private {
-            Some(private) => {
-                let used = in_use(&private)?;
-                Some((private, used))
-            }
-            None => None,
-        };
+    ) -> Self {
         let begun = clock::before_writes();
-        Ok(Self { private, proc, written, stages, unmade, begun, observer, group: None, link: Some(link) })
+        let (private, link) = (Some(private), Some(link));
+        Self { private, proc, written, stages, unmade, begun, observer, group: None, link }
     }
 
     pub(super) fn with_group(self, group: Option<Group>) -> Self {
         Self { group, ..self }
     }
 
-    /// Returns what was added to the room's own file system since the beginning.
+    /// Returns what was added to the room's own file system or directory since the beginning.
     pub(super) fn private(&self) -> DiskUse {
-        let Some((private, before)) = &self.private else { return DiskUse::default() };
-        let now = in_use(private).unwrap_or(*before);
-        let bytes = now.bytes.saturating_sub(before.bytes);
-        DiskUse { bytes, private: bytes, files: now.files.saturating_sub(before.files) }
+        self.private.as_ref().map(PrivateSpace::added).unwrap_or_default()
     }
 
     /// Returns the module's use of disks, once it is gone.
     fn used(&self) -> Option<DiskUse> {
         self.link.as_ref()?;
         let private = self.private();
-        let written = Proc::written_by_self().saturating_sub(self.written);
+        let mut written = Proc::written_by_self().saturating_sub(self.written);
+        if self.private.as_ref().is_some_and(|space| space.root().is_none()) {
+            // What is in its directory was written to a disk.
+            written = written.saturating_sub(private.bytes);
+        }
         Some(DiskUse { bytes: private.bytes.saturating_add(written), ..private })
     }
 
@@ -108,8 +103,8 @@ impl RoomResources {
     /// Returns the memory that the module holds, if it is counted. The room's own file system is left out, because it
     /// has its own limit.
     pub(super) fn held(&self) -> Option<u64> {
-        let private = self.private.as_ref().and_then(|(private, _)| in_use(private).ok()).unwrap_or_default();
-        self.group.as_ref()?.held(private.bytes)
+        let apart = self.private.as_ref().map_or(0, PrivateSpace::in_memory);
+        self.group.as_ref()?.held(apart)
     }
 
     /// Takes the files of single-name grants to their places.
@@ -120,7 +115,7 @@ impl RoomResources {
         if let Some(observer) = &mut self.observer {
             self.stages.iter().flat_map(Stage::strays).for_each(|stray| observer.stray(&stray));
         }
-        if let Some((private, _)) = &self.private {
+        if let Some(private) = self.private.as_ref().and_then(PrivateSpace::root) {
             let directories = self.stages.iter().map(Stage::directory);
             result.lost.extend(unreached::find(private, directories, &room.missing, &self.unmade));
         }
@@ -131,13 +126,6 @@ impl RoomResources {
     fn refused(&mut self) -> Vec<Denial> {
         self.observer.take().map(Observer::refused).unwrap_or_default()
     }
-}
-
-fn in_use(private: &OwnedFd) -> io::Result<DiskUse> {
-    let stat = rustix::fs::fstatvfs(private)?;
-    let blocks = stat.f_blocks.saturating_sub(stat.f_bfree);
-    let bytes = blocks.saturating_mul(stat.f_frsize);
-    Ok(DiskUse { bytes, private: bytes, files: stat.f_files.saturating_sub(stat.f_ffree) })
 }
 
 /// The tree of processes below the launcher.
