@@ -324,7 +324,7 @@ fn in_base(path: &Path) -> bool {
 
 /// Returns the process of a thread.
 fn process_of(thread: u32) -> Option<u32> {
-    let status = kernel_file::read(CWD, &format!("/proc/{thread}/status"), MAX_STATUS).ok()?;
+    let status = kernel_file::read(CWD, format!("/proc/{thread}/status"), MAX_STATUS).ok()?;
     status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
 }
 
