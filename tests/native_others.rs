@@ -41,7 +41,7 @@ impl Victim {
 
     /// Asserts that nothing has changed it.
     #[track_caller]
-    fn is_whole(mut self) {
+    fn assert_whole(mut self) {
         self.child.stdin.take().unwrap().write_all(b"\n").unwrap();
         let output = self.child.wait_with_output().unwrap();
         assert!(output.status.success(), "{output:?}");
@@ -57,7 +57,7 @@ fn attacked(place: &Place, calls: &[(i64, i32)]) -> (Value, Value) {
     let script = format!("exec python3 $d/data/others.py {}", victim.numbers);
     let report = place.run_without(calls, &script, &["--allow-read", &place.path("data")]).changed();
     assert_eq!(victim.limits(), limits, "{report:#}");
-    victim.is_whole();
+    victim.assert_whole();
     (report["result"]["tried"].clone(), report)
 }
 

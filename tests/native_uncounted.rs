@@ -224,3 +224,22 @@ fn its_own_directory_is_bounded_without_namespaces() {
     let usage = |key: &str| report["usage"][key].as_u64().unwrap();
     assert!((1_000_000..4 << 20).contains(&usage("tmp_bytes")) && usage("files") >= 2, "{report:#}");
 }
+
+#[test]
+fn tables_of_pages_count() {
+    let Some(place) = place() else { return };
+    // Memory that is only read has no pages of its own, and tables all the same.
+    let code = "size = 100 << 30\n\
+                libc.mmap.restype = ctypes.c_void_p\n\
+                private, length = 0x4022, ctypes.c_size_t(size)\n\
+                at = libc.mmap(None, length, 1, private, -1, ctypes.c_long(0))\n\
+                libc.madvise(ctypes.c_void_p(at), length, 15)\n\
+                for page in range(at, at + size, 2 << 20): ctypes.c_char.from_address(page).value\n\
+                time.sleep(600)";
+    for (level, calls) in LEVELS {
+        let report = python(&place, calls, code, &["--max-memory", "64MiB"]);
+        if !is_counted(&report) {
+            assert_limit(&report, level, "memory");
+        }
+    }
+}
