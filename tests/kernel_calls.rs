@@ -137,3 +137,34 @@ fn a_native_module_starts_processes_but_plants_no_set_id_file() {
         UnixStream::pair().unwrap();
     });
 }
+
+#[test]
+fn memory_of_no_process_needs_a_group_that_counts_it() {
+    let walls = Walls::new();
+    let size = |socket: &UnixStream| rustix::net::sockopt::socket_send_buffer_size(socket).unwrap();
+    let usual = size(&UnixStream::pair().unwrap().0);
+    for counted_memory in [false, true] {
+        let plan = Plan { profile: Profile::Native, counted_memory, ..walls.plan.clone() };
+        confined(&plan, || {
+            let (socket, _other) = UnixStream::pair().unwrap();
+            rustix::net::sockopt::set_socket_send_buffer_size(&socket, usual / 4).unwrap();
+            assert_eq!(size(&socket) != usual, counted_memory, "a buffer");
+            // Nothing receives reports here, so nothing else counts.
+            let name = c"memory".as_ptr() as usize;
+            for (what, tried) in [
+                ("memfd", call(libc::SYS_memfd_create, [name, 0, 0, 0])),
+                ("shared memory", call(libc::SYS_shmget, [0, 0, 0, 0]).or_else(no_such_size)),
+            ] {
+                match counted_memory {
+                    true => drop(tried.unwrap_or_else(|error| panic!("{what}: {error}"))),
+                    false => assert_errno(tried, libc::EPERM, what),
+                }
+            }
+        });
+    }
+}
+
+/// Treats EINVAL as success: the call was not refused, and makes nothing without a size.
+fn no_such_size(error: io::Error) -> io::Result<i64> {
+    if error.raw_os_error() == Some(libc::EINVAL) { Ok(0) } else { Err(error) }
+}

@@ -30,6 +30,8 @@ pub enum Condition {
     SocketPairs,
     /// A control group counts the memory of all processes together.
     CountedMemory,
+    /// The same, or the filter reports the call, so that the process that receives its reports counts.
+    CountedOrReported,
     /// The arguments have these values, each with its index.
     Values(&'static [(u8, u32)]),
     /// The mode has neither set-user-id nor set-group-id.

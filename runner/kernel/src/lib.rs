@@ -80,7 +80,12 @@ impl KernelConfinement {
 ///
 /// The kernel refuses the filter.
 pub fn restrict_calls(profile: Profile) -> Result<(), String> {
-    seccomp::install(&seccomp::compile(FilterPlan { profile, net: &NetPlan::default(), counted_memory: false })?)
+    seccomp::install(&seccomp::compile(FilterPlan {
+        profile,
+        net: &NetPlan::default(),
+        counted_memory: false,
+        reports: false,
+    })?)
 }
 
 /// Confines this process permanently, with a filter that reports the calls that it refuses. The process must have no

@@ -31,8 +31,13 @@ pub(super) const ALLOWED: &[CallGroup] = &[
             utimensat,
         ],
     ),
+    CallGroup::when(
+        Condition::CountedOrReported,
+        "makes shared memory, semaphores and queues of its IPC namespace",
+        calls![msgget, semget, shmget],
+    ),
     CallGroup::always(
-        "shares memory, semaphores and queues with processes of its IPC namespace",
+        "uses them, and queues with names",
         calls![
             mq_getsetattr,
             mq_notify,
@@ -41,17 +46,14 @@ pub(super) const ALLOWED: &[CallGroup] = &[
             mq_timedsend,
             mq_unlink,
             msgctl,
-            msgget,
             msgrcv,
             msgsnd,
             semctl,
-            semget,
             semop,
             semtimedop,
             shmat,
             shmctl,
             shmdt,
-            shmget,
         ],
     ),
     CallGroup::always(

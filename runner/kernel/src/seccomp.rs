@@ -58,11 +58,13 @@ pub(super) struct FilterPlan<'a> {
     pub(super) net: &'a NetPlan,
     /// Whether a control group counts the memory of all processes together.
     pub(super) counted_memory: bool,
+    /// Whether the filter reports calls.
+    pub(super) reports: bool,
 }
 
 impl<'a> From<&'a Plan> for FilterPlan<'a> {
     fn from(plan: &'a Plan) -> Self {
-        Self { profile: plan.profile, net: &plan.net, counted_memory: plan.counted_memory }
+        Self { profile: plan.profile, net: &plan.net, counted_memory: plan.counted_memory, reports: false }
     }
 }
 
@@ -82,6 +84,7 @@ pub(super) fn compile(plan: FilterPlan<'_>) -> Result<BpfProgram, String> {
 /// A refused call with the number of one that `reported` may choose fails with `EPERM` without a report: the listener
 /// could not tell it from an allowed one, which it lets go on.
 pub(super) fn compile_reporting(plan: FilterPlan<'_>, reported: &ReportedCalls) -> Result<BpfProgram, String> {
+    let plan = FilterPlan { reports: true, ..plan };
     let mut program = compile(plan)?;
     let (list, refusals) = (preamble(plan).len(), program.len());
     program.push(load(NUMBER));
@@ -128,7 +131,7 @@ fn allow_list(plan: FilterPlan<'_>) -> Result<BpfProgram, BackendError> {
 }
 
 /// Returns the part before it, whose last instruction continues there.
-fn preamble(FilterPlan { profile, net, counted_memory }: FilterPlan<'_>) -> BpfProgram {
+fn preamble(FilterPlan { profile, net, counted_memory, .. }: FilterPlan<'_>) -> BpfProgram {
     let number = |call: Sysno| call.id().cast_unsigned();
     let mut program = vec![
         load(ARCHITECTURE),
@@ -202,6 +205,7 @@ fn rules(condition: Condition, plan: FilterPlan<'_>) -> Result<Option<Vec<Seccom
             kinds.into_iter().map(pair).collect::<Result<_, _>>()?
         }
         Condition::CountedMemory => return Ok(plan.counted_memory.then(Vec::new)),
+        Condition::CountedOrReported => return Ok((plan.counted_memory || plan.reports).then(Vec::new)),
         Condition::Values(values) => {
             let all: Result<_, _> = values.iter().map(|(argument, value)| is(*argument, *value)).collect();
             vec![SeccompRule::new(all?)?]
