@@ -51,6 +51,7 @@ mod native_lost;
 mod native_names;
 mod native_others;
 mod native_place;
+mod native_programs;
 mod native_refused;
 mod native_uncounted;
 // Native modules: grants by arguments, and confinement on kernels with fewer features.

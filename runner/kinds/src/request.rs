@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use modbox_contract::{ModuleArgs, Release};
-use modbox_vocabulary::Invocation;
 use modbox_vocabulary::quoting::SplitError;
+use modbox_vocabulary::{Invocation, RuntimePath};
 use thiserror::Error;
 
 use crate::kind::Kind;
@@ -113,7 +112,7 @@ pub struct PythonStart {
     /// left out.
     pub unknown_args: Vec<String>,
     /// Paths that the module reads at run time; see [`Invocation::runtime_paths`].
-    pub runtime_paths: Vec<PathBuf>,
+    pub runtime_paths: Vec<RuntimePath>,
 }
 
 /// The form of an assembled Python module.

@@ -113,6 +113,7 @@ pub use crate::error::NativeError;
 pub use crate::group::control_groups;
 pub use crate::program::{ProgramCommand, ProgramFailure, ProgramOutcome, run_program};
 pub use crate::room::RoomRequest;
+pub use crate::runtime::{Trace, trace};
 pub use crate::started::{LauncherExit, RunningModule, run, start};
 pub use crate::step::Step;
 pub use crate::writable::write_obstacle;

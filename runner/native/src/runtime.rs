@@ -15,6 +15,15 @@ use crate::base;
 /// Maximum number of links, as in the kernel.
 pub(super) const MAX_LINKS: usize = 40;
 
+/// Way of a path through symbolic links.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// Path of each link on the way, and its target, in their order.
+    pub links: Vec<(PathBuf, PathBuf)>,
+    /// End of the way. `None` if it does not exist, or if the links lead in a circle.
+    pub real: Option<PathBuf>,
+}
+
 /// Path of a link, and its target.
 pub(super) type Link = (PathBuf, PathBuf);
 
@@ -44,11 +53,12 @@ pub(super) fn shown(paths: &[PathBuf], granted: &[PathGrant]) -> (Vec<PathGrant>
     (mounts, links.into_iter().collect())
 }
 
-/// Resolves a path, and records the links on the way.
-fn follow(path: &Path, links: &mut BTreeSet<Link>) -> Option<PathBuf> {
+/// Resolves an absolute path, and records the links on the way.
+#[must_use]
+pub fn trace(path: &Path) -> Trace {
+    let mut trace = Trace::default();
     let mut real = PathBuf::from("/");
     let mut pending = reversed(path);
-    let mut followed = 0;
     while let Some(name) = pending.pop() {
         if name == ".." {
             real.pop();
@@ -62,17 +72,24 @@ fn follow(path: &Path, links: &mut BTreeSet<Link>) -> Option<PathBuf> {
                     real = PathBuf::from("/");
                 }
                 pending.extend(reversed(&target));
-                links.insert((next, target));
-                followed += 1;
+                trace.links.push((next, target));
             }
             // Not a link.
             Err(rustix::io::Errno::INVAL) => real = next,
-            Err(_) => return None,
+            Err(_) => return trace,
         }
-        if followed > MAX_LINKS {
-            return None;
+        if trace.links.len() > MAX_LINKS {
+            return trace;
         }
     }
+    trace.real = Some(real);
+    trace
+}
+
+fn follow(path: &Path, links: &mut BTreeSet<Link>) -> Option<PathBuf> {
+    let trace = trace(path);
+    let real = trace.real?;
+    links.extend(trace.links);
     Some(real)
 }
 

@@ -9,6 +9,7 @@ use crate::app::designation::EffectiveGrants;
 use crate::app::error::RunError;
 use crate::app::judge;
 use crate::app::module::Module;
+use crate::app::program;
 use crate::app::report::Report;
 use crate::app::request::{Arguments, RunRequest};
 use crate::app::runner::Runner;
@@ -64,7 +65,10 @@ impl Runner {
             }
         };
         let EffectiveGrants { policy, arguments, missing, notes } = self.grant(kind, module, request);
-        let report = Report { notes, ..Report::of_module(module, &policy) };
+        let mut report = Report { notes, ..Report::of_module(module, &policy) };
+        if kind.is_wasm() {
+            report.grants.extend(program::needed_by_commands(&policy));
+        }
         for grant in &report.grants {
             debug!(capability = %grant.capability, subject = grant.subject, source = grant.source, "granted");
         }

@@ -73,7 +73,7 @@ impl Runner {
         notes.extend(python.iter().flat_map(|ready| ready.notes.clone()));
         let tmpdir = tmpdir(kind, request, run_dir)?;
         let start = python.as_ref().map(|ready| &ready.start);
-        let prepared = prepare::prepare(kind, module, request, &tmpdir, &self.config, start)?;
+        let prepared = prepare::prepare(kind, module, request, &tmpdir, &self.config, start, notes)?;
         let invocation = &prepared.invocation;
         let (outcome, leaving) = match &invocation.program {
             Program::Wasm(program) => {

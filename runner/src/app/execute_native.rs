@@ -14,7 +14,7 @@ use modbox_worker::{THIS_PROGRAM, Workers};
 use crate::app::confine;
 use crate::app::error::RunError;
 use crate::app::module::Module;
-use crate::app::native::{environment, narrow};
+use crate::app::native::environment;
 use crate::app::python::{self, Assembler, ModuleSource};
 use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
@@ -28,7 +28,8 @@ impl Runner {
         run_dir: &RunDir,
     ) -> Result<(Outcome, LauncherExit), RunError> {
         let policy = request.policy;
-        let context = self.native_context(policy, request.keep_files, &invocation.runtime_paths);
+        let readable = invocation.runtime_paths.iter().map(|runtime| runtime.path.clone()).collect();
+        let context = self.native_context(policy, request.keep_files, readable);
         let least = context.confine.as_ref().map_or(0, |confine| confine.least);
         let started = modbox_native::start(&context, invocation, run_dir.path(), request.limits);
         match started.and_then(|started| started.finish(request.limits)) {
@@ -39,13 +40,13 @@ impl Runner {
     }
 
     /// Returns the context of a native process: confined to the policy, unless that grants everything, and able to read
-    /// `runtime_paths`.
-    fn native_context(&self, policy: &Policy, kept: bool, runtime_paths: &[PathBuf]) -> NativeContext {
+    /// the paths in `readable`.
+    fn native_context(&self, policy: &Policy, kept: bool, readable: Vec<PathBuf>) -> NativeContext {
         let confine = (!policy.allows_everything()).then(|| RoomRequest {
             policy: policy.clone(),
             least: policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
             kept,
-            readable: narrow(runtime_paths),
+            readable,
         });
         let environment = match &confine {
             Some(_) => environment(policy),
@@ -78,7 +79,7 @@ impl Runner {
         }
         let source = PythonSource::read(name, module.bytes()?, interpreters)?;
         let run_dir = RunDir::create(&self.scratch, DirPurpose::Run)?;
-        let context = self.native_context(&Policy::default(), false, &[]);
+        let context = self.native_context(&Policy::default(), false, Vec::new());
         let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
         Ok(assembler.portable(ModuleSource { name, path: module.path(), source: &source })?)
     }
@@ -90,7 +91,7 @@ impl Runner {
         run_dir: &RunDir,
     ) -> Result<python::PreparedModule, RunError> {
         let source = PythonSource::read(request.name, module.bytes()?, request.interpreters)?;
-        let context = self.native_context(request.policy, request.keep_files, &[]);
+        let context = self.native_context(request.policy, request.keep_files, Vec::new());
         let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
         let subject = ModuleSource { name: request.name, path: module.path(), source: &source };
         Ok(assembler.start(subject, request.keep_files)?)

@@ -14,6 +14,7 @@ use crate::app::advice;
 use crate::app::error::{RunError, Shortfall};
 use crate::app::execute::{CompletedRun, Execution};
 use crate::app::missing_grant::{self, MissingGrant};
+use crate::app::program;
 use crate::app::report::{ADVICE_PREFIX, Report, Status};
 use crate::app::request::RunRequest;
 
@@ -70,11 +71,13 @@ fn report_outcome(
     let may_hint = matches!(prepared.invocation.program, Program::Native(_))
         && !request.policy.allows_everything()
         && matches!(status, Status::Failed | Status::Crashed);
+    let needed = program::listed(&prepared.invocation.runtime_paths);
     let hints = if may_hint { advice::hints(&denials, &outcome, request, environment) } else { Vec::new() };
     let mut report = Report {
         status,
         result,
         limit: outcome.limit,
+        grants: report.grants.into_iter().chain(needed).collect(),
         denials,
         denials_omitted: outcome.denials.omitted(),
         hints,

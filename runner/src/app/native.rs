@@ -1,7 +1,7 @@
 //! Derives the environment and readable paths of a native module, and finds grants that cannot be given to it.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use modbox_native::base;
 use modbox_policy::net::Transport;
@@ -19,29 +19,6 @@ const MAX_MISSING: usize = 16;
 /// Returns the granted variables.
 pub(super) fn environment(policy: &Policy) -> Vec<(OsString, OsString)> {
     policy.env().iter().map(|grant| (grant.name.clone().into(), grant.value.clone().into())).collect()
-}
-
-/// Returns the given paths without folders that hold much more than one program.
-pub(super) fn narrow(paths: &[PathBuf]) -> Vec<PathBuf> {
-    paths.iter().filter(|path| !is_wide(path)).cloned().collect()
-}
-
-/// Returns the paths that a program needs, as far as its location tells: the program itself and the folder that it is
-/// installed in.
-pub(super) fn installation(program: &Path) -> Vec<PathBuf> {
-    let Some(real) = program.canonicalize().ok().filter(|_| program.is_absolute()) else { return Vec::new() };
-    let folders = [program, &real].map(|program| {
-        let folder = program.parent()?;
-        Some(if folder.ends_with("bin") { folder.parent()? } else { folder }.to_owned())
-    });
-    let folders: Vec<PathBuf> = folders.into_iter().flatten().filter(|folder| !is_wide(folder)).collect();
-    [program.to_owned(), real].into_iter().chain(folders).collect()
-}
-
-/// Returns whether a folder holds much more than one program: a top-level folder of the system, or a user's home.
-fn is_wide(folder: &Path) -> bool {
-    let parent = folder.parent();
-    folder == Path::new("/root") || parent.is_none_or(|parent| parent == Path::new("/") || parent == Path::new("/home"))
 }
 
 /// Returns the network grants that the kernel cannot enforce: it filters by the ports of connections, but neither by
@@ -125,27 +102,6 @@ mod tests {
     use modbox_policy::net::{ListenGrant, NetGrant};
 
     use super::*;
-
-    #[test]
-    fn an_interpreter_brings_its_own_folder_and_no_more() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().canonicalize().unwrap();
-        for folder in ["opt/lang/bin", "venv/bin", "tools"] {
-            std::fs::create_dir_all(root.join(folder)).unwrap();
-        }
-        let (real, link, plain) = (root.join("opt/lang/bin/lang"), root.join("venv/bin/lang"), root.join("tools/tool"));
-        for program in [&real, &plain] {
-            std::fs::write(program, "").unwrap();
-        }
-        std::os::unix::fs::symlink(&real, &link).unwrap();
-        let brings = |program: &Path| narrow(&installation(program));
-        assert!(brings(&real).contains(&root.join("opt/lang")) && !brings(&real).contains(&root.join("opt")));
-        assert!(brings(&link).contains(&root.join("venv")) && brings(&link).contains(&root.join("opt/lang")));
-        assert!(brings(&plain).contains(&root.join("tools")) && brings(Path::new("lang")).is_empty());
-        for wide in ["/", "/home", "/home/user", "/root", "/opt"] {
-            assert!(narrow(&[wide.into()]).is_empty(), "{wide}");
-        }
-    }
 
     #[test]
     fn unenforceable_rules_are_listed_with_enforceable_ones() {

@@ -1,18 +1,20 @@
 //! Completes the arguments and makes an invocation of them by the rules of the module's kind.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use modbox_contract::{Dict, ModuleArgs};
 use modbox_kinds::powershell::PowershellSource;
 use modbox_kinds::{Kind, PreparedInvocation, PythonStart};
+use modbox_vocabulary::quoting::split;
 
 use crate::app::config::RunnerConfig;
 use crate::app::error::RunError;
 use crate::app::module::Module;
-use crate::app::native;
 use crate::app::powershell::InstalledPowershell;
+use crate::app::program::ProgramNeeds;
 use crate::app::request::{Arguments, RunRequest};
 
 /// The internal argument that names a module's temporary directory.
@@ -35,6 +37,7 @@ pub(super) fn prepare(
     tmpdir: &Path,
     config: &RunnerConfig,
     python: Option<&PythonStart>,
+    notes: &mut Vec<String>,
 ) -> Result<PreparedInvocation, RunError> {
     let tmpdir = tmpdir.to_string_lossy();
     let own_tmpdir = match (kind.is_wasm(), request.policy.allows_everything()) {
@@ -75,10 +78,17 @@ pub(super) fn prepare(
             powershell: &powershell,
         },
     )?;
-    // The search takes a while, so it is made for PowerShell only.
-    let chosen = (kind == Kind::Powershell).then(|| powershell.interpreter()).flatten();
-    let programs = request.interpreters.values().cloned().chain(chosen);
-    prepared.invocation.runtime_paths.extend(programs.flat_map(|program| native::installation(Path::new(&program))));
+    if !kind.is_wasm() && kind != Kind::Python {
+        // The search takes a while, so it is made for PowerShell only.
+        let chosen = (kind == Kind::Powershell).then(|| powershell.interpreter()).flatten();
+        let line = prepared.shebang.as_deref().unwrap_or_default();
+        let words = request.interpreters.values().filter_map(|line| split(line).ok()?.into_iter().next());
+        let programs = words.chain(chosen).filter(|program| line.starts_with(program));
+        for program in programs.collect::<BTreeSet<_>>() {
+            let needs = ProgramNeeds::of(&config.directory.join(program), request.policy);
+            prepared.invocation.runtime_paths.extend(needs.for_module(request.policy, notes));
+        }
+    }
     if request.stdin_args && kind.is_wasm() {
         prepared.invocation.stdin = args.to_file();
     }

@@ -97,7 +97,7 @@ impl Runner {
             Some(run_dir) => RunDirectory::Made(run_dir.path().to_owned(), purpose),
             None => RunDirectory::ToMake(purpose),
         };
-        let prepared = prepare::prepare(admitted.kind, module, request, &tmpdir, &self.config, None)?;
+        let prepared = prepare::prepare(admitted.kind, module, request, &tmpdir, &self.config, None, &mut Vec::new())?;
         let order = match &prepared.invocation.program {
             Program::Wasm(program) => Some(execute_guest::order(program, &prepared.invocation, directory)),
             Program::Native(_) => return Err(RunError::Wasm(WasmError::NoGuest)),

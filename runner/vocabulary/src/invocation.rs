@@ -17,10 +17,19 @@ pub struct Invocation {
     /// Bytes on standard input: the module or its arguments, if a native module's interpreter reads them there;
     /// otherwise empty.
     pub stdin: Vec<u8>,
-    /// Absolute paths of files and directories on the host that the program has to read in order to run, independently
-    /// of its grants: its interpreter, the interpreter's libraries, and the files of its payload. The program cannot
-    /// write them.
-    pub runtime_paths: Vec<PathBuf>,
+    /// Files and directories that the program has to read in order to run, independently of its grants.
+    pub runtime_paths: Vec<RuntimePath>,
+}
+
+/// Absolute path of a file or directory on the host that a program has to read in order to run: its interpreter, the
+/// interpreter's libraries, or the files of its payload. The program cannot write it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuntimePath {
+    /// The path.
+    pub path: PathBuf,
+    /// The program that needs it, if a report lists it as a grant. `None` for files of the module itself, and for paths
+    /// that the module reads anyway.
+    pub needed_by: Option<String>,
 }
 
 /// The program to start.

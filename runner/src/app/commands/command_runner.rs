@@ -9,7 +9,7 @@ use modbox_native::{
     NativeContext, NativeError, ProgramCommand, ProgramFailure, ProgramOutcome, RoomRequest, base, run_program,
 };
 use modbox_policy::run::{STANDARD_DIRECTORIES, denied, exactly};
-use modbox_policy::{Access, PathDecision, PathGrant, Policy, Shape, normalize};
+use modbox_policy::{Access, Policy, normalize};
 use modbox_scratch::{DirPurpose, ScratchRoot};
 use modbox_vocabulary::{
     Capability, CommandEnd, CommandOutput, CommandRefusal, CommandRequest, CommandService, Denial, Exit, LimitKind,
@@ -19,9 +19,7 @@ use modbox_worker::Workers;
 
 use crate::app::config::RunnerConfig;
 use crate::app::native;
-
-/// Symbolic links that are followed to a program; as many as the kernel follows.
-const MAX_LINKS: usize = 40;
+use crate::app::program::ProgramNeeds;
 
 /// Runner of the commands that a policy grants.
 pub(in crate::app) struct CommandRunner {
@@ -48,23 +46,25 @@ impl CommandRunner {
         }
     }
 
-    /// Returns the program that a granted command starts.
-    fn program(&self, request: &CommandRequest) -> Result<PathBuf, CommandRefusal> {
+    /// Returns the program that a granted command starts, and the files that it needs.
+    fn program(&self, request: &CommandRequest) -> Result<(PathBuf, Vec<PathBuf>), CommandRefusal> {
         if self.policy.allows_everything() {
-            return self.any_program(request);
+            return Ok((self.any_program(request)?, Vec::new()));
         }
         let granted = self.policy.run_grant(&request.program, &request.arguments);
         let program = granted.and_then(|grant| grant.program());
         let program = program.ok_or_else(|| denied(&request.program, &request.arguments))?;
-        if let Some(grant) = grant_to_change(&self.policy, program) {
+        let needs = ProgramNeeds::of(program, &self.policy);
+        if let Some(grant) = needs.changed_by(&self.policy) {
             return Err(CommandRefusal::Failed(format!(
-                "the program `{}` is not run, since `{}` is granted by {}: the module could put another in its place",
+                "the program `{}` is not run, since `{}` is granted by {}: the module could put another in its place, or in \
+                 that of its interpreter or a library",
                 program.display(),
                 grant.guest,
                 grant.source
             )));
         }
-        Ok(program.to_owned())
+        Ok((program.to_owned(), needs.into_reads()))
     }
 
     /// Looks a program up in PATH, for a module that is granted everything.
@@ -119,13 +119,17 @@ impl CommandRunner {
         Ok(Some(path))
     }
 
-    fn context(&self, program: &Path, environment: Vec<(OsString, OsString)>) -> Result<NativeContext, CommandRefusal> {
+    fn context(
+        &self,
+        readable: Vec<PathBuf>,
+        environment: Vec<(OsString, OsString)>,
+    ) -> Result<NativeContext, CommandRefusal> {
         let missing = || CommandRefusal::Failed("there is no modbox program to start commands by".to_owned());
         let confine = (!self.policy.allows_everything()).then(|| RoomRequest {
             policy: native::enforceable(&self.policy),
             least: self.policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
             kept: false,
-            readable: native::narrow(&native::installation(program)),
+            readable,
         });
         Ok(NativeContext {
             workers: self.workers.clone().ok_or_else(missing)?,
@@ -144,8 +148,8 @@ impl CommandService for CommandRunner {
         if words.into_iter().any(|word| word.contains('\0')) {
             return Err(CommandRefusal::Failed("a word of the command has a NUL byte in it".to_owned()));
         }
-        let program = self.program(request)?;
-        let context = self.context(&program, self.variables(request)?)?;
+        let (program, readable) = self.program(request)?;
+        let context = self.context(readable, self.variables(request)?)?;
         let command = ProgramCommand {
             argv: [&request.program].into_iter().chain(&request.arguments).map(OsString::from).collect(),
             directory: self.start_directory(request)?,
@@ -179,38 +183,6 @@ impl CommandService for CommandRunner {
 /// Returns whether a variable only sets a program's language or time zone, and so cannot choose code to run.
 fn is_harmless(name: &str) -> bool {
     matches!(name, "LANG" | "LANGUAGE" | "TZ") || name.starts_with("LC_")
-}
-
-/// Returns the grant that would let a module change a program, or that maps another file to its path.
-fn grant_to_change<'a>(policy: &'a Policy, program: &Path) -> Option<&'a PathGrant> {
-    let mut path = program.to_owned();
-    for _ in 0..MAX_LINKS {
-        if let Some(grant) = grant_around(policy, &path) {
-            return Some(grant);
-        }
-        let Ok(target) = path.read_link() else { break };
-        path = path.parent()?.join(target);
-    }
-    program.canonicalize().ok().and_then(|real| grant_around(policy, &real))
-}
-
-fn grant_around<'a>(policy: &'a Policy, path: &Path) -> Option<&'a PathGrant> {
-    let real = path.parent().and_then(|parent| Some(parent.canonicalize().ok()?.join(path.file_name()?)));
-    let paths = [Some(path.to_owned()), real];
-    let on_host = |grant: &&PathGrant| {
-        grant.access == Access::Write
-            && paths.iter().flatten().any(|path| match grant.shape {
-                Shape::Directory => path.starts_with(&grant.host),
-                Shape::Name => *path == grant.host,
-            })
-    };
-    let shown = || match policy.decides(path) {
-        PathDecision::Grant(grant) if grant.access == Access::Write || Path::new(&grant.guest) != grant.host => {
-            Some(grant)
-        }
-        _ => None,
-    };
-    policy.paths().iter().find(on_host).or_else(shown)
 }
 
 /// Returns the limits of a command: what is left of the run's, and never more than those of a whole run.

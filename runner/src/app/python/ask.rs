@@ -7,7 +7,6 @@ use modbox_native::{NativeContext, RoomRequest};
 use modbox_policy::{Access, PathGrant, Policy, PolicyError, Shape};
 use modbox_vocabulary::{Exit, Invocation, Limits, NativeProgram, Program, quoting};
 
-use crate::app::native::narrow;
 use crate::app::python::error::PythonError;
 
 /// Wall-clock limit; far more than any interpreter needs to report its version, or to compile a few hundred files.
@@ -34,7 +33,7 @@ impl ScriptAccess<'_> {
                 source: "modbox itself".to_owned(),
             })?;
         }
-        Ok(RoomRequest { policy, least: confine.least, kept: false, readable: narrow(self.reads) })
+        Ok(RoomRequest { policy, least: confine.least, kept: false, readable: self.reads.to_vec() })
     }
 }
 

@@ -6,8 +6,9 @@ use modbox_kinds::{PythonForm, PythonStart};
 use modbox_native::{NativeContext, base};
 use modbox_policy::{Access, normalize};
 use modbox_store::Tree;
-use modbox_vocabulary::error_chain;
+use modbox_vocabulary::{RuntimePath, error_chain};
 
+use crate::app::program::ProgramNeeds;
 use crate::app::python::assembly::{Assembly, SCRIPT, TreeError};
 use crate::app::python::cache::Cache;
 use crate::app::python::config::{PayloadForm, PythonConfig};
@@ -15,7 +16,7 @@ use crate::app::python::context::{AssemblyContext, ModuleSource};
 use crate::app::python::error::PythonError;
 use crate::app::python::folders::{find_install, known_site_folders};
 use crate::app::python::install::{self, Install};
-use crate::app::python::interpreter::{self, Interpreter};
+use crate::app::python::interpreter::{self, Interpreter, ReadPaths};
 use crate::app::python::shim;
 
 /// First Python whose compiled files can be marked as not to be compared with their source.
@@ -55,14 +56,15 @@ impl<'a> Assembler<'a> {
         let mut notes = Vec::new();
         let wants_tree =
             self.context.config.form == PayloadForm::Cached && !on_disk && interpreter.is_at_least(LEAST_FOR_TREES);
-        let mut runtime_paths = interpreter.runtime_paths();
+        let ReadPaths { paths: mut runtime_paths, notes: left_out } = interpreter.reads.clone();
+        notes.extend(left_out);
         let mut assembly = Assembly::new(&self.context, subject, &install, Some(&interpreter));
         let unknown_args = assembly.unknown_args()?;
         if wants_tree {
             match assembly.tree(&interpreter) {
                 Ok(Some(tree)) => {
                     let script = tree.path().join(SCRIPT).display().to_string();
-                    runtime_paths.push(tree.path().to_owned());
+                    runtime_paths.push(RuntimePath { path: tree.path().to_owned(), needed_by: None });
                     let form = PythonForm::LaidOut { script };
                     let start = PythonStart { interpreter: words, form, unknown_args, runtime_paths };
                     return Ok(PreparedModule { start, notes, _tree: Some(tree) });
@@ -113,14 +115,16 @@ impl<'a> Assembler<'a> {
                 return Err(PythonError::NotGranted(program.clone()));
             }
             let wrong = |reason| PythonError::Interpreter { interpreter: program.clone(), reason };
-            let interpreter = self.probe(&self.behind_shim(program, !subject.source.own_choice))?.map_err(wrong)?;
+            let brings_files = !subject.source.own_choice || self.is_of_operator(program);
+            let program = self.behind_shim(program, !subject.source.own_choice);
+            let interpreter = self.probe(&program, brings_files)?.map_err(wrong)?;
             let install = self.install(subject, Some(&interpreter))?.ok_or_else(|| self.no_core(Some(&interpreter)))?;
             reason_if_too_old(&interpreter, &install).map_or(Ok(()), |reason| Err(wrong(reason)))?;
             return Ok((interpreter, install));
         }
         let (mut tried, mut without_core) = (Vec::new(), None);
         for program in interpreter::candidates(&self.context.config.search_path) {
-            let interpreter = match self.probe(&self.behind_shim(&program, true))? {
+            let interpreter = match self.probe(&self.behind_shim(&program, true), true)? {
                 Ok(interpreter) => interpreter,
                 Err(reason) => {
                     tried.push((program, reason));
@@ -142,9 +146,15 @@ impl<'a> Assembler<'a> {
     }
 
     /// Returns whether a module may choose this interpreter: a program that the module could start by itself, or one in
-    /// a folder of PATH. The check is needed because the interpreter decides which paths the module may read.
+    /// a folder of PATH.
     fn may_choose(&self, program: &str) -> bool {
         let Some(confine) = &self.context.native.confine else { return true };
+        self.is_of_operator(program) || confine.policy.covers(&normalize(Path::new(program)), Access::Read)
+    }
+
+    /// Returns whether an interpreter that a module chooses is one of the system, or in a folder of PATH. Only such an
+    /// interpreter shows the module what it needs. The module may have made any other, with links that lead anywhere.
+    fn is_of_operator(&self, program: &str) -> bool {
         let path = Path::new(program);
         if !path.is_absolute() {
             return !program.contains('/');
@@ -152,7 +162,7 @@ impl<'a> Assembler<'a> {
         let path = normalize(path);
         let listed =
             path.parent().is_some_and(|folder| self.context.config.search_path.iter().any(|one| one == folder));
-        listed || base::paths().any(|base| path.starts_with(base)) || confine.policy.covers(&path, Access::Read)
+        listed || base::paths().any(|base| path.starts_with(base))
     }
 
     /// Returns the interpreter behind a pyenv shim, or the program itself if it is not a shim. Shims that a module
@@ -170,13 +180,22 @@ impl<'a> Assembler<'a> {
         behind.map_or_else(|| program.to_owned(), |path| path.display().to_string())
     }
 
-    fn probe(&self, program: &str) -> Result<Result<Interpreter, String>, PythonError> {
+    fn probe(&self, program: &str, brings_files: bool) -> Result<Result<Interpreter, String>, PythonError> {
+        let reads = |path: &Path| {
+            let mut reads = ReadPaths::default();
+            if let Some(confine) = self.context.native.confine.as_ref().filter(|_| brings_files) {
+                let policy = &confine.policy;
+                reads.paths = ProgramNeeds::of(path, policy).for_module(policy, &mut reads.notes);
+            }
+            reads
+        };
         interpreter::probe(
             self.context.native,
             self.context.cache.as_ref(),
             &self.context.config.search_path,
             program,
             self.context.tmpdir,
+            reads,
         )
     }
 

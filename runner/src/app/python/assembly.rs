@@ -105,7 +105,8 @@ impl<'a> Assembly<'a> {
             &staging.display().to_string(),
             &path.display().to_string(),
         ];
-        let access = ScriptAccess { reads: &interpreter.runtime_paths(), writes: Some(staging) };
+        let reads: Vec<PathBuf> = interpreter.reads.paths.iter().map(|runtime| runtime.path.clone()).collect();
+        let access = ScriptAccess { reads: &reads, writes: Some(staging) };
         let compiled = ask(self.context.native, self.context.tmpdir, &words, COMPILE_SCRIPT, &access)?;
         let failed = |reason| StoreError::io("compile the module in", staging)(io::Error::other(reason)).into();
         compiled.map(drop).map_err(failed)

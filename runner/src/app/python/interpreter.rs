@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 use modbox_kinds::ansiballz::PROBE_SCRIPT;
 use modbox_native::NativeContext;
+use modbox_vocabulary::RuntimePath;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::app::native::installation;
 use crate::app::python::ask::{ScriptAccess, ask};
 use crate::app::python::cache::{Cache, INTERPRETER};
 use crate::app::python::error::PythonError;
@@ -33,12 +33,18 @@ pub(super) struct Facts {
     pub(super) version: [u32; 3],
     /// `sys.executable`.
     pub(super) executable: String,
-    /// Prefixes of its installation and of the environment that it belongs to.
-    pub(super) prefixes: Vec<PathBuf>,
     /// `sys.path`.
     pub(super) folders: Vec<PathBuf>,
     /// Folder for packages of this user, whether it exists or not.
     pub(super) users_folder: Option<PathBuf>,
+}
+
+/// Paths that a module's interpreter may read when it runs, besides the module's grants.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ReadPaths {
+    pub(super) paths: Vec<RuntimePath>,
+    /// Notes on paths that are left out.
+    pub(super) notes: Vec<String>,
 }
 
 /// Interpreter that was probed and works.
@@ -47,6 +53,8 @@ pub(super) struct Interpreter {
     /// Path of the program.
     pub(super) program: String,
     pub(super) facts: Facts,
+    /// Paths that it reads when it runs.
+    pub(super) reads: ReadPaths,
     /// Digest that differs between interpreters that may not understand each other's compiled files.
     pub(super) identity: String,
 }
@@ -54,20 +62,6 @@ pub(super) struct Interpreter {
 impl Interpreter {
     pub(super) fn is_at_least(&self, [major, minor]: [u32; 2]) -> bool {
         self.facts.version[..2] >= [major, minor][..]
-    }
-
-    /// Returns all paths that the interpreter reads from when it runs.
-    pub(super) fn runtime_paths(&self) -> Vec<PathBuf> {
-        let program = Path::new(&self.program);
-        let real = program.canonicalize().ok();
-        let own = [Some(program.to_owned()), real, Some(PathBuf::from(&self.facts.executable))];
-        let folders = self.facts.prefixes.iter().chain(&self.facts.folders).cloned();
-        let mut paths: Vec<PathBuf> = own.into_iter().flatten().chain(folders).collect();
-        // An interpreter's paths must not include the whole system.
-        paths.retain(|path| path.is_absolute() && path != Path::new("/") && path.exists());
-        paths.sort();
-        paths.dedup();
-        paths
     }
 }
 
@@ -86,29 +80,32 @@ struct CachedProbe {
 }
 
 /// Returns the facts about an interpreter, from the cache or by running a script with it. The inner error says why the
-/// interpreter cannot be used.
+/// interpreter cannot be used. `reads` returns the paths that the program at a path may read.
 pub(super) fn probe(
     cx: &NativeContext,
     cache: Option<&Cache>,
     search_path: &[PathBuf],
     program: &str,
     tmpdir: &Path,
+    reads: impl FnOnce(&Path) -> ReadPaths,
 ) -> Result<Result<Interpreter, String>, PythonError> {
     let Some(path) = install::find_program(program, search_path) else { return Ok(Err("not found".to_owned())) };
     // The module may start in another directory, so the path must be absolute.
     let path = cx.directory.join(path);
+    let reads = reads(&path);
     let identity = identity(&path, &cx.environment);
     // A script may start another interpreter every time, so its answers are not cached.
     let cache = cache.filter(|_| is_elf(&path));
     let program = path.display().to_string();
-    let interpreter = |facts| Interpreter { program: program.clone(), facts, identity: identity.clone() };
+    let paths: Vec<PathBuf> = reads.paths.iter().map(|runtime| runtime.path.clone()).collect();
+    let interpreter = |facts| Interpreter { program: program.clone(), facts, reads, identity: identity.clone() };
     if let Some(known) = cache.and_then(|cache| cache.get::<CachedProbe>(INTERPRETER, &identity))
         && known.stamps.are_current()
     {
         return Ok(Ok(interpreter(known.facts)));
     }
     tracing::debug!(program, "asking an interpreter what it is");
-    let access = ScriptAccess { reads: &installation(&path), writes: None };
+    let access = ScriptAccess { reads: &paths, writes: None };
     let printed = match ask(cx, tmpdir, &[program.as_str(), "-"], PROBE_SCRIPT, &access)? {
         Ok(printed) => printed,
         Err(reason) if is_script(&path) => {

@@ -8,7 +8,7 @@ use modbox_policy::{LimitName, MergedPolicy};
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::Grant;
 
-use crate::app::{digest, locate};
+use crate::app::{digest, locate, needed_by_commands};
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -49,6 +49,12 @@ impl PolicyListing<'_> {
         effective.limits_by.iter().map(|(name, by)| (*name, name.of(&effective.limits), by.as_str()))
     }
 
+    /// Returns the grants, with what granted commands need.
+    fn grants(&self) -> Vec<Grant> {
+        let policy = &self.effective.policy;
+        policy.grants().into_iter().chain(needed_by_commands(policy)).collect()
+    }
+
     fn to_value(&self) -> Value {
         let file = |(path, found): &(PathBuf, bool)| -> Value {
             [("path", Value::from(path.display().to_string())), ("found", (*found).into())].into()
@@ -75,7 +81,7 @@ impl PolicyListing<'_> {
             ("files", self.files.iter().map(file).collect::<Vec<_>>().into()),
             ("module", module.into()),
             ("designated", designated),
-            ("grants", effective.policy.grants().iter().map(grant).collect::<Vec<_>>().into()),
+            ("grants", self.grants().iter().map(grant).collect::<Vec<_>>().into()),
             ("native_base", base::paths().collect::<Vec<_>>().into()),
             ("native_control_groups", control_groups().into_iter().map(Value::from).collect::<Vec<_>>().into()),
             ("limits", Value::Dict(limits)),
@@ -95,7 +101,7 @@ impl PolicyListing<'_> {
         let effective = &self.effective;
         let _ = writeln!(text, "designated: {} ({})", effective.policy.designated(), effective.designated_by);
         text += "grants:\n";
-        let grants = effective.policy.grants();
+        let grants = self.grants();
         if grants.is_empty() {
             text += "  none, except paths in arguments\n";
         }
