@@ -1,11 +1,12 @@
 //! What a granted program and a chosen interpreter are shown of the folders around them: what they need, and nothing
 //! else. With namespaces and without, for the commands of guests and for native modules.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
@@ -18,14 +19,14 @@ const USER: u32 = 12345;
 const SHOW: &str = "#!/bin/sh\ncat \"$1\"\n";
 
 /// A folder with programs, for root at level 3 and for an ordinary user at the levels 3 and 2.
-struct Place {
+pub(crate) struct Place {
     dir: tempfile::TempDir,
-    user: Option<u32>,
-    level: u8,
+    pub(crate) user: Option<u32>,
+    pub(crate) level: u8,
 }
 
 impl Place {
-    fn all() -> Vec<Self> {
+    pub(crate) fn all() -> Vec<Self> {
         let is_root = rustix::process::geteuid().is_root();
         let user = Some(USER).filter(|_| is_root);
         let places = [(None, 3), (user, 3), (user, 2)];
@@ -47,29 +48,47 @@ impl Place {
         place
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.dir.path().canonicalize().unwrap().join(name)
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.at(name).display().to_string()
     }
 
-    fn write(&self, name: &str, text: &str) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         fs::create_dir_all(self.at(name).parent().unwrap()).unwrap();
         fs::write(self.at(name), text).unwrap();
         chown(self.at(name), self.user, self.user).unwrap();
         self.at(name)
     }
 
-    fn program(&self, name: &str, text: &str) -> PathBuf {
+    pub(crate) fn program(&self, name: &str, text: &str) -> PathBuf {
         let path = self.write(name, text);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         path
     }
 
+    /// Runs modbox, and returns what it printed.
     #[track_caller]
-    fn run(&self, words: &[&str]) -> Value {
+    pub(crate) fn run(&self, words: &[&str]) -> Value {
+        self.run_with(words.iter().map(OsStr::new)).0
+    }
+
+    /// Runs modbox, and returns what it printed and its exit status.
+    #[track_caller]
+    pub(crate) fn run_with(&self, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> (Value, Option<i32>) {
+        let output = self.output(words);
+        let printed = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+        (printed, output.status.code())
+    }
+
+    /// Runs modbox, and returns its exit status.
+    pub(crate) fn status(&self, words: &[&str]) -> Option<i32> {
+        self.output(words).status.code()
+    }
+
+    fn output(&self, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Output {
         let mut command = Command::new(self.at("modbox"));
         command.env_clear().env("HOME", self.at("home")).env("TMPDIR", self.at("tmp")).current_dir(self.at("home"));
         command.env("PATH", "/usr/bin:/bin").args(words);
@@ -77,13 +96,12 @@ impl Place {
             command.uid(user).gid(user);
         }
         let calls = if self.level == 2 { NO_MOUNTS } else { &[] };
-        let output = behind(calls, || command.output().unwrap());
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+        behind(calls, || command.output().unwrap())
     }
 
     /// Runs a command in a guest, and returns how it ended and the report.
     #[track_caller]
-    fn command(&self, argv: &[&str], switches: &[&str]) -> (Value, Value) {
+    pub(crate) fn command(&self, argv: &[&str], switches: &[&str]) -> (Value, Value) {
         let args = json!({"commands": [{"argv": argv}]}).to_string();
         let module = self.path("command.wasm");
         let words = [&["run", &module, "--output", "report", "--args", &args][..], switches].concat();
@@ -93,7 +111,7 @@ impl Place {
 
     /// Runs a module of the kind `want_json`, and returns the report.
     #[track_caller]
-    fn module(&self, text: &str, switches: &[&str]) -> Value {
+    pub(crate) fn module(&self, text: &str, switches: &[&str]) -> Value {
         let module = self.program("module", text);
         let report = self.run(&[&["run", module.to_str().unwrap(), "--output", "report"], switches].concat());
         assert_eq!(report["confinement"]["level"], self.level, "{report:#}");
@@ -240,6 +258,8 @@ fn an_interpreter_of_the_operators_shows_its_libraries_alone() {
         let report = place.module(&text, &["--interpreter", &switch]);
         assert_eq!(report["result"]["word"], "from the environment", "{report:#}");
         assert!(listed(&report, &place.path("opt/venv/pyvenv.cfg")).is_some(), "{report:#}");
+        let shown = place.run(&["policy", "show", "--json", "--interpreter", &switch]);
+        assert!(listed(&shown, &place.path("opt/venv/pyvenv.cfg")).is_some(), "{shown:#}");
         // A module that may change the environment does not choose what is shown.
         fs::remove_file(&python).unwrap();
         symlink(place.at("opt/app/etc/pw"), &python).unwrap();

@@ -44,7 +44,7 @@ pub use self::error::{RunError, Shortfall};
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, wasm_bytes};
-pub use self::program::needed_by_commands;
+pub use self::program::{needed_by_commands, needed_by_interpreter};
 pub use self::python::{PayloadForm, PythonConfig, PythonError, clear_cache as clear_python_cache};
 pub use self::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};

@@ -136,6 +136,12 @@ pub fn needed_by_commands(policy: &Policy) -> Vec<Grant> {
     grants
 }
 
+/// Lists what a native module whose interpreter this is reads besides what is granted.
+#[must_use]
+pub fn needed_by_interpreter(program: &Path, policy: &Policy) -> Vec<Grant> {
+    listed(&ProgramNeeds::of(program, policy).for_module(policy, &mut Vec::new()))
+}
+
 /// Returns whether every native module reads the path.
 fn is_of_system(path: &Path) -> bool {
     base::paths().any(|base| path.starts_with(base))

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chain_ends_with_a_program_that_is_no_script() {
+    fn a_chain_ends_with_a_program_of_the_machine() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         let write = |name: &str, text: String| fs::write(at(name), text).unwrap();

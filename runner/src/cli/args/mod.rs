@@ -255,6 +255,9 @@ pub(crate) struct ShowArgs {
     pub(crate) module: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
+    /// Show what this interpreter needs, too. Repeatable, as for `run`.
+    #[arg(long, value_name = "[NAME=]PATH", value_parser = parse_interpreter)]
+    pub(crate) interpreter: Vec<(String, String)>,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

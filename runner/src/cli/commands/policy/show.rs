@@ -1,20 +1,21 @@
 //! `modbox policy show`: prints every grant and limit that a run would have, with its source.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use modbox_native::{base, control_groups};
 use modbox_policy::{LimitName, MergedPolicy};
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::Grant;
+use modbox_vocabulary::quoting::split;
 
-use crate::app::{digest, locate, needed_by_commands};
+use crate::app::{digest, locate, needed_by_commands, needed_by_interpreter};
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::{find_module, module_name};
 use crate::cli::output;
-use crate::cli::settings::Settings;
+use crate::cli::settings::{Settings, interpreters};
 
 /// Prints the policy in force, for all modules or for one.
 pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<ExitStatus, Failure> {
@@ -29,7 +30,15 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<ExitStatus, Fail
         }
         None => (None, settings.for_every_module().or_usage()?),
     };
-    let listing = PolicyListing { files: &settings.files, module, effective, others: settings.module_keys() };
+    let interpreters = interpreters(&context.environment, &args.interpreter).or_usage()?;
+    let interpreters = interpreters.values().filter_map(|line| split(line).ok()?.into_iter().next());
+    let listing = PolicyListing {
+        files: &settings.files,
+        module,
+        effective,
+        interpreters: interpreters.map(|program| context.environment.absolute(Path::new(&program))).collect(),
+        others: settings.module_keys(),
+    };
     let text = if args.json { encode(&listing.to_value()) } else { output::clean(listing.to_text().trim_end()) };
     output::print_line(&text).or_internal()?;
     Ok(ExitStatus::Success)
@@ -39,6 +48,8 @@ struct PolicyListing<'a> {
     files: &'a [(PathBuf, bool)],
     module: Option<(String, String)>,
     effective: MergedPolicy,
+    /// Paths of the interpreters that replace others.
+    interpreters: Vec<PathBuf>,
     /// The modules for which policy files have specific rules.
     others: Vec<String>,
 }
@@ -49,10 +60,11 @@ impl PolicyListing<'_> {
         effective.limits_by.iter().map(|(name, by)| (*name, name.of(&effective.limits), by.as_str()))
     }
 
-    /// Returns the grants, with what granted commands need.
+    /// Returns the grants, with what granted commands and chosen interpreters need.
     fn grants(&self) -> Vec<Grant> {
         let policy = &self.effective.policy;
-        policy.grants().into_iter().chain(needed_by_commands(policy)).collect()
+        let of_commands = policy.grants().into_iter().chain(needed_by_commands(policy));
+        of_commands.chain(self.interpreters.iter().flat_map(|path| needed_by_interpreter(path, policy))).collect()
     }
 
     fn to_value(&self) -> Value {
