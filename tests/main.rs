@@ -44,6 +44,7 @@ mod native_sandbox;
 // Confined native modules: what they reach in several languages, their limits, and single files that they write: with
 // their attributes, and what is lost fails the run.
 mod native_attributes;
+mod native_folders;
 mod native_grants;
 mod native_groups;
 mod native_limits;

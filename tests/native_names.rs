@@ -146,17 +146,20 @@ fn changes_of_other_processes_are_not_overwritten() {
 }
 
 #[test]
-fn inside_what_is_granted_for_reading_it_is_written_in_place() {
+fn inside_what_is_granted_for_reading_it_is_replaced_and_removed() {
     let case = Case::new();
     let etc = case.dir.join("etc").display().to_string();
     let before = case.motd().metadata().unwrap().ino();
-    let report = case.run(&format!("cat $d/secret >&2; echo new > $f; mv $f $d/x; {DONE}"), &["--allow-read", &etc]);
+    let script = format!("cat $d/secret >&2; echo new > $d/x; mv $d/x $f; {DONE}");
+    let report = case.run(&script, &["--allow-read", &etc]);
     assert_eq!(report["status"], "changed", "{report:#}");
     assert_eq!(
         (fs::read(case.motd()).unwrap(), case.names()),
         (b"new\n".to_vec(), vec!["motd".into(), "secret".into()])
     );
-    assert_eq!(case.motd().metadata().unwrap().ino(), before);
+    assert_ne!(case.motd().metadata().unwrap().ino(), before);
+    let report = case.run(&format!("rm $f; {DONE}"), &["--allow-read", &etc]);
+    assert_eq!((&report["status"], case.names()), (&json!("changed"), vec!["secret".into()]), "{report:#}");
 }
 
 #[test]

@@ -58,6 +58,11 @@ pub const CONFIGURATION: [&str; 35] = [
 /// Devices without hardware.
 pub const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
+/// Returns whether a path is one of the devices.
+pub(super) fn is_device(path: &std::path::Path) -> bool {
+    DEVICES.iter().any(|device| path == std::path::Path::new(device))
+}
+
 /// Returns the paths of the base.
 pub fn paths() -> impl Iterator<Item = &'static str> {
     PROGRAMS.into_iter().chain(CONFIGURATION)

@@ -4,9 +4,11 @@
 //! that is gone is removed, and all else is refused. Either all changed files are taken back, or none; see
 //! [`take_back`](crate::take_back) for each. What is refused fails the run: the module has said that it made a change.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use modbox_vocabulary::{FileFingerprint, LostChange};
@@ -27,10 +29,13 @@ const MAX_STRAYS: usize = 64;
 pub(super) struct Stage {
     names: StageNames,
     directory: OwnedFd,
-    /// Names in the directory before the module ran.
-    present: BTreeSet<String>,
+    /// Names in the directory before the module ran, with what had them.
+    present: BTreeMap<OsString, Identity>,
     files: Vec<Name>,
 }
+
+/// Identity of what has a name: number, and sort with mode.
+type Identity = (u64, u32);
 
 #[derive(Debug)]
 struct Name {
@@ -78,13 +83,36 @@ impl Stage {
 
     /// Returns the paths of files that the module made here beside its granted names; they are not kept.
     pub(super) fn strays(&self) -> Vec<PathBuf> {
-        if self.names.private {
+        if self.names.private || self.names.shows_machine {
             return Vec::new();
         }
         let found = list(&self.directory).unwrap_or_default();
-        let granted = |name: &String| self.files.iter().any(|file| file.name == *name);
-        let strays = found.into_iter().filter(|name| !granted(name) && !self.present.contains(name));
+        let strays = found.into_keys().filter(|name| !self.is_granted(name) && !self.present.contains_key(name));
         strays.take(MAX_STRAYS).map(|name| Path::new(&self.names.directory).join(name)).collect()
+    }
+
+    /// Returns the changes of other names in a directory of the machine that the module only reads: files that it made
+    /// there, and links that it replaced or removed. They have not reached the machine.
+    fn unkept(&self) -> Vec<LostChange> {
+        if !self.names.shows_machine {
+            return Vec::new();
+        }
+        let now = list(&self.directory).unwrap_or_default();
+        let names: BTreeSet<&OsString> = self.present.keys().chain(now.keys()).collect();
+        let changed =
+            names.into_iter().filter(|name| !self.is_granted(name) && now.get(*name) != self.present.get(*name));
+        let lost = |name: &OsString| {
+            let path = Path::new(&self.names.directory).join(name);
+            let what = if self.present.contains_key(name) { "changed" } else { "made" };
+            let reason =
+                format!("the module has {what} it in a directory that is granted for reading alone, so it is not kept");
+            LostChange { path: path.display().to_string(), reason }
+        };
+        changed.take(MAX_STRAYS).map(lost).collect()
+    }
+
+    fn is_granted(&self, name: &OsString) -> bool {
+        self.files.iter().any(|file| *name == *file.name)
     }
 }
 
@@ -118,6 +146,7 @@ pub(super) fn take_back(stages: &[Stage], circumstances: Circumstances<'_>) -> T
             Err(error) => result.lose(path, &error),
         }
     }
+    result.lost.extend(stages.iter().flat_map(Stage::unkept));
     result
 }
 
@@ -152,14 +181,18 @@ fn is_unchanged(before: &Attributes, now: &Attributes) -> bool {
         && before.xattrs == now.xattrs
 }
 
-fn list(directory: &OwnedFd) -> io::Result<BTreeSet<String>> {
+fn list(directory: &OwnedFd) -> io::Result<BTreeMap<OsString, Identity>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
-    let mut names = BTreeSet::new();
+    let mut names = BTreeMap::new();
     for entry in rustix::fs::Dir::read_from(&opened)? {
-        let name = entry.map_err(|errno: Errno| io::Error::from(errno))?.file_name().to_string_lossy().into_owned();
-        if name != "." && name != ".." {
-            names.insert(name);
+        let name =
+            OsString::from_vec(entry.map_err(|errno: Errno| io::Error::from(errno))?.file_name().to_bytes().to_vec());
+        if name == "." || name == ".." {
+            continue;
+        }
+        if let Some(stat) = stage::look(&opened, &name)? {
+            names.insert(name, (stat.st_ino, stat.st_mode));
         }
     }
     Ok(names)

@@ -50,6 +50,16 @@ pub enum NativeError {
     /// Sending the instructions to the launcher failed.
     #[error("failed to instruct the launcher")]
     Instruct(#[source] io::Error),
+    /// A granted path was replaced or removed after it had been granted, so the module did not start.
+    #[error(
+        "failed to use the grant of `{path}`: another process has replaced or removed it meanwhile; run the module again"
+    )]
+    GrantChanged {
+        /// The path on the machine.
+        path: String,
+        /// Cause.
+        source: io::Error,
+    },
     /// A step of the launcher failed, so the module did not start.
     #[error("failed to {step} for the module{}", named(subject))]
     Launch {

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use modbox_channel::{descriptor, turn};
-use modbox_kernel::{Absent, Links, NetPlan, PathRule, Plan, ProcessLimits, Profile, Rights};
+use modbox_kernel::{Absent, KernelError, Links, NetPlan, PathRule, Plan, ProcessLimits, Profile, Rights};
 use modbox_policy::{Access, Shape};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -106,10 +106,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     let counts = KernelCounts { namespaces: namespaces.any, memory: joined.counts_memory };
     let plan = plan(room, counts, rules);
     let confined = modbox_kernel::confine_reporting_thread(&plan, &counts.reported());
-    let (reached, listener) = confined.map_err(|error| {
-        let subject = modbox_vocabulary::error_chain(&error);
-        Failure { step: Step::Confine, errno: 0, subject }
-    })?;
+    let (reached, listener) = confined.map_err(|error| confine_failure(room, &error))?;
     (ready.level, ready.layers, ready.missing) = (reached.level, reached.layers, reached.missing);
     if let Some(cause) = &reached.unreported {
         ready.notes.push(format!("what the module is refused is not seen: {cause}"));
@@ -128,6 +125,19 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     };
     report().map_err(at(Step::Parent))?;
     Ok(null)
+}
+
+/// Returns the failure of a confinement: that of a grant, if a granted path was replaced or removed meanwhile.
+fn confine_failure(room: &Room, error: &KernelError) -> Failure {
+    let changed = match error {
+        KernelError::Open { path, source } => Some((path, source.raw_os_error().unwrap_or(libc::ENOENT))),
+        KernelError::Changed { path, .. } => Some((path, libc::ENOTDIR)),
+        _ => None,
+    };
+    match changed.filter(|(path, _)| room.grants.iter().any(|grant| grant.host == **path)) {
+        Some((path, errno)) => Failure { step: Step::Grant, errno, subject: path.display().to_string() },
+        None => Failure { step: Step::Confine, errno: 0, subject: modbox_vocabulary::error_chain(error) },
+    }
 }
 
 /// Starts the module, waits for its end, and reaps every orphan that ends meanwhile.

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use modbox_vocabulary::FileFingerprint;
+use modbox_vocabulary::{FileFingerprint, native_path};
 use serde::{Deserialize, Serialize};
 
 use crate::step::Step;
@@ -99,6 +99,8 @@ pub(super) struct StageNames {
     pub(super) directory: String,
     /// Whether other names in it are the module's own.
     pub(super) private: bool,
+    /// Whether it shows the other entries of the machine's directory, which the module only reads.
+    pub(super) shows_machine: bool,
     pub(super) names: Vec<StagedName>,
 }
 
@@ -107,6 +109,7 @@ pub(super) struct StageNames {
 pub(super) struct StagedName {
     pub(super) name: String,
     /// Path on the machine.
+    #[serde(with = "native_path")]
     pub(super) host: PathBuf,
     /// The file that was copied, if there was one.
     pub(super) was: Option<FileFingerprint>,

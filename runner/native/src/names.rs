@@ -1,8 +1,9 @@
 //! Decides how the module sees each single name that it may write.
 //!
-//! By default it is a file in one of the room's own directories, from which it is taken back at the end. Where its
-//! directory is one of the machine's, it is the file itself, which must exist and cannot be replaced. A file that this
-//! user cannot write is shown for reading, so that the module learns of it when it writes.
+//! It is a file in one of the room's own directories, from which it is taken back at the end. Where the module reads the
+//! machine's directory, the other entries of that are mounted in the room's own one, see [`folder`]. In a directory
+//! with too many entries it is the file itself, which must exist and cannot be replaced. A file that this user cannot
+//! write is shown for reading, so that the module learns of it when it writes.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ use crate::link::{Failure, StageNames, StagedName};
 use crate::mounts::Attributes;
 use crate::own::{make_directory, open_below};
 use crate::room::Room;
-use crate::stage;
 use crate::step::Step;
+use crate::{folder, stage};
 
 /// Directories for files of the module's own, which the room has in place of the machine's.
 pub(super) const TEMPORARY: [&str; 2] = ["/tmp", "/dev/shm"];
@@ -33,6 +34,8 @@ pub(super) struct Names {
     pub(super) notes: Vec<String>,
     /// Number of the room's own directories for them.
     made: usize,
+    /// Directories that also show the other entries of the machine's.
+    folders: Vec<PathBuf>,
 }
 
 /// Shows each single name that the module may write.
@@ -56,7 +59,7 @@ pub(super) fn show(
         }
         let own = match place(directory, entries) {
             NamePlace::Writable => continue,
-            NamePlace::Machine => None,
+            NamePlace::Machine => names.show_folder(room, grant, directory, private, entries, rules)?,
             NamePlace::Own(own) => Some(own),
             NamePlace::Missing => Some(names.make_stage(grant, directory, private, entries, rules)?),
         };
@@ -120,6 +123,26 @@ impl Names {
         Ok(own.into())
     }
 
+    /// Makes a directory of the room's own with the other entries of the machine's directory in it. Returns `None` where
+    /// that is not possible.
+    fn show_folder(
+        &mut self,
+        room: &Room,
+        grant: &PathGrant,
+        directory: &Path,
+        private: &OwnedFd,
+        entries: &mut Vec<Entry>,
+        rules: &mut Rules,
+    ) -> Result<Option<PathBuf>, Failure> {
+        let Some(host) = folder::on_host(room, directory, grant) else { return Ok(None) };
+        let failed = Failure::with(Step::Grant, &host);
+        let Some(beside) = folder::entries(room, &host, directory, entries).map_err(failed)? else { return Ok(None) };
+        let own = self.make_stage(grant, directory, private, entries, rules)?;
+        entries.extend(beside);
+        self.folders.push(directory.to_owned());
+        Ok(Some(own))
+    }
+
     /// Copies the file, if it exists, into one of the room's own directories.
     fn stage(&mut self, grant: &PathGrant, at: (&Path, &str), opened: OwnedFd) -> Result<(), Failure> {
         let (directory, name) = (at.0.display().to_string(), at.1.to_owned());
@@ -132,7 +155,8 @@ impl Names {
             Some((stage, _)) => stage.names.push(staged),
             None => {
                 let private = TEMPORARY.contains(&directory.as_str());
-                self.stages.push((StageNames { directory, private, names: vec![staged] }, opened));
+                let shows_machine = self.folders.iter().any(|folder| folder == at.0);
+                self.stages.push((StageNames { directory, private, shows_machine, names: vec![staged] }, opened));
             }
         }
         Ok(())

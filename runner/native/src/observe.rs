@@ -2,7 +2,8 @@
 //!
 //! The seccomp filter of a room makes the kernel report calls that name a path or an address. The launcher reads the name
 //! from the caller's memory, compares it with the room's grants, and lets the call go on. The result neither refuses
-//! nor allows anything: a name that changes after the look falsifies only the report. The filter also reports calls that
+//! nor allows anything: a name that changes after the look falsifies only the report. Only locks of files that the
+//! module reads are refused, see [`locks`]. The filter also reports calls that
 //! it refuses; the launcher records their names and refuses them, except those by which a process changes its own limits
 //! and priorities. And it reports calls that start processes or make memory which the kernel does not count, so that
 //! the launcher does. Calls that look at files without
@@ -24,7 +25,7 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags};
 
 use crate::reported_calls::{CallEffect, KernelCounts, WRITES};
 use crate::room::Room;
-use crate::{base, charges, denials, kernel_file, memory};
+use crate::{base, charges, denials, kernel_file, locks, memory};
 
 /// Maximum number of denials; more are not useful in a report.
 const MAX_REFUSED: usize = 64;
@@ -106,12 +107,14 @@ impl Observer {
     /// Lets an allowed call go on, and refuses another.
     pub(super) fn answer(&mut self, call: &WaitingCall) {
         let WaitingCall { report, effect } = call;
-        let is_allowed = effect.is_some() || self.is_on_itself(report);
+        let locked = effect.and_then(|effect| self.refused_lock(report, effect));
+        let is_allowed = locked.is_none() && (effect.is_some() || self.is_on_itself(report));
         if self.refused.len() < MAX_REFUSED {
-            match effect {
-                Some(effect) => self.refused.extend(self.denials_of(report, *effect)),
-                None if is_allowed => {}
-                None => drop(self.refused.insert(modbox_kernel::refused_call(report.number))),
+            match (effect, &locked) {
+                (_, Some(path)) => self.refused.extend(denials::write(path, Operation::Change)),
+                (Some(effect), None) => self.refused.extend(self.denials_of(report, *effect)),
+                (None, None) if is_allowed => {}
+                (None, None) => drop(self.refused.insert(modbox_kernel::refused_call(report.number))),
             }
         }
         match is_allowed {
@@ -154,6 +157,13 @@ impl Observer {
 
     pub(super) fn refused(self) -> Vec<Denial> {
         self.refused.into_iter().collect()
+    }
+
+    /// Returns the path of a file that the module must not lock.
+    fn refused_lock(&self, report: &ReportedCall, effect: CallEffect) -> Option<PathBuf> {
+        let (CallEffect::Lock { descriptor } | CallEffect::Lease { descriptor }) = effect else { return None };
+        let descriptor = low(*report.arguments.get(descriptor)?);
+        locks::refused(report, descriptor, &self.room, self.kernel.namespaces)
     }
 
     /// Returns the denials of one call: two at most, of a renaming.
@@ -210,7 +220,7 @@ impl Observer {
             CallEffect::Rename { .. } => None,
             CallEffect::Connect { address, length } => self.connect(report, argument(address), argument(length)),
             CallEffect::Bind => self.bind(report, argument(1), argument(2)),
-            CallEffect::Start | CallEffect::Allocate => None,
+            CallEffect::Start | CallEffect::Allocate | CallEffect::Lock { .. } | CallEffect::Lease { .. } => None,
         }
     }
 
@@ -274,10 +284,12 @@ impl Observer {
         {
             return None;
         }
-        if !in_base(&path) && self.stages.contains(parent) {
+        let there = path.symlink_metadata().is_ok();
+        // What the module makes in a directory of a granted name is found at the end.
+        let is_read = there && self.room.grant_at(&path).is_some();
+        if !in_base(&path) && !is_read && self.stages.contains(parent) {
             return None;
         }
-        let there = path.symlink_metadata().is_ok();
         let could_be = there || makes && parent.is_dir();
         if could_be { denials::write(&path, operation) } else { None }
     }

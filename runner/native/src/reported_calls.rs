@@ -36,6 +36,10 @@ pub(super) enum CallEffect {
     Start,
     /// Makes memory that belongs to no process.
     Allocate,
+    /// Locks a file exclusively.
+    Lock { descriptor: usize },
+    /// Takes a lease of a file.
+    Lease { descriptor: usize },
 }
 
 /// What the kernel counts of a room, and so what the launcher must count by reports.
@@ -83,6 +87,8 @@ const CALLS: &[(i64, CallEffect)] = &[
     (libc::SYS_truncate, CallEffect::Change { directory: None, path: 0 }),
     (libc::SYS_fchmodat, CallEffect::Change { directory: at(0), path: 1 }),
     (libc::SYS_fchownat, CallEffect::Change { directory: at(0), path: 1 }),
+    (libc::SYS_flock, CallEffect::Lock { descriptor: 0 }),
+    (libc::SYS_fcntl, CallEffect::Lease { descriptor: 0 }),
     (libc::SYS_utimensat, CallEffect::Change { directory: at(0), path: 1 }),
     (libc::SYS_setxattr, CallEffect::Change { directory: None, path: 0 }),
     (libc::SYS_lsetxattr, CallEffect::Change { directory: None, path: 0 }),
@@ -154,6 +160,8 @@ impl KernelCounts {
         const RETURN: u16 = 0x06;
         const REPORT: u32 = libc::SECCOMP_RET_USER_NOTIF;
         const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+        // Offset of the lower half of the second argument.
+        const SECOND: u32 = 16 + 8;
         // Offsets of the fourth argument, and of the lower and the upper half of the fifth.
         const FOURTH: u32 = 16 + 3 * 8;
         const FIFTH: [u32; 2] = [16 + 4 * 8, 16 + 4 * 8 + 4];
@@ -169,6 +177,16 @@ impl KernelCounts {
                 program.push(step(LOAD, 0, 0, flags));
                 program.push(step(JUMP_SET, 1, 0, WRITES.cast_unsigned()));
                 program.push(step(JUMP_SET, 1, 0, libc::O_CLOEXEC.cast_unsigned()));
+                program.push(step(RETURN, 0, 0, REPORT));
+                program.push(step(RETURN, 0, 0, ALLOW));
+            } else if let CallEffect::Lock { .. } | CallEffect::Lease { .. } = effect {
+                let is_lease = matches!(effect, CallEffect::Lease { .. });
+                program.push(step(JUMP_EQUAL, 0, 4, number));
+                program.push(step(LOAD, 0, 0, SECOND));
+                program.push(match is_lease {
+                    true => step(JUMP_EQUAL, 0, 1, libc::F_SETLEASE.cast_unsigned()),
+                    false => step(JUMP_SET, 0, 1, libc::LOCK_EX.cast_unsigned()),
+                });
                 program.push(step(RETURN, 0, 0, REPORT));
                 program.push(step(RETURN, 0, 0, ALLOW));
             } else if is_sendto {

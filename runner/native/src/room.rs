@@ -1,13 +1,14 @@
 //! The room of a native module, as data: what the module can see, reach and use. The host makes it from a policy, and
 //! the launcher builds it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use modbox_kernel::NetPlan;
 use modbox_policy::{Access, MissingPath, PathGrant, Policy, Shape, normalize};
-use modbox_vocabulary::Limits;
+use modbox_vocabulary::{Limits, native_path};
 use serde::{Deserialize, Serialize};
 
+use crate::base;
 use crate::group::find::CurrentGroup;
 use crate::runtime::{self, Link};
 use crate::writable;
@@ -43,6 +44,7 @@ pub struct RoomRequest {
 /// Single name that this user cannot write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RefusedName {
+    #[serde(with = "native_path")]
     pub(super) host: PathBuf,
     pub(super) reason: String,
 }
@@ -71,7 +73,10 @@ impl Room {
     pub(super) fn new(confine: &RoomRequest, tmpdir: PathBuf, limits: &Limits) -> Self {
         let policy = &confine.policy;
         let (own, links) = runtime::shown(&confine.readable, policy.paths());
-        let grants: Vec<PathGrant> = policy.paths().iter().cloned().chain(own).collect();
+        // Every module has the devices, and a grant would hide them behind a mount on which no device works.
+        let is_device = |grant: &PathGrant| base::is_device(&grant.host) && Path::new(&grant.guest) == grant.host;
+        let granted = policy.paths().iter().filter(|grant| !is_device(grant)).cloned();
+        let grants: Vec<PathGrant> = granted.chain(own).collect();
         let mut net = NetPlan::for_native(policy);
         net.isolated = !net.any();
         // Connecting to a socket does not write to it, so neither a mount nor a rule for reading prevents it. Where a

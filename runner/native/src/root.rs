@@ -129,6 +129,7 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
     }
     for grant in &room.grants {
         let attributes = match grant.access {
+            _ if base::is_device(&grant.host) => Attributes::DEVICE,
             Access::Read => Attributes::READ_ONLY,
             Access::Write if grant.shape == Shape::Directory => Attributes::PLAIN,
             Access::Write => continue,

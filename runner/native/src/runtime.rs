@@ -31,7 +31,10 @@ pub(super) type Link = (PathBuf, PathBuf);
 /// are in none of them. Grants stay as they are; missing paths are left out.
 pub(super) fn shown(paths: &[PathBuf], granted: &[PathGrant]) -> (Vec<PathGrant>, Vec<Link>) {
     let mut links = BTreeSet::new();
-    let real: BTreeSet<PathBuf> = paths.iter().filter_map(|path| follow(path, &mut links)).collect();
+    let real = paths.iter().filter_map(|path| follow(path, &mut links));
+    // The room names what it shows by text.
+    let real: BTreeSet<PathBuf> = real.filter(|path| path.to_str().is_some()).collect();
+    links.retain(|(at, to): &Link| at.to_str().is_some() && to.to_str().is_some());
     let within = |path: &Path, others: &BTreeSet<PathBuf>| {
         path.ancestors().skip(1).any(|around| others.contains(around))
             || base::paths().any(|base| path.starts_with(base))

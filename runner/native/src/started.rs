@@ -24,6 +24,7 @@ use crate::launch::{self, Launch, Pipes};
 use crate::link::Failure;
 use crate::protocol::{End, InForce, Reply, Spec, Start};
 use crate::room::{self, Room};
+use crate::step::Step;
 use crate::{files, group};
 
 /// Running native module. Dropping it ends the module.
@@ -223,7 +224,13 @@ fn untold(name: &Path) -> LostChange {
 }
 
 fn launch_error(Failure { step, errno, subject }: Failure) -> NativeError {
-    NativeError::Launch { step, subject, source: io::Error::from_raw_os_error(errno) }
+    let source = io::Error::from_raw_os_error(errno);
+    let is_changed =
+        matches!(errno, libc::ELOOP | libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::EXDEV | libc::ESTALE);
+    match step {
+        Step::Grant if is_changed => NativeError::GrantChanged { path: subject, source },
+        step => NativeError::Launch { step, subject, source },
+    }
 }
 
 fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Result<Outcome, NativeError> {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use modbox_vocabulary::native_path;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
@@ -19,6 +20,7 @@ pub enum Shape {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathGrant {
     /// The absolute path on the host. Its parent directory has no symbolic links.
+    #[serde(with = "native_path")]
     pub host: PathBuf,
     /// Whether it is a directory.
     pub shape: Shape,

@@ -46,11 +46,22 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Returns the granted path that could not be used, since it was replaced or removed after it had been granted.
+    pub(super) fn changed_grant(&self) -> Option<String> {
+        match self {
+            Self::Native(NativeError::GrantChanged { path, .. }) => Some(path.clone()),
+            Self::Wasm(WasmError::Open { path, .. }) => Some(path.display().to_string()),
+            Self::Shared(error) => error.changed_grant(),
+            _ => None,
+        }
+    }
+
     /// Returns whether the fault lies with modbox or this machine, and not with the module.
     #[must_use]
     pub fn is_internal(&self) -> bool {
         match self {
             Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unconfined(_) => false,
+            Self::Native(NativeError::GrantChanged { .. }) => false,
             Self::Scratch(_) | Self::Native(_) => true,
             Self::Shared(error) => error.is_internal(),
             Self::Python(error) => error.is_internal(),

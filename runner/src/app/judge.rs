@@ -2,11 +2,13 @@
 //! happened.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use modbox_contract::log_lines::{self, LogLevel, LogLine};
 use modbox_contract::{ModuleResult, RawOutput, ResultLines};
 use modbox_vocabulary::{
-    Confinement, Exit, LimitHit, LimitKind, LostChange, Outcome, Program, Unit, Usage, error_chain,
+    Capability, Confinement, Denial, Exit, Grant, LimitHit, LimitKind, LostChange, Operation, Outcome, Program, Unit,
+    Usage, error_chain,
 };
 use modbox_wasm::WasmError;
 
@@ -138,8 +140,25 @@ pub(super) fn report_failed_start(report: Report, error: RunError) -> Report {
             let confinement = Confinement { level: reached.level, layers: reached.layers.clone() };
             Report { status: Status::Denied, denials: vec![denial.clone()], confinement, ..failed }
         }
-        _ => Report { status: Status::Failed, error: Some(error), ..failed },
+        cause => match cause.changed_grant().and_then(|path| grant_in(&failed.grants, &path)) {
+            Some(Grant { capability, subject, .. }) => {
+                let denial = Denial { capability, subject, operation: Operation::Grant, allow: String::new() };
+                Report { status: Status::Denied, denials: vec![denial], ..failed }
+            }
+            None => Report { status: Status::Failed, error: Some(error), ..failed },
+        },
     }
+}
+
+/// Returns the grant of a path of the machine, or of a name in it.
+fn grant_in(grants: &[Grant], path: &str) -> Option<Grant> {
+    let is_path = |grant: &Grant| matches!(grant.capability, Capability::Read | Capability::Write);
+    let of = |exact: bool| {
+        let host = |grant: &Grant| grant.subject.split("::").next().unwrap_or_default().to_owned();
+        let is = |host: &str| if exact { host == path } else { Path::new(host).parent() == Some(Path::new(path)) };
+        grants.iter().find(|grant| is_path(grant) && is(&host(grant))).cloned()
+    };
+    of(true).or_else(|| of(false))
 }
 
 fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (Status, ModuleResult) {

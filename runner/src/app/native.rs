@@ -83,8 +83,10 @@ fn make_obstacle(policy: &Policy, grant: &PathGrant) -> Option<String> {
                 || READ_ONLY.iter().any(|read| directory == Path::new(read))
         }
     };
-    let reason = "it does not exist, and the module only reads its directory; grant the directory for writing";
-    is_read.then(|| reason.to_owned())
+    let is_refused = is_read && !grant.host.parent().is_some_and(modbox_native::can_make_in);
+    let reason = "it does not exist, and the module only reads its directory, which is one of the system's own or has too many \
+                  entries; grant the directory for writing";
+    is_refused.then(|| reason.to_owned())
 }
 
 /// Returns the policy without the network grants that the kernel cannot enforce.

@@ -15,6 +15,7 @@ mod fingerprint;
 mod invocation;
 mod limits;
 mod lost;
+pub mod native_path;
 mod operation;
 mod outcome;
 pub mod quoting;

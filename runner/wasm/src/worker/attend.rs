@@ -101,7 +101,7 @@ impl Start {
         loop {
             match worker.next_event(Some(self.deadline)).map_err(WasmError::Worker)? {
                 Some(GuestEvent::Loaded(timing)) => self.loading = timing,
-                Some(GuestEvent::NotLoaded(error)) => return Err(error.into()),
+                Some(GuestEvent::NotLoaded(error) | GuestEvent::NotStarted(error)) => return Err(error.into()),
                 Some(GuestEvent::NotConfined(cause)) => return Err(WasmError::NotConfined(cause).into()),
                 Some(GuestEvent::Confined(reached)) => {
                     return match least {

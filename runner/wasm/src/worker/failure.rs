@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use modbox_vocabulary::error_chain;
+use modbox_vocabulary::{error_chain, native_path};
 use serde::{Deserialize, Serialize};
 
 use crate::error::WasmError;
@@ -14,7 +14,7 @@ pub(super) enum StartFailure {
     Engine(String),
     Code(String),
     Link(String),
-    Open(PathBuf, String),
+    Open(#[serde(with = "native_path")] PathBuf, String),
     Runtime(String),
 }
 

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
 
 use modbox_channel::Parcel;
 use modbox_cleanup::Cleanup;
-use modbox_kernel::{KernelConfinement, Plan};
+use modbox_kernel::{KernelConfinement, KernelError, Plan};
 use modbox_scratch::{RunDir, ScratchError, ScratchRoot};
 use modbox_vocabulary::{CommandService, Exit, InputFile, Outcome, error_chain};
 
@@ -67,8 +68,8 @@ impl GuestProcess {
         let directory = order.map(|order| order.directory.clone()).unwrap_or_default();
         let (reached, listener) = match order.map(|order| confine(&setup, order)).transpose() {
             Ok(confined) => confined.unwrap_or_default(),
-            Err(cause) => {
-                connection.send(&Reply::NotConfined(cause), &[])?;
+            Err(reply) => {
+                connection.send(&reply, &[])?;
                 return Ok(None);
             }
         };
@@ -128,12 +129,24 @@ impl GuestProcess {
     }
 }
 
-fn confine(setup: &GuestSetup, order: &ConfinementOrder) -> Result<(KernelConfinement, Option<OwnedFd>), String> {
+fn confine(setup: &GuestSetup, order: &ConfinementOrder) -> Result<(KernelConfinement, Option<OwnedFd>), Reply> {
     let mut plan = Plan::for_guest(&setup.policy, &setup.limits, &order.directory);
     if let Some(limits) = plan.limits.as_mut().filter(|_| !order.is_single) {
         limits.cpu_time = None;
     }
-    modbox_kernel::confine_process(&plan).map_err(|error| error_chain(&error))
+    let failed = |error: KernelError| match &error {
+        // A granted path that was replaced or removed after it had been granted.
+        KernelError::Open { path, .. } | KernelError::Changed { path, .. } if is_granted(setup, path) => {
+            Reply::NotStarted(WasmError::Open { path: path.clone(), source: error.into() }.into())
+        }
+        error => Reply::NotConfined(error_chain(error)),
+    };
+    modbox_kernel::confine_process(&plan).map_err(failed)
+}
+
+/// Returns whether a path is granted, or the directory of a granted name.
+fn is_granted(setup: &GuestSetup, path: &Path) -> bool {
+    setup.policy.paths().iter().any(|grant| grant.host == path || grant.host.parent() == Some(path))
 }
 
 /// Puts the attached bytes back into an order.
