@@ -12,6 +12,7 @@
 #![deny(missing_docs)]
 
 pub mod ansiballz;
+pub mod collections;
 pub mod detect;
 
 mod binary;

@@ -48,6 +48,12 @@ struct Tombstone {
     warning_text: Option<String>,
 }
 
+impl RoutingError {
+    pub(crate) fn of_yaml(error: &serde_saphyr::Error) -> Self {
+        Self(error.without_snippet().to_string())
+    }
+}
+
 impl Routing {
     /// Parses the `module_utils` part of a `runtime.yml`.
     ///
@@ -55,8 +61,7 @@ impl Routing {
     ///
     /// Text that is not YAML or does not have the expected form.
     pub fn parse(yaml: &str) -> Result<Self, RoutingError> {
-        let file = serde_saphyr::from_str::<Option<File>>(yaml)
-            .map_err(|error| RoutingError(error.without_snippet().to_string()))?;
+        let file = serde_saphyr::from_str::<Option<File>>(yaml).map_err(|error| RoutingError::of_yaml(&error))?;
         let entries = file.and_then(|file| file.plugin_routing).and_then(|plugins| plugins.module_utils);
         let routes = entries.unwrap_or_default().into_iter().filter_map(|(name, entry)| {
             let entry = entry?;

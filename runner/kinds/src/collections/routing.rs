@@ -1,0 +1,129 @@
+//! The part `plugin_routing.modules` of a collection's `meta/runtime.yml`, or of ansible-core's own list: modules that
+//! have moved, were removed, or will be.
+
+use std::collections::HashMap;
+
+use modbox_contract::{Dict, Value, python_str};
+
+use crate::ansiballz::RoutingError;
+
+/// What became of a module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// It has another full name.
+    Redirect(String),
+    /// It was removed, with the stated reason and release.
+    Removed(String),
+}
+
+/// What a collection says about a module name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModuleRoute {
+    /// What became of the module.
+    pub change: Option<Change>,
+    /// The announcement of a removal to come, with the stated reason and release.
+    pub deprecation: Option<String>,
+}
+
+/// The entries of a collection for its modules.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModuleRouting(HashMap<String, Dict>);
+
+impl ModuleRouting {
+    /// Parses the entries for modules. As in Ansible, entries of an unexpected form are ignored.
+    ///
+    /// # Errors
+    ///
+    /// Text that is not YAML.
+    pub fn parse(yaml: &str) -> Result<Self, RoutingError> {
+        let file = serde_saphyr::from_str::<Value>(yaml).map_err(|error| RoutingError::of_yaml(&error))?;
+        let inner = |value: Value, key: &str| match value {
+            Value::Dict(mut entries) => entries.shift_remove(key),
+            _ => None,
+        };
+        let modules = inner(file, "plugin_routing").and_then(|plugins| inner(plugins, "modules"));
+        let Some(Value::Dict(modules)) = modules else { return Ok(Self::default()) };
+        let entry = |(name, entry): (String, Value)| match entry {
+            Value::Dict(entry) => Some((name, entry)),
+            _ => None,
+        };
+        Ok(Self(modules.into_iter().filter_map(entry).collect()))
+    }
+
+    /// Returns what the collection says about a module, given by its name inside the collection. A removal takes
+    /// precedence over a redirect.
+    #[must_use]
+    pub fn of(&self, resource: &str) -> ModuleRoute {
+        let Some(entry) = self.0.get(resource) else { return ModuleRoute::default() };
+        let announced = |key: &str| {
+            let said = entry.get(key).and_then(Value::as_dict).filter(|said| !said.is_empty());
+            said.map(announcement)
+        };
+        let redirect = || {
+            let target = entry.get("redirect").and_then(Value::as_str).filter(|target| !target.is_empty());
+            target.map(|target| Change::Redirect(target.to_owned()))
+        };
+        let change = announced("tombstone").map(Change::Removed).or_else(redirect);
+        ModuleRoute { change, deprecation: announced("deprecation") }
+    }
+}
+
+/// Returns the text of a deprecation or a removal, with its release or date.
+fn announcement(entry: &Dict) -> String {
+    let text = |key: &str| {
+        entry.get(key).filter(|value| **value != Value::Null).map(python_str).filter(|text| !text.is_empty())
+    };
+    let when = text("removal_version").map(|version| format!("release {version}"));
+    let when = when.or_else(|| text("removal_date"));
+    let reason = text("warning_text").map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+    match (reason, when) {
+        (Some(reason), Some(when)) => format!("{} ({when})", reason.trim_end_matches('.')),
+        (reason, when) => reason.or(when).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_read() {
+        let yaml = "plugin_routing:\n  module_utils: {x: {redirect: a.b.c}}\n  modules:\n    a: {redirect: n.c.x}\n    \
+                    sub.b: {tombstone: {warning_text: 'Use n.c.x.', removal_version: 2.0.0}, redirect: n.c.x}\n    \
+                    c: {deprecation: {warning_text: \"soon\\n\", removal_date: 2030-01-01}}\n    d: {action_plugin: n.c.d}\n    \
+                    e:\n    f: {tombstone: {}}\n    g: {redirect: ''}\n    h: {tombstone: {removal_version: 3}}\n    i: {deprecation: {warning_text: moved}, redirect: n.c.x}\n";
+        let routing = ModuleRouting::parse(yaml).unwrap();
+        let redirect = Some(Change::Redirect("n.c.x".into()));
+        let removed = |text: &str| Some(Change::Removed(text.to_owned()));
+        for (name, change, deprecation) in [
+            ("a", redirect.clone(), None),
+            ("sub.b", removed("Use n.c.x (release 2.0.0)"), None),
+            ("c", None, Some("soon (2030-01-01)")),
+            ("f", None, None),
+            ("h", removed("release 3"), None),
+            ("i", redirect, Some("moved")),
+            ("d", None, None),
+            ("e", None, None),
+            ("g", None, None),
+            ("x", None, None),
+        ] {
+            let deprecation = deprecation.map(str::to_owned);
+            assert_eq!(routing.of(name), ModuleRoute { change, deprecation }, "{name}");
+        }
+    }
+
+    #[test]
+    fn other_forms_declare_nothing() {
+        for yaml in [
+            "",
+            "---\n",
+            "plugin_routing:\n",
+            "plugin_routing: {modules: [a]}",
+            "plugin_routing: {modules: {a: b}}",
+            "[1]",
+        ] {
+            assert_eq!(ModuleRouting::parse(yaml).unwrap(), ModuleRouting::default(), "{yaml:?}");
+        }
+        ModuleRouting::parse("plugin_routing: [1").unwrap_err();
+    }
+}
