@@ -123,7 +123,7 @@ struct OneModule<'a> {
 impl Host for OneModule<'_> {
     fn resolve(&mut self, _job: &Job) -> Result<ResolvedJob, String> {
         let admission = self.runner.admit(&self.attack.module, &self.attack.request());
-        Ok(ResolvedJob { setup: Arc::clone(&self.setup), admission })
+        Ok(ResolvedJob { setup: Arc::clone(&self.setup), name: "hello".to_owned(), admission })
     }
 
     fn progress(&mut self, _progress: &Progress) {}
@@ -138,6 +138,7 @@ fn a_batch_answers_its_jobs_within_their_bounds_whatever_its_workers_send() {
             module: Arc::clone(&attack.module),
             policy: attack.policy.clone(),
             limits: attack.limits,
+            interpreters: Arc::default(),
             audit: None,
         };
         let mut host = OneModule { attack: &attack, runner: Arc::clone(&runner), setup: Arc::new(setup) };

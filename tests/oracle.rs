@@ -27,6 +27,9 @@ mod oracle_jobs;
 // Archives with entries that would be unpacked outside their folder.
 mod hostile_archives;
 
+// Names of modules lead to the same files as with ansible-core.
+mod oracle_names;
+
 // New-style Python modules are assembled as by ansible-core.
 mod python_closure;
 // Ansible's own modules give the same results and leave the same files.

@@ -136,7 +136,8 @@ impl Attacked {
         }));
         let bytes = fs::read(guest("hello")).unwrap().into();
         let module = Arc::new(Module::new(ModuleFile { path: guest("hello"), bytes }, None));
-        let setup = Arc::new(Setup { module, policy: Policy::default(), limits, audit: None });
+        let setup =
+            Arc::new(Setup { module, policy: Policy::default(), limits, interpreters: Arc::default(), audit: None });
         Self { dir, runner, workers, setup }
     }
 
@@ -172,7 +173,7 @@ impl Host for AttackedHost<'_> {
     fn resolve(&mut self, job: &Job) -> Result<ResolvedJob, String> {
         let Self(Attacked { runner, setup, .. }) = self;
         let admission = runner.admit(&setup.module, &self.0.request(job.args.clone()));
-        Ok(ResolvedJob { setup: Arc::clone(setup), admission })
+        Ok(ResolvedJob { setup: Arc::clone(setup), name: "hello".to_owned(), admission })
     }
 
     fn progress(&mut self, _progress: &Progress) {}

@@ -60,12 +60,13 @@ impl Runner {
         let kind = match recognize(module, request) {
             Ok(kind) => kind,
             Err(error) => {
-                let report = judge::report_failed_start(Report::of_module(module, request.policy), error);
+                let report = Report::of_module(module, request.policy).named(request.name);
+                let report = judge::report_failed_start(report, error);
                 return refused(request.policy.clone(), report);
             }
         };
         let EffectiveGrants { policy, arguments, missing, notes } = self.grant(kind, module, request);
-        let mut report = Report { notes, ..Report::of_module(module, &policy) };
+        let mut report = Report { notes, ..Report::of_module(module, &policy).named(request.name) };
         if kind.is_wasm() {
             report.grants.extend(program::needed_by_commands(&policy));
         }

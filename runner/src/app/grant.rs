@@ -1,8 +1,6 @@
 //! Computes the effective policy of a run from the operator's policy, the paths that arguments designate, and the
 //! module's requests.
 
-use std::path::Path;
-
 use modbox_kinds::Kind;
 
 use crate::app::designation::{self, Caller, EffectiveGrants};
@@ -27,8 +25,9 @@ impl Runner {
         }
         // If the bytes cannot be read, the engine reports that later.
         let fragments = || {
-            let python = request.interpreters.get("python").map(Path::new);
-            FragmentFolders::of(&self.config.python, &self.config.directory.join(module.path()), python)
+            let python = request.interpreters.get("python").map(String::as_str);
+            let directory = &self.config.directory;
+            FragmentFolders::of(&self.config.python, &directory.join(module.path()), python, directory)
         };
         let known = module.metadata().or_else(|| module.documentation(fragments));
         let mut effective = match documentation::describe_options(known, request.policy, request.arguments.given()) {

@@ -12,6 +12,8 @@ use std::sync::{Arc, OnceLock};
 
 use modbox_kinds::powershell::{PowershellSource, Script, SourceError};
 
+use crate::app::python::{PythonConfig, collection_folders};
+
 /// Largest script that is read; the largest util of ansible-core has 80 KB.
 const MAX_SCRIPT: u64 = 8 << 20;
 
@@ -28,16 +30,16 @@ const WRAPPERS: &str = "executor/powershell";
 #[derive(Debug)]
 pub(super) struct InstalledPowershell<'a> {
     environment: &'a [(OsString, OsString)],
-    /// Folders that the caller named.
-    named: &'a [PathBuf],
+    /// Folders of utils and of collections.
+    config: &'a PythonConfig,
     /// Path of the module; utils may lie beside it.
     module: &'a Path,
     package: OnceLock<Result<PathBuf, SourceError>>,
 }
 
 impl<'a> InstalledPowershell<'a> {
-    pub(super) fn new(environment: &'a [(OsString, OsString)], named: &'a [PathBuf], module: &'a Path) -> Self {
-        Self { environment, named, module, package: OnceLock::new() }
+    pub(super) fn new(environment: &'a [(OsString, OsString)], config: &'a PythonConfig, module: &'a Path) -> Self {
+        Self { environment, config, module, package: OnceLock::new() }
     }
 
     fn variable(&self, name: &str) -> Option<&OsString> {
@@ -74,7 +76,7 @@ impl<'a> InstalledPowershell<'a> {
     }
 
     fn candidates(&self) -> Vec<PathBuf> {
-        let named = self.named.iter().flat_map(|folder| {
+        let named = self.config.module_utils.iter().flat_map(|folder| {
             let around = folder.parent().filter(|_| folder.ends_with("module_utils")).map(Path::to_owned);
             [Some(folder.clone()), Some(folder.join("ansible")), around].into_iter().flatten()
         });
@@ -92,24 +94,13 @@ impl<'a> InstalledPowershell<'a> {
             [Some(folder.join("module_utils")), around].into_iter().flatten()
         });
         let package = self.package().ok().map(|package| package.join("module_utils"));
-        let roots = beside.chain(self.named.iter().cloned()).chain(package);
+        let roots = beside.chain(self.config.module_utils.iter().cloned()).chain(package);
         roots.flat_map(|root| [root.join("powershell"), root.join("csharp"), root]).collect()
     }
 
     /// Returns the folders that hold `ansible_collections`.
     fn collection_roots(&self) -> Vec<PathBuf> {
-        let of_module = self.module.ancestors().find(|folder| folder.ends_with("ansible_collections"));
-        let mut roots: Vec<PathBuf> = of_module.and_then(Path::parent).map(Path::to_owned).into_iter().collect();
-        roots.extend(self.named.iter().cloned());
-        match self.variable("ANSIBLE_COLLECTIONS_PATH") {
-            Some(folders) => roots.extend(std::env::split_paths(folders)),
-            None => {
-                roots.extend(self.variable("HOME").map(|home| Path::new(home).join(".ansible/collections")));
-                roots.push(PathBuf::from("/usr/share/ansible/collections"));
-            }
-        }
-        roots.extend(self.package().ok().and_then(Path::parent).map(Path::to_owned));
-        roots
+        collection_folders(self.config, self.module, self.package().ok())
     }
 }
 
@@ -271,14 +262,15 @@ mod tests {
         fs::set_permissions(bin.join("ansible"), fs::Permissions::from_mode(0o755)).unwrap();
         let (by_path, nothing) = (environment(bin.as_os_str()), environment(OsStr::new("/nowhere")));
         let module = Path::new("/m.ps1");
-        let by_program = InstalledPowershell::new(&by_path, &[], module);
+        let unnamed = PythonConfig::default();
+        let by_program = InstalledPowershell::new(&by_path, &unnamed, module);
         assert_eq!(by_program.package().unwrap(), found);
         assert_eq!(&*by_program.script("a.ps1").unwrap(), b"script");
         assert_eq!(&*by_program.util("Ansible.X.cs").unwrap().unwrap().bytes, b"util");
         assert_eq!(by_program.util("../csharp/Ansible.X.cs").unwrap(), None);
         assert_eq!(by_program.interpreter(), None);
         for named in [found.clone(), found.join("module_utils"), found.parent().unwrap().to_owned()] {
-            let named = [named];
+            let named = PythonConfig { module_utils: vec![named], ..PythonConfig::default() };
             assert_eq!(InstalledPowershell::new(&nothing, &named, module).package().unwrap(), found);
         }
     }
@@ -286,7 +278,8 @@ mod tests {
     #[test]
     fn an_older_ansible_core_is_reported_and_not_used() {
         let dir = tempfile::tempdir().unwrap();
-        let named = [package(dir.path(), "2.14.18")];
+        let module_utils = vec![package(dir.path(), "2.14.18")];
+        let named = PythonConfig { module_utils, ..PythonConfig::default() };
         let nothing = environment(OsStr::new(""));
         let source = InstalledPowershell::new(&nothing, &named, Path::new("/m.ps1"));
         let error = source.script("a.ps1").unwrap_err().to_string();

@@ -59,7 +59,7 @@ pub(super) fn prepare(
     let bytes = if kind.is_wasm() { &none } else { module.bytes()? };
     // A guest does not learn where its file is on the host.
     let path = if kind.is_wasm() { module.path().into() } else { Cow::from(config.directory.join(module.path())) };
-    let powershell = InstalledPowershell::new(&config.environment, &config.python.module_utils, &path);
+    let powershell = InstalledPowershell::new(&config.environment, &config.python, &path);
     let file_name = module.path().file_name().unwrap_or_default().to_string_lossy();
     let mut prepared = modbox_kinds::prepare(
         kind,

@@ -50,6 +50,9 @@ impl Status {
 pub struct ModuleFacts {
     /// Path of the file, as the caller gave it.
     pub path: String,
+    /// Name: the full one of a module in a collection or of ansible-core, else that of the file without its extension;
+    /// `None` if the run did not begin.
+    pub name: Option<String>,
     /// Its kind, once detected.
     pub kind: Option<Kind>,
     /// Reason for the kind.
@@ -150,6 +153,13 @@ impl Report {
     /// Removes everything but the status from the result, as `no_log` requires.
     pub fn censor(&mut self) {
         self.result = self.result.censored(CENSORED);
+    }
+
+    /// Returns the report with the module's name.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.module.name = Some(name.to_owned());
+        self
     }
 
     /// Returns the report as the JSON object that `--output report` prints. `NaN` and long integers of the

@@ -19,6 +19,7 @@ impl Report {
     /// Returns a report with a placeholder for the result.
     fn pending(path: &Path) -> Self {
         let module = ModuleFacts {
+            name: None,
             path: path.to_string_lossy().into_owned(),
             kind: None,
             reason: String::new(),

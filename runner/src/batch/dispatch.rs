@@ -48,6 +48,8 @@ const GATHER: Duration = Duration::from_millis(2);
 pub struct ResolvedJob {
     /// The settings. Equal jobs get the same `Setup`, so that they share workers.
     pub setup: Arc<Setup>,
+    /// The module's name.
+    pub name: String,
     /// Whether the job may start.
     pub admission: Admission,
 }
@@ -183,11 +185,11 @@ impl<'a, W: Write> Batch<'a, W> {
         };
         let resolved = job.kind().and_then(|_| self.host.resolve(&job));
         let answer = match resolved {
-            Ok(ResolvedJob { setup, admission: Admission::Admitted(admitted) }) => {
-                return Ok(Some(Task::new(number, text.len(), setup, job, admitted)));
+            Ok(ResolvedJob { setup, name, admission: Admission::Admitted(admitted) }) => {
+                return Ok(Some(Task::new(number, text.len(), setup, (job, name), admitted)));
             }
-            Ok(ResolvedJob { setup, admission: Admission::Refused { report, .. } }) => {
-                task::refuse(number, &job, &setup, *report, &self.config.cleanup)
+            Ok(ResolvedJob { setup, name, admission: Admission::Refused { report, .. } }) => {
+                task::refuse(number, (&job, &name), &setup, *report, &self.config.cleanup)
             }
             Err(message) => not_run(&job.id, &job.module, &message),
         };

@@ -99,13 +99,6 @@ impl Job {
         }
     }
 
-    /// Returns the module's name: the given one, or the file name without folder and extension.
-    #[must_use]
-    pub fn name(&self) -> String {
-        let stem = || self.module.file_stem().unwrap_or(self.module.as_os_str()).to_string_lossy().into_owned();
-        self.options.name.clone().unwrap_or_else(stem)
-    }
-
     /// Returns the module's kind, if the line names one.
     ///
     /// # Errors
@@ -149,7 +142,7 @@ mod tests {
         let internal = job.internal_args("ping");
         assert_eq!((internal.release.as_str(), internal.no_log), ("2.14", true));
         assert_eq!(internal.selinux_special_fs, ["a"]);
-        assert_eq!((job.name().as_str(), job.options.check), ("ping", true));
+        assert_eq!((&job.options.name, job.options.check), (&None, true));
         assert_eq!(job.options.policy.unwrap().allow.read[0].value, "/srv");
         assert_eq!(job.options.limits.unwrap().get(LimitName::Timeout), Some(3_000_000));
         assert!(job.args.contains_key("data"));

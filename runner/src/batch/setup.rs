@@ -1,5 +1,6 @@
 //! The settings that the jobs of one slot share: module, policy and limits.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use modbox_policy::Policy;
@@ -17,6 +18,8 @@ pub struct Setup {
     pub policy: Policy,
     /// The limits of each run.
     pub limits: Limits,
+    /// Programs to start instead of an interpreter, the same for all jobs of a batch.
+    pub interpreters: Arc<BTreeMap<String, String>>,
     /// The audit log, if runs are audited.
     pub audit: Option<Arc<AuditLog>>,
 }

@@ -1,7 +1,6 @@
 //! A job that was admitted, from the queue to its answer.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use modbox_cleanup::Cleanup;
@@ -14,9 +13,6 @@ use crate::app::{AdmittedRun, Arguments, GuestTask, Report, RunError, RunRequest
 use crate::batch::job::Job;
 use crate::batch::report;
 use crate::batch::setup::Setup;
-
-/// Interpreters are those of the modules.
-static NO_INTERPRETERS: BTreeMap<String, String> = BTreeMap::new();
 
 /// A job that waits for a slot or was given to one.
 #[derive(Debug)]
@@ -54,8 +50,13 @@ impl Answer {
 }
 
 impl Task {
-    pub(super) fn new(number: u64, size: usize, setup: Arc<Setup>, job: Job, admitted: Box<AdmittedRun>) -> Self {
-        let name = job.name();
+    pub(super) fn new(
+        number: u64,
+        size: usize,
+        setup: Arc<Setup>,
+        (job, name): (Job, String),
+        admitted: Box<AdmittedRun>,
+    ) -> Self {
         Self { number, size, setup, job, name, admitted, guest: None, audit: None }
     }
 
@@ -72,7 +73,7 @@ impl Task {
     /// The log has no room for another line.
     pub(super) fn reserve_audit(&mut self, cleanup: &Cleanup) -> Result<(), AuditError> {
         if self.audit.is_none() {
-            self.audit = reserve(&self.setup, &self.job, cleanup)?;
+            self.audit = reserve(&self.setup, (&self.job, &self.name), cleanup)?;
         }
         Ok(())
     }
@@ -111,14 +112,20 @@ impl Task {
 
     /// Answers the job with a report that was made without running it.
     pub(super) fn answer(self, report: impl FnOnce(&Setup) -> Report) -> Answer {
-        let report = report(&self.setup);
+        let report = report(&self.setup).named(&self.name);
         answer(self.number, &self.job, self.audit, report)
     }
 }
 
 /// Answers a job that was refused before it had a slot. It is audited as well.
-pub(super) fn refuse(number: u64, job: &Job, setup: &Setup, report: Report, cleanup: &Cleanup) -> Answer {
-    match reserve(setup, job, cleanup) {
+pub(super) fn refuse(
+    number: u64,
+    (job, name): (&Job, &str),
+    setup: &Setup,
+    report: Report,
+    cleanup: &Cleanup,
+) -> Answer {
+    match reserve(setup, (job, name), cleanup) {
         Ok(audit) => answer(number, job, audit, report),
         Err(error) => answer(number, job, None, Report::not_run(setup.module.path(), &error_chain(&error))),
     }
@@ -129,11 +136,11 @@ pub(super) fn not_run(number: u64, id: &Value, line: u64, report: &Report) -> An
     Answer { number, line: report::line(id, Some(line), report), is_success: false, is_unaudited: false }
 }
 
-fn reserve(setup: &Setup, job: &Job, cleanup: &Cleanup) -> Result<Option<PendingRecord>, AuditError> {
+fn reserve(setup: &Setup, (job, name): (&Job, &str), cleanup: &Cleanup) -> Result<Option<PendingRecord>, AuditError> {
     let Some(log) = &setup.audit else { return Ok(None) };
     let run = AuditedRun {
         module: &setup.module,
-        name: &job.name(),
+        name,
         arguments: &job.args,
         check_mode: job.options.check,
         no_log: job.options.no_log,
@@ -159,7 +166,7 @@ fn request<'a>(job: &Job, name: &'a str, setup: &'a Setup, arguments: Cow<'a, Ar
         arguments,
         policy: &setup.policy,
         limits: &setup.limits,
-        interpreters: &NO_INTERPRETERS,
+        interpreters: &setup.interpreters,
         last_json_line: job.options.last_json_line,
         stdin_args: job.options.stdin_args,
         keep_files: false,

@@ -1,42 +1,82 @@
-//! Finds a module's file and name from the MODULE argument of the command line.
+//! Finds a module's file and names from the MODULE argument of the command line.
 //!
 //! Only commands that run a module build its project. Building runs the project's code unconfined, which a command that
 //! shows or checks a module must not do.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use modbox_vocabulary::quoting::quote;
 
-use crate::app::locate::{self, Located};
+use crate::app::PythonConfig;
+use crate::app::library::{FoundModule, Library, Located};
+use crate::cli::args::{AnsiballzForm, LookupArgs};
 use crate::cli::authoring;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::settings;
 
-/// Returns the path of a module's file. Starts no program: the file of a project is the component of its last build,
-/// which must be up to date.
-pub(crate) fn find_module(context: &Context, module: &Path, module_path: &[PathBuf]) -> Result<PathBuf, Failure> {
-    match locate(context, module, module_path)? {
-        Located::File(path) => Ok(path),
-        Located::Crate(dir) => authoring::find_fresh(context, &dir).with_context(|| not_built(&dir)).or_unavailable(),
-    }
+/// How the modules of a command are looked up, resolved from its switches and the environment.
+pub(crate) struct Lookup {
+    module_path: Vec<PathBuf>,
+    /// Folders of collections and of utilities.
+    pub(crate) python: PythonConfig,
+    /// Programs to start instead of an interpreter, by the interpreter's base name.
+    pub(crate) interpreters: BTreeMap<String, String>,
 }
 
-/// Returns the path of a module's file. Builds the file first when the module is a project whose component is stale.
-pub(crate) fn find_or_build_module(
-    context: &Context,
-    module: &Path,
-    module_path: &[PathBuf],
-) -> Result<PathBuf, Failure> {
-    match locate(context, module, module_path)? {
-        Located::File(path) => Ok(path),
-        Located::Crate(dir) => authoring::build_if_stale(context, &dir),
+impl Lookup {
+    /// Resolves the switches of a command that assembles Python modules.
+    pub(crate) fn of_run(
+        context: &Context,
+        args: &LookupArgs,
+        module_utils: &[PathBuf],
+        form: AnsiballzForm,
+    ) -> Result<Self, Failure> {
+        let environment = &context.environment;
+        Ok(Self {
+            module_path: args.module_path.clone(),
+            python: settings::python(environment, args, module_utils, form).or_usage()?,
+            interpreters: settings::interpreters(environment, &args.interpreter).or_usage()?,
+        })
     }
-}
 
-fn locate(context: &Context, module: &Path, module_path: &[PathBuf]) -> Result<Located, Failure> {
-    locate::locate(module, &settings::library(&context.environment, module_path)).or_unavailable()
+    /// Resolves the switches of a command that runs nothing.
+    pub(crate) fn new(context: &Context, args: &LookupArgs) -> Result<Self, Failure> {
+        Self::of_run(context, args, &[], AnsiballzForm::Cached)
+    }
+
+    /// Returns a module's file. Starts no program: the file of a project is the component of its last build, which must
+    /// be up to date.
+    pub(crate) fn find(&self, context: &Context, module: &Path) -> Result<FoundModule, Failure> {
+        match self.locate(context, module)? {
+            Located::File(found) => Ok(found),
+            Located::Project(dir) => {
+                let path = authoring::find_fresh(context, &dir).with_context(|| not_built(&dir)).or_unavailable()?;
+                Ok(FoundModule::at(path, module))
+            }
+        }
+    }
+
+    /// Returns a module's file. Builds the file first when the module is a project whose component is stale.
+    pub(crate) fn find_or_build(&self, context: &Context, module: &Path) -> Result<FoundModule, Failure> {
+        match self.locate(context, module)? {
+            Located::File(found) => Ok(found),
+            Located::Project(dir) => Ok(FoundModule::at(authoring::build_if_stale(context, &dir)?, module)),
+        }
+    }
+
+    fn locate(&self, context: &Context, module: &Path) -> Result<Located, Failure> {
+        let environment = &context.environment;
+        let library = Library {
+            folders: settings::library(environment, &self.module_path),
+            python: &self.python,
+            interpreter: self.interpreters.get("python").map(String::as_str),
+            directory: &environment.cwd,
+        };
+        library.find(module).or_unavailable()
+    }
 }
 
 fn not_built(dir: &Path) -> String {
@@ -47,12 +87,4 @@ fn not_built(dir: &Path) -> String {
         quote(&dir.to_string_lossy()),
         dir.join("target/modbox").display(),
     )
-}
-
-/// Returns the module's name: the MODULE argument without folder and extension.
-pub(crate) fn module_name(module: &Path) -> String {
-    // A directory that is not written as a path is not the module, so its real name does not count.
-    let is_project = locate::is_path(module) && module.is_dir();
-    let name = is_project.then(|| module.canonicalize().ok()).flatten().unwrap_or_else(|| module.to_owned());
-    name.file_stem().unwrap_or(name.as_os_str()).to_string_lossy().into_owned()
 }

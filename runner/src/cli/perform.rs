@@ -1,19 +1,19 @@
 //! Does one run with the switches of `modbox run`, and returns its report.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
 
 use indicatif::ProgressBar;
 use modbox_contract::{CallerChoices, Dict, InternalArgs};
 
+use crate::app::library::FoundModule;
 use crate::app::{Arguments, Module, Report, RunRequest};
 use crate::cli::args::RunArgs;
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
-use crate::cli::find::{find_or_build_module, module_name};
+use crate::cli::find::Lookup;
 use crate::cli::runner::{cache_of_user, runner};
-use crate::cli::settings::{self, Settings};
+use crate::cli::settings::Settings;
 
 /// Runs a module. Returns the report, and the error if the audit line could not be written.
 pub(crate) fn perform(
@@ -23,16 +23,15 @@ pub(crate) fn perform(
     spinner: Option<ProgressBar>,
 ) -> Result<(Report, Result<(), Failure>), Failure> {
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
-    let python = settings::python(&context.environment, &args.python.module_utils, args.python.ansiballz).or_usage()?;
-    let interpreters = settings::interpreters(&context.environment, &args.interpreter).or_usage()?;
+    let lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
     let internal = args.internal.resolve().or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
-    let found = find_or_build_module(context, &args.module, &args.lookup.module_path);
+    let found = audit.loaded(&args.module, lookup.find_or_build(context, &args.module))?;
     let cache = cache_of_user(context);
-    let open = |path: PathBuf| Module::open(&path, args.kind, cache.as_ref(), &context.cleanup).or_unavailable();
-    let module = audit.loaded(&args.module, found.and_then(open))?;
+    let opened = Module::open(&found.path, args.kind, cache.as_ref(), &context.cleanup);
+    let module = audit.loaded(&args.module, opened.or_unavailable())?;
     tracing::debug!(file = %module.path().display(), bytes = module.size(), "found the module");
-    let name = module_name(&args.module);
+    let FoundModule { name, task_name, deprecations, .. } = found;
     let mut effective = settings.for_module(&name, module.digest()).or_usage()?;
     audit.check(&effective.policy)?;
     if let Some(limit) = args.background {
@@ -43,19 +42,20 @@ pub(crate) fn perform(
         name: &name,
         arguments: Cow::Owned(Arguments::Task {
             args: task,
-            internal: Box::new(internal_args(args, &internal, &name)),
+            internal: Box::new(internal_args(args, &internal, &task_name)),
         }),
         policy: &effective.policy,
         limits: &effective.limits,
-        interpreters: &interpreters,
+        interpreters: &lookup.interpreters,
         last_json_line: args.last_json_line,
         stdin_args: args.stdin_args,
         keep_files: args.keep_files,
         pipelining: !args.no_pipelining,
     };
     let pending = audit.start(context, &module, &request)?;
-    let runner = runner(context, spinner.clone(), python);
-    let report = runner.run(&module, &request);
+    let runner = runner(context, spinner.clone(), lookup.python);
+    let mut report = runner.run(&module, &request);
+    report.notes.extend(deprecations);
     // With the runner goes what it keeps for a next run on the disk.
     drop(runner);
     if let Some(spinner) = spinner {

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
-use ruff_python_ast::{Stmt, StmtImport, StmtImportFrom};
-use ruff_python_parser::parse_module;
+use ruff_python_ast::{ModModule, Stmt, StmtImport, StmtImportFrom};
+use ruff_python_parser::{Parsed, parse_module};
 
 use crate::ansiballz::name::DottedName;
 
@@ -41,16 +41,21 @@ pub struct SourceError {
 pub fn scan(source: &[u8], name: &DottedName, is_package: bool) -> Result<Imports, SourceError> {
     let text = String::from_utf8_lossy(source);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    check_nesting(text)?;
-    let parsed = parse_module(text).map_err(|error| {
-        let end = error.location.start().to_usize().min(text.len());
-        let line = text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() + 1;
-        SourceError { line, reason: error.error.to_string() }
-    })?;
+    let parsed = parse(text)?;
     let mut finder = Finder { name, is_package, depth: 0, imports: Imports::new() };
     finder.visit_body(parsed.suite());
     let imports = std::mem::take(&mut finder.imports);
     Ok(imports)
+}
+
+/// Parses a source. The parser and the tree that it returns are recursive, with bounds.
+pub(crate) fn parse(text: &str) -> Result<Parsed<ModModule>, SourceError> {
+    check_nesting(text)?;
+    parse_module(text).map_err(|error| {
+        let end = error.location.start().to_usize().min(text.len());
+        let line = text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() + 1;
+        SourceError { line, reason: error.error.to_string() }
+    })
 }
 
 /// Refuses a source whose nesting would cost the parser gigabytes of memory. Python itself allows two hundred nested

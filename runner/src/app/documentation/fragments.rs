@@ -30,8 +30,13 @@ pub(in crate::app) struct FragmentFolders {
 impl FragmentFolders {
     /// Returns the folders for a module: those in which its imports are looked up. `interpreter` is the Python that the
     /// operator has chosen. Starts no program.
-    pub(in crate::app) fn of(config: &PythonConfig, module: &Path, interpreter: Option<&Path>) -> Self {
-        let core = ansible_package(config, module, interpreter);
+    pub(in crate::app) fn of(
+        config: &PythonConfig,
+        module: &Path,
+        interpreter: Option<&str>,
+        directory: &Path,
+    ) -> Self {
+        let core = ansible_package(config, module, interpreter, directory);
         Self { collections: collection_folders(config, module, core.as_deref()), core }
     }
 

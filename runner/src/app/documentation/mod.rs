@@ -11,6 +11,7 @@
 //! option into a path. Defaults are left out: if the module uses one without a grant, that use is denied and reported
 //! when it happens.
 
+mod entries;
 mod fragments;
 mod text;
 
@@ -21,19 +22,13 @@ use modbox_argument_spec::{Access, Metadata, OptionSpec, OptionType};
 use modbox_contract::{Dict, Value};
 use modbox_policy::Policy;
 
+use self::entries::{MAX_DEPTH, read_entries};
 pub(super) use self::fragments::FragmentFolders;
-use self::text::{Indentation, NAME, assigned, parse_dict, read_file};
-
-/// Depth of nested options that are read.
-const MAX_DEPTH: usize = 8;
 
 /// Reads the documentation in a module's text, or else in the file beside it, with the fragments that it names; `None`
 /// if neither can be read. `folders` has the fragments.
 pub(super) fn read(path: &Path, bytes: &[u8], folders: impl FnOnce() -> FragmentFolders) -> Option<Metadata> {
-    let mut entries = match assigned(bytes, NAME, Indentation::None) {
-        Some(text) => parse_dict(&text)?,
-        None => read_sidecar(path)?,
-    };
+    let (mut entries, _) = read_entries(path, bytes)?;
     fragments::merge(&mut entries, folders);
     let options = options(entries.get("options")?, 0);
     let name = path.file_stem()?.to_string_lossy().into_owned();
@@ -41,16 +36,6 @@ pub(super) fn read(path: &Path, bytes: &[u8], folders: impl FnOnce() -> Fragment
         .into_iter()
         .collect();
     Metadata::from_value(&Value::Dict(metadata)).ok()
-}
-
-/// Returns the documentation in the file beside a module.
-fn read_sidecar(path: &Path) -> Option<Dict> {
-    let text = ["yml", "yaml"].iter().find_map(|extension| read_file(&path.with_extension(extension)))?;
-    match parse_dict(str::from_utf8(&text).ok()?)?.get_mut(NAME)? {
-        Value::Dict(documentation) => Some(std::mem::take(documentation)),
-        Value::Str(text) => parse_dict(text),
-        _ => None,
-    }
 }
 
 /// Returns the options that are paths or contain paths, in the form of an argument spec.

@@ -1,6 +1,6 @@
 //! Configuration for running Python modules.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -23,10 +23,39 @@ pub struct PythonConfig {
     pub form: PayloadForm,
     /// Folders like `ansible/module_utils`, or with `ansible_collections` in them, that are searched before all others.
     pub module_utils: Vec<PathBuf>,
-    /// The user's home, below which Ansible looks for both sorts of folders.
+    /// Folders of collections.
+    pub collections: CollectionPaths,
+    /// The user's home, below which Python looks for packages and Ansible for utilities.
     pub home: Option<PathBuf>,
     /// Folders in which programs are looked up.
     pub search_path: Vec<PathBuf>,
     /// Version that pyenv is asked for (`PYENV_VERSION`), where interpreters are shims of pyenv.
     pub pyenv_version: Option<String>,
+}
+
+/// Folders with `ansible_collections` in them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CollectionPaths {
+    /// Folders that the caller named for this run.
+    pub named: Vec<PathBuf>,
+    /// Folders of the variable `ANSIBLE_COLLECTIONS_PATH`, which replace the defaults; `None` when it is not set.
+    pub variable: Option<Vec<PathBuf>>,
+    /// Ansible's own folder of the user: `ANSIBLE_HOME`, or `~/.ansible`.
+    pub ansible_home: Option<PathBuf>,
+}
+
+impl CollectionPaths {
+    /// Returns the folders that Ansible looks in unless it is told otherwise.
+    #[must_use]
+    pub fn defaults(&self) -> Vec<PathBuf> {
+        let own = self.ansible_home.as_ref().map(|home| home.join("collections"));
+        own.into_iter().chain([Path::new("/usr/share/ansible/collections").to_owned()]).collect()
+    }
+
+    /// Returns all folders, in order.
+    #[must_use]
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let configured = self.variable.clone().unwrap_or_else(|| self.defaults());
+        self.named.iter().cloned().chain(configured).collect()
+    }
 }

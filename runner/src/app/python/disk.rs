@@ -13,7 +13,7 @@ use crate::app::python::error::PythonError;
 use crate::app::python::stamp::{Stamp, Stamps};
 
 /// Largest file of redirects that is read; that of ansible-core has three hundred kilobytes.
-const MAX_ROUTING: u64 = 16 << 20;
+pub(in crate::app) const MAX_ROUTING: u64 = 16 << 20;
 
 /// Folders in which sources are looked up, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl Lookup for Disk {
 
 /// Reads a regular file up to a limit; a longer file is cut there. A caller that must notice this asks for one byte
 /// more than it accepts.
-pub(super) fn read_bounded(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+pub(in crate::app) fn read_bounded(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     // Without O_NONBLOCK, opening a FIFO would wait for a writer.
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = File::options().read(true).custom_flags(nonblock).open(path)?;

@@ -21,7 +21,8 @@ mod stamp;
 
 pub(super) use self::assembler::{Assembler, PreparedModule};
 pub use self::cache::clear_cache;
-pub use self::config::{PayloadForm, PythonConfig};
+pub use self::config::{CollectionPaths, PayloadForm, PythonConfig};
 pub(super) use self::context::ModuleSource;
+pub(super) use self::disk::{MAX_ROUTING, read_bounded};
 pub use self::error::PythonError;
 pub(super) use self::folders::{ansible_package, collection_folders};

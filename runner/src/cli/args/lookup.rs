@@ -1,4 +1,4 @@
-//! The switches for looking up modules and interpreters, as typed.
+//! The switches for looking up modules, collections and interpreters, as typed.
 
 use std::path::PathBuf;
 
@@ -9,6 +9,13 @@ pub(crate) struct LookupArgs {
     /// Search modules in this folder, after ./library and before $MODBOX_LIBRARY. Repeatable.
     #[arg(long, value_name = "DIR")]
     pub(crate) module_path: Vec<PathBuf>,
+    /// Search collections first in this folder, which contains `ansible_collections`. Repeatable.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) collections_path: Vec<PathBuf>,
+    /// Use this Python interpreter, with its ansible-core and collections; or this program for `#!` lines that name
+    /// NAME. Repeatable.
+    #[arg(long, value_name = "[NAME=]PATH", value_parser = parse_interpreter)]
+    pub(crate) interpreter: Vec<(String, String)>,
 }
 
 /// Parses `NAME=PATH`, or the path of a Python interpreter.

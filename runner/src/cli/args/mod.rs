@@ -162,9 +162,6 @@ pub(crate) struct RunArgs {
     pub(crate) kind: Option<Kind>,
     #[command(flatten)]
     pub(crate) python: PythonArgs,
-    /// Use another interpreter for `#!` lines that name NAME, or for Python modules. Repeatable.
-    #[arg(long, value_name = "[NAME=]PATH", value_parser = parse_interpreter, help_heading = "Running")]
-    pub(crate) interpreter: Vec<(String, String)>,
     /// Pass the arguments of a wasm module on stdin too.
     #[arg(long, help_heading = "Running")]
     pub(crate) stdin_args: bool,
@@ -255,9 +252,6 @@ pub(crate) struct ShowArgs {
     pub(crate) module: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
-    /// Show what this interpreter needs, too. Repeatable, as for `run`.
-    #[arg(long, value_name = "[NAME=]PATH", value_parser = parse_interpreter)]
-    pub(crate) interpreter: Vec<(String, String)>,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::args::lookup::{LookupArgs, parse_interpreter};
+use crate::cli::args::lookup::LookupArgs;
 
 // No doc comment: clap would show it as the help of the subcommand.
 #[derive(Debug, Default, Args)]
@@ -40,7 +40,4 @@ pub(crate) struct AssembleArgs {
     /// Repeatable.
     #[arg(long, value_name = "DIR")]
     pub(crate) module_utils: Vec<PathBuf>,
-    /// Python interpreter whose ansible-core is used. Repeatable, as for `run`.
-    #[arg(long, value_name = "[NAME=]PATH", value_parser = parse_interpreter)]
-    pub(crate) interpreter: Vec<(String, String)>,
 }

@@ -12,24 +12,23 @@ use crate::app::{Module, locate};
 use crate::cli::args::{AnsiballzForm, AssembleArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::{find_module, module_name};
+use crate::cli::find::Lookup;
+use crate::cli::output;
 use crate::cli::runner::runner;
-use crate::cli::{output, settings};
 
 /// Permissions of the file: readable and executable by all users.
 const MODE: u32 = 0o755;
 
 /// Assembles a module and writes it.
 pub(crate) fn run(context: &Context, args: &AssembleArgs) -> Result<ExitStatus, Failure> {
-    let python = settings::python(&context.environment, &args.module_utils, AnsiballzForm::Zip).or_usage()?;
-    let path = find_module(context, &args.module, &args.lookup.module_path)?;
-    let file = locate::read(&path).or_unavailable()?;
+    let lookup = Lookup::of_run(context, &args.lookup, &args.module_utils, AnsiballzForm::Zip)?;
+    let found = lookup.find(context, &args.module)?;
+    let file = locate::read(&found.path).or_unavailable()?;
     // Detection does not take a module that imports only Python's standard library for a new-style one, so the kind
     // is given here.
     let module = Module::new(file, Some(Kind::Python));
-    let name = module_name(&args.module);
-    let interpreters = settings::interpreters(&context.environment, &args.interpreter).or_usage()?;
-    let text = runner(context, None, python).assemble(&module, &name, &interpreters).or_unavailable()?;
+    let runner = runner(context, None, lookup.python);
+    let text = runner.assemble(&module, &found.name, &lookup.interpreters).or_unavailable()?;
     if args.output == Path::new("-") {
         output::print_bytes(text.as_bytes()).or_internal()?;
     } else {

@@ -1,6 +1,6 @@
 //! `modbox batch`: runs many jobs in warm processes; reads jobs as JSON lines, and writes reports as JSON lines.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal};
 use std::os::fd::AsFd;
@@ -14,16 +14,17 @@ use modbox_policy::{FileRules, LimitOverrides, MergedPolicy, Policy};
 use modbox_vocabulary::{FileFingerprint, Limits};
 use rustix::fs::FileType;
 
+use crate::app::library::FoundModule;
 use crate::app::{Arguments, Module, RunRequest, Runner, locate};
 use crate::batch::{Batch, BatchConfig, Host, Job, Progress, ResolvedJob, Setup, Summary};
 use crate::cli::args::BatchArgs;
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::find_module;
+use crate::cli::find::Lookup;
 use crate::cli::output;
 use crate::cli::runner::runner;
-use crate::cli::settings::{self, Settings};
+use crate::cli::settings::Settings;
 use crate::cli::signals;
 
 /// Maximum total bytes of modules in memory. Beyond this, all are dropped, and read again when needed.
@@ -47,13 +48,14 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
         output::print_note("--allow-all: the modules can do everything that you can");
     }
     let audit = Audit::open(&policy)?;
-    let python = settings::python(environment, &args.python.module_utils, args.python.ansiballz).or_usage()?;
-    let runner = Arc::new(runner(context, None, python));
+    let lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
+    let runner = Arc::new(runner(context, None, lookup.python.clone()));
     let mut host = JobHost {
         context,
         runner: Arc::clone(&runner),
         audit,
-        args,
+        interpreters: Arc::new(lookup.interpreters.clone()),
+        lookup,
         settings,
         policy,
         limits,
@@ -116,7 +118,9 @@ struct JobHost<'a> {
     context: &'a Context,
     runner: Arc<Runner>,
     audit: Audit,
-    args: &'a BatchArgs,
+    lookup: Lookup,
+    /// Programs to start instead of an interpreter.
+    interpreters: Arc<BTreeMap<String, String>>,
     settings: Settings,
     /// The policy of a module without specific rules.
     policy: Policy,
@@ -134,7 +138,7 @@ struct JobHost<'a> {
 
 /// A module in memory, with the fingerprint of its file when it was read.
 struct CachedModule {
-    path: PathBuf,
+    found: FoundModule,
     fingerprint: FileFingerprint,
     /// The round in which the fingerprint was last compared.
     checked_round: u64,
@@ -147,19 +151,19 @@ fn fingerprint(path: &Path) -> Option<FileFingerprint> {
 }
 
 impl JobHost<'_> {
-    fn module(&mut self, job: &Job) -> Result<Arc<Module>, String> {
+    fn module(&mut self, job: &Job) -> Result<(FoundModule, Arc<Module>), String> {
         let cached = self.modules.get_mut(&job.module).and_then(|kinds| kinds.get_mut(&job.options.kind));
         if let Some(cached) = cached
-            && (cached.checked_round == self.rounds || fingerprint(&cached.path) == Some(cached.fingerprint))
+            && (cached.checked_round == self.rounds || fingerprint(&cached.found.path) == Some(cached.fingerprint))
         {
             cached.checked_round = self.rounds;
-            return Ok(Arc::clone(&cached.module));
+            return Ok((cached.found.clone(), Arc::clone(&cached.module)));
         }
-        let found = find_module(self.context, &job.module, &self.args.lookup.module_path);
-        let path = found.map_err(|failure| format!("{:#}", failure.error))?;
-        let missing = || format!("there is no module file `{}`", path.display());
-        let fingerprint = fingerprint(&path).ok_or_else(missing)?;
-        let file = locate::read(&path).map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;
+        let found = self.lookup.find(self.context, &job.module);
+        let found = found.map_err(|failure| format!("{:#}", failure.error))?;
+        let missing = || format!("there is no module file `{}`", found.path.display());
+        let fingerprint = fingerprint(&found.path).ok_or_else(missing)?;
+        let file = locate::read(&found.path).map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;
         self.cached_bytes += file.bytes.len();
         if self.cached_bytes > MAX_CACHED_BYTES {
             self.modules.clear();
@@ -167,44 +171,50 @@ impl JobHost<'_> {
             self.cached_bytes = file.bytes.len();
         }
         let module = Arc::new(Module::new(file, job.kind()?));
-        let cached = CachedModule { path, fingerprint, checked_round: self.rounds, module: Arc::clone(&module) };
+        let (checked_round, own) = (self.rounds, Arc::clone(&module));
+        let cached = CachedModule { found: found.clone(), fingerprint, checked_round, module: own };
         self.modules.entry(job.module.clone()).or_default().insert(job.options.kind.clone(), cached);
-        Ok(module)
+        Ok((found, module))
     }
 
-    fn grants(&self, job: &Job, module: &Module) -> Result<(Policy, Limits), String> {
+    fn grants(&self, job: &Job, name: &str, module: &Module) -> Result<(Policy, Limits), String> {
         let (none, unlimited) = (FileRules::default(), LimitOverrides::default());
         let rules = job.options.policy.as_ref().unwrap_or(&none);
         let limits = job.options.limits.as_ref().unwrap_or(&unlimited);
-        let effective = self.settings.for_job(&job.name(), module.digest(), rules, limits);
+        let effective = self.settings.for_job(name, module.digest(), rules, limits);
         effective.map(|effective| (effective.policy, effective.limits)).map_err(|error| format!("{error:#}"))
     }
 
     fn resolve_job(&mut self, job: &Job) -> Result<ResolvedJob, String> {
-        let module = self.module(job)?;
+        let (found, module) = self.module(job)?;
+        // A job may give its module another name.
+        let name = job.options.name.clone().unwrap_or(found.name);
+        let task_name = job.options.name.clone().unwrap_or(found.task_name);
         let specific = job.options.policy.is_some() || job.options.limits.is_some() || self.settings.has_module_rules();
-        let granted = if specific { Some(self.grants(job, &module)?) } else { None };
+        let granted = if specific { Some(self.grants(job, &name, &module)?) } else { None };
         let (policy, limits) =
             granted.as_ref().map_or((&self.policy, &self.limits), |(policy, limits)| (policy, limits));
         // A worker is confined to its grants irrevocably, so they must include the paths that the arguments name.
-        let name = job.name();
-        let internal = Box::new(job.internal_args(&name));
+        let internal = Box::new(job.internal_args(&task_name));
         let arguments = Arguments::Task { args: job.args.clone(), internal };
-        let admission = self.runner.admit(&module, &RunRequest::new(&name, arguments, policy, limits));
+        let interpreters = &self.interpreters;
+        let request = RunRequest { interpreters, ..RunRequest::new(&name, arguments, policy, limits) };
+        let admission = self.runner.admit(&module, &request);
         let same = |setup: &&Arc<Setup>| {
             Arc::ptr_eq(&setup.module, &module) && setup.limits == *limits && setup.policy == *admission.policy()
         };
         if let Some(setup) = self.setups.iter().find(same) {
-            return Ok(ResolvedJob { setup: Arc::clone(setup), admission });
+            return Ok(ResolvedJob { setup: Arc::clone(setup), name, admission });
         }
         let (policy, limits) = (admission.policy().clone(), *limits);
         let audit = self.audit.of_job(&policy).map_err(|error| modbox_vocabulary::error_chain(&error))?;
-        let setup = Arc::new(Setup { module, policy, limits, audit });
+        let interpreters = Arc::clone(&self.interpreters);
+        let setup = Arc::new(Setup { module, policy, limits, interpreters, audit });
         if self.setups.len() >= MAX_SETUPS {
             self.setups.clear();
         }
         self.setups.push(Arc::clone(&setup));
-        Ok(ResolvedJob { setup, admission })
+        Ok(ResolvedJob { setup, name, admission })
     }
 }
 

@@ -6,12 +6,12 @@ use crate::app::{WasmInfo, locate, wasm_bytes};
 use crate::cli::args::DocArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::find_module;
+use crate::cli::find::Lookup;
 use crate::cli::output;
 
 /// Prints the manual.
 pub(crate) fn run(context: &Context, args: &DocArgs) -> Result<ExitStatus, Failure> {
-    let path = find_module(context, &args.module, &args.lookup.module_path)?;
+    let path = Lookup::new(context, &args.lookup)?.find(context, &args.module)?.path;
     let file = locate::read(&path).or_unavailable()?;
     let no_manual = || {
         format!(

@@ -14,7 +14,7 @@ use clap::CommandFactory;
 use modbox_contract::{Dict, ModuleResult, Value, args};
 
 use crate::app::{Arguments, Module, Report, RunRequest};
-use crate::cli::args::{AnsiballzForm, Cli, GrantArgs, LimitArgs};
+use crate::cli::args::{AnsiballzForm, Cli, GrantArgs, LimitArgs, LookupArgs};
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -100,7 +100,8 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Resul
         ..RunRequest::new(&name, Arguments::Complete(args), &effective.policy, &effective.limits)
     };
     let pending = audit.start(context, &module, &request)?;
-    let python = settings::python(&context.environment, &[], AnsiballzForm::Cached).or_usage()?;
+    let python =
+        settings::python(&context.environment, &LookupArgs::default(), &[], AnsiballzForm::Cached).or_usage()?;
     let report = runner(context, None, python).run(&module, &request);
     let audited = pending.finish(&report);
     Ok((report, audited))

@@ -11,13 +11,14 @@ use crate::app::{RequestComparison, WasmInfo, compare, digest, locate, wasm_byte
 use crate::cli::args::{InspectArgs, LimitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::{find_module, module_name};
+use crate::cli::find::Lookup;
 use crate::cli::output::{self, clean_line};
 use crate::cli::settings::Settings;
 
 /// Prints the facts about a module's file.
 pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, Failure> {
-    let path = find_module(context, &args.module, &args.lookup.module_path)?;
+    let found = Lookup::new(context, &args.lookup)?.find(context, &args.module)?;
+    let path = found.path;
     let file = locate::read(&path).or_unavailable()?;
     let detection = detect::detect(&file.bytes).or_unavailable()?;
     let info = match wasm_bytes(&file.bytes) {
@@ -29,7 +30,7 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
     let requests = match metadata.as_ref().filter(|metadata| !metadata.requests.is_empty()) {
         Some(metadata) => {
             let settings = Settings::load(&context.environment, &args.grants, &LimitArgs::default()).or_usage()?;
-            let effective = settings.for_module(&module_name(&args.module), &digest).or_usage()?;
+            let effective = settings.for_module(&found.name, &digest).or_usage()?;
             compare(metadata, &effective.policy)
         }
         None => Vec::new(),

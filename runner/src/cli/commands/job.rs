@@ -15,7 +15,7 @@ use crate::cli::args::{Cli, Command, JobFolderArgs, JobsArgs, OutputFormat, RunA
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::find_or_build_module;
+use crate::cli::find::Lookup;
 use crate::cli::settings::Settings;
 use crate::cli::{output, perform};
 use crate::jobs::order::{JobRequest, RunSummary};
@@ -44,8 +44,9 @@ pub(crate) fn start(
 ) -> Result<ExitStatus, Failure> {
     let internal = args.internal.resolve().or_usage()?;
     Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
-    let found = find_or_build_module(context, &args.module, &args.lookup.module_path)?;
-    locate::read(&found).or_unavailable()?;
+    let lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
+    let found = lookup.find_or_build(context, &args.module)?;
+    locate::read(&found.path).or_unavailable()?;
     let folder = job_folder(&args.jobs, &context.environment).or_usage()?;
     let order = JobRequest {
         name: file::new_name(internal.contract),

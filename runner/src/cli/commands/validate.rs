@@ -13,11 +13,12 @@ use anyhow::Context as _;
 use modbox_argument_spec::{ArgumentSpec, ErrorKind, Metadata, Question, Secrets, Validated};
 use modbox_contract::{Dict, Value, decode, encode};
 
+use crate::app::library::FoundModule;
 use crate::app::{WasmInfo, locate, wasm_bytes};
 use crate::cli::args::ValidateArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::{find_module, module_name};
+use crate::cli::find::Lookup;
 use crate::cli::task_args::{ArgumentSource, task_args};
 use crate::cli::{bounded, environment, output};
 
@@ -41,7 +42,10 @@ pub(crate) fn run(context: &Context, args: &ValidateArgs, order: &[ArgumentSourc
         None => {
             let module = args.pairs.first().context("expected a MODULE, `--spec FILE` or `--jsonl`").or_usage()?;
             let module = Path::new(module);
-            (module_name(module), spec_of_module(context, args, module)?, 1)
+            {
+                let (name, spec) = spec_of_module(context, args, module)?;
+                (name, spec, 1)
+            }
         }
     };
     let is_argument = |source: &&ArgumentSource| !matches!(source, ArgumentSource::Pair(n) if *n < first_pair);
@@ -52,8 +56,8 @@ pub(crate) fn run(context: &Context, args: &ValidateArgs, order: &[ArgumentSourc
     Ok(if validated.errors.is_empty() { ExitStatus::Success } else { ExitStatus::Failed })
 }
 
-fn spec_of_module(context: &Context, args: &ValidateArgs, module: &Path) -> Result<ArgumentSpec, Failure> {
-    let path = find_module(context, module, &args.lookup.module_path)?;
+fn spec_of_module(context: &Context, args: &ValidateArgs, module: &Path) -> Result<(String, ArgumentSpec), Failure> {
+    let FoundModule { path, task_name, .. } = Lookup::new(context, &args.lookup)?.find(context, module)?;
     let file = locate::read(&path).or_unavailable()?;
     let no_spec = || {
         format!(
@@ -64,7 +68,7 @@ fn spec_of_module(context: &Context, args: &ValidateArgs, module: &Path) -> Resu
     };
     let wasm = wasm_bytes(&file.bytes).with_context(no_spec).or_unavailable()?;
     let metadata = WasmInfo::parse(wasm).or_unavailable()?.metadata().or_unavailable()?;
-    Ok(metadata.with_context(no_spec).or_unavailable()?.argument_spec)
+    Ok((task_name, metadata.with_context(no_spec).or_unavailable()?.argument_spec))
 }
 
 /// Reads options, or metadata that contains options, from JSON, or YAML if that fails.

@@ -15,6 +15,7 @@ use modbox_policy::{FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey,
 use self::files::FileChoice;
 pub(crate) use self::files::{PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
 pub(crate) use self::python::{interpreters, python};
+use crate::app::library::Place;
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
 
@@ -154,12 +155,18 @@ pub(crate) fn source(path: &Path) -> String {
     format!("policy file {}", path.display())
 }
 
-/// Returns the folders in which module names are looked up, in order.
-pub(crate) fn library(environment: &Environment, module_path: &[PathBuf]) -> Vec<PathBuf> {
-    let mut folders = vec![PathBuf::from("library")];
-    folders.extend_from_slice(module_path);
-    folders.extend_from_slice(&environment.library);
-    folders.iter().map(|folder| environment.absolute(folder)).collect()
+/// Returns the folders of modules outside of collections, in the order of the search, with their origins.
+pub(crate) fn library(environment: &Environment, module_path: &[PathBuf]) -> Vec<Place> {
+    let place = |origin, absent, folders: &[PathBuf]| Place {
+        origin,
+        absent,
+        folders: folders.iter().map(|folder| environment.absolute(folder)).collect(),
+    };
+    vec![
+        place("./library", "none", &[PathBuf::from("library")]),
+        place("--module-path", "none", module_path),
+        place("$MODBOX_LIBRARY", "unset", &environment.library),
+    ]
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::app::{digest, locate, needed_by_commands, needed_by_interpreter};
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::{find_module, module_name};
+use crate::cli::find::Lookup;
 use crate::cli::output;
 use crate::cli::settings::{Settings, interpreters};
 
@@ -22,15 +22,15 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<ExitStatus, Fail
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     let (module, effective) = match &args.module {
         Some(module) => {
-            let path = find_module(context, module, &args.lookup.module_path)?;
-            let file = locate::read(&path).or_unavailable()?;
-            let (name, digest) = (module_name(module), digest(&file.bytes));
+            let found = Lookup::new(context, &args.lookup)?.find(context, module)?;
+            let file = locate::read(&found.path).or_unavailable()?;
+            let (name, digest) = (found.name, digest(&file.bytes));
             let effective = settings.for_module(&name, &digest).or_usage()?;
             (Some((name, digest)), effective)
         }
         None => (None, settings.for_every_module().or_usage()?),
     };
-    let interpreters = interpreters(&context.environment, &args.interpreter).or_usage()?;
+    let interpreters = interpreters(&context.environment, &args.lookup.interpreter).or_usage()?;
     let interpreters = interpreters.values().filter_map(|line| split(line).ok()?.into_iter().next());
     let listing = PolicyListing {
         files: &settings.files,

@@ -1,0 +1,44 @@
+//! One folder of modules: which file has a name.
+//!
+//! A file is found by its name with or without its extension, leaving out files that are never modules. In a folder of
+//! the library Ansible takes the file that the folder happens to list first; this takes the first by name, as Ansible
+//! does in a collection, so that the answer is always the same.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Extensions of files that are not modules (ansible-core 2.19, `MODULE_IGNORE_EXTS`).
+const IGNORED: [&str; 11] = ["pyc", "pyo", "swp", "bak", "rpm", "md", "txt", "rst", "yaml", "yml", "ini"];
+
+/// Finds a module in a folder of the library: by the name of its file without the last extension, or by all of it.
+pub(super) fn find(folder: &Path, name: &Path) -> Option<PathBuf> {
+    let named = |path: &Path| path.file_stem() == Some(name.as_os_str()) || path.file_name() == Some(name.as_os_str());
+    first(folder, named)
+}
+
+/// Finds a module in a folder of a collection: by the name of its file up to the first dot, or by all of it. A file
+/// without an extension comes first.
+pub(super) fn find_in_collection(folder: &Path, name: &str) -> Option<PathBuf> {
+    let plain = folder.join(name);
+    if plain.is_file() {
+        return Some(plain);
+    }
+    let named = |path: &Path| {
+        let rest = path.file_name().and_then(|file| file.as_bytes().strip_prefix(name.as_bytes()));
+        rest.is_some_and(|rest| rest.starts_with(b"."))
+    };
+    first(folder, named)
+}
+
+fn first(folder: &Path, named: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let candidates = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    candidates.filter(|path| named(path) && !is_ignored(path) && path.is_file()).min()
+}
+
+fn is_ignored(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.as_bytes()).unwrap_or_default();
+    name.ends_with(b"~")
+        || name == b"__init__.py"
+        || path.extension().is_some_and(|extension| IGNORED.iter().any(|ignored| extension == *ignored))
+}
