@@ -136,7 +136,14 @@ fn compiled_code_that_a_user_supplies_is_refused_even_when_all_is_allowed() {
 fn a_module_that_exports_no_command_is_not_loaded() {
     let dir = TestDir::new();
     let library = core_module(&dir, "library.wasm", r#"(func (export "helper"))"#);
-    assert_not_loaded(run(&dir, &library, &[]), "failed to");
+    assert_not_loaded(
+        run(&dir, &library, &[]),
+        "it is a library: it exports no `_start` to run; build it as a WASI command",
+    );
+    let reactor = core_module(&dir, "reactor.wasm", r#"(func (export "_initialize")) (func (export "helper"))"#);
+    assert_not_loaded(run(&dir, &reactor, &[]), "it is a WASI reactor: it exports `_initialize`");
+    let global = core_module(&dir, "global.wasm", r#"(global (export "_start") i32 (i32.const 0))"#);
+    assert_not_loaded(run(&dir, &global, &[]), "it is a library");
     assert_not_loaded(run(&dir, &component(&dir, "empty.wasm", "(component)"), &[]), "does not export `wasi:cli/run`");
 }
 

@@ -176,11 +176,14 @@ impl Search<'_> {
     }
 }
 
+/// Number of the way in which core modules become components. Raised when it changes, so that older code is not used.
+const TRANSLATION: u32 = 2;
+
 /// Returns the name of a module's cache entry. It depends on the module, on modbox (because the adapter is compiled in)
 /// and on the processor. The engine itself refuses code of another release or of other settings; it is then compiled
 /// again.
 fn cache_name(digest: &str) -> String {
     let mut hasher = std::hash::DefaultHasher::new();
-    (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, target::features()).hash(&mut hasher);
+    (TRANSLATION, env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, target::features()).hash(&mut hasher);
     format!("{digest}-{:016x}", hasher.finish())
 }

@@ -20,6 +20,7 @@ mod files;
 mod guest;
 mod link;
 mod loader;
+mod memory_size;
 mod module;
 mod net;
 mod output;
