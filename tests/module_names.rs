@@ -70,6 +70,8 @@ fn a_full_name_works_wherever_a_module_is_named() {
         let batch = batch.stdin(format!("{}\n", json!({"module": name, "args": {"a": "1"}}))).run().exits_with(0);
         check(&batch.json(), name);
     }
+    let human = case.modbox(&[&["run", "n.c.old", "--output", "human"], &OWN[..]].concat()).exits_with(0);
+    assert!(human.stdout_text().starts_with("ok: n.c.echo\n"), "{human}");
     let lines = std::fs::read_to_string(&audit).unwrap();
     assert_eq!(lines.matches(r#""name": "n.c.echo""#).count(), 4, "{lines}");
 

@@ -18,6 +18,7 @@ pub mod detect;
 mod binary;
 mod jsonargs;
 mod kind;
+pub mod module_call;
 mod native;
 mod old_style;
 pub mod powershell;

@@ -11,6 +11,7 @@ mod cached_module;
 mod commands;
 mod config;
 mod confine;
+mod description;
 mod designation;
 mod documentation;
 mod engines;
@@ -41,6 +42,7 @@ mod warm_guest;
 
 pub use self::admission::{Admission, AdmittedRun};
 pub use self::config::RunnerConfig;
+pub use self::description::{DescribedSpec, Description};
 pub use self::error::{RunError, Shortfall};
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use modbox_kinds::Kind;
 use modbox_vocabulary::quoting::quote;
 
-use crate::app::PythonConfig;
 use crate::app::library::{FoundModule, Library, Located};
+use crate::app::{Description, ModuleFile, PythonConfig};
 use crate::cli::args::{AnsiballzForm, LookupArgs};
 use crate::cli::authoring;
 use crate::cli::context::Context;
@@ -67,12 +68,21 @@ impl Lookup {
         }
     }
 
+    /// Describes a native module without running it.
+    pub(crate) fn describe(&self, context: &Context, file: &ModuleFile, kind: Kind, name: &str) -> Description {
+        Description::of(file, kind, name, &self.python, self.interpreter(), &context.environment.cwd)
+    }
+
+    fn interpreter(&self) -> Option<&str> {
+        self.interpreters.get("python").map(String::as_str)
+    }
+
     fn locate(&self, context: &Context, module: &Path) -> Result<Located, Failure> {
         let environment = &context.environment;
         let library = Library {
             folders: settings::library(environment, &self.module_path),
             python: &self.python,
-            interpreter: self.interpreters.get("python").map(String::as_str),
+            interpreter: self.interpreter(),
             directory: &environment.cwd,
         };
         library.find(module).or_unavailable()

@@ -9,6 +9,7 @@ use anstream::AutoStream;
 use anstream::stream::RawStream;
 use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
+use modbox_kinds::collections::QualifiedName;
 use modbox_python_json::{Value, encode, str as python_str};
 use similar::TextDiff;
 
@@ -132,7 +133,10 @@ fn style_of(status: Status) -> Style {
 
 fn headline(report: &Report) -> String {
     let style = style_of(report.status);
-    format!("{style}{}{style:#}: {}\n", report.status.as_str(), clean_line(&report.module.path))
+    // The full name says more than the path of an installed file.
+    let full_name = report.module.name.as_ref().filter(|name| QualifiedName::parse(name).is_some());
+    let shown = clean_line(full_name.unwrap_or(&report.module.path));
+    format!("{style}{}{style:#}: {shown}\n", report.status.as_str())
 }
 
 fn summary(report: &Report, verbosity: u8) -> String {

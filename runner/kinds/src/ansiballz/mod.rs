@@ -22,6 +22,7 @@ mod routing;
 mod wrapper;
 
 pub use closure::{ClosureError, Found, Lookup, MAX_FILES, MAX_SOURCE};
+pub(crate) use imports::parse;
 pub use imports::{Imports, SourceError, scan};
 pub use name::{DottedName, module_name};
 pub use payload::{Core, Payload, assemble};

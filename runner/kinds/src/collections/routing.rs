@@ -134,7 +134,12 @@ mod tests {
     #[test]
     fn a_list_without_the_key_is_not_parsed() {
         let list = |line: &str| format!("plugin_routing:\n  modules:\n    x: {{}}\n    {line}\n");
-        for line in ["a.b: {redirect: n.c.x}", "'a.b' : {redirect: n.c.x}", "\"a\\x2eb\": {redirect: n.c.x}", "? a.b\n    : {redirect: n.c.x}"] {
+        for line in [
+            "a.b: {redirect: n.c.x}",
+            "'a.b' : {redirect: n.c.x}",
+            "\"a\\x2eb\": {redirect: n.c.x}",
+            "? a.b\n    : {redirect: n.c.x}",
+        ] {
             let routing = ModuleRouting::parse_for(&list(line), "a.b").unwrap();
             assert_eq!(routing.of("a.b").change, Some(Change::Redirect("n.c.x".into())), "{line}");
         }

@@ -13,6 +13,8 @@
 
 mod entries;
 mod fragments;
+pub(super) mod manual;
+mod markup;
 mod text;
 
 use std::borrow::Cow;

@@ -37,6 +37,11 @@ impl<'a> Installed<'a> {
         self.core.is_some()
     }
 
+    /// Finds the file of one of ansible-core's own modules by its plain name.
+    pub(super) fn core_file(&self, name: &Path) -> Option<PathBuf> {
+        folder::find(&self.core.as_ref()?.join("modules"), name)
+    }
+
     /// Returns the folder of a collection: the first one, other folders with the same collection do not count. That of
     /// `ansible.builtin` is the package `ansible`.
     pub(super) fn folder(&self, name: &QualifiedName) -> Option<PathBuf> {

@@ -98,6 +98,11 @@ impl Library<'_> {
             return Ok(found);
         }
         let installed = self.installed();
+        // The list of redirects is for names that ansible-core has no file of.
+        if !is_full && let Some(path) = installed.core_file(plain) {
+            let name = format!("ansible.builtin.{}", plain_name(&path));
+            return Ok(FoundModule { path, name, task_name: asked.to_owned(), deprecations: Vec::new() });
+        }
         let found = self.follow(asked, &installed);
         match found {
             // The file of a module outside of collections may have dots in its name.

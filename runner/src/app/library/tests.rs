@@ -135,7 +135,7 @@ fn redirects_are_followed_to_their_end() {
         ("c/plugins/modules/m.py", ""),
         ("c/plugins/modules/a.py", ""),
         ("second/ansible_collections/n/d/plugins/modules/m.py", ""),
-        ("second/ansible_collections/n/e/meta/runtime.yml", "plugin_routing: ["),
+        ("second/ansible_collections/n/e/meta/runtime.yml", "plugin_routing: {modules: {m: ["),
         ("library/own.py", ""),
     ]);
     let found = case.finds("n.c.a", "second/ansible_collections/n/d/plugins/modules/m.py", "n.d.m");

@@ -18,12 +18,8 @@ use crate::app::python::error::PythonError;
 use crate::app::python::folders::collection_folders;
 use crate::app::python::install::Install;
 use crate::app::python::interpreter::Interpreter;
+use crate::app::python::parser_stack::with_parser_stack;
 use crate::app::python::stamp::Stamps;
-
-/// Stack of the thread that reads sources. The parser grows its stack as it needs, but its syntax tree is dropped
-/// recursively, once for each level of the source; a source of the largest size that consists only of nested levels
-/// needs half of this.
-const STACK: usize = 2 << 30;
 
 /// Name of the script that starts a tree.
 pub(super) const SCRIPT: &str = "_modbox_run.py";
@@ -173,11 +169,7 @@ impl<'a> Assembly<'a> {
         // The release is part of the payload, so the stamps must include its file.
         drop(disk.read(&self.install.root.join("release.py"), 1)?);
         let (module, source, core) = (&self.module, &self.subject.source.text, &self.install.core);
-        let assembled = std::thread::scope(|scope| {
-            let assemble = || ansiballz::assemble(module, source, core, &mut disk);
-            let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, assemble)?;
-            thread.join().map_err(|_| io::Error::other("the parser does not understand a source"))
-        });
+        let assembled = with_parser_stack(|| ansiballz::assemble(module, source, core, &mut disk));
         let payload = assembled.map_err(PythonError::Thread)??;
         tracing::debug!(module = %payload.module, files = payload.files.len(), "put the module together");
         Ok((payload, disk.into_stamps()))

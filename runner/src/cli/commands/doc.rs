@@ -1,6 +1,7 @@
-//! `modbox doc`: prints a module's manual from its metadata.
+//! `modbox doc`: prints a module's manual, from a guest's metadata or a native module's documentation.
 
 use anyhow::Context as _;
+use modbox_kinds::detect;
 
 use crate::app::{WasmInfo, locate, wasm_bytes};
 use crate::cli::args::DocArgs;
@@ -11,18 +12,21 @@ use crate::cli::output;
 
 /// Prints the manual.
 pub(crate) fn run(context: &Context, args: &DocArgs) -> Result<ExitStatus, Failure> {
-    let path = Lookup::new(context, &args.lookup)?.find(context, &args.module)?.path;
-    let file = locate::read(&path).or_unavailable()?;
-    let no_manual = || {
-        format!(
-            "`{}` has no manual: only components made with the guest SDK carry one; \
-             for Ansible's own modules use `ansible-doc`",
-            path.display()
-        )
+    let lookup = Lookup::new(context, &args.lookup)?;
+    let found = lookup.find(context, &args.module)?;
+    let file = locate::read(&found.path).or_unavailable()?;
+    let metadata = match wasm_bytes(&file.bytes) {
+        Some(wasm) => {
+            let metadata = WasmInfo::parse(wasm).or_unavailable()?.metadata().or_unavailable()?;
+            metadata.context("only components made with the guest SDK carry one")
+        }
+        None => {
+            let kind = detect::detect(&file.bytes).or_unavailable()?.kind;
+            let metadata = lookup.describe(context, &file, kind, &found.name).metadata;
+            metadata.context("it has no `DOCUMENTATION` that can be read, and no `.yml` file beside it has one")
+        }
     };
-    let wasm = wasm_bytes(&file.bytes).with_context(no_manual).or_unavailable()?;
-    let info = WasmInfo::parse(wasm).or_unavailable()?;
-    let metadata = info.metadata().or_unavailable()?.with_context(no_manual).or_unavailable()?;
+    let metadata = metadata.with_context(|| format!("`{}` has no manual", found.path.display())).or_unavailable()?;
     output::print_line(output::clean(metadata.manual().trim_end()).as_str()).or_internal()?;
     Ok(ExitStatus::Success)
 }

@@ -7,7 +7,7 @@ use modbox_argument_spec::{ArgumentSpec, Metadata};
 use modbox_kinds::detect;
 use modbox_python_json::{Value, decode, encode};
 
-use crate::app::{RequestComparison, WasmInfo, compare, digest, locate, wasm_bytes};
+use crate::app::{DescribedSpec, RequestComparison, WasmInfo, compare, digest, locate, wasm_bytes};
 use crate::cli::args::{InspectArgs, LimitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -17,7 +17,8 @@ use crate::cli::settings::Settings;
 
 /// Prints the facts about a module's file.
 pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, Failure> {
-    let found = Lookup::new(context, &args.lookup)?.find(context, &args.module)?;
+    let lookup = Lookup::new(context, &args.lookup)?;
+    let found = lookup.find(context, &args.module)?;
     let path = found.path;
     let file = locate::read(&path).or_unavailable()?;
     let detection = detect::detect(&file.bytes).or_unavailable()?;
@@ -25,7 +26,18 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         Some(wasm) => WasmInfo::parse(wasm).or_unavailable()?,
         None => WasmInfo::default(),
     };
-    let metadata = info.metadata().or_unavailable()?;
+    let described = (!detection.kind.is_wasm()).then(|| lookup.describe(context, &file, detection.kind, &found.name));
+    let (metadata, json, source_spec) = match described {
+        Some(described) => {
+            let spec = match described.spec {
+                DescribedSpec::Exact(_, json) => Some(Ok(json)),
+                DescribedSpec::Documented(_, reason) | DescribedSpec::Unknown(reason) => Some(Err(reason)),
+            };
+            (described.metadata, described.json, spec)
+        }
+        // The section was read as metadata, so it decodes.
+        None => (info.metadata().or_unavailable()?, info.metadata.as_deref().and_then(|text| decode(text).ok()), None),
+    };
     let digest = digest(&file.bytes);
     let requests = match metadata.as_ref().filter(|metadata| !metadata.requests.is_empty()) {
         Some(metadata) => {
@@ -42,7 +54,9 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         digest,
         size: file.bytes.len() as u64,
         info,
+        json,
         metadata,
+        source_spec,
         requests,
     };
     let text = if args.json { encode(&facts.to_value()) } else { facts.to_text().trim_end().to_owned() };
@@ -57,15 +71,17 @@ struct Facts {
     digest: String,
     size: u64,
     info: WasmInfo,
+    /// Metadata as JSON.
+    json: Option<Value>,
     metadata: Option<Metadata>,
+    /// Argument spec in the source of a native module, or the reason why it is unknown.
+    source_spec: Option<Result<Value, String>>,
     requests: Vec<RequestComparison>,
 }
 
 impl Facts {
     fn to_value(&self) -> Value {
         let strings = |list: &[String]| list.iter().map(String::as_str).collect::<Vec<_>>().into();
-        // The section was read as metadata, so it decodes.
-        let metadata = self.info.metadata.as_deref().and_then(|text| decode(text).ok());
         [
             ("path", Value::from(self.path.as_str())),
             ("kind", self.kind.into()),
@@ -74,7 +90,8 @@ impl Facts {
             ("size", self.size.into()),
             ("imports", strings(&self.info.imports)),
             ("exports", strings(&self.info.exports)),
-            ("metadata", metadata.into()),
+            ("metadata", self.json.clone().into()),
+            ("source_spec", self.source_spec.as_ref().and_then(|spec| spec.clone().ok()).into()),
             ("requests", self.requests.iter().map(request_value).collect::<Vec<_>>().into()),
         ]
         .into()
@@ -90,6 +107,13 @@ impl Facts {
         push_list(&mut text, "exports", &self.info.exports);
         if let Some(metadata) = &self.metadata {
             push_metadata(&mut text, metadata, &self.requests);
+        }
+        match &self.source_spec {
+            Some(Ok(_)) => text += "argument spec: known from the source\n",
+            Some(Err(reason)) => {
+                let _ = writeln!(text, "argument spec: unknown ({})", clean_line(reason));
+            }
+            None => {}
         }
         text
     }
@@ -128,7 +152,11 @@ fn request_line(compared: &RequestComparison) -> String {
 }
 
 fn push_metadata(text: &mut String, metadata: &Metadata, requests: &[RequestComparison]) {
-    let _ = writeln!(text, "module:  {} {}", clean_line(&metadata.name), clean_line(&metadata.version));
+    let _ = writeln!(
+        text,
+        "{}",
+        format!("module:  {} {}", clean_line(&metadata.name), clean_line(&metadata.version)).trim_end()
+    );
     let check = if metadata.supports_check_mode { "supported" } else { "not supported" };
     let _ = writeln!(text, "check mode: {check}");
     push_list(text, "requests", &requests.iter().map(request_line).collect::<Vec<_>>());

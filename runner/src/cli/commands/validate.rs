@@ -12,9 +12,10 @@ use std::rc::Rc;
 use anyhow::Context as _;
 use modbox_argument_spec::{ArgumentSpec, ErrorKind, Metadata, Question, Secrets, Validated};
 use modbox_contract::{Dict, Value, decode, encode};
+use modbox_kinds::detect;
 
 use crate::app::library::FoundModule;
-use crate::app::{WasmInfo, locate, wasm_bytes};
+use crate::app::{DescribedSpec, WasmInfo, locate, wasm_bytes};
 use crate::cli::args::ValidateArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -37,38 +38,59 @@ pub(crate) fn run(context: &Context, args: &ValidateArgs, order: &[ArgumentSourc
     if args.jsonl {
         return filter(&surroundings).or_internal();
     }
-    let (name, spec, first_pair) = match &args.spec {
-        Some(path) => ("SPEC".to_owned(), spec_of_file(path).or_usage()?, 0),
+    let (NamedSpec { name, spec, note }, first_pair) = match &args.spec {
+        Some(path) => (NamedSpec { name: "SPEC".to_owned(), spec: spec_of_file(path).or_usage()?, note: None }, 0),
         None => {
             let module = args.pairs.first().context("expected a MODULE, `--spec FILE` or `--jsonl`").or_usage()?;
-            let module = Path::new(module);
-            {
-                let (name, spec) = spec_of_module(context, args, module)?;
-                (name, spec, 1)
-            }
+            (spec_of_module(context, args, Path::new(module))?, 1)
         }
     };
     let is_argument = |source: &&ArgumentSource| !matches!(source, ArgumentSource::Pair(n) if *n < first_pair);
     let order: Vec<ArgumentSource> = order.iter().filter(is_argument).copied().collect();
     let arguments = task_args(&args.pairs, &args.args, &order).or_usage()?;
     let validated = spec.validate(&arguments, &surroundings);
-    output::print_line(output::clean(&summary(&name, &validated)).as_str()).or_internal()?;
+    let mut text = summary(&name, &validated);
+    if let Some(reason) = note {
+        text += &format!("\n  note: compared with the documentation, since the argument spec is unknown: {reason}");
+    }
+    output::print_line(output::clean(&text).as_str()).or_internal()?;
     Ok(if validated.errors.is_empty() { ExitStatus::Success } else { ExitStatus::Failed })
 }
 
-fn spec_of_module(context: &Context, args: &ValidateArgs, module: &Path) -> Result<(String, ArgumentSpec), Failure> {
-    let FoundModule { path, task_name, .. } = Lookup::new(context, &args.lookup)?.find(context, module)?;
+/// A spec, with the name of its module.
+struct NamedSpec {
+    name: String,
+    spec: ArgumentSpec,
+    /// Reason why the spec is only that of the module's documentation.
+    note: Option<String>,
+}
+
+fn spec_of_module(context: &Context, args: &ValidateArgs, module: &Path) -> Result<NamedSpec, Failure> {
+    let lookup = Lookup::new(context, &args.lookup)?;
+    let FoundModule { path, name, task_name, .. } = lookup.find(context, module)?;
     let file = locate::read(&path).or_unavailable()?;
-    let no_spec = || {
-        format!(
-            "`{}` says nothing of its arguments: only components made with the guest SDK do; \
-             for another module give its spec with `--spec FILE`",
-            path.display()
-        )
+    let no_spec = |reason: &str| {
+        format!("`{}` says nothing of its arguments: {reason}; give its spec with `--spec FILE`", path.display())
     };
-    let wasm = wasm_bytes(&file.bytes).with_context(no_spec).or_unavailable()?;
-    let metadata = WasmInfo::parse(wasm).or_unavailable()?.metadata().or_unavailable()?;
-    Ok((task_name, metadata.with_context(no_spec).or_unavailable()?.argument_spec))
+    let (spec, note) = match wasm_bytes(&file.bytes) {
+        Some(wasm) => {
+            let metadata = WasmInfo::parse(wasm).or_unavailable()?.metadata().or_unavailable()?;
+            let reason = "only components made with the guest SDK do";
+            (metadata.with_context(|| no_spec(reason)).or_unavailable()?.argument_spec, None)
+        }
+        None => {
+            let kind = detect::detect(&file.bytes).or_unavailable()?.kind;
+            match lookup.describe(context, &file, kind, &name).spec {
+                DescribedSpec::Exact(spec, _) => (spec, None),
+                DescribedSpec::Documented(spec, reason) => (spec, Some(reason)),
+                DescribedSpec::Unknown(reason) => {
+                    let reason = format!("it has no documentation, and its argument spec is unknown ({reason})");
+                    return Err(anyhow::anyhow!(no_spec(&reason))).or_unavailable();
+                }
+            }
+        }
+    };
+    Ok(NamedSpec { name: task_name, spec, note })
 }
 
 /// Reads options, or metadata that contains options, from JSON, or YAML if that fails.

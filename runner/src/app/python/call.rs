@@ -1,0 +1,62 @@
+//! The argument spec that a Python module's source says literally.
+
+use std::path::{Path, PathBuf};
+
+use modbox_argument_spec::ArgumentSpec;
+use modbox_contract::Value;
+use modbox_kinds::ansiballz::MAX_SOURCE;
+use modbox_kinds::module_call::{self, LiteralSpec, ModuleCall, NoCall};
+
+use crate::app::python::disk::read_bounded;
+use crate::app::python::parser_stack::with_parser_stack;
+
+/// The file of ansible-core that has the options for modes and owners.
+const BASIC: &str = "module_utils/basic.py";
+
+/// What a module's source says about its arguments.
+pub(in crate::app) struct SourceSpec {
+    /// The spec, also in the JSON form of a spec file, or the reason why it is unknown.
+    pub(in crate::app) spec: Result<(ArgumentSpec, Value), String>,
+    /// Whether check mode is supported, if the source says it.
+    pub(in crate::app) supports_check_mode: Option<bool>,
+}
+
+/// Reads the argument spec in a module's source. `core` finds the package `ansible`.
+pub(in crate::app) fn read_spec(source: &[u8], core: impl FnOnce() -> Option<PathBuf>) -> SourceSpec {
+    let unknown = |reason: String| SourceSpec { spec: Err(reason), supports_check_mode: None };
+    if source.len() as u64 > MAX_SOURCE {
+        return unknown(format!("the source is longer than the limit of {MAX_SOURCE} bytes"));
+    }
+    let call: Result<ModuleCall, NoCall> = match with_parser_stack(|| module_call::read(source)) {
+        Ok(call) => call,
+        Err(error) => return unknown(error.to_string()),
+    };
+    match call {
+        Err(error) => unknown(error.to_string()),
+        Ok(ModuleCall { spec, supports_check_mode, .. }) => {
+            let spec = spec.map_err(|error| error.to_string()).and_then(|spec| complete(spec, core));
+            SourceSpec { spec, supports_check_mode }
+        }
+    }
+}
+
+/// Adds the options of ansible-core, and reads the spec as Ansible does.
+fn complete(spec: LiteralSpec, core: impl FnOnce() -> Option<PathBuf>) -> Result<(ArgumentSpec, Value), String> {
+    let LiteralSpec { mut options, rules, has_file_options } = spec;
+    if has_file_options {
+        let file_options = core().and_then(|core| file_options(&core));
+        let file_options = file_options.ok_or("ansible-core's options for files were not found")?;
+        for (name, option) in file_options {
+            options.entry(name).or_insert(option);
+        }
+    }
+    let options = Value::Dict(options);
+    let parsed = ArgumentSpec::parse_as_ansible(&options, &rules).map_err(|error| error.to_string())?;
+    let json = [("argument_spec".to_owned(), options)].into_iter().chain(rules).collect();
+    Ok((parsed, Value::Dict(json)))
+}
+
+fn file_options(core: &Path) -> Option<modbox_contract::Dict> {
+    let basic = read_bounded(&core.join(BASIC), MAX_SOURCE).ok()?;
+    with_parser_stack(|| module_call::file_options(&basic)).ok()?
+}
