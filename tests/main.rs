@@ -60,6 +60,7 @@ mod module_names;
 // Native modules: grants by arguments, and confinement on kernels with fewer features.
 mod native_designation;
 mod native_ladder;
+mod native_path_uses;
 // Building guest crates and creating projects, with the real cargo.
 mod authoring;
 // Which commands build a project, and when a directory counts as one.

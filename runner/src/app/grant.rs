@@ -1,16 +1,61 @@
 //! Computes the effective policy of a run from the operator's policy, the paths that arguments designate, and the
 //! module's requests.
 
+use std::collections::BTreeMap;
+
+use modbox_argument_spec::Metadata;
 use modbox_kinds::Kind;
 
 use crate::app::designation::{self, Caller, EffectiveGrants};
 use crate::app::documentation::FragmentFolders;
 use crate::app::module::Module;
+use crate::app::path_uses::{PathUses, Row};
 use crate::app::request::{Arguments, RunRequest};
 use crate::app::runner::Runner;
 use crate::app::{documentation, native, requests};
 
+/// An option that is a path, and what the module does with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathOption {
+    /// Name of the option.
+    pub option: String,
+    /// What the module does with the path, in words.
+    pub path_use: String,
+    /// Where that is said.
+    pub source: &'static str,
+}
+
 impl Runner {
+    /// Returns the top-level options of a module that are paths with a known use.
+    #[must_use]
+    pub fn path_options(&self, module: &Module, interpreters: &BTreeMap<String, String>) -> Vec<PathOption> {
+        let table = module.path_table(&self.config.directory);
+        let is_in_table = |name: &str| table.is_some_and(|table| table.rows().any(|(option, _)| option == name));
+        let row = |(option, row): (&str, &Row)| PathOption {
+            option: option.to_owned(),
+            path_use: row.to_string(),
+            source: "modbox's table",
+        };
+        let mut options: Vec<_> = table.into_iter().flat_map(|table| table.rows().map(row)).collect();
+        let source = if module.format().is_some() { "the module's spec" } else { "documentation" };
+        let known = self.known_options(module, interpreters);
+        let declared = known.iter().flat_map(|known| known.argument_spec.path_options());
+        options.extend(declared.filter(|declared| !is_in_table(declared.name)).filter_map(|declared| {
+            Some(PathOption { option: declared.name.to_owned(), path_use: declared.access?.name().to_owned(), source })
+        }));
+        options
+    }
+
+    /// Returns a module's spec or documentation. If the bytes cannot be read, the engine reports that later.
+    fn known_options<'m>(&self, module: &'m Module, interpreters: &BTreeMap<String, String>) -> Option<&'m Metadata> {
+        let fragments = || {
+            let python = interpreters.get("python").map(String::as_str);
+            let directory = &self.config.directory;
+            FragmentFolders::of(&self.config.python, &directory.join(module.path()), python, directory)
+        };
+        module.metadata().or_else(|| module.documentation(fragments))
+    }
+
     /// Returns the effective policy of a run, the arguments to pass to the module, and the grants that the run needs
     /// but lacks.
     pub(super) fn grant(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> EffectiveGrants {
@@ -23,23 +68,31 @@ impl Runner {
         if request.policy.allows_everything() {
             return as_requested();
         }
-        // If the bytes cannot be read, the engine reports that later.
-        let fragments = || {
-            let python = request.interpreters.get("python").map(String::as_str);
-            let directory = &self.config.directory;
-            FragmentFolders::of(&self.config.python, &directory.join(module.path()), python, directory)
-        };
-        let known = module.metadata().or_else(|| module.documentation(fragments));
-        let mut effective = match documentation::describe_options(known, request.policy, request.arguments.given()) {
+        let known = self.known_options(module, request.interpreters);
+        let (directory, environment) = (&self.config.directory, &self.config.environment);
+        let table = module.path_table(directory);
+        let mut arguments = Arguments::clone(&request.arguments);
+        let mut uses = PathUses::default();
+        if let Some(table) = table {
+            table.expand_names(arguments.given_mut());
+            // What the operator says takes precedence.
+            let said: Vec<&str> = request.policy.designates().iter().map(|(option, _)| option.as_str()).collect();
+            uses = table.uses(known, arguments.given(), &said);
+        }
+        let mut effective = match documentation::describe_options(known, &uses, request.policy, arguments.given()) {
             Some(metadata) => {
-                let (directory, environment) = (&self.config.directory, &self.config.environment);
                 let caller = Caller { directory, environment, is_native: !kind.is_wasm() };
-                let mut effective = designation::apply(&metadata, request.policy, &request.arguments, &caller);
+                let mut effective = designation::apply(&metadata, &uses, request.policy, &arguments, &caller);
                 requests::check(&metadata, &mut effective);
                 effective
             }
             None => as_requested(),
         };
+        if let Some(table) = table {
+            let besides = table.besides(known, effective.arguments.given());
+            let missing = designation::missing_besides(&effective.policy, besides);
+            effective.missing.extend(missing);
+        }
         if !kind.is_wasm() {
             effective.missing.extend(native::unenforceable(request.policy));
             effective.missing.extend(native::unwritable(&effective.policy));

@@ -20,6 +20,14 @@ pub(super) enum Need {
     RelativeArgument,
     /// An argument names a path that a directory of the guest, such as `/tmp`, hides.
     HiddenArgument,
+    /// An argument names a path that the module makes, replaces or removes as an entry of its directory, and a native
+    /// module can change the entries of a directory only if all of it is granted.
+    Entry,
+    /// An option asks the module for another file beside the path.
+    Beside {
+        /// The option.
+        option: String,
+    },
     /// The default of an omitted option is the path.
     Default,
     /// The module's metadata requests it as required.
@@ -50,6 +58,16 @@ impl fmt::Display for MissingGrant {
                 f,
                 "an argument names `{subject}` to {capability}, where the module has a directory of its own; allow it with \
                  `{allow}`, and name it there"
+            ),
+            Need::Entry => write!(
+                f,
+                "an argument names `{subject}`, which the module makes, replaces or removes in its directory; a native module \
+                 needs that directory for it: allow it with `{allow}`, or in a policy file"
+            ),
+            Need::Beside { option } => write!(
+                f,
+                "`{option}` makes a file beside `{subject}`, which is kept only in a directory that is granted; allow it \
+                 with `{allow}`, or in a policy file"
             ),
             Need::Default => write!(
                 f,

@@ -19,6 +19,7 @@ use crate::app::documentation::{self, FragmentFolders};
 use crate::app::error::RunError;
 use crate::app::locate::{self, LocateError, ModuleFile};
 use crate::app::metadata::WasmInfo;
+use crate::app::path_uses::{ModuleTable, qualified_name};
 use crate::app::resident_module::ResidentModule;
 
 /// A module's bytes and the facts derived from them. Costly facts are computed once: the digest and the kind when the
@@ -34,6 +35,7 @@ pub struct Module {
     detection: Result<Detection, DetectError>,
     metadata: OnceLock<Option<Metadata>>,
     documentation: OnceLock<Option<Metadata>>,
+    path_table: OnceLock<Option<ModuleTable>>,
     pub(super) resident: OnceLock<ResidentModule>,
     /// Error that keeps every engine from loading the module.
     pub(super) unloadable: OnceLock<Arc<RunError>>,
@@ -61,6 +63,7 @@ impl Module {
             detection,
             metadata: OnceLock::new(),
             documentation: OnceLock::new(),
+            path_table: OnceLock::new(),
             resident: OnceLock::new(),
             unloadable: OnceLock::new(),
         }
@@ -109,6 +112,7 @@ impl Module {
             detection: Ok(detection),
             metadata: metadata.into(),
             documentation: OnceLock::new(),
+            path_table: OnceLock::new(),
             resident: OnceLock::new(),
             unloadable: OnceLock::new(),
         }
@@ -196,6 +200,16 @@ impl Module {
         }
         let read = || documentation::read(&self.path, self.bytes().ok()?, folders);
         self.documentation.get_or_init(read).as_ref()
+    }
+
+    /// Returns what modbox knows of the paths of a native module's options. A relative path of the module is one in
+    /// `directory`.
+    pub(super) fn path_table(&self, directory: &Path) -> Option<&ModuleTable> {
+        if self.format().is_some() {
+            return None;
+        }
+        let read = || ModuleTable::of(&qualified_name(&directory.join(&self.path))?);
+        self.path_table.get_or_init(read).as_ref()
     }
 
     /// Returns a wasm module's metadata, if it has any that can be read.

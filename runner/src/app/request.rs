@@ -29,6 +29,12 @@ impl Arguments {
         let (Self::Task { args, .. } | Self::Complete(args)) = self;
         args
     }
+
+    /// Returns the arguments that the caller gave, to change them.
+    pub(super) fn given_mut(&mut self) -> &mut Dict {
+        let (Self::Task { args, .. } | Self::Complete(args)) = self;
+        args
+    }
 }
 
 /// Request for one run.

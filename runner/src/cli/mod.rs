@@ -110,7 +110,10 @@ fn start(argv: &[OsString], cleanup: &Cleanup, early: Option<WorkerProcess>) -> 
         }
         Command::Build(args) => commands::build::run(&context, &args),
         Command::New(args) => commands::new::run(&context, &args),
-        Command::Policy(args) => commands::policy::run(&context, &args.command),
+        Command::Policy(args) => {
+            let show = matches.subcommand_matches("policy").and_then(|policy| policy.subcommand_matches("show"));
+            commands::policy::run(&context, &args.command, &show.map(argument_order).unwrap_or_default())
+        }
         Command::Cache(args) => commands::cache::run(&context, &args.command),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(),

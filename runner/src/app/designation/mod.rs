@@ -22,9 +22,14 @@
 //!   that is granted for reading becomes a writable place in it.
 //! - Every guest has its own `/tmp` and `/args`, which cannot be designated; paths below the host's `/tmp` can.
 //!
+//! - What Ansible's own modules do with a path is in a table. A native module can make, replace and remove single files
+//!   that are granted. For other entries, such as links and folders, it needs the directory around them: a run without a
+//!   grant of it is denied.
+//!
 //! The host reads the spec from the module's bytes; validation by the guest plays no part.
 
 mod caller;
+mod entry;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -36,7 +41,9 @@ use modbox_python_json::Dict;
 use modbox_vocabulary::{Denial, Operation, quoting};
 
 pub(super) use self::caller::Caller;
+pub(super) use self::entry::missing_besides;
 use crate::app::missing_grant::{MissingGrant, Need};
+use crate::app::path_uses::PathUses;
 use crate::app::request::Arguments;
 
 /// Paths that can be designated; more than a caller names one by one. Each is examined and opened.
@@ -55,19 +62,17 @@ pub(super) struct EffectiveGrants {
     pub(super) notes: Vec<String>,
 }
 
-/// Grants the paths that the arguments name.
+/// Grants the paths that the arguments name. `uses` is what modbox knows of a native module's options.
 pub(super) fn apply(
     metadata: &Metadata,
+    uses: &PathUses,
     policy: &Policy,
     arguments: &Arguments,
     caller: &Caller<'_>,
 ) -> EffectiveGrants {
     let mut arguments = arguments.clone();
-    let args = match &mut arguments {
-        Arguments::Task { args, .. } | Arguments::Complete(args) => args,
-    };
-    let mut run = Run { policy: policy.clone(), caller, missing: Vec::new(), notes: Vec::new() };
-    run.grant_arguments(metadata, args);
+    let mut run = Run { policy: policy.clone(), uses, caller, missing: Vec::new(), notes: Vec::new() };
+    run.grant_arguments(metadata, arguments.given_mut());
     let Run { policy, missing, notes, .. } = run;
     EffectiveGrants { policy, arguments, missing, notes }
 }
@@ -83,6 +88,7 @@ impl spec::Environment for GrantedVariables<'_> {
 
 struct Run<'a> {
     policy: Policy,
+    uses: &'a PathUses,
     caller: &'a Caller<'a>,
     missing: Vec<MissingGrant>,
     notes: Vec<String>,
@@ -99,8 +105,15 @@ impl Run<'_> {
                 return None;
             }
             match named.origin {
+                // Some modules take URLs in options that are paths.
+                Origin::Argument if self.caller.is_native && named.path.contains("://") => None,
                 Origin::Argument if !named.has_variables => {
                     seen += 1;
+                    let named = entry::with_known_use(named, self.uses, self.caller);
+                    if let Some(missing) = entry::missing_directory(&named, self.uses, &self.policy, self.caller) {
+                        self.add(missing);
+                        return None;
+                    }
                     self.grant_named(&named, seen <= MAX_PATHS)
                 }
                 _ => {
@@ -141,7 +154,7 @@ impl Run<'_> {
     }
 
     fn grant(&mut self, named: &NamedPath, path: &str) {
-        let (access, follow) = (access(named.access), named.access != spec::Access::Entry);
+        let (mut access, follow) = (access(named.access), named.access != spec::Access::Entry);
         if place::is_covered(&self.policy, path, access, follow) {
             return;
         }
@@ -156,6 +169,15 @@ impl Run<'_> {
                 return;
             }
         };
+        if let Some(reason) = entry::write_obstacle(named, self.uses, access, &host, shape) {
+            let option = &named.option;
+            self.notes.push(format!("`{option}` names `{path}`, which is granted for reading only: {reason}"));
+            access = Access::Read;
+        }
+        // What a native module makes there is made in a directory of its own, and must not count as made.
+        if self.caller.is_native && access == Access::Read && !host.exists() {
+            self.policy.add_missing(place::missing(path));
+        }
         // An argument must not grant writing to the audit log of the run.
         let holds_log = |log: &std::path::PathBuf| log.canonicalize().is_ok_and(|log| log.starts_with(&host));
         if access == Access::Write && self.policy.audit().iter().any(holds_log) {
@@ -227,7 +249,10 @@ impl Run<'_> {
     fn add_missing(&mut self, access: Access, subject: &str, need: Need, allow: String) {
         let operation = if need == Need::Default { Operation::Default } else { Operation::Argument };
         let denial = Denial { capability: access.capability(), subject: subject.to_owned(), operation, allow };
-        let missing = MissingGrant { denial, need };
+        self.add(MissingGrant { denial, need });
+    }
+
+    fn add(&mut self, missing: MissingGrant) {
         if self.missing.len() < MAX_MISSING && !self.missing.contains(&missing) {
             self.missing.push(missing);
         }

@@ -70,8 +70,17 @@ pub(super) fn is_hidden(path: &str, access: Access) -> bool {
 
 /// Returns the command-line option that grants a path: the path itself if it exists, else the directory to make it in.
 pub(super) fn switch(path: &str, access: Access) -> String {
-    let mut grant = grantable(path, access).to_string_lossy().into_owned();
-    if is_hidden(path, access) {
+    switch_for(grantable(path, access), access)
+}
+
+/// Returns the command-line option that grants an existing directory for writing.
+pub(super) fn directory_switch(directory: &Path) -> String {
+    switch_for(directory, Access::Write)
+}
+
+fn switch_for(path: &Path, access: Access) -> String {
+    let mut grant = path.to_string_lossy().into_owned();
+    if RESERVED.iter().any(|own| path == Path::new(own)) {
         grant = format!("{grant}::/host{grant}");
     }
     format!("--allow-{} {}", access.as_str(), quoting::quote(&grant))

@@ -11,6 +11,7 @@ use modbox_python_json::{Value, decode, encode};
 
 use super::{Caller, EffectiveGrants, MAX_PATHS, apply};
 use crate::app::missing_grant::MissingGrant;
+use crate::app::path_uses::PathUses;
 use crate::app::request::Arguments;
 
 const SPEC: &str = r#"{"name": "x", "argument_spec": {
@@ -65,7 +66,7 @@ impl Case {
         let Value::Dict(args) = decode(&args.replace("%", &self.path(""))).unwrap() else { panic!("a dict") };
         let root = self.dir.path().canonicalize().unwrap();
         let caller = Caller { directory: &root, environment: &self.environment, is_native: self.is_native };
-        apply(&metadata, &self.policy, &Arguments::Complete(args), &caller)
+        apply(&metadata, &PathUses::default(), &self.policy, &Arguments::Complete(args), &caller)
     }
 
     /// Compares the grants beside the operator's, and the arguments for the module.

@@ -5,10 +5,10 @@
 //! guest's metadata, and grants nothing by itself: a path is granted when the caller names it in an option of type
 //! `path`.
 //!
-//! Ansible's documentation does not say what a module does with a path. So such an option designates for **reading**,
-//! the least access for which naming a path makes sense. It designates for writing when the documentation has `access:
-//! write` beside the type, or when the operator passes `--designate OPTION:write`, which also turns an undocumented
-//! option into a path. Defaults are left out: if the module uses one without a grant, that use is denied and reported
+//! Ansible's documentation does not say what a module does with a path. For Ansible's own modules, modbox has a table:
+//! see [`path_uses`](crate::app::path_uses). Any other option that is a path designates for **reading**, the least access
+//! for which naming a path makes sense. It designates for writing when the documentation has `access: write` beside the
+//! type, or when the operator passes `--designate OPTION:write`, which also turns an undocumented option into a path. Defaults are left out: if the module uses one without a grant, that use is denied and reported
 //! when it happens.
 
 mod entries;
@@ -26,6 +26,7 @@ use modbox_policy::Policy;
 
 use self::entries::{MAX_DEPTH, read_entries};
 pub(super) use self::fragments::FragmentFolders;
+use crate::app::path_uses::PathUses;
 
 /// Reads the documentation in a module's text, or else in the file beside it, with the fragments that it names; `None`
 /// if neither can be read. `folders` has the fragments.
@@ -79,26 +80,35 @@ fn spec_of(option: &Dict, depth: usize) -> Option<Value> {
     Some(Value::Dict(spec))
 }
 
-/// Returns what is `known` of a module's options, with the operator's `--designate` options applied.
+/// Returns what is `known` of a module's options, with the uses of paths that modbox knows, and then the operator's
+/// `--designate` options applied.
 pub(super) fn describe_options<'m>(
     known: Option<&'m Metadata>,
+    uses: &PathUses,
     policy: &Policy,
     args: &Dict,
 ) -> Option<Cow<'m, Metadata>> {
-    if policy.designates().is_empty() {
+    if policy.designates().is_empty() && uses.is_empty() {
         return known.map(Cow::Borrowed);
     }
     let name = || Metadata::from_json(r#"{"name": "module"}"#).ok();
     let mut metadata = known.cloned().or_else(name)?;
+    let is_list = |option: &str| matches!(args.get(option), Some(Value::List(_)));
+    for (option, path_use) in uses.iter() {
+        designate(&mut metadata, option, path_use.access(), is_list(option));
+    }
     for (option, access) in policy.designates() {
-        let is_list = matches!(args.get(option), Some(Value::List(_)));
-        designate(&mut metadata, option, *access, is_list);
+        let access = match access {
+            modbox_policy::Access::Read => Access::Read,
+            modbox_policy::Access::Write => Access::Write,
+        };
+        designate(&mut metadata, option, Some(access), is_list(option));
     }
     Some(Cow::Owned(metadata))
 }
 
-/// Declares an option to be a path, whatever type the documentation gives it.
-fn designate(metadata: &mut Metadata, option: &str, access: modbox_policy::Access, is_list: bool) {
+/// Declares an option to be a path, whatever type the documentation gives it. Without an access, it needs no grant.
+fn designate(metadata: &mut Metadata, option: &str, access: Option<Access>, is_list: bool) {
     let options = &mut metadata.argument_spec.options;
     let known = |(name, spec): (&String, &OptionSpec)| {
         (name == option || spec.aliases.iter().any(|alias| alias == option)).then(|| name.clone())
@@ -111,10 +121,7 @@ fn designate(metadata: &mut Metadata, option: &str, access: modbox_policy::Acces
     } else {
         (OptionType::Path, None)
     };
-    spec.access = Some(match access {
-        modbox_policy::Access::Read => Access::Read,
-        modbox_policy::Access::Write => Access::Write,
-    });
+    spec.access = access;
 }
 
 #[cfg(test)]

@@ -248,8 +248,14 @@ pub(crate) enum PolicyCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Include the rules for this module.
+    /// Include the rules for this module, and what it does with the paths in its options.
     pub(crate) module: Option<PathBuf>,
+    /// Include what these arguments grant.
+    #[arg(value_name = "KEY=VALUE", requires = "module")]
+    pub(crate) pairs: Vec<OsString>,
+    /// Include what these arguments grant: JSON or YAML, `@FILE`, or `-` for stdin. Repeatable; the last one wins.
+    #[arg(short, long = "args", value_name = "JSON|@FILE|-", allow_hyphen_values = true, requires = "module")]
+    pub(crate) args: Vec<OsString>,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
     /// Print one JSON object.

@@ -6,11 +6,12 @@ mod show;
 use crate::cli::args::PolicyCommand;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure};
+use crate::cli::task_args::ArgumentSource;
 
 /// Runs `policy show` or `policy check`.
-pub(crate) fn run(context: &Context, command: &PolicyCommand) -> Result<ExitStatus, Failure> {
+pub(crate) fn run(context: &Context, command: &PolicyCommand, order: &[ArgumentSource]) -> Result<ExitStatus, Failure> {
     match command {
-        PolicyCommand::Show(args) => show::run(context, args),
+        PolicyCommand::Show(args) => show::run(context, args, order),
         PolicyCommand::Check { files } => check::run(context, files),
     }
 }

@@ -1,41 +1,49 @@
-//! `modbox policy show`: prints every grant and limit that a run would have, with its source.
+//! `modbox policy show`: prints every grant and limit that a run would have, with its source, and what a module does with
+//! the paths in its options. Starts nothing.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use modbox_native::{base, control_groups};
-use modbox_policy::{LimitName, MergedPolicy};
+use modbox_policy::{LimitName, MergedPolicy, Policy};
 use modbox_python_json::{Dict, Value, encode, to_value};
-use modbox_vocabulary::Grant;
 use modbox_vocabulary::quoting::split;
+use modbox_vocabulary::{Denial, Grant};
 
-use crate::app::{digest, locate, needed_by_commands, needed_by_interpreter};
+use crate::app::{
+    Admission, Arguments, Module, PathOption, RunRequest, locate, needed_by_commands, needed_by_interpreter,
+};
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::output;
-use crate::cli::settings::{Settings, interpreters};
+use crate::cli::runner::runner;
+use crate::cli::settings::Settings;
+use crate::cli::task_args::{ArgumentSource, task_args};
 
-/// Prints the policy in force, for all modules or for one.
-pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<ExitStatus, Failure> {
+/// Prints the policy in force, for all modules, for one, or for one run of it.
+pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) -> Result<ExitStatus, Failure> {
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
-    let (module, effective) = match &args.module {
-        Some(module) => {
-            let found = Lookup::new(context, &args.lookup)?.find(context, module)?;
-            let file = locate::read(&found.path).or_unavailable()?;
-            let (name, digest) = (found.name, digest(&file.bytes));
+    let lookup = Lookup::new(context, &args.lookup)?;
+    let task = task_args(&args.pairs, &args.args, order).or_usage()?;
+    let (module, effective, run) = match &args.module {
+        Some(written) => {
+            let found = lookup.find(context, written)?;
+            let module = Module::new(locate::read(&found.path).or_unavailable()?, None);
+            let (name, digest) = (found.name, module.digest().to_owned());
             let effective = settings.for_module(&name, &digest).or_usage()?;
-            (Some((name, digest)), effective)
+            let run = examine(context, &lookup, &module, &name, task, &effective)?;
+            (Some((name, digest)), effective, run)
         }
-        None => (None, settings.for_every_module().or_usage()?),
+        None => (None, settings.for_every_module().or_usage()?, ExaminedRun::default()),
     };
-    let interpreters = interpreters(&context.environment, &args.lookup.interpreter).or_usage()?;
-    let interpreters = interpreters.values().filter_map(|line| split(line).ok()?.into_iter().next());
+    let interpreters = lookup.interpreters.values().filter_map(|line| split(line).ok()?.into_iter().next());
     let listing = PolicyListing {
         files: &settings.files,
         module,
         effective,
+        run,
         interpreters: interpreters.map(|program| context.environment.absolute(Path::new(&program))).collect(),
         others: settings.module_keys(),
     };
@@ -44,12 +52,48 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<ExitStatus, Fail
     Ok(ExitStatus::Success)
 }
 
+/// What a run of the module would have, without starting it.
+fn examine(
+    context: &Context,
+    lookup: &Lookup,
+    module: &Module,
+    name: &str,
+    task: Dict,
+    effective: &MergedPolicy,
+) -> Result<ExaminedRun, Failure> {
+    let interpreters = &lookup.interpreters;
+    let runner = runner(context, None, lookup.python.clone());
+    let paths = runner.path_options(module, interpreters);
+    if task.is_empty() {
+        return Ok(ExaminedRun { paths, ..ExaminedRun::default() });
+    }
+    let new = RunRequest::new(name, Arguments::Complete(task), &effective.policy, &effective.limits);
+    let admission = runner.admit(module, &RunRequest { interpreters, ..new });
+    let missing = match &admission {
+        Admission::Admitted(_) => Vec::new(),
+        Admission::Refused { report, .. } => report.denials.clone(),
+    };
+    Ok(ExaminedRun { paths, policy: Some(admission.policy().clone()), missing })
+}
+
+/// What is known of a run of the module with the given arguments.
+#[derive(Default)]
+struct ExaminedRun {
+    /// What the module does with the paths in its options.
+    paths: Vec<PathOption>,
+    /// The grants with those of the arguments; `None` without arguments.
+    policy: Option<Policy>,
+    /// Grants that the run needs but lacks.
+    missing: Vec<Denial>,
+}
+
 struct PolicyListing<'a> {
     files: &'a [(PathBuf, bool)],
     module: Option<(String, String)>,
     effective: MergedPolicy,
     /// Paths of the interpreters that replace others.
     interpreters: Vec<PathBuf>,
+    run: ExaminedRun,
     /// The modules for which policy files have specific rules.
     others: Vec<String>,
 }
@@ -62,7 +106,7 @@ impl PolicyListing<'_> {
 
     /// Returns the grants, with what granted commands and chosen interpreters need.
     fn grants(&self) -> Vec<Grant> {
-        let policy = &self.effective.policy;
+        let policy = self.run.policy.as_ref().unwrap_or(&self.effective.policy);
         let of_commands = policy.grants().into_iter().chain(needed_by_commands(policy));
         of_commands.chain(self.interpreters.iter().flat_map(|path| needed_by_interpreter(path, policy))).collect()
     }
@@ -75,6 +119,12 @@ impl PolicyListing<'_> {
             [("name", Value::from(name.as_str())), ("digest", format!("sha256:{digest}").into())].into()
         });
         let grant = |grant: &Grant| to_value(grant).expect("a grant has a JSON form");
+        let path = |PathOption { option, path_use, source }: &PathOption| -> Value {
+            [("option", option.as_str()), ("use", path_use), ("source", source)]
+                .map(|(key, text)| (key, Value::from(text)))
+                .into()
+        };
+        let denial = |denial: &Denial| to_value(denial).expect("a denial has a JSON form");
         let limits: Dict = self
             .limits()
             .map(|(name, value, by)| {
@@ -94,6 +144,8 @@ impl PolicyListing<'_> {
             ("module", module.into()),
             ("designated", designated),
             ("grants", self.grants().iter().map(grant).collect::<Vec<_>>().into()),
+            ("paths", self.run.paths.iter().map(path).collect::<Vec<_>>().into()),
+            ("missing", self.run.missing.iter().map(denial).collect::<Vec<_>>().into()),
             ("native_base", base::paths().collect::<Vec<_>>().into()),
             ("native_control_groups", control_groups().into_iter().map(Value::from).collect::<Vec<_>>().into()),
             ("limits", Value::Dict(limits)),
@@ -119,6 +171,19 @@ impl PolicyListing<'_> {
         }
         for grant in grants {
             let _ = writeln!(text, "  {} {} ({})", grant.capability, grant.subject, grant.source);
+        }
+        let ExaminedRun { paths, missing, .. } = &self.run;
+        if !missing.is_empty() {
+            text += "missing:\n";
+        }
+        for Denial { capability, subject, allow, .. } in missing {
+            let _ = writeln!(text, "  {capability} {subject}: {allow}");
+        }
+        if !paths.is_empty() {
+            text += "paths in arguments:\n";
+        }
+        for PathOption { option, path_use, source } in paths {
+            let _ = writeln!(text, "  {option}: {path_use} ({source})");
         }
         let base: Vec<&str> = base::paths().collect();
         let _ = writeln!(text, "native modules also read, if it exists:\n  {}", base.join(" "));
