@@ -12,7 +12,8 @@ use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
 use modbox_authoring::{
-    AuthoringContext, BuildError, BuildOptions, BuiltModule, NewOptions, build, build_if_stale, find_fresh, new_project,
+    AuthoringContext, BuildError, BuildOptions, BuiltModule, NewOptions, build, build_if_stale, build_standard,
+    find_fresh, find_standard, new_project,
 };
 use modbox_cleanup::Cleanup;
 
@@ -26,13 +27,14 @@ const ANY: BuildOptions = BuildOptions { binary: None };
 struct Bench {
     root: tempfile::TempDir,
     env: BTreeMap<OsString, OsString>,
+    cache: Option<PathBuf>,
     told: Vec<String>,
 }
 
 impl Bench {
     fn new() -> Self {
         let env = std::env::vars_os().collect();
-        Self { root: tempfile::tempdir().unwrap(), env, told: Vec::new() }
+        Self { root: tempfile::tempdir().unwrap(), env, cache: None, told: Vec::new() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -72,6 +74,7 @@ impl Bench {
         act(&mut AuthoringContext {
             cwd: self.root.path().to_owned(),
             env: self.env.clone(),
+            cache_dir: self.cache.clone(),
             cleanup: Cleanup::default(),
             progress: &mut |message| told.push(message.to_owned()),
         })
@@ -219,12 +222,13 @@ fn fails_when_cargo_does() {
 #[test]
 fn a_new_project_builds_and_its_tests_pass() {
     let mut bench = Bench::new();
-    // The workspace's own lock file and crates, so that nothing is downloaded.
+    // The crates of this workspace, so that nothing is downloaded.
     bench.env.insert("CARGO_NET_OFFLINE".into(), "true".into());
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let options = NewOptions { sdk: Some(workspace.join("guest-sdk")) };
+    bench.cache = Some(bench.path("cache"));
+    let options = NewOptions { sdk: None };
     let project = bench.with(|cx| new_project(cx, Path::new(""), "motd", &options)).unwrap();
-    fs::copy(workspace.join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+    // As after a clone of the project on another machine.
+    fs::remove_file(project.join(".modbox-sdk")).unwrap();
 
     let module = bench.build("motd").unwrap();
     assert_eq!(module.component, bench.path("motd/target/modbox/motd.wasm"));
@@ -233,6 +237,12 @@ fn a_new_project_builds_and_its_tests_pass() {
     let name = b"modbox:module";
     assert!(bytes.windows(name.len()).any(|window| window == name), "the metadata is in it");
     assert!(bench.find_fresh("motd").is_some());
+
+    // The lock file that modbox carries is complete, so cargo does not change it.
+    let ping = bench.with(|cx| build_standard(cx, "ping")).unwrap();
+    Bench::check_component(&ping);
+    assert_eq!(bench.with(|cx| find_standard(cx, "ping")).map(|built| built.component), Some(ping.component));
+    assert!(!bench.told.iter().any(|told| told.contains("damaged")), "{:?}", bench.told);
 
     let mut tests = Command::new("cargo");
     tests.args(["test", "--quiet"]).current_dir(&project).env_clear();
@@ -299,7 +309,8 @@ fn two_builds_add_the_target_once() {
         for _ in 0..2 {
             scope.spawn(|| {
                 let (cwd, env) = (root.clone(), env.clone());
-                let mut cx = AuthoringContext { cwd, env, cleanup: Cleanup::default(), progress: &mut |_| () };
+                let mut cx =
+                    AuthoringContext { cwd, env, cache_dir: None, cleanup: Cleanup::default(), progress: &mut |_| () };
                 assert!(matches!(build(&mut cx, Path::new("hello"), &ANY), Err(BuildError::Cargo { .. })));
             });
         }

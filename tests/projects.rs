@@ -77,10 +77,59 @@ fn a_bare_name_is_looked_up_and_never_built() {
 #[test]
 fn a_name_that_only_a_directory_has_is_not_found() {
     let hostile = Hostile::new();
-    fs::remove_file(hostile.dir.join("good/ping.wasm")).unwrap();
-    hostile.modbox().args(["run", "ping"]).run().exits_with(3).says("`./ping` names the directory");
-    assert_eq!(hostile.batch("ping")["status"], "failed");
+    fs::rename(hostile.dir.join("ping"), hostile.dir.join("pong")).unwrap();
+    hostile.modbox().args(["run", "pong"]).run().exits_with(3).says("`./pong` names the directory");
+    assert_eq!(hostile.batch("pong")["status"], "failed");
     assert_eq!(hostile.calls(), "");
+}
+
+#[test]
+fn a_module_of_modbox_is_built_from_the_sources_in_the_program() {
+    let hostile = Hostile::new();
+    fs::create_dir(hostile.dir.join("stat")).unwrap();
+    let run = |words: &[&str]| hostile.modbox().own_cache(&hostile.dir).args(words).run().exits_with(3);
+    run(&["inspect", "stat"]).says("run `modbox build stat` first");
+    assert_eq!(hostile.calls(), "");
+    let told = run(&["run", "stat", "path=."]).stderr_text();
+    let sources = hostile.dir.join("home/.cache/modbox/sdk");
+    assert!(told.starts_with(&format!("modbox: building `{}/", sources.display())), "{told}");
+    assert!(hostile.calls().contains("cargo metadata"), "{}", hostile.calls());
+}
+
+#[test]
+fn a_program_by_itself_makes_projects_that_name_no_folder_of_its_build() {
+    let dir = TestDir::new();
+    let alone = dir.join("modbox");
+    copy_executable(&crate::support::modbox(), &alone);
+    let new = Modbox::of(&alone, &dir).own_cache(&dir).args(["new", "motd"]).run().exits_with(0);
+    assert!(new.stdout_text().starts_with("made `motd`"), "{new}");
+    let manifest = fs::read_to_string(dir.join("motd/Cargo.toml")).unwrap();
+    assert!(manifest.contains("modbox-sdk = { path = \".modbox-sdk/guest-sdk\", version = \"0.1.0\" }"), "{manifest}");
+    let sdk = dir.join("motd/.modbox-sdk").canonicalize().unwrap();
+    assert!(sdk.starts_with(dir.join("home/.cache/modbox/sdk")), "{}", sdk.display());
+    assert!(sdk.join("guest-sdk/src/lib.rs").is_file());
+    let program = fs::read(&alone).unwrap();
+    let checkout = crate::support::repository().join("guest-sdk").display().to_string();
+    assert!(!program.windows(checkout.len()).any(|window| window == checkout.as_bytes()), "{checkout}");
+}
+
+#[test]
+fn a_project_for_another_version_of_the_sdk_is_refused() {
+    let dir = TestDir::new();
+    let build = || Modbox::new(&dir).own_cache(&dir).with_toolchain();
+    build().args(["new", "motd"]).run().exits_with(0);
+    let manifest = fs::read_to_string(dir.join("motd/Cargo.toml")).unwrap();
+    dir.write("motd/Cargo.toml", manifest.replace("version = \"0.1.0\" }", "version = \"7.0.0\" }"));
+    build().args(["build", "motd"]).run().exits_with(3).says("it needs modbox-sdk `^7.0.0`, and this modbox has 0.1.0");
+}
+
+#[test]
+fn crates_that_cannot_be_downloaded_are_named() {
+    let dir = TestDir::new();
+    let offline = || Modbox::new(&dir).own_cache(&dir).with_toolchain().env("CARGO_HOME", dir.join("home/.cargo"));
+    offline().args(["new", "motd"]).run().exits_with(0);
+    let built = offline().env("CARGO_NET_OFFLINE", "true").args(["build", "motd"]).run().exits_with(3);
+    built.says("crates that it depends on are not on this machine").says("connect to the network");
 }
 
 #[test]

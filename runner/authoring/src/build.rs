@@ -13,12 +13,12 @@ use crate::context::AuthoringContext;
 use crate::error::BuildError;
 use crate::messages::Built;
 use crate::module::{BuildOptions, BuiltModule};
-use crate::output::{self, OutputDir};
+use crate::output::OutputDir;
 use crate::package::{self, Package};
 use crate::process::{self, Stderr};
 use crate::stamp::{Inputs, Stamp};
-use crate::toolchain::{TARGET, Toolchain};
-use crate::{dep_info, languages};
+use crate::toolchain::{LEAST_VERSION, TARGET, Toolchain, gist};
+use crate::{bounded_file, dep_info, languages, sdk, shared_output};
 
 /// Profile of modules, whatever the crate's own manifest says: small, because modules are copied to hosts and compiled
 /// there; and without unwinding, which a component cannot use.
@@ -48,14 +48,22 @@ pub fn build(cx: &mut AuthoringContext<'_>, dir: &Path, options: &BuildOptions) 
     if let Some(language) = languages::of(&dir) {
         return languages::build(cx, &dir, language, options);
     }
-    let toolchain = Toolchain::find(cx, &dir)?;
+    let mut toolchain = Toolchain::find(cx, &dir)?;
+    let uses_carried_sdk = sdk::provide(cx, &dir)?;
     cx.say(&format!(
         "building `{}` with `{}`: build scripts and macros of the project and its dependencies run unconfined",
         dir.display(),
         toolchain.cargo.display()
     ));
-    let package = package::read(cx, &toolchain, options.binary.as_deref())?;
-    toolchain.ensure_target(cx)?;
+    let mut package = package::read(cx, &toolchain, options.binary.as_deref())?;
+    if uses_carried_sdk && let Some(folder) = shared_output::claim(cx.cache_dir.as_deref(), &toolchain.env, &package) {
+        toolchain.env.insert(shared_output::VARIABLE.into(), folder.clone().into());
+        package.made.push(folder);
+    }
+    if let Some(required) = package.sdk.as_deref().filter(|_| uses_carried_sdk) {
+        sdk::check_requirement(&dir, required)?;
+    }
+    toolchain.ensure_target(cx, if uses_carried_sdk { sdk::LEAST_RUST } else { LEAST_VERSION })?;
     let place = OutputDir::open(cx, &dir)?;
     let started = place.now()?;
     let built = run_cargo(cx, &toolchain, &package)?;
@@ -129,15 +137,29 @@ fn run_cargo(cx: &AuthoringContext<'_>, toolchain: &Toolchain, package: &Package
     let ended = process::run(&cx.cleanup, &tool, &mut |line| built.take_line(line, &package.binary, &package.manifest))
         .map_err(|source| BuildError::Run { program: toolchain.cargo.clone(), source })?;
     if ended.status.success() {
-        Ok(built)
-    } else {
-        Err(BuildError::Cargo { dir: toolchain.dir.clone(), status: ended.status })
+        return Ok(built);
     }
+    let dir = toolchain.dir.clone();
+    Err(match missing_crates(cx, toolchain, package) {
+        Some(detail) => BuildError::Dependencies { dir, detail },
+        None => BuildError::Cargo { dir, status: ended.status },
+    })
+}
+
+/// Returns cargo's message if crates that the package depends on are not on this machine.
+fn missing_crates(cx: &AuthoringContext<'_>, toolchain: &Toolchain, package: &Package) -> Option<String> {
+    let mut args =
+        ["metadata", "--offline", "--format-version=1", "--filter-platform", TARGET].map(OsString::from).to_vec();
+    args.extend(["--manifest-path".into(), package.manifest.clone().into()]);
+    let tool = toolchain.tool(&toolchain.cargo, &args, Stderr::Captured);
+    let (ended, _) = process::output(&cx.cleanup, &tool).ok()?;
+    let is_download = ended.stderr.contains("--offline");
+    (!ended.status.success() && is_download).then(|| gist(&ended.stderr))
 }
 
 /// Returns the files that decide about the component, or `None` when cargo does not list them.
 fn inputs(package: &Package, dir: &Path, program: &Path, built: &Built) -> Option<Inputs> {
-    let dep_info = output::read_bounded(&program.with_extension("d")).ok()?;
+    let dep_info = bounded_file::read_bounded(&program.with_extension("d")).ok()?;
     let mut sources = dep_info::inputs(&dep_info);
     // Generated files of build scripts are not inputs: the files that the scripts read are.
     sources.retain(|source| !package.made.iter().any(|made| source.starts_with(made)));

@@ -19,6 +19,8 @@ pub struct AuthoringContext<'a> {
     /// Environment of the author: `PATH`, `HOME`, `CARGO_HOME` and so on. Children get it without the variables that
     /// would disturb them.
     pub env: BTreeMap<OsString, OsString>,
+    /// modbox's cache folder, for the SDK's sources and for build output that projects share. `None` if the user has no home.
+    pub cache_dir: Option<PathBuf>,
     /// List of children and half-written files, so that a signal leaves none behind.
     pub cleanup: Cleanup,
     /// Receives a message, one line without a final period, about each step that takes long or changes the toolchain.

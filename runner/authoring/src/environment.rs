@@ -39,6 +39,13 @@ pub(crate) fn for_children(env: &BTreeMap<OsString, OsString>) -> BTreeMap<OsStr
     env.iter().filter(|(name, _)| is_kept(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
+/// Returns whether the author chose a folder for cargo's output.
+pub(crate) fn chooses_output(env: &BTreeMap<OsString, OsString>) -> bool {
+    ["CARGO_BUILD_BUILD_DIR", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"]
+        .iter()
+        .any(|name| env.contains_key(OsStr::new(name)))
+}
+
 fn is_kept(name: &OsStr) -> bool {
     // Cargo ignores a name that is not UTF-8.
     let Some(name) = name.to_str() else { return true };

@@ -11,6 +11,8 @@ use std::process::ExitStatus;
 
 use thiserror::Error;
 
+use crate::sdk::SdkError;
+
 /// Failure to build a component from a directory.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -99,11 +101,13 @@ pub enum BuildError {
     },
     /// The compiler predates WASI 0.2.
     #[error(
-        "failed to build for `wasm32-wasip2`: Rust {version} is too old, 1.82 or newer is needed; run `rustup update`"
+        "failed to build for `wasm32-wasip2`: Rust {version} is too old, {least} or newer is needed; run `rustup update`"
     )]
     TooOld {
         /// Version of the compiler.
         version: String,
+        /// Oldest version that is enough.
+        least: String,
     },
     /// The standard library for WASI 0.2 is not installed and could not be added.
     #[error("failed to find the Rust target `wasm32-wasip2`{}", .reason.remedy())]
@@ -195,6 +199,21 @@ pub enum BuildError {
         /// Name from the description or the directory.
         name: String,
     },
+    /// The SDK that modbox carries cannot be used.
+    #[error(transparent)]
+    Sdk(#[from] SdkError),
+    /// Crates that the project depends on are not on this machine.
+    #[error(
+        "failed to build `{}`: crates that it depends on are not on this machine, and cargo could not download them; connect to the \
+         network for the first build, or set a mirror in `.cargo/config.toml`: {detail}",
+        dir.display()
+    )]
+    Dependencies {
+        /// Directory to build.
+        dir: PathBuf,
+        /// Output of cargo.
+        detail: String,
+    },
     /// A file could not be read or written.
     #[error("failed to {verb} `{}`", path.display())]
     File {
@@ -272,6 +291,9 @@ pub enum NewError {
         /// Path of the project.
         path: PathBuf,
     },
+    /// The SDK that modbox carries cannot be used.
+    #[error(transparent)]
+    Carried(#[from] SdkError),
     /// The SDK is not at the given path.
     #[error("failed to find the SDK in `{}`; set `--sdk` to the directory with modbox-sdk's `Cargo.toml`", path.display())]
     Sdk {

@@ -7,6 +7,8 @@
 //!             find_fresh ──────┘ when something changed
 //! ```
 //!
+//! The SDK that projects use is part of this crate, as source; see `sdk`.
+//!
 //! This layer runs the author's own tools, cargo and rustup, with the author's own authority. It is the one part of
 //! modbox that confines nothing, because compiling a crate always runs its build scripts. Therefore it only takes
 //! directories that the author named, and the rest of modbox trusts its output as little as any other file.
@@ -16,6 +18,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod bounded_file;
 mod build;
 mod context;
 mod dep_info;
@@ -29,7 +32,10 @@ mod output;
 mod package;
 mod process;
 mod project;
+mod sdk;
+mod shared_output;
 mod stamp;
+mod standard;
 mod toolchain;
 
 pub use build::{build, build_if_stale, find_fresh};
@@ -38,3 +44,6 @@ pub use error::{BuildError, NewError, TargetMissing};
 pub use languages::PROJECT_FILES;
 pub use module::{BuildOptions, BuiltModule};
 pub use project::{NewOptions, new_project};
+pub use sdk::SdkError;
+pub use shared_output::clear_shared_output;
+pub use standard::{build_standard, build_standard_if_stale, find_standard, is_standard};

@@ -17,9 +17,6 @@ use crate::stamp::{FileState, Moment, Stamp};
 /// First bytes of every component: the magic number, version 13, layer 1.
 const COMPONENT_START: [u8; 8] = *b"\0asm\x0d\0\x01\0";
 
-/// Maximum size of a list of inputs.
-const MAX_DEP_INFO: u64 = 4 << 20;
-
 /// Output directory, locked against other builds while this value lives.
 #[derive(Debug)]
 pub(crate) struct OutputDir {
@@ -142,23 +139,6 @@ impl OutputDir {
         guard.disarm();
         Ok(state)
     }
-}
-
-/// Reads a text file that a tool wrote, up to a limit far above its usual size.
-pub(crate) fn read_bounded(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(MAX_DEP_INFO).read_to_string(&mut text)?;
-    Ok(text)
-}
-
-/// Reads a whole file of at most `limit` bytes.
-pub(crate) fn read_all(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    if u64::try_from(bytes.len()).is_ok_and(|length| length > limit) {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than {limit} bytes")));
-    }
-    Ok(bytes)
 }
 
 fn directory(project: &Path) -> PathBuf {

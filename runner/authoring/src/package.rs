@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::context::AuthoringContext;
 use crate::error::BuildError;
 use crate::process::{self, Stderr};
+use crate::sdk;
 use crate::toolchain::Toolchain;
 
 /// Package in a directory, as cargo describes it.
@@ -20,6 +21,13 @@ pub(crate) struct Package {
     pub(crate) binary: String,
     pub(crate) manifest: PathBuf,
     pub(crate) workspace_root: PathBuf,
+    /// Versions of the carried SDK that its manifest accepts, if it names that.
+    pub(crate) sdk: Option<String>,
+    /// Names of all packages of the workspace.
+    pub(crate) members: Vec<String>,
+    /// Whether cargo knows each package of the workspace by a name of its own: none has a dependency in the workspace's
+    /// directory that is not a member.
+    pub(crate) is_whole: bool,
     /// Directory of cargo's output.
     pub(crate) made: Vec<PathBuf>,
 }
@@ -39,6 +47,22 @@ struct PackageMetadata {
     manifest_path: PathBuf,
     targets: Vec<TargetMetadata>,
     default_run: Option<String>,
+    #[serde(default)]
+    dependencies: Vec<DependencyMetadata>,
+}
+
+#[derive(Deserialize)]
+struct DependencyMetadata {
+    name: String,
+    req: String,
+    path: Option<PathBuf>,
+}
+
+impl DependencyMetadata {
+    fn is_carried_sdk(&self) -> bool {
+        let by_link = |path: &PathBuf| path.iter().any(|part| part == sdk::LINK);
+        self.name == "modbox-sdk" && self.path.as_ref().is_some_and(by_link)
+    }
 }
 
 #[derive(Deserialize)]
@@ -74,12 +98,20 @@ fn choose(dir: &Path, manifest: &Path, answer: &str, binary: Option<&str>) -> Re
         let members = metadata.packages.into_iter().map(|package| package.name).collect();
         return Err(BuildError::NoPackage { dir: dir.to_owned(), members });
     };
+    let root = &metadata.workspace_root;
+    let is_member = |path: &Path| metadata.packages.iter().any(|member| member.manifest_path.parent() == Some(path));
+    let is_known = |path: &Path| !path.starts_with(root) || path.starts_with(root.join(sdk::LINK)) || is_member(path);
+    let mut dependencies = metadata.packages.iter().flat_map(|member| &member.dependencies);
+    let is_whole = dependencies.all(|dependency| dependency.path.as_deref().is_none_or(is_known));
     let mut made = vec![metadata.target_directory];
     made.extend(metadata.build_directory);
     Ok(Package {
         binary: choose_binary(dir, package, binary)?,
         manifest: manifest.to_owned(),
         workspace_root: metadata.workspace_root,
+        sdk: package.dependencies.iter().find(|dependency| dependency.is_carried_sdk()).map(|sdk| sdk.req.clone()),
+        members: metadata.packages.iter().map(|member| member.name.clone()).collect(),
+        is_whole,
         made,
     })
 }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::context::AuthoringContext;
 use crate::error::NewError;
-use crate::name;
+use crate::{name, sdk};
 
 /// Files of a project: path and content.
 const FILES: &[(&str, &str)] = &[
@@ -22,14 +22,10 @@ const FILES: &[(&str, &str)] = &[
     (".gitignore", include_str!("../template/gitignore")),
 ];
 
-/// Path of the SDK at modbox's build: if modbox was built from a checkout, it may still exist.
-const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guest-sdk");
-
 /// Options of a new project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewOptions {
-    /// Directory of the SDK that the project uses. `None` is the SDK in the checkout that modbox was built from, if it
-    /// still exists, or else the released version with modbox's own number.
+    /// Directory of the SDK that the project uses. `None` is the SDK that modbox carries.
     pub sdk: Option<PathBuf>,
 }
 
@@ -40,7 +36,7 @@ pub struct NewOptions {
 /// Fails when the name is invalid, when something other than an empty directory exists at the path, when the SDK is not
 /// at the given path, and when a file cannot be written.
 pub fn new_project(
-    cx: &AuthoringContext<'_>,
+    cx: &mut AuthoringContext<'_>,
     parent: &Path,
     name: &str,
     options: &NewOptions,
@@ -60,6 +56,11 @@ pub fn new_project(
         let _ = fs::remove_dir_all(doomed);
     });
     write_files(draft.path(), name, &sdk)?;
+    if options.sdk.is_none() {
+        let lock = draft.path().join("Cargo.lock");
+        fs::write(&lock, sdk::lock_file()).map_err(failed("write", &lock))?;
+        sdk::provide(cx, draft.path())?;
+    }
     put(draft, &target)?;
     guard.disarm();
     Ok(target)
@@ -100,10 +101,7 @@ fn sdk_dependency(cx: &AuthoringContext<'_>, chosen: Option<&Path>) -> Result<St
             let missing = || NewError::Sdk { path: chosen.to_owned() };
             found(&cx.resolve(chosen)).ok_or_else(missing)?
         }
-        None => match found(Path::new(CHECKOUT)) {
-            Some(path) => path,
-            None => return Ok(concat!("\"", env!("CARGO_PKG_VERSION"), "\"").to_owned()),
-        },
+        None => return Ok(format!("{{ path = \"{}/guest-sdk\", version = \"{}\" }}", sdk::LINK, sdk::VERSION)),
     };
     let text = path.to_str().ok_or_else(|| NewError::NotUtf8 { path: path.clone() })?;
     Ok(format!("{{ path = {} }}", toml_string(text)))
@@ -137,18 +135,20 @@ mod tests {
     use super::*;
 
     fn new_in(parent: &Path, name: &str, sdk: Option<&str>) -> Result<PathBuf, NewError> {
-        let cx = AuthoringContext {
+        let mut cx = AuthoringContext {
             cwd: parent.to_owned(),
             env: BTreeMap::new(),
+            cache_dir: Some(parent.join(".cache")),
             cleanup: Cleanup::default(),
             progress: &mut |_| (),
         };
-        new_project(&cx, Path::new("."), name, &NewOptions { sdk: sdk.map(PathBuf::from) })
+        new_project(&mut cx, Path::new("."), name, &NewOptions { sdk: sdk.map(PathBuf::from) })
     }
 
     fn entries(dir: &Path) -> Vec<String> {
         let mut names: Vec<String> =
             fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.retain(|name| name != ".cache");
         names.sort();
         names
     }
@@ -158,7 +158,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let project = new_in(parent.path(), "motd", None).unwrap();
         assert_eq!(entries(parent.path()), ["motd"]);
-        assert_eq!(entries(&project), [".gitignore", "Cargo.toml", "README.md", "src"]);
+        assert_eq!(entries(&project), [".gitignore", ".modbox-sdk", "Cargo.lock", "Cargo.toml", "README.md", "src"]);
         for (file, _) in FILES {
             let text = io::read_to_string(fs::File::open(project.join(file)).unwrap()).unwrap();
             assert!(!text.contains("{{name}}") && !text.contains("{{sdk}}"), "{file}");

@@ -21,7 +21,7 @@ use crate::process::{self, Stderr, Tool, ToolResult};
 pub(crate) const TARGET: &str = "wasm32-wasip2";
 
 /// First Rust version whose rustup offers the target's standard library.
-const LEAST_VERSION: (u32, u32) = (1, 82);
+pub(crate) const LEAST_VERSION: &str = "1.82";
 
 /// Number of checks after a failure, and the time between them. Another rustup may be adding the same target, and then
 /// this one fails while the files are still arriving. One second in total is a short wait before a real failure.
@@ -49,9 +49,10 @@ impl Toolchain {
         Ok(Self { cargo, rustc, rustup, env: environment::for_children(&cx.env), dir: dir.to_owned() })
     }
 
-    /// Ensures that the standard library for the target is installed, by rustup if necessary.
-    pub(crate) fn ensure_target(&self, cx: &mut AuthoringContext<'_>) -> Result<(), BuildError> {
-        let libraries = self.target_libraries(cx)?;
+    /// Ensures that the compiler has at least the version `least`, and that the standard library for the target is
+    /// installed, by rustup if necessary.
+    pub(crate) fn ensure_target(&self, cx: &mut AuthoringContext<'_>, least: &str) -> Result<(), BuildError> {
+        let libraries = self.target_libraries(cx, least)?;
         if has_standard_library(&libraries) {
             return Ok(());
         }
@@ -89,12 +90,12 @@ impl Toolchain {
     }
 
     /// Returns the directory of the standard library for the target; it may not exist.
-    fn target_libraries(&self, cx: &AuthoringContext<'_>) -> Result<PathBuf, BuildError> {
+    fn target_libraries(&self, cx: &AuthoringContext<'_>, least: &str) -> Result<PathBuf, BuildError> {
         // The version comes first: a compiler without the target only prints an error text.
         let verbose = self.ask(cx, "version", &["-vV"])?;
         let version = verbose.lines().find_map(|line| line.strip_prefix("release: ")).unwrap_or_default();
-        if parse_version(version).is_some_and(|version| version < LEAST_VERSION) {
-            return Err(BuildError::TooOld { version: version.to_owned() });
+        if parse_version(version).is_some_and(|version| parse_version(least).is_some_and(|least| version < least)) {
+            return Err(BuildError::TooOld { version: version.to_owned(), least: least.to_owned() });
         }
         let libraries = self.ask(cx, "libraries", &["--print", "target-libdir", "--target", TARGET])?;
         Ok(PathBuf::from(libraries.trim_end_matches('\n')))
@@ -136,7 +137,7 @@ fn parse_version(version: &str) -> Option<(u32, u32)> {
 }
 
 /// Returns the error and its causes from the output of rustup or rustc, on one line.
-fn gist(said: &str) -> String {
+pub(crate) fn gist(said: &str) -> String {
     let told: Vec<&str> =
         said.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "Caused by:").collect();
     let is_error = |line: &&str| line.starts_with("error");

@@ -28,6 +28,7 @@ pub(crate) fn with_context<T>(context: &Context, call: impl FnOnce(&mut Authorin
     call(&mut AuthoringContext {
         cwd: context.environment.cwd.clone(),
         env: context.environment.variables.iter().cloned().collect(),
+        cache_dir: context.environment.cache_dir.clone(),
         cleanup: context.cleanup.clone(),
         progress: &mut say,
     })

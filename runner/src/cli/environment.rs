@@ -20,6 +20,8 @@ pub(crate) struct Environment {
     pub(crate) policy_files: Vec<PathBuf>,
     /// Folders of `MODBOX_LIBRARY`.
     pub(crate) library: Vec<PathBuf>,
+    /// Folder of the modules that are installed with modbox, if there is one.
+    pub(crate) installed_library: Option<PathBuf>,
     /// Folders of `MODBOX_MODULE_UTILS`.
     pub(crate) module_utils: Vec<PathBuf>,
     /// All variables, in the order of the process.
@@ -50,6 +52,7 @@ impl Environment {
             cache_dir: base.map(|base| base.cache_dir().join("modbox")),
             policy_files: [PathBuf::from("/etc/modbox/policy.yaml")].into_iter().chain(user_policy).collect(),
             library: folders("MODBOX_LIBRARY"),
+            installed_library: env::current_exe().ok().and_then(|program| installed_library(&program)),
             module_utils: folders("MODBOX_MODULE_UTILS"),
             variables,
         })
@@ -76,4 +79,30 @@ fn temp_dir() -> PathBuf {
     let dir = env::temp_dir();
     // Treat an empty TMPDIR as not set.
     if dir.as_os_str().is_empty() { PathBuf::from("/tmp") } else { dir }
+}
+
+/// Returns the folder in which an installation has built modules: `share/modbox/library` beside the folder `bin` of the
+/// program.
+fn installed_library(program: &Path) -> Option<PathBuf> {
+    let bin = program.parent().filter(|folder| folder.ends_with("bin"))?;
+    let library = bin.parent()?.join("share/modbox/library");
+    library.is_dir().then_some(library)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn an_installation_has_its_library_beside_bin() {
+        let prefix = tempfile::tempdir().unwrap();
+        let program = prefix.path().join("bin/modbox");
+        assert_eq!(installed_library(&program), None);
+        let library = prefix.path().join("share/modbox/library");
+        fs::create_dir_all(&library).unwrap();
+        assert_eq!(installed_library(&program), Some(library));
+        assert_eq!(installed_library(&prefix.path().join("elsewhere/modbox")), None);
+    }
 }

@@ -16,7 +16,7 @@ use crate::cli::args::{AnsiballzForm, LookupArgs};
 use crate::cli::authoring;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
-use crate::cli::settings;
+use crate::cli::{settings, standard};
 
 /// How the modules of a command are looked up, resolved from its switches and the environment.
 pub(crate) struct Lookup {
@@ -53,6 +53,10 @@ impl Lookup {
     pub(crate) fn find(&self, context: &Context, module: &Path) -> Result<FoundModule, Failure> {
         match self.locate(context, module)? {
             Located::File(found) => Ok(found),
+            Located::Own(name) => {
+                let path = standard::find(context, &name).with_context(|| not_built_own(&name)).or_unavailable()?;
+                Ok(FoundModule::at(path, module))
+            }
             Located::Project(dir) => {
                 let path = authoring::find_fresh(context, &dir).with_context(|| not_built(&dir)).or_unavailable()?;
                 Ok(FoundModule::at(path, module))
@@ -64,6 +68,7 @@ impl Lookup {
     pub(crate) fn find_or_build(&self, context: &Context, module: &Path) -> Result<FoundModule, Failure> {
         match self.locate(context, module)? {
             Located::File(found) => Ok(found),
+            Located::Own(name) => Ok(FoundModule::at(standard::build_if_stale(context, &name)?, module)),
             Located::Project(dir) => Ok(FoundModule::at(authoring::build_if_stale(context, &dir)?, module)),
         }
     }
@@ -80,6 +85,7 @@ impl Lookup {
     fn locate(&self, context: &Context, module: &Path) -> Result<Located, Failure> {
         let environment = &context.environment;
         let library = Library {
+            own: standard::name,
             folders: settings::library(environment, &self.module_path),
             python: &self.python,
             interpreter: self.interpreter(),
@@ -87,6 +93,13 @@ impl Lookup {
         };
         library.find(module).or_unavailable()
     }
+}
+
+fn not_built_own(name: &str) -> String {
+    format!(
+        "the module `{name}` of modbox is not built yet; run `modbox build {name}` first, which needs Rust. \
+         Ansible's module of that name is `ansible.builtin.{name}`"
+    )
 }
 
 fn not_built(dir: &Path) -> String {

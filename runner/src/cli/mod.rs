@@ -18,6 +18,7 @@ mod roles;
 mod runner;
 mod settings;
 mod signals;
+mod standard;
 mod task_args;
 
 use std::ffi::OsString;

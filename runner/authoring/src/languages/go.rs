@@ -8,10 +8,10 @@
 use std::ffi::OsString;
 use std::fs;
 
+use crate::bounded_file::read_all;
 use crate::error::BuildError;
 use crate::languages::job::{Job, Language, MAX_COMPONENT};
 use crate::languages::realloc::{self, MARK, RESERVED};
-use crate::output::read_all;
 
 pub(crate) const GO: Language = Language {
     name: "Go",

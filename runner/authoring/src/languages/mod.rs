@@ -23,10 +23,11 @@ use wasm_encoder::{CustomSection, Section};
 
 pub(crate) use self::job::Language;
 use self::job::{Job, MAX_COMPONENT};
+use crate::bounded_file;
 use crate::context::AuthoringContext;
 use crate::error::BuildError;
 use crate::module::{BuildOptions, BuiltModule};
-use crate::output::{self, OutputDir};
+use crate::output::OutputDir;
 use crate::stamp::{Inputs, Stamp};
 
 /// Name of the file with the metadata of a project's module.
@@ -107,8 +108,11 @@ fn describe(dir: &Path) -> Result<Option<(Metadata, String)>, BuildError> {
     if !path.is_file() {
         return Ok(None);
     }
-    let text =
-        output::read_bounded(&path).map_err(|source| BuildError::File { verb: "read", path: path.clone(), source })?;
+    let text = bounded_file::read_bounded(&path).map_err(|source| BuildError::File {
+        verb: "read",
+        path: path.clone(),
+        source,
+    })?;
     let metadata =
         Metadata::from_json(&text).map_err(|source| BuildError::Description { path, source: Box::new(source) })?;
     Ok(Some((metadata, text)))
@@ -138,7 +142,7 @@ fn check_name(dir: &Path, name: &str, options: &BuildOptions) -> Result<(), Buil
 /// Reads the output of a tool, and adds the project's metadata.
 fn complete(made: &Path, metadata: Option<&str>) -> Result<Vec<u8>, BuildError> {
     let failed = |source| BuildError::File { verb: "read", path: made.to_owned(), source };
-    let mut bytes = output::read_all(made, MAX_COMPONENT).map_err(failed)?;
+    let mut bytes = bounded_file::read_all(made, MAX_COMPONENT).map_err(failed)?;
     if !bytes.starts_with(b"\0asm") {
         return Err(BuildError::NotWasm { path: made.to_owned() });
     }

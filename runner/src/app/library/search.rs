@@ -35,6 +35,8 @@ enum Step {
 pub enum Located {
     /// A file.
     File(FoundModule),
+    /// One of modbox's own modules, by its name, which no folder of the library has.
+    Own(String),
     /// A directory with a guest project in it.
     Project(PathBuf),
 }
@@ -44,6 +46,8 @@ pub enum Located {
 pub struct Library<'a> {
     /// Folders of modules outside of collections.
     pub folders: Vec<Place>,
+    /// Returns the name of one of modbox's own modules, if a word is one.
+    pub own: fn(&Path) -> Option<&str>,
     /// Lookup of collections and of ansible-core.
     pub python: &'a PythonConfig,
     /// Python interpreter that the caller has chosen, whose ansible-core and collections are used.
@@ -79,6 +83,12 @@ impl Library<'_> {
                 });
             }
             Ok(_) | Err(_) => {}
+        }
+        // modbox's own modules come after the library, and before those of an installed ansible-core.
+        if let Some(own) = (self.own)(module)
+            && self.in_folders(module, module).is_none()
+        {
+            return Ok(Located::Own(own.to_owned()));
         }
         self.find_name(module).map(Located::File)
     }

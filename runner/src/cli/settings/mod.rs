@@ -162,10 +162,12 @@ pub(crate) fn library(environment: &Environment, module_path: &[PathBuf]) -> Vec
         absent,
         folders: folders.iter().map(|folder| environment.absolute(folder)).collect(),
     };
+    let installed: Vec<PathBuf> = environment.installed_library.iter().cloned().collect();
     vec![
         place("./library", "none", &[PathBuf::from("library")]),
         place("--module-path", "none", module_path),
         place("$MODBOX_LIBRARY", "unset", &environment.library),
+        place("the installed library", "none", &installed),
     ]
 }
 
@@ -184,6 +186,7 @@ mod tests {
             cache_dir: None,
             policy_files: vec![dir.join("system.yaml"), dir.join("user.yaml")],
             library: Vec::new(),
+            installed_library: None,
             module_utils: Vec::new(),
             variables: vec![("STAGE".into(), "test".into())],
         }

@@ -1,0 +1,20 @@
+//! The carried files, as `build.rs` lists them, and their version.
+
+include!(concat!(env!("OUT_DIR"), "/carried.rs"));
+
+/// Version of the carried SDK, which is that of modbox.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Oldest Rust version that compiles the SDK.
+pub(crate) const LEAST_RUST: &str = env!("CARGO_PKG_RUST_VERSION");
+
+/// Returns the lock file of the carried workspace: the versions of other crates that the SDK was tested with.
+pub(crate) fn lock_file() -> &'static [u8] {
+    FILES.iter().find(|(name, _)| *name == "Cargo.lock").map_or(&[], |(_, bytes)| *bytes)
+}
+
+/// Returns whether a module of this name is among the files.
+pub(crate) fn has_module(name: &str) -> bool {
+    let manifest = format!("modules/{name}/Cargo.toml");
+    !name.contains('/') && FILES.iter().any(|(file, _)| *file == manifest)
+}

@@ -1,0 +1,43 @@
+//! modbox's own modules by name, wherever modbox runs. If no folder of the library has a component, one is built from
+//! the sources in the program.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::authoring::with_context;
+use crate::cli::context::Context;
+use crate::cli::exit::{Failure, OrExit};
+
+/// Returns the name of one of modbox's own modules, if the MODULE argument is one.
+pub(crate) fn name(module: &Path) -> Option<&str> {
+    let name = module.to_str()?;
+    let name = name.strip_suffix(".wasm").unwrap_or(name);
+    modbox_authoring::is_standard(name).then_some(name)
+}
+
+/// Returns the component of an earlier build. Starts no program.
+pub(crate) fn find(context: &Context, name: &str) -> Option<PathBuf> {
+    with_context(context, |cx| modbox_authoring::find_standard(cx, name)).map(|built| built.component)
+}
+
+/// Builds the module unless its component is up to date. Returns the component's path.
+pub(crate) fn build_if_stale(context: &Context, name: &str) -> Result<PathBuf, Failure> {
+    if let Some(component) = find(context, name) {
+        return Ok(component);
+    }
+    let built = with_context(context, |cx| modbox_authoring::build_standard(cx, name)).or_unavailable()?;
+    Ok(built.component)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_modules_are_names() {
+        for (module, expect) in
+            [("ping", Some("ping")), ("ping.wasm", Some("ping")), ("./ping", None), ("", None), ("..", None)]
+        {
+            assert_eq!(name(Path::new(module)), expect, "{module}");
+        }
+    }
+}
