@@ -9,7 +9,7 @@ use std::path::Path;
 /// # Errors
 ///
 /// The file system refused, or the file is longer ([`io::ErrorKind::FileTooLarge`]).
-pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > limit) {

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 pub use crate::backup::backup;
-pub use crate::bounded_read::read;
+use crate::bounded_read::read as read_file;
 use crate::module::Module;
 use crate::platform;
 
@@ -20,6 +20,18 @@ const MAX_LINKS: usize = 40;
 /// The most bytes of a file's old contents that are kept while it is written in place.
 pub(crate) const MAX_PUT_BACK: u64 = 64 << 20;
 
+/// Reads a whole file of at most `limit` bytes.
+///
+/// # Errors
+///
+/// The file system refused, or the file is longer ([`io::ErrorKind::FileTooLarge`]); the error names the path.
+pub fn read(path: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
+    let path = path.as_ref();
+    let about =
+        |error: io::Error| io::Error::new(error.kind(), format!("failed to read `{}`: {error}", path.display()));
+    read_file(path, limit).map_err(about)
+}
+
 /// Writes a file if its contents differ, and returns whether they differed. In check mode, nothing is written. Links
 /// and folders are not created.
 ///
@@ -31,7 +43,7 @@ pub fn update(module: &Module, path: impl AsRef<Path>, contents: impl AsRef<[u8]
     let about =
         |error: io::Error| io::Error::new(error.kind(), format!("failed to write `{}`: {error}", path.display()));
     let limit = u64::try_from(contents.len()).unwrap_or(u64::MAX);
-    let differs = match read(path, limit) {
+    let differs = match read_file(path, limit) {
         Ok(old) => old != contents,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::FileTooLarge) => true,
         Err(error) => return Err(about(error)),
@@ -237,7 +249,13 @@ mod tests {
         write_atomic(&path, b"one").unwrap();
         write_atomic(&path, b"two").unwrap();
         assert_eq!(read(&path, 3).unwrap(), b"two");
-        assert_eq!(read(&path, 2).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        let error = read(&path, 2).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        let shown = path.display();
+        assert_eq!(error.to_string(), format!("failed to read `{shown}`: longer than 2 bytes"));
+        // A text will do, as for `update`.
+        let text = path.to_str().unwrap().to_owned();
+        assert_eq!(read(text, 3).unwrap(), b"two");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -1,5 +1,7 @@
 //! Tests specs of structs, and how structs are filled, through the derive macros.
 
+#![allow(deprecated, reason = "options without a doc comment, of which the compiler warns, work like others")]
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -22,6 +22,8 @@ pub(crate) struct Option {
     pub(crate) apply_defaults: bool,
     /// Keys and values as JSON: `, "no_log": true`.
     pub(crate) others: String,
+    /// Whether the field has a doc comment.
+    pub(crate) documented: bool,
     /// Keys and values that only document the option: `, "version_added": "1.2"`.
     pub(crate) docs: String,
 }
@@ -45,6 +47,7 @@ impl Option {
             access: None,
             apply_defaults: false,
             others: String::new(),
+            documented: false,
             docs: String::new(),
         };
         let mut deprecated = Vec::new();
@@ -53,6 +56,7 @@ impl Option {
             option.push("deprecated_aliases", &format!("[{}]", deprecated.join(", ")));
         }
         let paragraphs = docs::paragraphs(&field.attrs);
+        option.documented = !paragraphs.is_empty();
         if !paragraphs.is_empty() {
             option.document("description", &quoted_list(paragraphs));
         }

@@ -150,6 +150,9 @@ fn checks(option: &field::Option) -> TokenStream {
         None => quote!(<#of as ::modbox_sdk::typed::OptionValue>::TYPE),
     };
     let mut checks = TokenStream::new();
+    if !option.documented {
+        checks.extend(undocumented(option));
+    }
     if let Some(access) = &option.access {
         let elements = match &option.elements {
             Some(elements) => quote!(#elements),
@@ -181,6 +184,20 @@ fn checks(option: &field::Option) -> TokenStream {
         }
     }
     checks
+}
+
+/// Returns code that the compiler warns of: stable macros have no warnings of their own, but the use of a deprecated
+/// constant is one, with a text and a place.
+fn undocumented(option: &field::Option) -> TokenStream {
+    let note = format!("option `{}` has no description in the manual; add a doc comment to the field", option.name);
+    quote_spanned! { option.ident.span() =>
+        const _: () = {
+            #[deprecated(note = #note)]
+            #[allow(non_upper_case_globals, reason = "the compiler shows the name")]
+            const undocumented: () = ();
+            undocumented
+        };
+    }
 }
 
 #[cfg(test)]
@@ -219,6 +236,16 @@ mod tests {
         let text = "struct `A`: unknown option `b` in `required_together`";
         check("#[args(required_together(\"a\", \"b\"))] struct A { a: bool }", text);
         check("#[args(required(\"a\"))] struct A { a: bool }", "struct `A`: unknown key `required` in `#[args(…)]`");
+    }
+
+    #[test]
+    fn options_without_a_doc_comment_are_warned_of() {
+        let warned = |source: &str| {
+            let input: DeriveInput = syn::parse_str(source).unwrap();
+            expand(&input).unwrap().to_string().matches("has no description").count()
+        };
+        assert_eq!(warned("struct A { /// Text.\n a: u8, b: u8, #[arg(no_log)] c: u8 }"), 2);
+        assert_eq!(warned("struct A { #[doc = \"Text.\"] a: u8 }"), 0);
     }
 
     #[test]

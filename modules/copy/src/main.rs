@@ -74,11 +74,7 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
             Exit::new(changed).with("checksum", sum.as_str()).with("dest", path_value(&dest)).with("size", size);
         args.src.as_deref().map_or_else(|| result.clone(), |src| result.clone().with("src", src))
     };
-    let old = if dest.exists() {
-        Some(modbox_sdk::fs::read(&dest, MAX_FILE_BYTES).map_err(cannot_read(&dest))?)
-    } else {
-        None
-    };
+    let old = if dest.exists() { Some(modbox_sdk::fs::read(&dest, MAX_FILE_BYTES)?) } else { None };
     if old.is_some() && !args.force {
         return Ok(result(false));
     }
@@ -120,7 +116,7 @@ fn contents(args: &CopyArgs) -> Result<Vec<u8>, Failure> {
             if path.is_dir() {
                 return Err(Failure::new(format!("Source {src} is a directory: only files can be copied")));
             }
-            modbox_sdk::fs::read(path, MAX_FILE_BYTES).map_err(cannot_read(path))
+            modbox_sdk::fs::read(path, MAX_FILE_BYTES).map_err(Failure::from)
         }
     }
 }
@@ -160,11 +156,6 @@ fn shown(contents: &[u8]) -> String {
 
 fn path_value(path: &Path) -> Value {
     Value::from_os_bytes(path.as_os_str().as_encoded_bytes())
-}
-
-fn cannot_read(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
-    let shown = path.display().to_string();
-    move |error| Failure::new(format!("failed to read `{shown}`: {error}"))
 }
 
 fn cannot_write(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {

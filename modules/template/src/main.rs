@@ -130,8 +130,7 @@ fn run(args: TemplateArgs, module: &mut Module) -> Result<Exit, Failure> {
 
 fn template(args: &TemplateArgs) -> Result<String, Failure> {
     let Some(src) = &args.src else { return Ok(args.content.clone().unwrap_or_default()) };
-    let bytes = modbox_sdk::fs::read(Path::new(src), MAX_TEMPLATE_BYTES)
-        .map_err(|error| Failure::new(format!("failed to read `{src}`: {error}")))?;
+    let bytes = modbox_sdk::fs::read(src, MAX_TEMPLATE_BYTES)?;
     String::from_utf8(bytes).map_err(|_| Failure::new(format!("Template source files must be utf-8 encoded: {src}")))
 }
 

@@ -65,7 +65,7 @@ fn load(folder: &Path, name: &str) -> Result<Option<String>, Error> {
     let bytes = match modbox_sdk::fs::read(&folder.join(relative), MAX_TEMPLATE_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(error.to_string())),
+        Err(error) => return Err(Error::new(ErrorKind::InvalidOperation, error.to_string())),
     };
     let source = String::from_utf8(bytes).map_err(|error| unreadable(error.to_string()))?;
     Ok(Some(source.replace("\r\n", "\n")))

@@ -6,7 +6,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use modbox_sdk::Value;
-use modbox_sdk::json::{str, str_repr};
+use modbox_sdk::json::str;
 
 use crate::mime;
 
@@ -81,8 +81,7 @@ fn encoded(file: &str, encoding: &str) -> Result<(&'static str, Vec<u8>), String
     if !["base64", "7or8bit"].contains(&encoding) {
         return Err("multipart_encoding must be one of dict_keys(['base64', '7or8bit']).".to_owned());
     }
-    let read = modbox_sdk::fs::read(Path::new(file), MAX_FILE);
-    let content = read.map_err(|error| format!("failed to read {}: {error}", str_repr(file)))?;
+    let content = modbox_sdk::fs::read(file, MAX_FILE).map_err(|error| error.to_string())?;
     match encoding {
         "7or8bit" if content.is_ascii() => Ok(("7bit", in_lines(&content))),
         "7or8bit" => Ok(("8bit", in_lines(&content))),
