@@ -63,6 +63,8 @@ mod native_ladder;
 mod native_path_uses;
 // Building guest crates and creating projects, with the real cargo.
 mod authoring;
+// The commands for authors beyond building.
+mod author_commands;
 // Which commands build a project, and when a directory counts as one.
 mod projects;
 

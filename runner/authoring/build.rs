@@ -21,10 +21,11 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let mut names = Vec::new();
     for folder in CARRIED {
-        rerun_if_changed(&repository.join(folder));
         collect(&repository, Path::new(folder), &mut names);
     }
     names.sort();
+    // A new file shows by the file that declares it, and a new crate by the lock file.
+    names.iter().for_each(|name| rerun_if_changed(&repository.join(name)));
     let members: Vec<&Path> =
         names.iter().filter(|name| name.ends_with("Cargo.toml")).filter_map(|name| name.parent()).collect();
     let manifest = trimmed_manifest(&read(&repository.join("Cargo.toml")), &members);

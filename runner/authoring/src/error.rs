@@ -164,6 +164,18 @@ pub enum BuildError {
         /// Command or step that installs the tools.
         remedy: &'static str,
     },
+    /// A tool of another language is too old.
+    #[error("failed to build with `{}`: modules need {tool} {least} or newer, found {found}; install a newer {tool}, and put it first in PATH", program.display())]
+    OldTool {
+        /// Name of the tool.
+        tool: &'static str,
+        /// Oldest version that is enough.
+        least: String,
+        /// Version that was found.
+        found: String,
+        /// Path of the program.
+        program: PathBuf,
+    },
     /// A tool of another language failed.
     #[error("failed to build `{}`: `{}` failed with {status}; see its messages", dir.display(), program.display())]
     Tool {

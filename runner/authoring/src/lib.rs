@@ -20,6 +20,7 @@
 
 mod bounded_file;
 mod build;
+mod cases;
 mod context;
 mod dep_info;
 mod environment;
@@ -37,8 +38,10 @@ mod shared_output;
 mod stamp;
 mod standard;
 mod toolchain;
+mod watch;
 
 pub use build::{build, build_if_stale, find_fresh};
+pub use cases::{CaseError, CaseOutcome, run_cases};
 pub use context::AuthoringContext;
 pub use error::{BuildError, NewError, TargetMissing};
 pub use languages::PROJECT_FILES;
@@ -47,3 +50,4 @@ pub use project::{NewOptions, new_project};
 pub use sdk::SdkError;
 pub use shared_output::clear_shared_output;
 pub use standard::{build_standard, build_standard_if_stale, find_standard, is_standard};
+pub use watch::SourceState;

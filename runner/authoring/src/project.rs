@@ -18,6 +18,7 @@ use crate::{name, sdk};
 const FILES: &[(&str, &str)] = &[
     ("Cargo.toml", include_str!("../template/Cargo.toml.in")),
     ("src/main.rs", include_str!("../template/src/main.rs")),
+    ("cases/writes.yaml", include_str!("../template/cases/writes.yaml")),
     ("README.md", include_str!("../template/README.md")),
     (".gitignore", include_str!("../template/gitignore")),
 ];
@@ -158,7 +159,10 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let project = new_in(parent.path(), "motd", None).unwrap();
         assert_eq!(entries(parent.path()), ["motd"]);
-        assert_eq!(entries(&project), [".gitignore", ".modbox-sdk", "Cargo.lock", "Cargo.toml", "README.md", "src"]);
+        assert_eq!(
+            entries(&project),
+            [".gitignore", ".modbox-sdk", "Cargo.lock", "Cargo.toml", "README.md", "cases", "src"]
+        );
         for (file, _) in FILES {
             let text = io::read_to_string(fs::File::open(project.join(file)).unwrap()).unwrap();
             assert!(!text.contains("{{name}}") && !text.contains("{{sdk}}"), "{file}");

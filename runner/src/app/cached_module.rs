@@ -14,7 +14,8 @@ use tracing::debug;
 pub(super) struct CachedModule {
     /// Size in bytes, without a `#!` line.
     pub(super) size: u64,
-    /// SHA-256 of the file, in hex.
+    /// SHA-256 in hex, without a `#!` line. Another name than in notes of older releases, which included that line.
+    #[serde(rename = "module_digest")]
     pub(super) digest: String,
     kind: String,
     /// Reason for the kind.

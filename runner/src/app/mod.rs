@@ -6,6 +6,7 @@
 
 mod admission;
 mod advice;
+mod ansible_documentation;
 pub mod audit;
 mod cached_module;
 mod commands;
@@ -42,13 +43,14 @@ mod unfinished;
 mod warm_guest;
 
 pub use self::admission::{Admission, AdmittedRun};
+pub use self::ansible_documentation::ansible_documentation;
 pub use self::config::RunnerConfig;
 pub use self::description::{DescribedSpec, Description};
 pub use self::error::{RunError, Shortfall};
 pub use self::grant::PathOption;
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
-pub use self::module::{Module, digest, wasm_bytes};
+pub use self::module::{Module, digest, module_digest, wasm_bytes};
 pub use self::program::{needed_by_commands, needed_by_interpreter};
 pub use self::python::{CollectionPaths, PayloadForm, PythonConfig, PythonError, clear_cache as clear_python_cache};
 pub use self::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, Status};

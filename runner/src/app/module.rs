@@ -48,11 +48,11 @@ impl Module {
     pub fn new(file: ModuleFile, kind: Option<Kind>) -> Self {
         let ModuleFile { path, mut bytes } = file;
         let detection = detect::choose(kind, &bytes);
-        let digest = digest(&bytes);
-        // A guest is only its binary; the `#!` line is for starting the file directly.
+        // A guest is only its binary; the `#!` line is for starting the file directly. One key of a policy fits both forms.
         if detection.as_ref().is_ok_and(|found| found.kind.is_wasm()) && bytes.starts_with(b"#!") {
             bytes = modbox_kinds::skip_shebang(&bytes).into();
         }
+        let digest = digest(&bytes);
         let size = bytes.len() as u64;
         Self {
             path,
@@ -157,17 +157,17 @@ impl Module {
         }
         (&*file).rewind().map_err(failed)?;
         let mut bytes = locate::contents(&self.path, file, &metadata)?;
-        if digest(&bytes) != self.digest {
-            return Err(changed());
-        }
         if bytes.starts_with(b"#!") {
             bytes = modbox_kinds::skip_shebang(&bytes).into();
+        }
+        if digest(&bytes) != self.digest {
+            return Err(changed());
         }
         // Another thread may have been first; both read the same bytes.
         Ok(self.bytes.get_or_init(|| bytes))
     }
 
-    /// Returns the SHA-256 of the file, in hex.
+    /// Returns the SHA-256 of the file, in hex; that of a wasm module excludes a `#!` line.
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.digest
@@ -230,6 +230,12 @@ pub fn digest(bytes: &[u8]) -> String {
         let _ = write!(hex, "{byte:02x}");
         hex
     })
+}
+
+/// Returns the digest of a module's file, in hex; that of a wasm module excludes a `#!` line.
+#[must_use]
+pub fn module_digest(bytes: &[u8]) -> String {
+    digest(wasm_bytes(bytes).unwrap_or(bytes))
 }
 
 /// Returns the wasm binary in a module's file, without a `#!` line; `None` for other kinds.

@@ -1,6 +1,7 @@
 //! The command-line program. Only this module reads the command line and the environment, prints, and decides the exit
 //! status.
 
+mod ansible_form;
 mod args;
 mod audit;
 mod authoring;
@@ -110,6 +111,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup, early: Option<WorkerProcess>) -> 
             commands::validate::run(&context, &args, &order)
         }
         Command::Build(args) => commands::build::run(&context, &args),
+        Command::Test(args) => commands::test::run(&context, &args),
         Command::New(args) => commands::new::run(&context, &args),
         Command::Policy(args) => {
             let show = matches.subcommand_matches("policy").and_then(|policy| policy.subcommand_matches("show"));

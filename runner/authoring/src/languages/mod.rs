@@ -12,7 +12,7 @@ mod javascript;
 mod job;
 mod python;
 mod realloc;
-mod sources;
+pub(crate) mod sources;
 mod wit;
 
 use std::fs;

@@ -2,8 +2,7 @@
 //!
 //! The options are the fields of `Text`. They are validated before `run` gets them.
 
-use std::io;
-use std::path::Path;
+use std::io::ErrorKind;
 
 use modbox_sdk::{Args, Diff, Exit, Failure, Module, fs};
 
@@ -12,7 +11,7 @@ modbox_sdk::module! {
     run = run,
     check_mode = true,
     returns = [path: str if "always" = "The file."],
-    examples = ["modbox run {{name}} --allow-write /etc path=/etc/motd content='Welcome.'"],
+    examples = ["modbox run {{name}} path=/etc/motd content='Welcome.'"],
 }
 
 /// The longest file.
@@ -21,7 +20,7 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// Writes a text to a file, if the file has other contents.
 #[derive(Args)]
 struct Text {
-    /// The file. Its directory must be granted: --allow-write DIR.
+    /// The file.
     #[arg(type = "path", access = "write")]
     path: String,
     /// The contents of the file.
@@ -30,28 +29,17 @@ struct Text {
 }
 
 fn run(args: Text, module: &mut Module) -> Result<Exit, Failure> {
-    let path = Path::new(&args.path);
-    let before =
-        read(path).map_err(|err| Failure::new(format!("failed to read `{}`: {err}", args.path)))?;
-    if before.as_deref() == Some(args.content.as_bytes()) {
+    let before = match fs::read(&args.path, MAX_BYTES) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        before => before?,
+    };
+    // Writes only if the contents differ, and never in check mode.
+    if !fs::update(module, &args.path, &args.content)? {
         return Ok(Exit::unchanged().with("path", args.path));
     }
-    if !module.check_mode() {
-        fs::write_atomic(path, args.content.as_bytes())
-            .map_err(|err| Failure::new(format!("failed to write `{}`: {err}", args.path)))?;
-    }
-    let before = String::from_utf8_lossy(&before.unwrap_or_default()).into_owned();
+    let before = String::from_utf8_lossy(&before).into_owned();
     let diff = Diff::new(before, args.content).headers(&args.path, &args.path);
     Ok(Exit::changed().with("path", args.path).diff(diff))
-}
-
-/// Returns the content of the file, or `None` if it does not exist.
-fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path, MAX_BYTES) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(err) => Err(err),
-    }
 }
 
 #[cfg(test)]

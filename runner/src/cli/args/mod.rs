@@ -59,6 +59,8 @@ pub(crate) enum Command {
     Validate(Late<ValidateArgs>),
     /// Build a module project as a component.
     Build(Late<BuildArgs>),
+    /// Run the test cases of a module project.
+    Test(Late<TestArgs>),
     /// Create a module project.
     New(Late<NewArgs>),
     /// Show or check the policy.
@@ -174,6 +176,9 @@ pub(crate) struct RunArgs {
     /// Run in the background with this time limit; `modbox status` shows the result.
     #[arg(long = "async", value_name = "LIMIT", value_parser = parse_duration, help_heading = "Running")]
     pub(crate) background: Option<Duration>,
+    /// Run again whenever a file of the project changes, until Ctrl-C.
+    #[arg(long, help_heading = "Running", conflicts_with = "background")]
+    pub(crate) watch: bool,
     #[command(flatten)]
     pub(crate) jobs: JobFolderArgs,
 }
@@ -283,7 +288,32 @@ pub(crate) struct BuildArgs {
     /// Binary to build, if the crate has several.
     #[arg(long, value_name = "NAME")]
     pub(crate) bin: Option<String>,
+    /// Also write the form that Ansible runs into this folder: `NAME.wasm` with a `#!` line, and `NAME.yml` for
+    /// ansible-doc.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) ansible: Option<PathBuf>,
+    /// Path of modbox on the target, for the `#!` line [default: this program].
+    #[arg(long, value_name = "PATH", requires = "ansible")]
+    pub(crate) interpreter: Option<PathBuf>,
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = TEST_HELP)]
+pub(crate) struct TestArgs {
+    /// The project's directory.
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Binary to build, if the crate has several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bin: Option<String>,
+}
+
+const TEST_HELP: &str = "\
+A case is a file cases/NAME.yaml with \"args\", \"check\", \"diff\", \"files\" (before the run), \"allow\" (grants, as in a \
+policy file) and \"expect\": \"status\", keys of the \"result\", and \"files\" after the run, where null is a file that must \
+not exist. Each case runs in an empty folder, without the policy file of the user.
+
+Exit status: 0 every case passed · 1 some failed · 2 usage · 3 module not built, or no cases.";
 
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {

@@ -7,7 +7,7 @@ use modbox_argument_spec::{ArgumentSpec, Metadata};
 use modbox_kinds::detect;
 use modbox_python_json::{Value, decode, encode};
 
-use crate::app::{DescribedSpec, RequestComparison, WasmInfo, compare, digest, locate, wasm_bytes};
+use crate::app::{DescribedSpec, RequestComparison, WasmInfo, compare, locate, module_digest, wasm_bytes};
 use crate::cli::args::{InspectArgs, LimitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -38,7 +38,7 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         // The section was read as metadata, so it decodes.
         None => (info.metadata().or_unavailable()?, info.metadata.as_deref().and_then(|text| decode(text).ok()), None),
     };
-    let digest = digest(&file.bytes);
+    let digest = module_digest(&file.bytes);
     let requests = match metadata.as_ref().filter(|metadata| !metadata.requests.is_empty()) {
         Some(metadata) => {
             let settings = Settings::load(&context.environment, &args.grants, &LimitArgs::default()).or_usage()?;

@@ -12,4 +12,5 @@ pub(crate) mod manual;
 pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod run;
+pub(crate) mod test;
 pub(crate) mod validate;

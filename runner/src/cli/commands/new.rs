@@ -17,7 +17,7 @@ pub(crate) fn run(context: &Context, args: &NewArgs) -> Result<ExitStatus, Failu
     };
     with_context(context, made).or_usage()?;
     let name = &args.name;
-    let next = format!("made `{name}`; next: cd {name} && modbox run . --allow-write . path=$PWD/greeting");
+    let next = format!("made `{name}`; next: cd {name} && modbox run . path=greeting");
     output::print_line(&next).or_internal()?;
     Ok(ExitStatus::Success)
 }

@@ -2,10 +2,14 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
+use std::thread;
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use modbox_authoring::SourceState;
+use modbox_contract::Dict;
 
-use crate::app::Report;
+use crate::app::{Report, locate};
 use crate::cli::args::{OutputFormat, RunArgs};
 use crate::cli::commands::job;
 use crate::cli::context::Context;
@@ -13,6 +17,9 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::perform::perform;
 use crate::cli::task_args::{ArgumentSource, task_args};
+
+/// Time between two looks at the files of a watched project.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
 
 /// Runs a module and prints its result. With `--async`, starts a job that runs it, and prints the job's id.
 pub(crate) fn run(
@@ -32,10 +39,42 @@ pub(crate) fn run(
     if args.background.is_some() {
         return job::start(context, args, &task, argv, format);
     }
+    if args.watch {
+        return watch(context, args, &task, format);
+    }
+    once(context, args, task, format)
+}
+
+fn once(context: &Context, args: &RunArgs, task: Dict, format: OutputFormat) -> Result<ExitStatus, Failure> {
     let spinner = (format == OutputFormat::Human && io::stderr().is_terminal()).then(compile_spinner);
     let (report, audited) = perform(context, args, task, spinner)?;
     let status = show(context, &report, format, args)?;
     audited.map(|()| status)
+}
+
+/// Runs the module, and again after each change of its project. A failure is printed, and the next change tries again.
+fn watch(context: &Context, args: &RunArgs, task: &Dict, format: OutputFormat) -> Result<ExitStatus, Failure> {
+    let dir = context.environment.absolute(&args.module);
+    if !locate::is_path(&args.module) || !dir.is_dir() {
+        let shown = args.module.display();
+        return Err(anyhow::anyhow!(
+            "`--watch` needs the directory of a project, such as `.`, and `{shown}` is not one"
+        ))
+        .or_usage();
+    }
+    while !context.cleanup.is_ending() {
+        let before = SourceState::of(&dir);
+        if let Err(failure) = once(context, args, task.clone(), format) {
+            output::print_error(&failure.error);
+        }
+        if !context.cleanup.is_ending() {
+            output::print_note("waiting for a change of the project; Ctrl-C ends");
+        }
+        while !context.cleanup.is_ending() && SourceState::of(&dir) == before {
+            thread::sleep(BETWEEN_LOOKS);
+        }
+    }
+    Ok(ExitStatus::Internal)
 }
 
 fn show(context: &Context, report: &Report, format: OutputFormat, args: &RunArgs) -> Result<ExitStatus, Failure> {
