@@ -36,7 +36,8 @@ impl Case {
         let python = PythonConfig { collections, module_utils, ..PythonConfig::default() };
         let library = [self.path("library"), self.path("more")].to_vec();
         let folders = vec![Place { origin: "--module-path", absent: "none", folders: library }];
-        Library { folders, own: |_| None, python: &python, interpreter: None, directory: self.dir.path() }.find(Path::new(name))
+        Library { folders, own: |_| None, python: &python, interpreter: None, directory: self.dir.path() }
+            .find(Path::new(name))
     }
 
     #[track_caller]

@@ -9,7 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use modbox_authoring::SourceState;
 use modbox_contract::Dict;
 
-use crate::app::{Report, locate};
+use crate::app::Report;
+use crate::app::library::is_path;
 use crate::cli::args::{OutputFormat, RunArgs};
 use crate::cli::commands::job;
 use crate::cli::context::Context;
@@ -55,7 +56,7 @@ fn once(context: &Context, args: &RunArgs, task: Dict, format: OutputFormat) -> 
 /// Runs the module, and again after each change of its project. A failure is printed, and the next change tries again.
 fn watch(context: &Context, args: &RunArgs, task: &Dict, format: OutputFormat) -> Result<ExitStatus, Failure> {
     let dir = context.environment.absolute(&args.module);
-    if !locate::is_path(&args.module) || !dir.is_dir() {
+    if !is_path(&args.module) || !dir.is_dir() {
         let shown = args.module.display();
         return Err(anyhow::anyhow!(
             "`--watch` needs the directory of a project, such as `.`, and `{shown}` is not one"
