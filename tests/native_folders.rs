@@ -104,7 +104,7 @@ fn nothing_else_in_the_folder_becomes_writable() {
         let report = script(&place, "! (echo x > other.ini)", &["app.ini"]);
         assert!(report["denials"].to_string().contains(&format!("--allow-write {other}")), "{report:#}");
         // What would be lost fails the run.
-        for lost in ["echo x > stray", "mkdir stray", "ln -sf app.ini link", "rm link"] {
+        for lost in ["cp app.ini backup; echo x > app.ini", "mkdir stray", "ln -sf app.ini link", "rm link"] {
             let report = script(&place, lost, &["app.ini"]);
             assert_eq!(report["status"], "failed", "{lost}: {report:#}");
             assert!(report["lost"][0]["reason"].as_str().unwrap().contains("for reading alone"), "{lost}: {report:#}");
@@ -223,7 +223,6 @@ fn a_grant_that_is_swapped_meanwhile_is_a_denial() {
         let module = place.program("module", &format!("#!/bin/sh\n# WANT_JSON\n{DONE}\n")).display().to_string();
         let guest = place.path("command.wasm");
         let stop = AtomicBool::new(false);
-        let mut swapped = 0;
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
@@ -242,11 +241,9 @@ fn a_grant_that_is_swapped_meanwhile_is_a_denial() {
                 let status = place.status(&words);
                 // Before the first look it is a mistake of usage, after it a denial.
                 assert!(matches!(status, Some(0 | 1 | 2 | 4)), "{status:?}");
-                swapped += u32::from(status == Some(4));
             }
             stop.store(true, Ordering::Relaxed);
         });
-        eprintln!("level {}: {swapped} denials", place.level);
     }
 }
 

@@ -119,7 +119,8 @@ impl Stage {
 /// Takes all changed files back, or none of them.
 pub(super) fn take_back(stages: &[Stage], circumstances: Circumstances<'_>) -> TakenBack {
     let mut plans = Vec::new();
-    let mut result = TakenBack::default();
+    // A backup that the module has made is lost, so the file itself must not change either.
+    let mut result = TakenBack { lost: stages.iter().flat_map(Stage::unkept).collect(), notes: Vec::new() };
     for (stage, file) in stages.iter().flat_map(|stage| stage.files.iter().map(move |file| (stage, file))) {
         // The module may have closed its directory.
         let _ = rustix::fs::fchmod(&stage.directory, Mode::from_raw_mode(0o755));
@@ -146,7 +147,6 @@ pub(super) fn take_back(stages: &[Stage], circumstances: Circumstances<'_>) -> T
             Err(error) => result.lose(path, &error),
         }
     }
-    result.lost.extend(stages.iter().flat_map(Stage::unkept));
     result
 }
 

@@ -20,7 +20,7 @@ use crate::entries::{Entry, Source};
 use crate::mounts::{self, Attributes};
 use crate::room::Room;
 
-/// Entries of a directory that are mounted one by one, at most. Each costs some twenty microseconds.
+/// Entries of a directory that are mounted one by one, at most. Each costs tens of microseconds.
 const MAX_ENTRIES: usize = 1024;
 
 /// Directories of a room that stay as they are.

@@ -69,7 +69,7 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         let write = |name: &str, text: String| fs::write(at(name), text).unwrap();
         write("tool", format!("#! {} -x\nbody", at("outer").display()));
-        write("outer", format!("#!/usr/bin/env -S A=1 inner\n"));
+        write("outer", "#!/usr/bin/env -S A=1 inner\n".to_owned());
         write("inner", "#!/bin/sh".to_owned());
         let search = [at("nowhere"), dir.path().to_owned()];
         let expect = [at("tool"), at("outer"), "/usr/bin/env".into(), at("inner"), "/bin/sh".into()];

@@ -129,7 +129,7 @@ impl GuestProcess {
     }
 }
 
-fn confine(setup: &GuestSetup, order: &ConfinementOrder) -> Result<(KernelConfinement, Option<OwnedFd>), Reply> {
+fn confine(setup: &GuestSetup, order: &ConfinementOrder) -> Result<(KernelConfinement, Option<OwnedFd>), Box<Reply>> {
     let mut plan = Plan::for_guest(&setup.policy, &setup.limits, &order.directory);
     if let Some(limits) = plan.limits.as_mut().filter(|_| !order.is_single) {
         limits.cpu_time = None;
@@ -141,7 +141,7 @@ fn confine(setup: &GuestSetup, order: &ConfinementOrder) -> Result<(KernelConfin
         }
         error => Reply::NotConfined(error_chain(error)),
     };
-    modbox_kernel::confine_process(&plan).map_err(failed)
+    modbox_kernel::confine_process(&plan).map_err(|error| Box::new(failed(error)))
 }
 
 /// Returns whether a path is granted, or the directory of a granted name.
