@@ -67,21 +67,29 @@ impl ProgramNeeds {
         decisive.or_else(|| self.reads.iter().find_map(|path| grant_over(policy, path)))
     }
 
-    /// Returns the paths to show to a native module whose interpreter this is. They are none, with a note, where the
-    /// module could choose them: a link that it makes could lead anywhere.
+    /// Returns the paths to show to a native module whose interpreter this is. Where the module could choose them, they are
+    /// the granted ones alone, with a note: a link that it makes could lead anywhere.
     pub(super) fn for_module(&self, policy: &Policy, notes: &mut Vec<String>) -> Vec<RuntimePath> {
-        match self.changed_by(policy) {
-            None => self.runtime_paths(policy),
-            Some(_) if policy.allows_everything() => Vec::new(),
-            Some(grant) => {
-                notes.push(format!(
-                    "the module may write `{}`, so nothing more is shown of what `{}` needs; grant for reading what it lacks",
-                    grant.guest,
-                    self.program.display(),
-                ));
-                Vec::new()
-            }
-        }
+        let Some(grant) = self.changed_by(policy).filter(|_| !policy.allows_everything()) else {
+            return self.runtime_paths(policy);
+        };
+        notes.push(format!(
+            "the module may write `{}`, so nothing more is shown of what `{}` needs; grant for reading what it lacks",
+            grant.guest,
+            self.program.display(),
+        ));
+        self.granted(policy)
+    }
+
+    /// Returns the paths that the policy grants at their own place, and those of the system.
+    pub(super) fn granted(&self, policy: &Policy) -> Vec<RuntimePath> {
+        let is_granted = |real: &Path| match policy.decides(real) {
+            PathDecision::Grant(grant) => Path::new(&grant.guest) == grant.host,
+            PathDecision::Own | PathDecision::Nothing => is_of_system(real),
+        };
+        let mut paths = self.runtime_paths(policy);
+        paths.retain(|runtime| trace(&runtime.path).real.is_some_and(|real| is_granted(&real)));
+        paths
     }
 
     /// Returns the paths to show, and which of them a report lists.
@@ -259,6 +267,25 @@ mod tests {
         );
         assert_eq!(brings(&root, &root.join("ruby/bin/ruby")), ["ruby/bin/ruby", "ruby/lib/ruby"]);
         assert_eq!(brings(&root, &root.join("tools/bin/pythonic")), ["tools/bin/pythonic"]);
+    }
+
+    #[test]
+    fn a_module_that_may_change_its_interpreter_is_shown_what_is_granted() {
+        let (_dir, root) = root(&[("env/bin/tool", ""), ("secret", ""), ("other/x", "")]);
+        symlink(root.join("secret"), root.join("env/bin/python")).unwrap();
+        let shown = |program: &str, guest: &Path| {
+            let (host, guest) = (root.join("env"), guest.display().to_string());
+            let mut policy = Policy::default();
+            let (shape, access) = (Shape::Directory, Access::Write);
+            policy.allow_path(PathGrant { host, shape, guest, access, source: String::new() }).unwrap();
+            let (needs, mut notes) = (ProgramNeeds::of(&root.join(program), &policy), Vec::new());
+            let paths: Vec<PathBuf> = needs.for_module(&policy, &mut notes).into_iter().map(|it| it.path).collect();
+            (paths, notes.len())
+        };
+        assert_eq!(shown("env/bin/tool", &root.join("env")), (vec![root.join("env/bin/tool")], 1));
+        assert_eq!(shown("env/bin/python", &root.join("env")), (vec![], 1));
+        // Another folder is mapped to the place of the program.
+        assert_eq!(shown("other/x", &root.join("other")), (vec![], 1));
     }
 
     #[test]

@@ -183,9 +183,10 @@ impl<'a> Assembler<'a> {
     fn probe(&self, program: &str, brings_files: bool) -> Result<Result<Interpreter, String>, PythonError> {
         let reads = |path: &Path| {
             let mut reads = ReadPaths::default();
-            if let Some(confine) = self.context.native.confine.as_ref().filter(|_| brings_files) {
-                let policy = &confine.policy;
-                reads.paths = ProgramNeeds::of(path, policy).for_module(policy, &mut reads.notes);
+            if let Some(confine) = self.context.native.confine.as_ref() {
+                let (policy, needs) = (&confine.policy, ProgramNeeds::of(path, &confine.policy));
+                reads.paths =
+                    if brings_files { needs.for_module(policy, &mut reads.notes) } else { needs.granted(policy) };
             }
             reads
         };
