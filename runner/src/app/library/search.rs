@@ -165,9 +165,10 @@ impl Library<'_> {
     /// Finds a file in the folders of the library. `asked` is the word of the caller.
     fn in_folders(&self, name: &Path, asked: &Path) -> Option<FoundModule> {
         let path = self.folders.iter().flat_map(|place| &place.folders).find_map(|place| folder::find(place, name))?;
-        let found = FoundModule::at(path, name);
-        let task_name = if name == asked { plain_name(asked) } else { asked.to_string_lossy().into_owned() };
-        Some(FoundModule { task_name, ..found })
+        // A name without its extension may have dots.
+        let full = plain_name(&path);
+        let task_name = if name == asked { full.clone() } else { asked.to_string_lossy().into_owned() };
+        Some(FoundModule { path, name: full, task_name, deprecations: Vec::new() })
     }
 
     fn not_found(&self, name: &Path, installed: Option<&Installed<'_>>) -> LookupError {

@@ -68,13 +68,22 @@ const CORE: [(&str, &str); 5] = [
 
 #[test]
 fn plain_names_are_looked_up_folder_by_folder() {
-    let files = ["library/both.md", "library/b.yml", "library/a.wasm~", "more/both.wasm", "more/both.py", "more/b"];
+    let files = [
+        "library/both.md",
+        "library/b.yml",
+        "library/a.wasm~",
+        "more/both.wasm",
+        "more/both.py",
+        "more/b",
+        "more/dot.ted.py",
+    ];
     let case = Case::new(&files.map(|file| (file, "")));
     for (name, file, expect) in
         [("both", "more/both.py", "both"), ("both.wasm", "more/both.wasm", "both"), ("b", "more/b", "b")]
     {
         assert_eq!(case.finds(name, file, expect).task_name, expect);
     }
+    case.finds("dot.ted", "more/dot.ted.py", "dot.ted");
     assert_eq!(case.finds("ansible.legacy.b", "more/b", "b").task_name, "ansible.legacy.b");
     for name in ["a", "ansible.legacy.a", "a.b"] {
         case.fails(name, "and nothing of that name in --module-path (`");
