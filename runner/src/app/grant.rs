@@ -71,10 +71,9 @@ impl Runner {
         let known = self.known_options(module, request.interpreters);
         let (directory, environment) = (&self.config.directory, &self.config.environment);
         let table = module.path_table(directory);
-        let mut arguments = Arguments::clone(&request.arguments);
+        let arguments = &request.arguments;
         let mut uses = PathUses::default();
         if let Some(table) = table {
-            table.expand_names(arguments.given_mut());
             // What the operator says takes precedence.
             let said: Vec<&str> = request.policy.designates().iter().map(|(option, _)| option.as_str()).collect();
             uses = table.uses(known, arguments.given(), &said);
@@ -82,7 +81,7 @@ impl Runner {
         let mut effective = match documentation::describe_options(known, &uses, request.policy, arguments.given()) {
             Some(metadata) => {
                 let caller = Caller { directory, environment, is_native: !kind.is_wasm() };
-                let mut effective = designation::apply(&metadata, &uses, request.policy, &arguments, &caller);
+                let mut effective = designation::apply(&metadata, &uses, request.policy, arguments, &caller);
                 requests::check(&metadata, &mut effective);
                 effective
             }

@@ -15,8 +15,11 @@ use crate::app::designation::place;
 use crate::app::missing_grant::{MissingGrant, Need};
 use crate::app::path_uses::{PathUse, PathUses};
 
-/// Returns a path with the access that the module needs to what is there.
-pub(super) fn with_known_use(named: NamedPath, uses: &PathUses, caller: &Caller<'_>) -> NamedPath {
+/// Returns a path as the module means it, with the access that it needs to what is there.
+pub(super) fn with_known_use(mut named: NamedPath, uses: &PathUses, caller: &Caller<'_>) -> NamedPath {
+    if let Some(path) = uses.meant(&named.option, &named.path) {
+        named.path = path;
+    }
     let is_replaced = uses.of(&named.option) == Some(PathUse::Replace);
     let is_folder = || caller.absolute(&named.path).is_some_and(|path| path.is_dir());
     // A new file takes the place of a link to a file, but goes into a linked folder.

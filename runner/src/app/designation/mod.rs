@@ -109,12 +109,15 @@ impl Run<'_> {
                 Origin::Argument if self.caller.is_native && named.path.contains("://") => None,
                 Origin::Argument if !named.has_variables => {
                     seen += 1;
+                    let written = named.path.clone();
                     let named = entry::with_known_use(named, self.uses, self.caller);
                     if let Some(missing) = entry::missing_directory(&named, self.uses, &self.policy, self.caller) {
                         self.add(missing);
                         return None;
                     }
-                    self.grant_named(&named, seen <= MAX_PATHS)
+                    let replacement = self.grant_named(&named, seen <= MAX_PATHS);
+                    // The module itself looks for a bare name in the folder that it knows.
+                    replacement.filter(|_| named.path == written)
                 }
                 _ => {
                     self.check_unnamed(&named, &environment);

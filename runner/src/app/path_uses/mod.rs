@@ -19,7 +19,7 @@ mod table;
 use std::collections::BTreeMap;
 
 use modbox_argument_spec::{Metadata, bool_of};
-use modbox_contract::{Dict, Value};
+use modbox_contract::Dict;
 
 pub(super) use self::module_name::qualified_name;
 pub(super) use self::row::{PathUse, Row};
@@ -27,12 +27,30 @@ pub(super) use self::table::ModuleTable;
 
 /// Uses of the paths in the arguments of one run, by option and alias.
 #[derive(Debug, Default)]
-pub(super) struct PathUses(BTreeMap<String, PathUse>);
+pub(super) struct PathUses(BTreeMap<String, KnownUse>);
+
+#[derive(Debug, Clone)]
+struct KnownUse {
+    path_use: PathUse,
+    /// Folder to which a bare name is relative.
+    folder: Option<String>,
+}
 
 impl PathUses {
     /// Returns the use of an option's path, if the table has one. The option may be an item: `files[1]`.
     pub(super) fn of(&self, option: &str) -> Option<PathUse> {
-        self.0.get(option.split('[').next().unwrap_or(option)).copied()
+        self.known(option).map(|known| known.path_use)
+    }
+
+    /// Returns the path that a bare name in an option means, if it is relative to a folder that the module knows.
+    pub(super) fn meant(&self, option: &str, name: &str) -> Option<String> {
+        let folder = self.known(option)?.folder.as_ref()?;
+        let is_bare = !name.is_empty() && !name.contains('/') && !name.starts_with(['~', '$', '.']);
+        is_bare.then(|| format!("{folder}/{name}"))
+    }
+
+    fn known(&self, option: &str) -> Option<&KnownUse> {
+        self.0.get(option.split('[').next().unwrap_or(option))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -41,7 +59,7 @@ impl PathUses {
 
     /// Returns all uses.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, PathUse)> {
-        self.0.iter().map(|(option, path_use)| (option.as_str(), *path_use))
+        self.0.iter().map(|(option, known)| (option.as_str(), known.path_use))
     }
 }
 
@@ -55,20 +73,10 @@ impl ModuleTable {
             let Some(path_use) = row.path_use(args).filter(|_| !names.iter().any(|name| said.contains(name))) else {
                 continue;
             };
-            uses.0.extend(names.into_iter().map(|name| (name.to_owned(), path_use)));
+            let known = KnownUse { path_use, folder: row.folder.clone() };
+            uses.0.extend(names.into_iter().map(|name| (name.to_owned(), known.clone())));
         }
         uses
-    }
-
-    /// Makes bare names absolute that are relative to a folder that the module knows.
-    pub(super) fn expand_names(&self, args: &mut Dict) {
-        for (option, row) in self.rows() {
-            let Some((folder, Value::Str(name))) = row.folder.as_ref().zip(args.get_mut(option)) else { continue };
-            let is_bare = !name.is_empty() && !name.contains('/') && !name.starts_with(['~', '$', '.']);
-            if is_bare {
-                *name = format!("{folder}/{name}");
-            }
-        }
     }
 
     /// Returns the paths beside which the module leaves other files with these arguments, each with the option that asks

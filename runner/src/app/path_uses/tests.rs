@@ -53,12 +53,13 @@ fn aliases_and_items_have_the_use_of_their_option() {
 
 #[test]
 fn bare_names_are_relative_to_the_modules_folder() {
-    let table = ModuleTable::of("ansible.builtin.cron").unwrap();
-    for (given, expect) in [("job", "/etc/cron.d/job"), ("/x/job", "/x/job"), ("a/job", "a/job"), ("", "")] {
-        let mut arguments = args(&format!(r#"{{"cron_file": "{given}"}}"#));
-        table.expand_names(&mut arguments);
-        assert_eq!(arguments["cron_file"].as_str(), Some(expect), "{given}");
+    let uses = ModuleTable::of("ansible.builtin.cron").unwrap().uses(None, &Dict::new(), &[]);
+    for (given, expect) in
+        [("job", Some("/etc/cron.d/job")), ("/x/job", None), ("a/job", None), ("~", None), ("", None)]
+    {
+        assert_eq!(uses.meant("cron_file", given).as_deref(), expect, "{given}");
     }
+    assert_eq!(uses.meant("other", "job"), None);
 }
 
 #[test]
