@@ -1,0 +1,26 @@
+//! Compares the table of path uses with the documentation of ansible-core's modules: each module, option, condition and
+//! choice of the table exists, and each path option of a module is in the table.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{fixture, oracle};
+
+/// Fewer modules than ansible-core has.
+const SOME: usize = 60;
+
+#[test]
+fn the_table_of_path_uses_is_about_options_that_exist() {
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/app/path_uses/table.yaml");
+    let output = Command::new(oracle::python())
+        .args(["-W", "ignore"])
+        .arg(fixture("oracle/path_uses.py"))
+        .arg(table)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .output()
+        .expect("Python starts");
+    let (mistakes, rest) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && mistakes.is_empty(), "{mistakes}{rest}");
+    let compared = rest.lines().find_map(|line| line.strip_prefix("compared ")?.parse::<usize>().ok());
+    assert!(compared.is_some_and(|compared| compared > SOME), "{rest}");
+}
