@@ -78,7 +78,7 @@ fn a_bare_name_is_looked_up_and_never_built() {
 fn a_name_that_only_a_directory_has_is_not_found() {
     let hostile = Hostile::new();
     fs::rename(hostile.dir.join("ping"), hostile.dir.join("pong")).unwrap();
-    hostile.modbox().args(["run", "pong"]).run().exits_with(3).says("`./pong` names the directory");
+    hostile.modbox().args(["run", "pong"]).run().exits_with(3).says("is a module's source: name it by that path");
     assert_eq!(hostile.batch("pong")["status"], "failed");
     assert_eq!(hostile.calls(), "");
 }
