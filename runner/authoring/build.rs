@@ -47,7 +47,7 @@ fn collect(repository: &Path, folder: &Path, names: &mut Vec<PathBuf>) {
         let kind = entry.file_type().expect("the entry has a type");
         if kind.is_dir() && !LEFT_OUT.iter().any(|left_out| entry.file_name() == *left_out) {
             collect(repository, &name, names);
-        } else if kind.is_file() && !shown(&entry.file_name()).starts_with('.') {
+        } else if kind.is_file() && !shown(entry.file_name()).starts_with('.') {
             names.push(name);
         }
     }
@@ -138,7 +138,6 @@ fn read_bytes(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-#[expect(clippy::print_stdout, reason = "a build script prints for cargo")]
 fn rerun_if_changed(path: &Path) {
     println!("cargo::rerun-if-changed={}", path.display());
 }

@@ -49,7 +49,7 @@ pub fn build(cx: &mut AuthoringContext<'_>, dir: &Path, options: &BuildOptions) 
         return languages::build(cx, &dir, language, options);
     }
     let mut toolchain = Toolchain::find(cx, &dir)?;
-    let uses_carried_sdk = sdk::provide(cx, &dir)?;
+    let uses_carried_sdk = sdk::provide(cx, &dir)? || sdk::contains(cx, &dir);
     cx.say(&format!(
         "building `{}` with `{}`: build scripts and macros of the project and its dependencies run unconfined",
         dir.display(),

@@ -8,9 +8,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::environment;
@@ -25,9 +25,14 @@ pub(crate) fn claim(cache: Option<&Path>, env: &BTreeMap<OsString, OsString>, pa
     if !package.is_whole || environment::chooses_output(env) {
         return None;
     }
-    let folder = folder(cache?).join(sdk::DIGEST);
+    let root = folder(cache?);
+    let folder = root.join(sdk::DIGEST);
     let claims = folder.join("claims");
-    fs::create_dir_all(&claims).ok()?;
+    DirBuilder::new().recursive(true).mode(0o700).create(&claims).ok()?;
+    // Crates that another user can change must not become part of a module.
+    if ![&root, &folder, &claims].iter().all(|path| sdk::is_own_folder(path)) {
+        return None;
+    }
     package.members.iter().all(|name| claim_name(&claims.join(name), &package.workspace_root)).then_some(folder)
 }
 
@@ -105,6 +110,16 @@ mod tests {
         for name in [VARIABLE, "CARGO_TARGET_DIR"] {
             assert_eq!(claim([(name.into(), "/mine".into())].into(), true), None, "{name}");
         }
+    }
+
+    #[test]
+    fn a_folder_that_others_can_change_is_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let cache = tempfile::tempdir().unwrap();
+        let shares = || claim(Some(cache.path()), &BTreeMap::new(), &package("/a", &["one"], true));
+        let shared = shares().unwrap();
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(shares(), None);
     }
 
     #[test]

@@ -19,4 +19,4 @@ pub(crate) use self::carried::{DIGEST, LEAST_RUST, VERSION, has_module, lock_fil
 pub use self::error::SdkError;
 pub(crate) use self::project_link::{LINK, provide};
 pub(crate) use self::requirement::check as check_requirement;
-pub(crate) use self::unpack::{ensure as ensure_unpacked, find as find_unpacked};
+pub(crate) use self::unpack::{contains, ensure as ensure_unpacked, find as find_unpacked, is_own_folder};

@@ -46,8 +46,18 @@ pub(crate) fn find(cx: &AuthoringContext<'_>) -> Option<PathBuf> {
     (check_private(&root).is_ok() && check_private(&place).is_ok()).then_some(place)
 }
 
+/// Returns whether a folder, without links in its path, lies in that of the sources.
+pub(crate) fn contains(cx: &AuthoringContext<'_>, dir: &Path) -> bool {
+    find(cx).and_then(|place| place.canonicalize().ok()).is_some_and(|place| dir.starts_with(place))
+}
+
 fn path_in(root: &Path) -> PathBuf {
     root.join(format!("{VERSION}-{DIGEST}"))
+}
+
+/// Returns whether a folder belongs to this user and no other user can change it.
+pub(crate) fn is_own_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| is_private(&metadata))
 }
 
 fn check_private(path: &Path) -> Result<(), SdkError> {
