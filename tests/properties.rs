@@ -113,7 +113,7 @@ proptest! {
 
     #[test]
     fn a_module_of_any_bytes_can_be_asked_about(bytes in bytes()) {
-        let digest = modbox::app::digest(&bytes);
+        let digest = modbox::app::module_digest(&bytes);
         drop(WasmInfo::parse(skip_shebang(&bytes)));
         let module = Module::new(ModuleFile { path: "any".into(), bytes: bytes.into() }, None);
         prop_assert_eq!(module.digest(), digest);

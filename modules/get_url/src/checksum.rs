@@ -67,7 +67,7 @@ fn is_address(text: &str) -> bool {
 fn look_up(args: &GetUrlArgs, module: &mut Module, address: &str) -> Result<String, Failure> {
     let source = Source { url: address, newer_than: None, force: args.force, head_only: false };
     let list = download::get(args, module, &source)?;
-    let bytes = modbox_sdk::fs::read(&list.file, MAX_LIST);
+    let bytes = modbox_sdk::fs::read(&*list.file, MAX_LIST);
     let bytes = bytes.map_err(|error| Failure::new(format!("failed to read the checksums of `{address}`: {error}")))?;
     let text = String::from_utf8_lossy(&bytes);
     let name = download::name_in(&Url::parse(&args.url));

@@ -162,13 +162,14 @@ pub(crate) fn library(environment: &Environment, module_path: &[PathBuf]) -> Vec
         absent,
         folders: folders.iter().map(|folder| environment.absolute(folder)).collect(),
     };
-    let installed: Vec<PathBuf> = environment.installed_library.iter().cloned().collect();
-    vec![
+    let mut places = vec![
         place("./library", "none", &[PathBuf::from("library")]),
         place("--module-path", "none", module_path),
         place("$MODBOX_LIBRARY", "unset", &environment.library),
-        place("the installed library", "none", &installed),
-    ]
+    ];
+    let installed = environment.installed_library.iter();
+    places.extend(installed.map(|folder| place("the installed library", "none", std::slice::from_ref(folder))));
+    places
 }
 
 #[cfg(test)]
