@@ -86,6 +86,12 @@ fn directories_that_exist_are_not_made() {
 }
 
 #[test]
+fn directories_and_links_need_the_directory_around_them() {
+    check("os.mkdir(path)", Some("%/data/new"), &["--allow-write %/data"]);
+    check("os.symlink('file', path)", Some("%/data/link"), &["--allow-write %/data"]);
+}
+
+#[test]
 fn the_home_of_the_caller_is_a_variable() {
     check("assert os.environ['HOME'] != '/tmp', '~'", Some("~/x"), &["--allow-env HOME"]);
 }

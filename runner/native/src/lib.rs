@@ -62,6 +62,7 @@ mod attend;
 mod attributes;
 pub mod base;
 mod beside;
+mod call_arguments;
 mod charges;
 mod clock;
 mod commit;

@@ -3,43 +3,35 @@
 //! The seccomp filter of a room makes the kernel report calls that name a path or an address. The launcher reads the name
 //! from the caller's memory, compares it with the room's grants, and lets the call go on. The result neither refuses
 //! nor allows anything: a name that changes after the look falsifies only the report. Only locks of files that the
-//! module reads are refused, see [`locks`]. The filter also reports calls that
-//! it refuses; the launcher records their names and refuses them, except those by which a process changes its own limits
-//! and priorities. And it reports calls that start processes or make memory which the kernel does not count, so that
-//! the launcher does. Calls that look at files without
-//! opening them are not reported, because programs make thousands of them; neither is opening for reading only with
-//! `O_CLOEXEC`, by which programs load themselves, by hundreds of calls: each report costs them their turn on a busy
-//! machine. The hints for a failed module find what is missed here, from its arguments and output.
+//! module reads are refused; see `locks`.
+//!
+//! The filter also reports calls that it refuses. The launcher records their names and refuses them, except those by
+//! which a process changes its own limits and priorities. And it reports calls that start processes or make memory which
+//! the kernel does not count, so that the launcher does.
+//!
+//! Two kinds of calls are not reported, because programs make hundreds of them while they load themselves, and each
+//! report costs them their turn on a busy machine: `stat`, and opening for reading only with `O_CLOEXEC`. The hints for a
+//! failed module find what is missed here, from its arguments and output. `call_arguments` reads the arguments.
 
 use std::collections::BTreeSet;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use modbox_kernel::{CallListener, NetPlan, Ports, ReportedCall};
 use modbox_policy::net::Transport;
-use modbox_policy::{Access, PathGrant, Shape, normalize};
+use modbox_policy::{Access, PathGrant, Shape};
 use modbox_vocabulary::{Denial, Operation};
-use rustix::fs::CWD;
-use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags};
 
+use crate::call_arguments::{Address, address_of, low, path_of, process_of, transport_of};
 use crate::reported_calls::{CallEffect, KernelCounts, WRITES};
 use crate::room::Room;
-use crate::{base, charges, denials, kernel_file, locks, memory};
+use crate::{base, charges, denials, locks};
 
 /// Maximum number of denials; more are not useful in a report.
 const MAX_REFUSED: usize = 64;
 
-/// Longest path that the kernel accepts.
-const MAX_PATH: usize = 4096;
-
-const PAGE: u64 = 4096;
-
 /// Directory of the kernel's own interface. Programs look there for what the machine can do, and go on without it.
 const KERNEL_INTERFACE: &str = "/sys";
-
-/// Upper bound of the size of a `status` file in `/proc`.
-const MAX_STATUS: u64 = 16 << 10;
 
 /// Receiver of reports; collects the denials.
 #[derive(Debug)]
@@ -204,6 +196,9 @@ impl Observer {
             CallEffect::Make { directory, path } => {
                 self.write(report, path_of(report, directory, path)?, Operation::Change, true)
             }
+            CallEffect::MakeLink { directory, path } => {
+                self.write(report, path_of(report, directory, path)?, Operation::MakeLink, true)
+            }
             CallEffect::MakeDirectory { directory, path } => {
                 self.make_directory(report, path_of(report, directory, path)?)
             }
@@ -332,100 +327,4 @@ fn holds(ports: &Ports, port: u16) -> bool {
 
 fn in_base(path: &Path) -> bool {
     base::paths().any(|base| path.starts_with(base))
-}
-
-/// Returns the process of a thread.
-fn process_of(thread: u32) -> Option<u32> {
-    let status = kernel_file::read(CWD, format!("/proc/{thread}/status"), MAX_STATUS).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
-}
-
-/// Returns the path that a call names, absolute and normalized.
-fn path_of(report: &ReportedCall, directory: Option<usize>, path: usize) -> Option<PathBuf> {
-    let path = text(report.thread, *report.arguments.get(path)?)?;
-    if path.is_empty() {
-        return None;
-    }
-    if path.starts_with('/') {
-        return Some(normalize(Path::new(&path)));
-    }
-    let directory = directory.and_then(|index| report.arguments.get(index)).map(|fd| low(*fd));
-    let link = match directory {
-        Some(fd) if fd != libc::AT_FDCWD => format!("/proc/{}/fd/{fd}", report.thread),
-        _ => format!("/proc/{}/cwd", report.thread),
-    };
-    let around = std::fs::read_link(link).ok()?;
-    around.is_absolute().then(|| normalize(&around.join(path)))
-}
-
-/// Returns an argument that the kernel reads as an `int`.
-fn low(argument: u64) -> i32 {
-    u32::try_from(argument & 0xffff_ffff).unwrap_or_default().cast_signed()
-}
-
-/// Reads a C string of UTF-8 from a caller's memory, page by page, because the next page may be unmapped.
-fn text(thread: u32, address: u64) -> Option<String> {
-    let mut bytes = Vec::new();
-    while bytes.len() < MAX_PATH {
-        let at = address.checked_add(bytes.len() as u64)?;
-        let mut chunk = [0; 256];
-        let length = usize::try_from(PAGE - at % PAGE).ok()?.min(chunk.len());
-        let read = memory::read(thread, at, &mut chunk[..length]);
-        if let Some(end) = chunk[..read].iter().position(|byte| *byte == 0) {
-            bytes.extend_from_slice(&chunk[..end]);
-            return String::from_utf8(bytes).ok();
-        }
-        if read == 0 {
-            return None;
-        }
-        bytes.extend_from_slice(&chunk[..read]);
-    }
-    None
-}
-
-/// Address argument of a socket call.
-enum Address {
-    Internet(SocketAddr),
-    Path(PathBuf),
-}
-
-fn address_of(report: &ReportedCall, address: u64, length: u64) -> Option<Address> {
-    let mut bytes = [0; 110];
-    let length = usize::try_from(length & 0xffff_ffff).ok()?.min(bytes.len());
-    let read = memory::read(report.thread, address, &mut bytes[..length]);
-    let bytes = &bytes[..read];
-    let family = i32::from(u16::from_ne_bytes(*bytes.first_chunk::<2>()?));
-    let port = || Some(u16::from_be_bytes(*bytes.get(2..)?.first_chunk::<2>()?));
-    match family {
-        libc::AF_INET => {
-            let ip: Ipv4Addr = (*bytes.get(4..)?.first_chunk::<4>()?).into();
-            Some(Address::Internet((ip, port()?).into()))
-        }
-        libc::AF_INET6 => {
-            let ip: Ipv6Addr = (*bytes.get(8..)?.first_chunk::<16>()?).into();
-            Some(Address::Internet((ip, port()?).into()))
-        }
-        libc::AF_UNIX => {
-            let path = bytes.get(2..)?.split(|byte| *byte == 0).next()?;
-            let path = str::from_utf8(path).ok().filter(|path| path.starts_with('/'))?;
-            Some(Address::Path(normalize(Path::new(path))))
-        }
-        _ => None,
-    }
-}
-
-/// Returns whether a caller's socket is for connections or for datagrams.
-fn transport_of(report: &ReportedCall) -> Transport {
-    let kind = || {
-        let fd = low(*report.arguments.first()?);
-        // No pidfd can be opened for a thread that does not lead its process; the transport then defaults to TCP.
-        let process = Pid::from_raw(i32::try_from(report.thread).ok()?)?;
-        let pidfd = rustix::process::pidfd_open(process, PidfdFlags::empty()).ok()?;
-        let socket = rustix::process::pidfd_getfd(pidfd, fd, PidfdGetfdFlags::empty()).ok()?;
-        rustix::net::sockopt::socket_type(socket).ok()
-    };
-    match kind() {
-        Some(rustix::net::SocketType::DGRAM) => Transport::Udp,
-        _ => Transport::Tcp,
-    }
 }

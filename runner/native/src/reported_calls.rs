@@ -18,6 +18,8 @@ pub(super) enum CallEffect {
     Execute { path: usize },
     /// Looks at a path. For `access`, the index of the mode that is asked about.
     Look { directory: Option<usize>, path: usize, mode: Option<usize> },
+    /// Makes a link, or a special file.
+    MakeLink { directory: Option<usize>, path: usize },
     /// Makes a directory.
     MakeDirectory { directory: Option<usize>, path: usize },
     /// Renames a path to another.
@@ -79,9 +81,9 @@ const CALLS: &[(i64, CallEffect)] = &[
     (libc::SYS_sendto, CallEffect::Connect { address: 4, length: 5 }),
     (libc::SYS_bind, CallEffect::Bind),
     (libc::SYS_mkdirat, CallEffect::MakeDirectory { directory: at(0), path: 1 }),
-    (libc::SYS_symlinkat, CallEffect::Make { directory: at(1), path: 2 }),
-    (libc::SYS_linkat, CallEffect::Make { directory: at(2), path: 3 }),
-    (libc::SYS_mknodat, CallEffect::Make { directory: at(0), path: 1 }),
+    (libc::SYS_symlinkat, CallEffect::MakeLink { directory: at(1), path: 2 }),
+    (libc::SYS_linkat, CallEffect::MakeLink { directory: at(2), path: 3 }),
+    (libc::SYS_mknodat, CallEffect::MakeLink { directory: at(0), path: 1 }),
     (libc::SYS_unlinkat, CallEffect::Remove { directory: at(0), path: 1 }),
     (libc::SYS_renameat2, CallEffect::Rename { from: (at(0), 1), to: (at(2), 3) }),
     (libc::SYS_truncate, CallEffect::Change { directory: None, path: 0 }),
@@ -111,9 +113,9 @@ const LEGACY_CALLS: &[(i64, CallEffect)] = &[
     (libc::SYS_open, CallEffect::Open { directory: None, path: 0, flags: 1 }),
     (libc::SYS_creat, CallEffect::Make { directory: None, path: 0 }),
     (libc::SYS_mkdir, CallEffect::MakeDirectory { directory: None, path: 0 }),
-    (libc::SYS_symlink, CallEffect::Make { directory: None, path: 1 }),
-    (libc::SYS_link, CallEffect::Make { directory: None, path: 1 }),
-    (libc::SYS_mknod, CallEffect::Make { directory: None, path: 0 }),
+    (libc::SYS_symlink, CallEffect::MakeLink { directory: None, path: 1 }),
+    (libc::SYS_link, CallEffect::MakeLink { directory: None, path: 1 }),
+    (libc::SYS_mknod, CallEffect::MakeLink { directory: None, path: 0 }),
     (libc::SYS_unlink, CallEffect::Change { directory: None, path: 0 }),
     (libc::SYS_rmdir, CallEffect::Remove { directory: None, path: 0 }),
     (libc::SYS_rename, CallEffect::Rename { from: (None, 0), to: (None, 1) }),

@@ -93,6 +93,8 @@ pub enum Operation {
     Change,
     /// Making a directory.
     MakeDirectory,
+    /// Making a link or a special file.
+    MakeLink,
     /// Connecting to an address, or sending to it.
     Connect,
     /// Binding an address.

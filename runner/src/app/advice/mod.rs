@@ -8,6 +8,7 @@
 //! - A path that the value of an option names, or that lies in a directory so named: `--designate OPTION:ACCESS`, as far
 //!   as the policy's `designated` setting allows.
 //! - A temporary file: the option for the named file beside it, or else for the directory.
+//! - A directory or a link that a module makes: the option for the directory around it.
 //! - A directory that a module makes although it exists, as `mkdir -p` does when the module does not see it: the option
 //!   for the named path below it.
 //! - A path that does not exist, for reading: no option.
@@ -124,6 +125,8 @@ impl Adviser<'_> {
             (Access::Read, _, false) => Remedy::None,
             (Access::Read, _, true) => self.for_path(path, Access::Read),
             (Access::Write, _, true) => self.for_path(path, Access::Write),
+            // Only single files are taken back from a native module.
+            (Access::Write, Operation::MakeDirectory | Operation::MakeLink, false) => self.for_directory_of(path),
             (Access::Write, ..) => self.for_new(path),
         }
     }

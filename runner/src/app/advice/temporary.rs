@@ -56,11 +56,17 @@ fn is_python_temporary(name: &str) -> bool {
 /// Returns whether a name ends as one of `mkstemp` does. A word of a person seldom mixes capitals and small letters
 /// after its first letter.
 fn is_mkstemp(name: &str) -> bool {
+    // GNU `sed -i` uses six letters and digits of any case.
+    if name.strip_prefix("sed").is_some_and(|random| random.len() == MKSTEMP_RANDOM && is_alphanumeric(random)) {
+        return true;
+    }
     let Some(random) = name.len().checked_sub(MKSTEMP_RANDOM).and_then(|at| name.get(at..)) else { return false };
     let has = |is: fn(&u8) -> bool| random.as_bytes()[1..].iter().any(is);
-    random.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        && has(u8::is_ascii_uppercase)
-        && (has(u8::is_ascii_lowercase) || has(u8::is_ascii_digit))
+    is_alphanumeric(random) && has(u8::is_ascii_uppercase) && (has(u8::is_ascii_lowercase) || has(u8::is_ascii_digit))
+}
+
+fn is_alphanumeric(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]
@@ -75,6 +81,7 @@ mod tests {
             "tmpiqsav55r",
             ".tmpiqsav55r",
             "sedlRzXVe",
+            "sedm5px2y",
             "passwd.lock",
             "file.part",
             "tmp.q7Rt2XvB1k",
