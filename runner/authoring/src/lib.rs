@@ -49,5 +49,5 @@ pub use module::{BuildOptions, BuiltModule};
 pub use project::{NewOptions, new_project};
 pub use sdk::SdkError;
 pub use shared_output::clear_shared_output;
-pub use standard::{build_standard, build_standard_if_stale, find_standard, is_standard};
+pub use standard::{build_standard, build_standard_if_stale, find_standard, is_standard, standard_modules};
 pub use watch::SourceState;

@@ -16,6 +16,11 @@ pub fn is_standard(name: &str) -> bool {
     sdk::has_module(name)
 }
 
+/// Returns the names of modbox's own modules.
+pub fn standard_modules() -> impl Iterator<Item = &'static str> {
+    sdk::modules()
+}
+
 /// Returns the component of one of modbox's own modules if it was built before. Starts no program.
 #[must_use]
 pub fn find_standard(cx: &AuthoringContext<'_>, name: &str) -> Option<BuiltModule> {

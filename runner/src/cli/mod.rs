@@ -8,6 +8,7 @@ mod authoring;
 mod bounded;
 mod clean;
 mod commands;
+mod completion;
 mod context;
 mod environment;
 mod exit;
@@ -44,6 +45,9 @@ use crate::jobs::order::JOB_WORD;
 pub fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
     if let Some(ended) = roles::run(&argv) {
+        return ended;
+    }
+    if let Some(ended) = completion::answer(&argv) {
         return ended;
     }
     // First of all, while this process has one thread and has read nothing.

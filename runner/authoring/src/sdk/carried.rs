@@ -13,6 +13,11 @@ pub(crate) fn lock_file() -> &'static [u8] {
     FILES.iter().find(|(name, _)| *name == "Cargo.lock").map_or(&[], |(_, bytes)| *bytes)
 }
 
+/// Returns the names of the modules among the files.
+pub(crate) fn modules() -> impl Iterator<Item = &'static str> {
+    FILES.iter().filter_map(|(file, _)| file.strip_prefix("modules/")?.strip_suffix("/Cargo.toml"))
+}
+
 /// Returns whether a module of this name is among the files.
 pub(crate) fn has_module(name: &str) -> bool {
     let manifest = format!("modules/{name}/Cargo.toml");

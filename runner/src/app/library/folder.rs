@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// Extensions of files that are not modules (ansible-core 2.19, `MODULE_IGNORE_EXTS`).
 const IGNORED: [&str; 11] = ["pyc", "pyo", "swp", "bak", "rpm", "md", "txt", "rst", "yaml", "yml", "ini"];
 
+/// Maximum number of names that are listed of a folder.
+const MAX_NAMES: usize = 100_000;
+
 /// Finds a module in a folder of the library: by the name of its file without the last extension, or by all of it.
 pub(super) fn find(folder: &Path, name: &Path) -> Option<PathBuf> {
     let named = |path: &Path| path.file_stem() == Some(name.as_os_str()) || path.file_name() == Some(name.as_os_str());
@@ -29,6 +32,14 @@ pub(super) fn find_in_collection(folder: &Path, name: &str) -> Option<PathBuf> {
         rest.is_some_and(|rest| rest.starts_with(b"."))
     };
     first(folder, named)
+}
+
+/// Returns the names of the files in a folder of the library that may be modules.
+#[must_use]
+pub fn names_in(folder: &Path) -> Vec<String> {
+    let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).take(MAX_NAMES);
+    let name = |path: PathBuf| Some(path.file_stem()?.to_str()?.to_owned());
+    paths.filter(|path| !is_ignored(path) && path.is_file()).filter_map(name).collect()
 }
 
 fn first(folder: &Path, named: impl Fn(&Path) -> bool) -> Option<PathBuf> {

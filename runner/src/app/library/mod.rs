@@ -24,6 +24,7 @@ mod search;
 
 pub use self::directory::PROJECT_FILES;
 pub use self::error::LookupError;
+pub use self::folder::names_in;
 pub use self::found::{FoundModule, is_path};
 pub use self::place::Place;
 pub use self::search::{Library, Located};

@@ -25,6 +25,13 @@ use crate::jobs::{JobError, JobFolder, State, file, folder, monitor};
 const DEFAULT_FOLDER: &str = "~/.ansible_async";
 
 /// Returns the folder of jobs, from the switch, the variable or the default.
+/// Returns the ids of the jobs in a folder, or `None` if they cannot be read.
+pub(crate) fn ids(context: &Context, args: &JobFolderArgs) -> Option<Vec<String>> {
+    let path = job_folder(args, &context.environment).ok().filter(|path| path.exists())?;
+    let listed = JobFolder::open(&path).ok()?.list().ok()?;
+    Some(listed.into_iter().map(|(id, _)| id).collect())
+}
+
 fn job_folder(args: &JobFolderArgs, environment: &Environment) -> anyhow::Result<PathBuf> {
     let named = environment.variable("ANSIBLE_ASYNC_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let folder = args.async_dir.clone().or(named).unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));

@@ -1,15 +1,17 @@
-//! `modbox completions` and `modbox man`: generates both from the clap definitions.
+//! `modbox completions` and `modbox man`: the script that makes a shell ask modbox for completions, and the manual, which
+//! is generated from the clap definitions.
 
+use anyhow::Context as _;
 use clap::CommandFactory;
 
 use crate::cli::args::Cli;
+use crate::cli::completion;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 
 /// Prints the completion script of a shell.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<ExitStatus, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "modbox", &mut script);
+    let script = completion::script(&shell.to_string()).context("the shell has no completions").or_internal()?;
     output::print_bytes(&script).or_internal()?;
     Ok(ExitStatus::Success)
 }
