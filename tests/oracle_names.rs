@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::support::sample::sample;
-use crate::support::{Modbox, TestDir, fixture, oracle};
+use crate::support::{Modbox, TestDir, fixture, oracle, repository};
 
 /// Number of ansible-core's redirects that are looked up. It has three thousand.
 const REDIRECTS: usize = 60;
@@ -43,7 +43,7 @@ const FILES: [&str; 19] = [
 
 const NAMES: &str = "n.c.m n.c.both n.c.no_tomb n.c.binary n.c.only n.c.old n.c.moved n.c.twice n.c.core n.c.own n.c.gone \
                      n.c.to_gone n.c.loop n.c.plain n.c.sub.moved n.c.sub.m n.c.sub.deep.m n.c.deep.m n.c.hidden n.d.there \
-                     n.c.nowhere n.c.missing n.c.a n.c.a.b n.c.m.py x.y.z n.c 1n.c.m n.c.m. local copy ping stat.py dnf \
+                     n.c.nowhere n.c.missing n.c.a n.c.a.b n.c.m.py x.y.z n.c 1n.c.m n.c.m. local copy hostname stat.py dnf \
                      ansible.legacy.local ansible.legacy.copy ansible.legacy.ping ansible.legacy.nothing ansible.builtin.copy \
                      ansible.builtin.ping ansible.builtin.local ansible.builtin.nothing ansible.builtin.sub.ping nothing dot.ted \
                      ansible.legacy.dot.ted formerly_core_ping";
@@ -110,6 +110,9 @@ fn names_lead_to_the_same_files() {
     let listed: Vec<String> = serde_json::from_slice(&listed.stdout).expect("the list is JSON");
     let mut names: Vec<String> = NAMES.split_whitespace().map(str::to_owned).collect();
     names.extend(sample(listed, REDIRECTS));
+    // modbox's own modules come before those of ansible-core, unless a folder of the library has the name.
+    let is_own = |name: &str| repository().join("modules").join(name).is_dir();
+    names.retain(|name| name == "copy" || !is_own(name));
     let answers = asked(&dir, &python, &names);
     assert_eq!(answers.len(), names.len());
     let mut differences = Vec::new();

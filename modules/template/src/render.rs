@@ -62,7 +62,7 @@ fn load(folder: &Path, name: &str) -> Result<Option<String>, Error> {
         return Ok(None);
     }
     let unreadable = |why: String| Error::new(ErrorKind::InvalidOperation, format!("failed to read `{name}`: {why}"));
-    let bytes = match modbox_sdk::fs::read(&folder.join(relative), MAX_TEMPLATE_BYTES) {
+    let bytes = match modbox_sdk::fs::read(folder.join(relative), MAX_TEMPLATE_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::new(ErrorKind::InvalidOperation, error.to_string())),

@@ -60,7 +60,7 @@ fn interpreter_line(program: &Path) -> anyhow::Result<Vec<u8>> {
 /// Writes a file completely and renames it into place.
 fn put(path: &Path, mode: u32, parts: &[&[u8]]) -> anyhow::Result<()> {
     let failed = || format!("failed to write `{}`", path.display());
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let folder = path.parent().unwrap_or_else(|| Path::new("."));
     let mut file = tempfile::Builder::new()
         .prefix(".modbox-build-")
         .permissions(Permissions::from_mode(mode))

@@ -74,6 +74,12 @@ fn variables() -> Vec<(OsString, OsString)> {
     env::vars_os().collect()
 }
 
+/// Returns whether a variable has a value, for decisions before anything else of the environment is read.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+pub(crate) fn has_value(name: &str) -> bool {
+    env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 fn temp_dir() -> PathBuf {
     let dir = env::temp_dir();

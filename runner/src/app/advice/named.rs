@@ -76,7 +76,7 @@ impl NamedPaths {
         };
         let is_part =
             |path: &&PathBuf| path.file_name().and_then(|own| own.to_str()).is_some_and(|own| name.contains(own));
-        beside().find(is_part).or_else(|| beside().last()).map(PathBuf::as_path)
+        beside().find(is_part).or_else(|| beside().next_back()).map(PathBuf::as_path)
     }
 
     /// Returns a named path below a directory.

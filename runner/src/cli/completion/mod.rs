@@ -18,6 +18,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
 use crate::cli::args::Cli;
+use crate::cli::environment;
 
 /// Variable by which the script asks for completions. Its value is the shell's name.
 const VARIABLE: &str = "MODBOX_COMPLETE";
@@ -27,7 +28,9 @@ const PROGRAM: &str = "modbox";
 
 /// Answers a shell that asks for completions, and returns the exit status; `None` for every other start.
 pub(crate) fn answer(argv: &[OsString]) -> Option<ExitCode> {
-    std::env::var_os(VARIABLE).filter(|shell| !shell.is_empty())?;
+    if !environment::has_value(VARIABLE) {
+        return None;
+    }
     let complete = CompleteEnv::with_factory(command).var(VARIABLE).bin(PROGRAM).completer(PROGRAM);
     match complete.try_complete(argv.iter().cloned(), std::env::current_dir().ok().as_deref()) {
         Ok(_) => Some(ExitCode::SUCCESS),
