@@ -71,10 +71,12 @@ fn path_hints(denials: &[Denial], output: &[String], request: &RunRequest<'_>) -
         let option = named.option_of(&path).filter(|_| request.policy.designated().allows(Access::Read));
         let option_for = |access| option.map_or_else(|| grant(&path, access), |option| designation(option, access));
         let (allow, wider) = (option_for(Access::Read), option_for(Access::Write));
+        let around: Vec<String> = path.ancestors().map(|outer| grant(outer, Access::Write)).collect();
         let Ok(subject) = path.into_os_string().into_string() else { continue };
         // A denial of the path, or of one in it, has an option that fits better. So has one whose option grants more.
-        let is_denied =
-            denials.iter().any(|denial| denial.allow == wider || Path::new(&denial.subject).starts_with(&subject));
+        let is_denied = denials.iter().any(|denial| {
+            denial.allow == wider || around.contains(&denial.allow) || Path::new(&denial.subject).starts_with(&subject)
+        });
         if !is_denied && !hints.iter().any(|hint| hint.subject == subject) {
             hints.push(Hint { capability: Capability::Read, subject, source, allow });
         }
