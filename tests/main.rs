@@ -110,6 +110,8 @@ mod signals;
 mod documents;
 // Golden tests of the command line: to add one, put a file into `cli/`.
 mod cli;
+// What `modbox doctor` says about the machine.
+mod doctor;
 // The house rules that a program can check.
 mod tidy;
 mod tidy_documents;

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use modbox_cleanup::{Cleanup, UndoGuard};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -50,9 +52,18 @@ pub(crate) struct ToolResult {
 
 /// Runs the tool, and passes each line of its standard output to `on_line`.
 pub(crate) fn run(cleanup: &Cleanup, tool: &Tool<'_>, on_line: &mut dyn FnMut(&[u8])) -> io::Result<ToolResult> {
+    run_until(cleanup, Signal::TERM, tool, on_line)
+}
+
+fn run_until(
+    cleanup: &Cleanup,
+    signal: Signal,
+    tool: &Tool<'_>,
+    on_line: &mut dyn FnMut(&[u8]),
+) -> io::Result<ToolResult> {
     let mut child = start(tool)?;
     // Every early return drops the guard, which ends the group before the child is waited for.
-    let guard = kill_on_signal(cleanup, &child);
+    let guard = kill_on_signal(cleanup, signal, &child);
     let stderr = child.stderr.take().map(|pipe| thread::spawn(move || read_start(pipe)));
     if let Some(pipe) = child.stdout.take() {
         each_line(BufReader::new(pipe), on_line)?;
@@ -64,8 +75,38 @@ pub(crate) fn run(cleanup: &Cleanup, tool: &Tool<'_>, on_line: &mut dyn FnMut(&[
 
 /// Runs the tool, and returns its result and its standard output.
 pub(crate) fn output(cleanup: &Cleanup, tool: &Tool<'_>) -> io::Result<(ToolResult, String)> {
+    output_until(cleanup, Signal::TERM, tool)
+}
+
+/// Does the same as [`output`], and kills the tool when the time is over.
+pub(crate) fn output_within(
+    cleanup: &Cleanup,
+    tool: &Tool<'_>,
+    patience: Duration,
+) -> io::Result<(ToolResult, String)> {
+    let (program, args): (PathBuf, Vec<OsString>) = (tool.program.to_owned(), tool.args.to_vec());
+    let (dir, env, stderr) = (tool.dir.to_owned(), tool.env.clone(), tool.stderr);
+    let own = Cleanup::default();
+    let (by_thread, by_signal) = (own.clone(), own.clone());
+    let guard = cleanup.register(move || by_signal.undo_all());
+    let (answer, answered) = mpsc::channel();
+    // A thread of its own, because a process outside of the tool's group may keep the pipe open for ever.
+    thread::spawn(move || {
+        let tool = Tool { program: &program, args: &args, dir: &dir, env: &env, stderr };
+        drop(answer.send(output_until(&by_thread, Signal::KILL, &tool)));
+    });
+    let late = |_| {
+        own.undo_all();
+        Err(io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", patience.as_secs())))
+    };
+    let answer = answered.recv_timeout(patience).unwrap_or_else(late);
+    guard.disarm();
+    answer
+}
+
+fn output_until(cleanup: &Cleanup, signal: Signal, tool: &Tool<'_>) -> io::Result<(ToolResult, String)> {
     let mut text = String::new();
-    let ended = run(cleanup, tool, &mut |line| {
+    let ended = run_until(cleanup, signal, tool, &mut |line| {
         text.push_str(&String::from_utf8_lossy(line));
         text.push('\n');
     })?;
@@ -85,11 +126,11 @@ fn start(tool: &Tool<'_>) -> io::Result<Child> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).process_group(0).spawn()
 }
 
-fn kill_on_signal(cleanup: &Cleanup, child: &Child) -> UndoGuard {
+fn kill_on_signal(cleanup: &Cleanup, signal: Signal, child: &Child) -> UndoGuard {
     let group = Pid::from_child(child);
     cleanup.register(move || {
         // The tool may have ended by itself; then there is nothing to do.
-        let _ = kill_process_group(group, Signal::TERM);
+        let _ = kill_process_group(group, signal);
     })
 }
 

@@ -17,8 +17,9 @@ pub fn is_standard(name: &str) -> bool {
 }
 
 /// Returns the names of modbox's own modules.
-pub fn standard_modules() -> impl Iterator<Item = &'static str> {
-    sdk::modules()
+#[must_use]
+pub fn standard_names() -> Vec<&'static str> {
+    sdk::module_names()
 }
 
 /// Returns the component of one of modbox's own modules if it was built before. Starts no program.

@@ -35,6 +35,8 @@ pub(crate) struct Toolchain {
     rustup: Option<PathBuf>,
     /// Environment of the tools.
     pub(crate) env: BTreeMap<OsString, OsString>,
+    /// Time for an answer of the compiler; `None` waits.
+    patience: Option<Duration>,
     /// Directory of the project; its `rust-toolchain.toml` decides which toolchain rustup uses.
     pub(crate) dir: PathBuf,
 }
@@ -46,13 +48,24 @@ impl Toolchain {
         let rustc_name = cx.var("RUSTC").map_or_else(|| Path::new("rustc"), Path::new);
         let rustc = find_program(cx, rustc_name).ok_or(BuildError::ToolMissing { tool: "rustc" })?;
         let rustup = find_program(cx, Path::new("rustup"));
-        Ok(Self { cargo, rustc, rustup, env: environment::for_children(&cx.env), dir: dir.to_owned() })
+        let env = environment::for_children(&cx.env);
+        Ok(Self { cargo, rustc, rustup, env, patience: None, dir: dir.to_owned() })
+    }
+
+    /// Bounds the time for each answer of the compiler.
+    pub(crate) fn with_patience(self, patience: Duration) -> Self {
+        Self { patience: Some(patience), ..self }
+    }
+
+    /// Returns whether rustup is installed.
+    pub(crate) fn has_rustup(&self) -> bool {
+        self.rustup.is_some()
     }
 
     /// Ensures that the compiler has at least the version `least`, and that the standard library for the target is
     /// installed, by rustup if necessary.
     pub(crate) fn ensure_target(&self, cx: &mut AuthoringContext<'_>, least: &str) -> Result<(), BuildError> {
-        let libraries = self.target_libraries(cx, least)?;
+        let (_, libraries) = self.target_libraries(cx, least)?;
         if has_standard_library(&libraries) {
             return Ok(());
         }
@@ -89,8 +102,12 @@ impl Toolchain {
             .map_err(|source| BuildError::Run { program: rustup.to_owned(), source })
     }
 
-    /// Returns the directory of the standard library for the target; it may not exist.
-    fn target_libraries(&self, cx: &AuthoringContext<'_>, least: &str) -> Result<PathBuf, BuildError> {
+    /// Returns the compiler's version, and the directory of the standard library for the target, which may not exist.
+    pub(crate) fn target_libraries(
+        &self,
+        cx: &AuthoringContext<'_>,
+        least: &str,
+    ) -> Result<(String, PathBuf), BuildError> {
         // The version comes first: a compiler without the target only prints an error text.
         let verbose = self.ask(cx, "version", &["-vV"])?;
         let version = verbose.lines().find_map(|line| line.strip_prefix("release: ")).unwrap_or_default();
@@ -98,13 +115,18 @@ impl Toolchain {
             return Err(BuildError::TooOld { version: version.to_owned(), least: least.to_owned() });
         }
         let libraries = self.ask(cx, "libraries", &["--print", "target-libdir", "--target", TARGET])?;
-        Ok(PathBuf::from(libraries.trim_end_matches('\n')))
+        Ok((version.to_owned(), PathBuf::from(libraries.trim_end_matches('\n'))))
     }
 
     fn ask(&self, cx: &AuthoringContext<'_>, question: &'static str, args: &[&str]) -> Result<String, BuildError> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         let program = self.rustc.clone();
-        match process::output(&cx.cleanup, &self.tool(&self.rustc, &args, Stderr::Captured)) {
+        let tool = self.tool(&self.rustc, &args, Stderr::Captured);
+        let answer = match self.patience {
+            Some(patience) => process::output_within(&cx.cleanup, &tool, patience),
+            None => process::output(&cx.cleanup, &tool),
+        };
+        match answer {
             Ok((ended, answer)) if ended.status.success() => Ok(answer),
             Ok((ended, _)) => Err(BuildError::Question { program, question, detail: gist(&ended.stderr) }),
             Err(source) => Err(BuildError::Run { program, source }),
@@ -153,7 +175,7 @@ fn plain(line: &str) -> &str {
 
 /// Returns whether the directory contains the libraries that every program links. A half-added target has at most one
 /// of the two.
-fn has_standard_library(libraries: &Path) -> bool {
+pub(crate) fn has_standard_library(libraries: &Path) -> bool {
     let Ok(entries) = fs::read_dir(libraries) else { return false };
     let names: Vec<OsString> = entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect();
     let has = |start: &str| {

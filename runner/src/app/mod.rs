@@ -52,7 +52,9 @@ pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, module_digest, wasm_bytes};
 pub use self::program::{needed_by_commands, needed_by_interpreter};
-pub use self::python::{CollectionPaths, PayloadForm, PythonConfig, PythonError, clear_cache as clear_python_cache};
+pub use self::python::{
+    CollectionPaths, PayloadForm, PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache,
+};
 pub use self::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{RequestComparison, compare};

@@ -121,6 +121,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup, early: Option<WorkerProcess>) -> 
             let show = matches.subcommand_matches("policy").and_then(|policy| policy.subcommand_matches("show"));
             commands::policy::run(&context, &args.command, &show.map(argument_order).unwrap_or_default())
         }
+        Command::Doctor(args) => commands::doctor::run(&context, &args),
         Command::Cache(args) => commands::cache::run(&context, &args.command),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(),

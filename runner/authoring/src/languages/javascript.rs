@@ -17,6 +17,9 @@ pub(crate) const JAVASCRIPT: Language = Language {
     name: "JavaScript",
     marker: "main.js",
     build,
+    inspect: |tools| {
+        Some(Ok(format!("`{}`; each project has its own `componentize-js`", tools.find("node")?.display())))
+    },
     remedy: "install node (nodejs.org, or your distribution's package), and run `npm install @bytecodealliance/componentize-js` in the \
              project",
 };

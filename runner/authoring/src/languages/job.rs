@@ -7,6 +7,7 @@ use crate::context::AuthoringContext;
 use crate::environment;
 use crate::error::BuildError;
 use crate::process::{self, Stderr, Tool};
+use crate::tool_search::{Inspection, MissingTools};
 use crate::toolchain::find_program;
 
 /// Maximum size of a tool's output: several times the size of an interpreter.
@@ -23,8 +24,26 @@ pub(crate) struct Language {
     pub(super) marker: &'static str,
     /// Function that builds a project.
     pub(super) build: fn(&mut Job<'_, '_>) -> Result<(), BuildError>,
+    /// Function that looks for its tools.
+    pub(super) inspect: fn(&Inspection<'_, '_>) -> Option<Result<String, String>>,
     /// Remedy when its tools are not installed.
     pub(super) remedy: &'static str,
+}
+
+impl Language {
+    /// Returns its name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Looks for its tools.
+    pub(crate) fn inspect(&self, inspection: &Inspection<'_, '_>) -> Result<String, MissingTools> {
+        match (self.inspect)(inspection) {
+            Some(Ok(found)) => Ok(found),
+            Some(Err(problem)) => Err(MissingTools { problem, remedy: self.remedy.to_owned() }),
+            None => Err(MissingTools { problem: "not found".to_owned(), remedy: self.remedy.to_owned() }),
+        }
+    }
 }
 
 /// Build of a project, with its output directory.

@@ -50,6 +50,11 @@ pub(crate) fn of(dir: &Path) -> Option<&'static Language> {
     if has("Cargo.toml") { None } else { ALL.into_iter().find(|language| has(language.marker)) }
 }
 
+/// Returns all languages.
+pub(crate) fn all() -> impl Iterator<Item = &'static Language> {
+    ALL.into_iter()
+}
+
 /// Builds the component of a project.
 pub(crate) fn build(
     cx: &mut AuthoringContext<'_>,

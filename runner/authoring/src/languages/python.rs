@@ -11,6 +11,7 @@ pub(crate) const PYTHON: Language = Language {
     name: "Python",
     marker: "main.py",
     build,
+    inspect: |tools| Some(Ok(format!("`{}`", tools.find("componentize-py")?.display()))),
     remedy: "run `pip install componentize-py`, and add `componentize-py` to PATH",
 };
 

@@ -13,13 +13,17 @@ pub(crate) fn lock_file() -> &'static [u8] {
     FILES.iter().find(|(name, _)| *name == "Cargo.lock").map_or(&[], |(_, bytes)| *bytes)
 }
 
-/// Returns the names of the modules among the files.
-pub(crate) fn modules() -> impl Iterator<Item = &'static str> {
-    FILES.iter().filter_map(|(file, _)| file.strip_prefix("modules/")?.strip_suffix("/Cargo.toml"))
-}
-
 /// Returns whether a module of this name is among the files.
 pub(crate) fn has_module(name: &str) -> bool {
     let manifest = format!("modules/{name}/Cargo.toml");
     !name.contains('/') && FILES.iter().any(|(file, _)| *file == manifest)
+}
+
+/// Returns the names of the carried modules, in order.
+pub(crate) fn module_names() -> Vec<&'static str> {
+    let name = |file: &'static str| file.strip_prefix("modules/")?.strip_suffix("/Cargo.toml");
+    let mut names: Vec<&str> = FILES.iter().filter_map(|(file, _)| name(file)).collect();
+    names.retain(|name| !name.contains('/'));
+    names.sort_unstable();
+    names
 }

@@ -79,7 +79,7 @@ pub(in crate::app) fn ansible_package(
 }
 
 /// Returns the program that an interpreter's name or command stands for; for a shim of pyenv, the one behind it.
-fn program(config: &PythonConfig, interpreter: &str, directory: &Path) -> Option<PathBuf> {
+pub(super) fn program(config: &PythonConfig, interpreter: &str, directory: &Path) -> Option<PathBuf> {
     let word = quoting::split(interpreter).ok()?.into_iter().next()?;
     let path = directory.join(install::find_program(&word, &config.search_path)?);
     Some(shim::resolve(&path, directory, config.pyenv_version.as_deref()).unwrap_or(path))

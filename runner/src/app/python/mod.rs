@@ -20,6 +20,7 @@ mod interpreter;
 mod parser_stack;
 mod shim;
 mod stamp;
+mod survey;
 
 pub(super) use self::assembler::{Assembler, PreparedModule};
 pub use self::cache::clear_cache;
@@ -29,3 +30,4 @@ pub(super) use self::context::ModuleSource;
 pub(super) use self::disk::{MAX_ROUTING, read_bounded};
 pub use self::error::PythonError;
 pub(super) use self::folders::{ansible_package, collection_folders};
+pub use self::survey::PythonSurvey;

@@ -1,6 +1,7 @@
 //! The command line as typed. Parsing only validates values; `settings` looks things up on the host. These types are
 //! used only in `cli`.
 
+mod doctor;
 mod internal;
 mod jobs;
 mod late;
@@ -17,6 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use modbox_kinds::Kind;
 use modbox_policy::{parse_count, parse_duration, parse_size};
 
+pub(crate) use self::doctor::DoctorArgs;
 use self::internal::InternalKeyArgs;
 pub(crate) use self::jobs::{JobFolderArgs, JobsArgs, StatusArgs};
 use self::late::Late;
@@ -65,6 +67,8 @@ pub(crate) enum Command {
     New(Late<NewArgs>),
     /// Show or check the policy.
     Policy(Late<PolicyArgs>),
+    /// Check what runs need of this machine.
+    Doctor(Late<DoctorArgs>),
     /// Manage the cache of compiled modules.
     Cache(Late<CacheArgs>),
     /// Print completions for a shell.

@@ -5,6 +5,7 @@ pub(crate) mod batch;
 pub(crate) mod build;
 pub(crate) mod cache;
 pub(crate) mod doc;
+pub(crate) mod doctor;
 pub(crate) mod file;
 pub(crate) mod inspect;
 pub(crate) mod job;

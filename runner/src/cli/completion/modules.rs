@@ -22,6 +22,6 @@ fn names() -> BTreeSet<String> {
     let Some(context) = context() else { return BTreeSet::new() };
     let places = settings::library(&context.environment, &[]);
     let folders = places.iter().flat_map(|place| &place.folders);
-    let own = modbox_authoring::standard_modules().map(str::to_owned);
+    let own = modbox_authoring::standard_names().into_iter().map(str::to_owned);
     folders.flat_map(|folder: &std::path::PathBuf| names_in(Path::new(folder))).chain(own).collect()
 }

@@ -1,0 +1,62 @@
+//! The programs that some modules and builds need: Python, ansible-core, compilers. Runs of other modules need none.
+
+use modbox_authoring::{LanguageTools, inspect_tools};
+
+use super::check::Check;
+use crate::app::PythonSurvey;
+use crate::cli::args::{AnsiballzForm, LookupArgs};
+use crate::cli::authoring::with_context;
+use crate::cli::context::Context;
+use crate::cli::settings;
+
+/// Interpreters that a line lists.
+const MAX_LISTED: usize = 8;
+
+/// Returns the checks of programs.
+pub(super) fn checks(context: &Context) -> Vec<Check> {
+    let mut checks = python(context);
+    let tools = with_context(context, |cx| inspect_tools(cx));
+    checks.extend(tools.into_iter().map(|LanguageTools { language, found }| {
+        let name = format!("tools for modules in {language}");
+        match found {
+            Ok(found) => Check::ok(&name, found),
+            Err(missing) => Check::note(&name, missing.problem, &missing.remedy),
+        }
+    }));
+    checks
+}
+
+fn python(context: &Context) -> Vec<Check> {
+    let environment = &context.environment;
+    let config = settings::python(environment, &LookupArgs::default(), &[], AnsiballzForm::Cached);
+    let chosen = settings::interpreters(environment, &[]);
+    let (config, chosen) = match (config, chosen) {
+        (Ok(config), Ok(chosen)) => (config, chosen),
+        (Err(error), _) | (_, Err(error)) => {
+            return vec![Check::missing("Python", format!("{error:#}"), "change or unset the variable")];
+        }
+    };
+    let chosen = chosen.get("python").map(String::as_str);
+    let survey = PythonSurvey::of(&config, chosen, &environment.cwd);
+    let listed: Vec<String> =
+        survey.interpreters.iter().take(MAX_LISTED).map(|path| format!("`{}`", path.display())).collect();
+    let python = match (listed.is_empty(), chosen) {
+        (false, _) => Check::ok("Python", listed.join(", ")),
+        (true, Some(chosen)) => Check::note(
+            "Python",
+            format!("`{chosen}` of MODBOX_INTERPRETER was not found"),
+            "name a program that exists",
+        ),
+        (true, None) => Check::note("Python", "not found", "Python modules need it: install `python3`"),
+    };
+    let core = match survey.core {
+        Some((root, version)) => Check::ok("ansible-core", format!("{version} in `{}`", root.display())),
+        None => Check::note(
+            "ansible-core",
+            "not found",
+            "Ansible's Python modules need it: install it with `pip install ansible-core`, or name its Python in \
+             MODBOX_INTERPRETER",
+        ),
+    };
+    vec![python, core]
+}
