@@ -94,6 +94,8 @@ mod advice;
 // The audit log has a line for every run.
 mod audit;
 mod audit_batch;
+// The view of audit logs.
+mod audit_view;
 // Logging with `--log`.
 mod logs;
 // Workers that are killed or hang.

@@ -4,6 +4,7 @@
 mod ansible_form;
 mod args;
 mod audit;
+mod audit_view;
 mod authoring;
 mod bounded;
 mod clean;
@@ -122,6 +123,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup, early: Option<WorkerProcess>) -> 
             commands::policy::run(&context, &args.command, &show.map(argument_order).unwrap_or_default())
         }
         Command::Doctor(args) => commands::doctor::run(&context, &args),
+        Command::Audit(args) => commands::audit::run(&args),
         Command::Cache(args) => commands::cache::run(&context, &args.command),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(),

@@ -1,6 +1,7 @@
 //! The command line as typed. Parsing only validates values; `settings` looks things up on the host. These types are
 //! used only in `cli`.
 
+mod audit;
 mod doctor;
 mod internal;
 mod jobs;
@@ -18,6 +19,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use modbox_kinds::Kind;
 use modbox_policy::{parse_count, parse_duration, parse_size};
 
+pub(crate) use self::audit::AuditArgs;
 pub(crate) use self::doctor::DoctorArgs;
 use self::internal::InternalKeyArgs;
 pub(crate) use self::jobs::{JobFolderArgs, JobsArgs, StatusArgs};
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     Policy(Late<PolicyArgs>),
     /// Check what runs need of this machine.
     Doctor(Late<DoctorArgs>),
+    /// Show the runs of audit logs.
+    Audit(Late<AuditArgs>),
     /// Manage the cache of compiled modules.
     Cache(Late<CacheArgs>),
     /// Print completions for a shell.

@@ -1,6 +1,7 @@
 //! The subcommands, one file each. Each takes parsed arguments and returns an exit status.
 
 pub(crate) mod assemble;
+pub(crate) mod audit;
 pub(crate) mod batch;
 pub(crate) mod build;
 pub(crate) mod cache;

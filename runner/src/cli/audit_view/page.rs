@@ -1,0 +1,273 @@
+//! The runs of an audit log as one HTML page that needs nothing else: no file, no network, and a script only for sorting
+//! and filtering.
+//!
+//! The log is hostile. All of its text goes through [`Escaped`], none of it into the script, the style or an attribute
+//! without quotes; and the page's policy lets the browser run only the one script that belongs to the page. The page
+//! lists the newest runs that fit into it, and counts all.
+
+use std::collections::VecDeque;
+use std::fmt::{self, Write as _};
+use std::io;
+use std::time::UNIX_EPOCH;
+
+use sha2::{Digest, Sha256};
+
+use crate::cli::audit_view::details::{circumstances, course};
+use crate::cli::audit_view::entry::{AuditEntry, duration_text, time_text};
+use crate::cli::audit_view::summary::{AuditSummary, RunCounts};
+use crate::cli::clean::clean_line;
+
+/// Runs that are listed. Browsers become slow with many more.
+const MAX_RUNS: usize = 5000;
+
+/// Bytes of all listed runs.
+const MAX_BYTES: usize = 64 << 20;
+
+/// Characters of a cell, and of a detail.
+const MAX_CELL: usize = 200;
+const MAX_DETAIL: usize = 8 << 10;
+
+/// Details of a run. The log has fewer.
+const MAX_DETAILS: usize = 400;
+
+/// Modules in the summary.
+const MAX_MODULES: usize = 200;
+
+/// Statuses with a colour.
+const STATUSES: [&str; 9] =
+    ["ok", "changed", "skipped", "failed", "denied", "limit", "crashed", "cancelled", "interrupted"];
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// A page that is put together.
+#[derive(Debug, Default)]
+pub(crate) struct AuditPage {
+    summary: AuditSummary,
+    runs: VecDeque<String>,
+    bytes: usize,
+}
+
+impl AuditPage {
+    /// Adds a run; an older one makes room for it.
+    pub(crate) fn push(&mut self, entry: &AuditEntry) {
+        self.summary.add(entry);
+        let run = run(entry);
+        self.bytes += run.len();
+        self.runs.push_back(run);
+        while self.runs.len() > MAX_RUNS || (self.bytes > MAX_BYTES && self.runs.len() > 1) {
+            self.bytes -= self.runs.pop_front().map_or(0, |run| run.len());
+        }
+    }
+
+    /// Writes the page. The newest run is the first: the page has the summary above it.
+    ///
+    /// # Errors
+    ///
+    /// The output cannot be written.
+    pub(crate) fn write(&self, mut out: impl io::Write) -> io::Result<()> {
+        let policy = format!(
+            "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+            base64(&Sha256::digest(STYLE)),
+            base64(&Sha256::digest(SCRIPT)),
+        );
+        write!(
+            out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n<title>modbox audit</title>\n\
+             <style>{STYLE}</style>\n</head>\n<body>\n{}",
+            self.head()
+        )?;
+        for run in self.runs.iter().rev() {
+            out.write_all(run.as_bytes())?;
+        }
+        write!(out, "</table>\n</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n")?;
+        out.flush()
+    }
+
+    /// Returns the page above the first run.
+    fn head(&self) -> String {
+        let all = self.summary.all;
+        let span = self.summary.span.map_or_else(
+            || "No runs.".to_owned(),
+            |(first, last)| format!("{} to {} UTC", time_text(first), time_text(last)),
+        );
+        let mut text = format!(
+            "<header>\n<h1>Audit log</h1>\n<p>{span}</p>\n</header>\n<main>\n<section class=\"cards\" aria-label=\"Summary\">\n"
+        );
+        let modules = self.summary.by_module();
+        let cards = [
+            (all.runs, "runs", ""),
+            (all.failed, "failed", if all.failed > 0 { "bad" } else { "" }),
+            (all.denied, "with denials", if all.denied > 0 { "warn" } else { "" }),
+            (modules.len() as u64, "modules", ""),
+        ];
+        for (count, label, class) in cards {
+            let _ = writeln!(text, "<div class=\"card {class}\"><b>{count}</b> {label}</div>");
+        }
+        text.push_str("</section>\n");
+        push_modules(&mut text, &modules);
+        let listed = self.runs.len() as u64;
+        let note = match all.runs > listed {
+            true => {
+                format!("The newest {listed} of {} runs are listed; filters of modbox audit show others.", all.runs)
+            }
+            false => "Newest first. Open a run for its grants, denials and notes.".to_owned(),
+        };
+        let _ = write!(
+            text,
+            "<h2>Runs</h2>\n<p id=\"note\">{note}</p>\n<form id=\"filters\" hidden>\n\
+             <input id=\"text\" type=\"search\" placeholder=\"Filter by any text\" aria-label=\"Filter by any text\">\n\
+             <select id=\"status\" aria-label=\"Status\"><option value=\"\">all statuses</option></select>\n\
+             <label><input id=\"denied\" type=\"checkbox\"> with denials</label>\n\
+             <output id=\"count\" aria-live=\"polite\"></output>\n</form>\n\
+             <table id=\"runs\">\n<thead><tr>"
+        );
+        let columns = ["Time (UTC)", "Module", "Kind", "Status", "Exit", "User", "Duration", "Denials"];
+        for (number, column) in columns.iter().enumerate() {
+            let class = if matches!(number, 4 | 6 | 7) { " class=\"number\"" } else { "" };
+            let _ = write!(text, "<th scope=\"col\"{class}>{column}</th>");
+        }
+        text + "</tr></thead>\n"
+    }
+}
+
+/// Appends the table of modules.
+fn push_modules(text: &mut String, modules: &[(&str, RunCounts)]) {
+    if modules.is_empty() {
+        return;
+    }
+    let open = if modules.len() <= 12 { " open" } else { "" };
+    let _ = write!(
+        text,
+        "<details class=\"modules\"{open}><summary><h2>Modules</h2></summary>\n<table>\n<thead><tr>\
+         <th scope=\"col\">Module</th><th scope=\"col\" class=\"number\">Runs</th>\
+         <th scope=\"col\" class=\"number\">Failed</th><th scope=\"col\" class=\"number\">With denials</th>\
+         <th scope=\"col\" class=\"number\">Denials</th><th scope=\"col\">Share failed</th></tr></thead>\n<tbody>\n"
+    );
+    for (name, counts) in modules.iter().take(MAX_MODULES) {
+        let RunCounts { runs, failed, denied, denials } = counts;
+        let _ = writeln!(
+            text,
+            "<tr><th scope=\"row\" class=\"name\">{}</th><td class=\"number\">{runs}</td><td class=\"number\">{failed}</td>\
+             <td class=\"number\">{denied}</td><td class=\"number\">{denials}</td>\
+             <td><svg class=\"bar\" role=\"img\" aria-label=\"{failed} of {runs} failed\" viewBox=\"0 0 {runs} 1\" \
+             preserveAspectRatio=\"none\"><rect class=\"all\" width=\"{runs}\" height=\"1\"/>\
+             <rect class=\"part\" width=\"{failed}\" height=\"1\"/></svg></td></tr>",
+            Escaped(name, MAX_CELL)
+        );
+    }
+    text.push_str("</tbody>\n</table>\n");
+    if let Some(more) = modules.len().checked_sub(MAX_MODULES).filter(|more| *more > 0) {
+        let _ = writeln!(text, "<p>and {more} more modules</p>");
+    }
+    text.push_str("</details>\n");
+}
+
+/// Returns a run: a row, and a row with its details, which the style shows if the first is open.
+fn run(entry: &AuditEntry) -> String {
+    let dash = |text: String| if text.is_empty() { "–".to_owned() } else { text };
+    let status = entry.status();
+    let class = if STATUSES.contains(&status) { status } else { "other" };
+    let exit = entry.exit().map_or_else(|| "–".to_owned(), |exit| exit.to_string());
+    let denials = entry.denials();
+    let micros = entry.time().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
+    let cell = |text: String| Escaped(&dash(text), MAX_CELL).to_string();
+    let mut text = format!(
+        "<tbody{}>\n<tr class=\"run\"><td data-key=\"{micros}\">{}</td>\
+         <td class=\"name\"><details><summary>{}</summary></details></td><td>{}</td>\
+         <td><span class=\"status {class}\">{}</span></td><td class=\"number\">{exit}</td><td>{}</td>\
+         <td class=\"number\" data-key=\"{}\">{}</td><td class=\"number\">{denials}</td></tr>\n\
+         <tr class=\"more\"><td colspan=\"8\"><dl>\n",
+        if entry.is_denied() { " class=\"has-denials\"" } else { "" },
+        entry.time_text(),
+        cell(entry.module()),
+        cell(entry.kind()),
+        cell(status.to_owned()),
+        cell(entry.user()),
+        entry.micros(),
+        duration_text(entry.micros()),
+    );
+    for detail in course(entry).into_iter().chain(circumstances(entry)).take(MAX_DETAILS) {
+        let detail_text = Escaped(&detail.text, MAX_DETAIL);
+        let _ = writeln!(text, "<dt class=\"{0}\">{0}</dt><dd>{detail_text}</dd>", detail.label);
+    }
+    text + "</dl></td></tr>\n</tbody>\n"
+}
+
+/// Text of a log as HTML text, up to a number of characters. Control characters are written out, and no character has a
+/// meaning in HTML.
+struct Escaped<'a>(&'a str, usize);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = self.0.char_indices().nth(self.1).map(|(end, _)| end);
+        for c in clean_line(&self.0[..end.unwrap_or(self.0.len())]).chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                other => f.write_char(other)?,
+            }
+        }
+        if end.is_some() { f.write_str("…") } else { Ok(()) }
+    }
+}
+
+/// Returns bytes as base64 with padding, for the hashes of the page's policy.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or_default());
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for (at, shift) in [18, 12, 6, 0].into_iter().enumerate() {
+            match at <= chunk.len() {
+                true => text.push(char::from(DIGITS[(bits >> shift & 63) as usize])),
+                false => text.push('='),
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_padded() {
+        let encoded = [&b""[..], b"f", b"fo", b"foo", b"foob", b"\xff\xfe\xfd"].map(base64);
+        assert_eq!(encoded, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "//79"]);
+    }
+
+    #[test]
+    fn text_is_never_markup() {
+        assert_eq!(
+            Escaped("<a href='x\"'>&\u{1b}\n", 99).to_string(),
+            "&lt;a href=&#39;x&quot;&#39;&gt;&amp;\\u{1b}\\u{a}"
+        );
+        assert_eq!(Escaped("ééé", 2).to_string(), "éé…");
+    }
+
+    #[test]
+    fn the_newest_runs_are_listed_and_all_are_counted() {
+        let mut page = AuditPage::default();
+        for number in 0..MAX_RUNS + 2 {
+            let line =
+                format!(r#"{{"time": "2026-01-02T03:04:05Z", "status": "ok", "module": {{"name": "m{number:05}"}}}}"#);
+            page.push(&AuditEntry::parse(line.into_bytes()).unwrap());
+        }
+        let mut html = Vec::new();
+        page.write(&mut html).unwrap();
+        let html = String::from_utf8(html).unwrap();
+        assert!(html.contains("The newest 5000 of 5002 runs are listed"));
+        assert_eq!(html.matches("<tr class=\"run\">").count(), MAX_RUNS);
+        let listed = |name: &str| html.contains(&format!("<summary>{name}</summary>"));
+        assert!(!listed("m00001") && listed("m00002") && listed("m05001"));
+    }
+}
