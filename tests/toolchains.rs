@@ -1,4 +1,4 @@
-//! The integration tests that need compilers to WebAssembly for C, Go, Python and JavaScript.
+//! The integration tests that need compilers to WebAssembly for C, Go, Python and JavaScript, or a browser.
 //!
 //! They install those from PyPI, npm and Debian below the target directory.
 
@@ -12,5 +12,7 @@ mod c_modules;
 mod languages;
 // The same module in many languages and kinds.
 mod polyglot;
+// The page of `modbox audit` in a browser.
+mod audit_page;
 // The book, built by MkDocs from PyPI.
 mod book;
