@@ -102,6 +102,8 @@ fn check(start: impl Fn(&TestDir) -> Running) {
         let ran = ran.dies_of(signal);
         assert!(took < stretched(Duration::from_secs(5)), "{took:?} to end: {ran}");
         assert!(ran.stdout.is_empty(), "a run that was interrupted has no result: {ran}");
+        let said = ran.stderr_text().lines().any(|line| line == "modbox: interrupted");
+        assert_eq!(said, signal == Signal::INT, "{ran}");
         dir.assert_nothing_left();
     }
 }

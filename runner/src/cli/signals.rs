@@ -16,6 +16,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
+use crate::cli::output;
+
 /// The signals that end the process.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
@@ -120,6 +122,9 @@ pub(crate) fn end_as_stopped(signals: &SignalWatch) {
 
 fn end(cleanup: &Cleanup, signal: i32) {
     cleanup.undo_all();
+    if signal == SIGINT {
+        output::print_note("interrupted");
+    }
     // Returns only if the signal's default action cannot be restored.
     let _ = emulate_default_handler(signal);
 }

@@ -24,10 +24,20 @@ pub(crate) struct StatusArgs {
 }
 
 const STATUS_HELP: &str = "\
+Examples:
+  modbox status j012345678901.4711
+  modbox status j012345678901.4711 --cleanup
+
 Exit status: 0 finished with ok, changed or skipped · 1 finished with failed · 3 unknown job · 5 time limit reached \
 · 6 lost: its monitor was killed · 7 not finished · 70 internal error of modbox.";
 
+const JOBS_HELP: &str = "\
+Examples:
+  modbox run --async 10m ./backup
+  modbox jobs --json";
+
 #[derive(Debug, Args)]
+#[command(after_help = JOBS_HELP)]
 pub(crate) struct JobsArgs {
     /// Print one JSON object per line.
     #[arg(long)]

@@ -3,6 +3,7 @@
 
 mod audit;
 mod doctor;
+mod help;
 mod internal;
 mod jobs;
 mod late;
@@ -21,6 +22,10 @@ use modbox_policy::{parse_count, parse_duration, parse_size};
 
 pub(crate) use self::audit::AuditArgs;
 pub(crate) use self::doctor::DoctorArgs;
+use self::help::{
+    AFTER_HELP, BATCH_HELP, BUILD_HELP, CACHE_HELP, CHECK_HELP, COMPLETIONS_HELP, DOC_HELP, INSPECT_HELP, MAN_HELP,
+    NEW_HELP, POLICY_HELP, PRUNE_HELP, RUN_HELP, SHOW_HELP, TEST_HELP,
+};
 use self::internal::InternalKeyArgs;
 pub(crate) use self::jobs::{JobFolderArgs, JobsArgs, StatusArgs};
 use self::late::Late;
@@ -38,10 +43,6 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
-
-const AFTER_HELP: &str = "\
-Without a subcommand, `modbox FILE ARGSFILE` runs a module as the kernel does for a `#!` line: arguments \
-come from a JSON file, grants only from policy files, and the result is one JSON line.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -76,11 +77,13 @@ pub(crate) enum Command {
     /// Manage the cache of compiled modules.
     Cache(Late<CacheArgs>),
     /// Print completions for a shell.
+    #[command(after_help = COMPLETIONS_HELP)]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
     /// Print the manual page.
+    #[command(after_help = MAN_HELP)]
     Man,
 }
 
@@ -191,15 +194,6 @@ pub(crate) struct RunArgs {
     pub(crate) jobs: JobFolderArgs,
 }
 
-const RUN_HELP: &str = "\
-A module starts with its arguments, a private /tmp, clocks, random numbers and its standard streams. A path in an \
-argument is granted, if the module's manual declares an access for the option; --designated restricts that. Everything \
-else, such as a network address, is granted with --allow-* or in a policy file: /etc/modbox/policy.yaml, then \
-modbox/policy.yaml in the user's config folder, then --policy.
-
-Exit status: 0 ok, changed or skipped · 1 failed · 2 usage · 3 module not found, not built or not loaded · 4 \
-denied · 5 limit reached · 6 module crashed · 70 internal error of modbox.";
-
 #[derive(Debug, Args)]
 #[command(after_help = BATCH_HELP)]
 pub(crate) struct BatchArgs {
@@ -219,16 +213,8 @@ pub(crate) struct BatchArgs {
     pub(crate) limits: LimitArgs,
 }
 
-const BATCH_HELP: &str = "\
-A job is one line on standard input: {\"id\": ANY, \"module\": \"PATH or NAME\", \"args\": {…}}, with optional keys \
-\"check\", \"diff\", \"verbosity\", \"no_log\", \"kind\", \"name\", \"stdin_args\", \"last_json_line\", \"no_pipelining\", \
-\"internal\" (the internal arguments of `modbox run`, such as {\"contract\": \"2.14\"}), \"policy\" and \"limits\" (as \
-in a policy file, only for this job). Each line gets one report with its id. Grants and limits on the command line \
-apply to every job. After the first SIGTERM or SIGINT, running jobs still finish.
-
-Exit status: 0 every job was ok, changed or skipped · 1 some were not · 2 usage · 70 internal error of modbox.";
-
 #[derive(Debug, Args)]
+#[command(after_help = INSPECT_HELP)]
 pub(crate) struct InspectArgs {
     /// A module file, a path of a project's directory (`./ping`, `.`), or a name in the library.
     pub(crate) module: PathBuf,
@@ -242,6 +228,7 @@ pub(crate) struct InspectArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = POLICY_HELP)]
 pub(crate) struct PolicyArgs {
     #[command(subcommand)]
     pub(crate) command: PolicyCommand,
@@ -252,6 +239,7 @@ pub(crate) enum PolicyCommand {
     /// Show the policy in force: every grant and limit, with its source.
     Show(Box<ShowArgs>),
     /// Check policy files for errors and doubtful rules.
+    #[command(after_help = CHECK_HELP)]
     Check {
         /// The files.
         #[arg(required = true)]
@@ -260,6 +248,7 @@ pub(crate) enum PolicyCommand {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = SHOW_HELP)]
 pub(crate) struct ShowArgs {
     /// Include the rules for this module, and what it does with the paths in its options.
     pub(crate) module: Option<PathBuf>,
@@ -281,6 +270,7 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = DOC_HELP)]
 pub(crate) struct DocArgs {
     /// A module file, a path of a project's directory (`./ping`, `.`), or a name in the library.
     pub(crate) module: PathBuf,
@@ -289,6 +279,7 @@ pub(crate) struct DocArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = BUILD_HELP)]
 pub(crate) struct BuildArgs {
     /// The project's directory: a Rust crate, or C, Go, Python or JavaScript.
     #[arg(default_value = ".")]
@@ -316,14 +307,8 @@ pub(crate) struct TestArgs {
     pub(crate) bin: Option<String>,
 }
 
-const TEST_HELP: &str = "\
-A case is a file cases/NAME.yaml with \"args\", \"check\", \"diff\", \"files\" (before the run), \"allow\" (grants, as in a \
-policy file) and \"expect\": \"status\", keys of the \"result\", and \"files\" after the run, where null is a file that must \
-not exist. Each case runs in an empty folder, without the policy file of the user.
-
-Exit status: 0 every case passed · 1 some failed · 2 usage · 3 module not built, or no cases.";
-
 #[derive(Debug, Args)]
+#[command(after_help = NEW_HELP)]
 pub(crate) struct NewArgs {
     /// The name of the module and of its directory, which must be new or empty: lower-case letters, digits, `_` and `-`.
     pub(crate) name: String,
@@ -333,6 +318,7 @@ pub(crate) struct NewArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = CACHE_HELP)]
 pub(crate) struct CacheArgs {
     #[command(subcommand)]
     pub(crate) command: CacheCommand,
@@ -343,6 +329,7 @@ pub(crate) enum CacheCommand {
     /// List the compiled modules, newest first.
     List,
     /// Remove the least recently used modules until the rest fits.
+    #[command(after_help = PRUNE_HELP)]
     Prune {
         /// Size of the rest. A run that compiles keeps the cache below 1GiB.
         #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1GiB", allow_negative_numbers = true)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::cli::args::help::ASSEMBLE_HELP;
 use crate::cli::args::lookup::LookupArgs;
 
 // No doc comment: clap would show it as the help of the subcommand.
@@ -28,6 +29,7 @@ pub(crate) enum AnsiballzForm {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = ASSEMBLE_HELP)]
 pub(crate) struct AssembleArgs {
     /// A new-style Python module: a file, or a name to look up in the library.
     pub(crate) module: PathBuf,

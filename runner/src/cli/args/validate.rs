@@ -32,6 +32,10 @@ const VALIDATE_USAGE: &str = "modbox validate [OPTIONS] <MODULE> [KEY=VALUE]...
        modbox validate --jsonl";
 
 const VALIDATE_HELP: &str = "\
+Examples:
+  modbox validate lineinfile path=/etc/motd line=Hello
+  modbox validate --spec options.yaml name=x
+
 A spec file contains options as in Ansible's `argument_spec`, or is a `module.json`. A request of --jsonl is {\"spec\": {…}, \
 \"kw\": {\"required_if\": […], …}, \"params\": {…}, \"env\": {…}}; its spec is read as ansible-core reads it, and `env` \
 replaces the environment. The answer has `validated`, `errors` (each with `type` and `msg`), `unsupported`, `no_log_values`, \

@@ -135,6 +135,10 @@ fn failed(message: &str) -> RunSummary {
 pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<ExitStatus, Failure> {
     let path = job_folder(&args.folder, &context.environment).or_usage()?;
     let id = &args.job;
+    if !path.exists() {
+        let message = format!("unknown job `{id}`: no job was started yet in `{}`", path.display());
+        return Err(anyhow::anyhow!(message)).or_unavailable();
+    }
     let folder = JobFolder::open(&path).map_err(failure)?;
     let file = folder.path_of(id).display().to_string();
     let (answer, status) = if args.cleanup {
@@ -173,11 +177,14 @@ fn status_of(state: State) -> ExitStatus {
 pub(crate) fn list(context: &Context, args: &JobsArgs) -> Result<ExitStatus, Failure> {
     let path = job_folder(&args.folder, &context.environment).or_usage()?;
     if !path.exists() {
-        // No job was started yet.
-        return Ok(ExitStatus::Success);
+        return Ok(no_jobs(args, &path));
     }
     let folder = JobFolder::open(&path).map_err(failure)?;
-    for (id, written) in folder.list().map_err(failure)? {
+    let jobs = folder.list().map_err(failure)?;
+    if jobs.is_empty() {
+        return Ok(no_jobs(args, &path));
+    }
+    for (id, written) in jobs {
         // The file may have been removed since it was listed.
         let Ok(job) = folder.read(&id) else { continue };
         let state = job.state(folder::is_alive).as_str();
@@ -192,4 +199,12 @@ pub(crate) fn list(context: &Context, args: &JobsArgs) -> Result<ExitStatus, Fai
         output::print_line(&line).or_internal()?;
     }
     Ok(ExitStatus::Success)
+}
+
+/// Tells people that there are no jobs. A program that reads JSON sees no line.
+fn no_jobs(args: &JobsArgs, folder: &Path) -> ExitStatus {
+    if !args.json {
+        output::print_note(&format!("there are no jobs in `{}`", folder.display()));
+    }
+    ExitStatus::Success
 }
