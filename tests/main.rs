@@ -114,6 +114,8 @@ mod documents;
 mod cli;
 // What `modbox doctor` says about the machine.
 mod doctor;
+// The modules that `modbox list` lists.
+mod list;
 // The house rules that a program can check.
 mod tidy;
 mod tidy_documents;

@@ -39,6 +39,7 @@ mod requests;
 mod resident_module;
 mod run;
 mod runner;
+mod summary;
 mod unfinished;
 mod warm_guest;
 
@@ -59,4 +60,5 @@ pub use self::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, Status};
 pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{RequestComparison, compare};
 pub use self::runner::Runner;
+pub use self::summary::{ModuleSummary, package_version};
 pub use self::warm_guest::{GuestTask, WarmSetup, check_confinement};

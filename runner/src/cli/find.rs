@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use modbox_kinds::Kind;
 use modbox_vocabulary::quoting::quote;
 
-use crate::app::library::{FoundModule, Library, Located};
+use crate::app::library::{FoundModule, Inventory, Library, Located};
 use crate::app::{Description, ModuleFile, PythonConfig};
 use crate::cli::args::{AnsiballzForm, LookupArgs};
 use crate::cli::authoring;
@@ -82,16 +82,24 @@ impl Lookup {
         self.interpreters.get("python").map(String::as_str)
     }
 
+    /// Lists all modules with a name, except modbox's own.
+    pub(crate) fn inventory(&self, context: &Context) -> Inventory {
+        self.library(context).inventory()
+    }
+
     fn locate(&self, context: &Context, module: &Path) -> Result<Located, Failure> {
+        self.library(context).find(module).or_unavailable()
+    }
+
+    fn library<'a>(&'a self, context: &'a Context) -> Library<'a> {
         let environment = &context.environment;
-        let library = Library {
+        Library {
             own: standard::name,
             folders: settings::library(environment, &self.module_path),
             python: &self.python,
             interpreter: self.interpreter(),
             directory: &environment.cwd,
-        };
-        library.find(module).or_unavailable()
+        }
     }
 }
 

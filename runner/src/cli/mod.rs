@@ -109,6 +109,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup, early: Option<WorkerProcess>) -> 
         Command::Status(args) => commands::job::status(&context, &args),
         Command::Jobs(args) => commands::job::list(&context, &args),
         Command::Inspect(args) => commands::inspect::run(&context, &args),
+        Command::List(args) => commands::list::run(&context, &args),
         Command::Assemble(args) => commands::assemble::run(&context, &args),
         Command::Doc(args) => commands::doc::run(&context, &args),
         Command::Validate(args) => {

@@ -41,6 +41,19 @@ pub(super) fn read(path: &Path, bytes: &[u8], folders: impl FnOnce() -> Fragment
     Metadata::from_value(&Value::Dict(metadata)).ok()
 }
 
+/// Returns the first line that a module's documentation says about it, without its options.
+pub(super) fn short_description(path: &Path, bytes: &[u8]) -> Option<String> {
+    // Most documentation has it on one line, which is much quicker to find than to parse all options.
+    let text = text::assigned(bytes, text::NAME, text::Indentation::None);
+    let line = text.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("short_description: ")));
+    let plain = line.map(str::trim).filter(|line| !line.starts_with(['"', '\'', '|', '>', '&', '*', '!', '#']));
+    if let Some(plain) = plain.filter(|line| !line.is_empty() && !line.contains(" #")) {
+        return Some(markup::plain(plain));
+    }
+    let (entries, _) = read_entries(path, bytes)?;
+    entries.get("short_description").and_then(Value::as_str).map(markup::plain)
+}
+
 /// Returns the options that are paths or contain paths, in the form of an argument spec.
 fn options(documented: &Value, depth: usize) -> Dict {
     let Some(documented) = documented.as_dict().filter(|_| depth < MAX_DEPTH) else { return Dict::new() };

@@ -47,7 +47,8 @@ fn first(folder: &Path, named: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     candidates.filter(|path| named(path) && !is_ignored(path) && path.is_file()).min()
 }
 
-fn is_ignored(path: &Path) -> bool {
+/// Returns whether a file is never a module, by its name.
+pub(super) fn is_ignored(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.as_bytes()).unwrap_or_default();
     name.ends_with(b"~")
         || name == b"__init__.py"

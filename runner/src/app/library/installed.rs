@@ -11,7 +11,7 @@ use crate::app::library::place::{Place, describe_all};
 use crate::app::python::{MAX_ROUTING, PythonConfig, ansible_package, collection_folders, read_bounded};
 
 /// The folder inside each root that has the collections.
-const COLLECTIONS: &str = "ansible_collections";
+pub(super) const COLLECTIONS: &str = "ansible_collections";
 
 /// Lookup in the installed collections and in ansible-core.
 #[derive(Debug)]
@@ -30,6 +30,16 @@ impl<'a> Installed<'a> {
         let core = ansible_package(config, nowhere, interpreter, directory);
         let roots = collection_folders(config, nowhere, core.as_deref());
         Self { config, roots, core }
+    }
+
+    /// Returns the folders with `ansible_collections` in them, in order.
+    pub(super) fn roots(&self) -> &[PathBuf] {
+        &self.roots
+    }
+
+    /// Returns the package `ansible`.
+    pub(super) fn core(&self) -> Option<&Path> {
+        self.core.as_deref()
     }
 
     /// Returns whether ansible-core was found.

@@ -11,6 +11,7 @@
 //! | `folder` | one folder of modules |
 //! | `found` | a module that was found: its file and names |
 //! | `installed` | the installed collections and ansible-core |
+//! | `inventory` | all names, for a listing |
 //! | `search` | the search for a path or a name |
 //! | `error` | the errors |
 
@@ -19,6 +20,7 @@ mod error;
 mod folder;
 mod found;
 mod installed;
+mod inventory;
 mod place;
 mod search;
 
@@ -26,6 +28,7 @@ pub use self::directory::PROJECT_FILES;
 pub use self::error::LookupError;
 pub use self::folder::names_in;
 pub use self::found::{FoundModule, is_path};
+pub use self::inventory::{Inventory, ListedModule};
 pub use self::place::Place;
 pub use self::search::{Library, Located};
 

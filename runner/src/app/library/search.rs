@@ -93,7 +93,7 @@ impl Library<'_> {
         self.find_name(module).map(Located::File)
     }
 
-    fn installed(&self) -> Installed<'_> {
+    pub(super) fn installed(&self) -> Installed<'_> {
         Installed::new(self.python, self.interpreter, self.directory)
     }
 

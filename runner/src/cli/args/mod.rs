@@ -7,6 +7,7 @@ mod help;
 mod internal;
 mod jobs;
 mod late;
+mod list;
 mod lookup;
 mod python;
 mod rules;
@@ -29,6 +30,7 @@ use self::help::{
 use self::internal::InternalKeyArgs;
 pub(crate) use self::jobs::{JobFolderArgs, JobsArgs, StatusArgs};
 use self::late::Late;
+pub(crate) use self::list::ListArgs;
 pub(crate) use self::lookup::{LookupArgs, parse_interpreter};
 pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
@@ -54,6 +56,8 @@ pub(crate) enum Command {
     Jobs(Late<JobsArgs>),
     /// Run many jobs in warm processes, with jobs and reports as JSON lines.
     Batch(Late<BatchArgs>),
+    /// List the modules that have a name.
+    List(Late<ListArgs>),
     /// Show a module's kind, options and requests, without running it.
     Inspect(Late<InspectArgs>),
     /// Write a Python module and its imports to one file.

@@ -1,0 +1,79 @@
+//! What a listing says about one module: its kind, version, first line of documentation and digest.
+
+use std::path::Path;
+
+use modbox_kinds::detect;
+use modbox_vocabulary::error_chain;
+
+use crate::app::documentation::short_description;
+use crate::app::metadata::WasmInfo;
+use crate::app::module::{module_digest, wasm_bytes};
+use crate::app::python::read_bounded;
+use crate::app::{library::ListedModule, locate};
+
+/// Bytes of a file with a version that are read.
+const MAX_VERSION_FILE: u64 = 1 << 20;
+
+/// Facts about a module, without running it.
+#[derive(Debug, Default)]
+pub struct ModuleSummary {
+    /// Kind of the module.
+    pub kind: Option<&'static str>,
+    /// Version of a wasm module.
+    pub version: String,
+    /// First line of its documentation.
+    pub description: String,
+    /// SHA-256 of the module in hex.
+    pub digest: String,
+    /// What is wrong with the file.
+    pub problem: Option<String>,
+}
+
+impl ModuleSummary {
+    /// Reads a module's file.
+    #[must_use]
+    pub fn of(path: &Path) -> Self {
+        let file = match locate::read(path) {
+            Ok(file) => file,
+            Err(error) => return Self { problem: Some(error_chain(&error)), ..Self::default() },
+        };
+        let digest = module_digest(&file.bytes);
+        let kind = match detect::detect(&file.bytes) {
+            Ok(detection) => detection.kind.as_str(),
+            Err(error) => return Self { digest, problem: Some(error_chain(&error)), ..Self::default() },
+        };
+        let mut summary = Self { kind: Some(kind), digest, ..Self::default() };
+        match wasm_bytes(&file.bytes).map(|wasm| WasmInfo::parse(wasm).and_then(|info| info.metadata())) {
+            Some(Ok(Some(metadata))) => {
+                summary.description = metadata.description.first().cloned().unwrap_or_default();
+                summary.version = metadata.version;
+            }
+            Some(Ok(None)) => {}
+            Some(Err(error)) => summary.problem = Some(error_chain(&error)),
+            None => summary.description = short_description(path, &file.bytes).unwrap_or_default(),
+        }
+        summary
+    }
+}
+
+/// Returns the version of the collection or of the ansible-core that a module belongs to; empty if it is not known.
+#[must_use]
+pub fn package_version(module: &ListedModule) -> String {
+    let read = |name: &str| {
+        let bytes = read_bounded(&module.package.as_ref()?.join(name), MAX_VERSION_FILE).ok()?;
+        String::from_utf8(bytes).ok()
+    };
+    let of_collection = || {
+        let manifest: serde_json::Value = serde_json::from_str(&read("MANIFEST.json")?).ok()?;
+        manifest["collection_info"]["version"].as_str().map(str::to_owned)
+    };
+    let assigned = |name: &str, key: &str, sign: char| {
+        let text = read(name)?;
+        let value = text.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(sign))?;
+        Some(value.trim().trim_matches(['"', '\'']).to_owned())
+    };
+    of_collection()
+        .or_else(|| assigned("galaxy.yml", "version", ':'))
+        .or_else(|| assigned("release.py", "__version__", '='))
+        .unwrap_or_default()
+}

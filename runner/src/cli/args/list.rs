@@ -1,0 +1,19 @@
+//! The switches of `modbox list`, as typed.
+
+use clap::Args;
+
+use crate::cli::args::lookup::LookupArgs;
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// List only modules whose full name, or its last part, is this; `*` stands for any text.
+    pub(crate) pattern: Option<String>,
+    /// Show digests and files, too.
+    #[arg(short, long)]
+    pub(crate) long: bool,
+    #[command(flatten)]
+    pub(crate) lookup: LookupArgs,
+    /// Print one JSON object per module.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,148 @@
+//! `modbox list`: the modules that have a name, one line each. Runs, compiles and builds nothing.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use modbox_python_json::{Value, encode};
+
+use crate::app::library::ListedModule;
+use crate::app::{ModuleSummary, package_version};
+use crate::cli::args::ListArgs;
+use crate::cli::context::Context;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::find::Lookup;
+use crate::cli::output::{self, clean_line};
+use crate::cli::standard;
+
+/// Prints the modules whose names fit the pattern.
+pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitStatus, Failure> {
+    let lookup = Lookup::new(context, &args.lookup)?;
+    let inventory = lookup.inventory(context);
+    for problem in &inventory.problems {
+        output::print_note(problem);
+    }
+    if inventory.is_cut {
+        output::print_note("there are more files than `modbox list` looks at; not all modules are listed");
+    }
+    let mut modules: BTreeMap<String, Option<ListedModule>> =
+        inventory.modules.into_iter().map(|(name, module)| (name, Some(module))).collect();
+    for name in modbox_authoring::standard_names() {
+        modules.entry(name.to_owned()).or_insert_with(|| {
+            let path = standard::find(context, name)?;
+            Some(ListedModule { path, package: None })
+        });
+    }
+    if let Some(pattern) = &args.pattern {
+        modules.retain(|name, _| is_match(pattern, name));
+    }
+    let mut versions: HashMap<PathBuf, String> = HashMap::new();
+    let rows: Vec<Row> = modules.into_iter().map(|(name, module)| Row::new(name, module, &mut versions)).collect();
+    let width = |column: fn(&Row) -> &str| rows.iter().map(|row| column(row).chars().count()).max().unwrap_or(0);
+    let widths = [width(|row| &row.name).min(60), width(|row| &row.version).min(16), width(Row::kind)];
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|row| if args.json { encode(&row.to_value()) } else { row.to_line(widths, args.long) })
+        .collect();
+    if !lines.is_empty() {
+        output::print_line(&lines.join("\n")).or_internal()?;
+    } else if let Some(pattern) = &args.pattern {
+        output::print_note(&format!("no module has a name like `{pattern}`"));
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// One module of the list.
+struct Row {
+    name: String,
+    path: Option<PathBuf>,
+    version: String,
+    summary: ModuleSummary,
+}
+
+impl Row {
+    fn new(name: String, module: Option<ListedModule>, versions: &mut HashMap<PathBuf, String>) -> Self {
+        let Some(module) = module else {
+            let description = format!("a module of modbox that is not built; `modbox build {name}` builds it");
+            let summary = ModuleSummary { kind: Some("component"), description, ..ModuleSummary::default() };
+            return Self { name, path: None, version: String::new(), summary };
+        };
+        let summary = ModuleSummary::of(&module.path);
+        let version = match &module.package {
+            Some(package) => match versions.get(package) {
+                Some(known) => known.clone(),
+                None => versions.entry(package.clone()).or_insert(package_version(&module)).clone(),
+            },
+            None => summary.version.clone(),
+        };
+        Self { name, path: Some(module.path), version, summary }
+    }
+
+    fn kind(&self) -> &str {
+        self.summary.kind.unwrap_or("broken")
+    }
+
+    fn to_line(&self, [name, version, kind]: [usize; 3], long: bool) -> String {
+        let said = self.summary.problem.as_ref().unwrap_or(&self.summary.description);
+        let mut line = format!("{:<name$}  {:<version$}  {:<kind$}  {said}", self.name, self.version, self.kind());
+        if long {
+            let digest = if self.summary.digest.is_empty() { "-" } else { &self.summary.digest };
+            let path = self.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+            line = format!("{}  sha256:{digest}  {path}", line.trim_end());
+        }
+        clean_line(line.trim_end())
+    }
+
+    fn to_value(&self) -> Value {
+        let digest = Some(&self.summary.digest).filter(|digest| !digest.is_empty());
+        [
+            ("name", Value::from(self.name.as_str())),
+            ("version", self.version.as_str().into()),
+            ("kind", self.summary.kind.into()),
+            ("description", self.summary.description.as_str().into()),
+            ("digest", digest.map(|digest| format!("sha256:{digest}")).into()),
+            ("path", self.path.as_ref().map(|path| path.display().to_string()).into()),
+            ("problem", self.summary.problem.clone().into()),
+        ]
+        .into()
+    }
+}
+
+/// Returns whether a name, or its last part, fits a pattern.
+fn is_match(pattern: &str, name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    fits(pattern, name) || fits(pattern, last)
+}
+
+/// Returns whether a text fits a pattern in which `*` stands for any text.
+fn fits(pattern: &str, text: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(head) else { return false };
+    let (middle, tail) = rest.rsplit_once('*').map_or(("", rest), |(middle, tail)| (middle, tail));
+    // The first place of each part leaves the most for the others.
+    for part in middle.split('*') {
+        let Some(at) = text.find(part) else { return false };
+        text = &text[at + part.len()..];
+    }
+    text.ends_with(tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, name, expect) in [
+            ("a.b.*", "a.b.c", true),
+            ("a.b.*", "a.x.c", false),
+            ("c", "a.b.c", true),
+            ("*file*", "a.b.ini_file", true),
+            ("*i*f*e", "a.b.ini_file", true),
+            ("*ab*ab", "n.c.xab", false),
+            ("**", "x", true),
+            ("", "x", false),
+        ] {
+            assert_eq!(is_match(pattern, name), expect, "{pattern} {name}");
+        }
+    }
+}
