@@ -12,6 +12,8 @@ mod wasm_contract;
 mod wasm_files;
 // What operators and arguments grant, and the source of each grant.
 mod policy;
+// Policy files made of reports and audit files.
+mod suggest;
 // A guest ends at its limits, also inside host calls.
 mod wasm_limits;
 // The host memory that a guest can use is bounded.

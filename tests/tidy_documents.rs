@@ -166,7 +166,7 @@ fn modbox_helps() -> String {
     for command in subcommands() {
         helps += &help("modbox", &[command, "--help"]);
     }
-    helps + &help("modbox", &["cache", "prune", "--help"])
+    helps + &help("modbox", &["cache", "prune", "--help"]) + &help("modbox", &["policy", "suggest", "--help"])
 }
 
 /// Checks that a relative link leads to a file, and to a heading of it.

@@ -40,6 +40,7 @@ mod resident_module;
 mod run;
 mod runner;
 mod summary;
+pub mod suggestion;
 mod unfinished;
 mod warm_guest;
 

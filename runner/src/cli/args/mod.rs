@@ -72,7 +72,7 @@ pub(crate) enum Command {
     Test(Late<TestArgs>),
     /// Create a module project.
     New(Late<NewArgs>),
-    /// Show or check the policy.
+    /// Show, check or suggest the policy.
     Policy(Late<PolicyArgs>),
     /// Check what runs need of this machine.
     Doctor(Late<DoctorArgs>),
@@ -249,6 +249,22 @@ pub(crate) enum PolicyCommand {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// Print a policy file made of what runs were denied, and of what options granted to them.
+    Suggest {
+        /// Reports of `--output report` or `modbox batch`, audit files, or `-` for stdin.
+        #[arg(required = true, value_name = "REPORT|AUDIT")]
+        files: Vec<PathBuf>,
+        /// Key of the rules for a module [default: the digest, or the name where the digest is unknown].
+        #[arg(long, value_enum, value_name = "digest|name", hide_possible_values = true)]
+        by: Option<SuggestionKey>,
+    },
+}
+
+/// The key of a module in a suggested policy file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SuggestionKey {
+    Digest,
+    Name,
 }
 
 #[derive(Debug, Args)]

@@ -1,0 +1,14 @@
+//! Makes a policy file of what runs were denied and of what the command line granted to them.
+//!
+//! Each module gets its own rules, and each entry says in a comment where it comes from. What a policy file cannot hold is
+//! a comment. The text is not checked against the machine: the command line does that.
+
+mod advised;
+mod model;
+mod page;
+mod record;
+mod widen;
+
+pub use self::model::{KeyKind, Suggestion};
+pub use self::page::{comment, render};
+pub use self::record::{Lacking, RunRecord};

@@ -1,0 +1,144 @@
+//! Reads what a report or an audit line says about the grants and denials of one run. Other content is ignored.
+
+use modbox_python_json::{Dict, Value, decode};
+
+/// What is known about one run.
+#[derive(Debug, Clone, Default)]
+pub struct RunRecord {
+    /// The place of the record, such as `report.json:3`.
+    pub origin: String,
+    /// The name of the module.
+    pub name: Option<String>,
+    /// The digest of the module, with the name of its algorithm.
+    pub digest: Option<String>,
+    /// Whether the module succeeded.
+    pub succeeded: bool,
+    /// The grants: capability, subject and source.
+    pub grants: Vec<[String; 3]>,
+    /// What was denied, and what a failed module probably lacked.
+    pub missing: Vec<Lacking>,
+    /// Number of grants and denials that the record does not list.
+    pub omitted: u64,
+    /// The arguments, as far as the record has them.
+    pub arguments: Dict,
+}
+
+/// A missing grant.
+#[derive(Debug, Clone)]
+pub struct Lacking {
+    /// The capability.
+    pub capability: String,
+    /// The path, address or name.
+    pub subject: String,
+    /// How it is known, such as `denied: open-at`.
+    pub cause: String,
+    /// The option that allows it.
+    pub allow: String,
+}
+
+impl RunRecord {
+    /// Reads all records of a file: one JSON object, or one in each line. `name` is the name of the file.
+    ///
+    /// # Errors
+    ///
+    /// The first line that is not a report and not a line of an audit file.
+    pub fn read(name: &str, text: &str) -> Result<Vec<Self>, String> {
+        const EXPECTED: &str =
+            "expected the output of `modbox run --output report` or `modbox batch`, or an audit file";
+        if text.trim().is_empty() {
+            return Err(format!("failed to find a run in `{name}`: it is empty; {EXPECTED}"));
+        }
+        if let Ok(value) = decode(text) {
+            let record = Self::of(name.to_owned(), &value);
+            return record
+                .map(|record| vec![record])
+                .map_err(|why| format!("failed to read `{name}`: {why}; {EXPECTED}"));
+        }
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let record = |(index, line): (usize, &str)| {
+            let origin = format!("{name}:{}", index + 1);
+            let value = decode(line).map_err(|error| format!("it is not JSON ({error})"));
+            value
+                .and_then(|value| Self::of(origin, &value))
+                .map_err(|why| format!("failed to read line {} of `{name}`: {why}; {EXPECTED}", index + 1))
+        };
+        lines.map(record).collect()
+    }
+
+    /// Reads one record.
+    ///
+    /// # Errors
+    ///
+    /// The value is not a report and not a line of an audit file.
+    pub fn of(origin: String, value: &Value) -> Result<Self, String> {
+        let report = value.as_dict().ok_or("it is not a JSON object")?;
+        let module = report.get("module").and_then(Value::as_dict).ok_or("it has no object `module`")?;
+        let status = text(report, "status").ok_or("it has no text `status`")?;
+        let mut record = Self {
+            origin,
+            name: text(module, "name"),
+            digest: text(module, "digest"),
+            succeeded: matches!(status.as_str(), "ok" | "changed" | "skipped"),
+            arguments: arguments(report),
+            omitted: count(report.get("denials_omitted")),
+            ..Self::default()
+        };
+        for grant in record.listed(report, "grants")? {
+            record.grants.push(texts(&grant, ["capability", "subject", "source"], "a grant")?);
+        }
+        for denial in record.listed(report, "denials")? {
+            let [capability, subject, operation, allow] =
+                texts(&denial, ["capability", "subject", "operation", "allow"], "a denial")?;
+            record.missing.push(Lacking { capability, subject, cause: format!("denied: {operation}"), allow });
+        }
+        for hint in record.listed(report, "hints")? {
+            let [capability, subject, source, allow] =
+                texts(&hint, ["capability", "subject", "source", "allow"], "a hint")?;
+            record.missing.push(Lacking { capability, subject, cause: format!("guessed from the {source}"), allow });
+        }
+        Ok(record)
+    }
+
+    /// Returns the objects of a list, without the one that counts omitted ones.
+    fn listed(&mut self, report: &Dict, key: &str) -> Result<Vec<Dict>, String> {
+        let items = match report.get(key) {
+            None | Some(Value::Null) => return Ok(Vec::new()),
+            Some(value) => value.as_list().ok_or_else(|| format!("`{key}` is not a list"))?,
+        };
+        let mut listed = Vec::new();
+        for item in items {
+            let item = item.as_dict().ok_or_else(|| format!("`{key}` has an item that is not an object"))?;
+            match item.get("omitted") {
+                Some(number) => self.omitted = self.omitted.saturating_add(count(Some(number))),
+                None => listed.push(item.clone()),
+            }
+        }
+        Ok(listed)
+    }
+}
+
+/// Returns the arguments of an audit line, or those that a result repeats.
+fn arguments(report: &Dict) -> Dict {
+    let within = |dict: Option<&Dict>, key: &str| dict.and_then(|dict| dict.get(key)).and_then(Value::as_dict).cloned();
+    let invocation = within(within(Some(report), "result").as_ref(), "invocation");
+    within(Some(report), "args").or_else(|| within(invocation.as_ref(), "module_args")).unwrap_or_default()
+}
+
+fn text(dict: &Dict, key: &str) -> Option<String> {
+    dict.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn texts<const N: usize>(dict: &Dict, keys: [&str; N], what: &str) -> Result<[String; N], String> {
+    let mut found = [const { String::new() }; N];
+    for (slot, key) in found.iter_mut().zip(keys) {
+        *slot = text(dict, key).ok_or_else(|| format!("{what} has no text `{key}`"))?;
+    }
+    Ok(found)
+}
+
+fn count(number: Option<&Value>) -> u64 {
+    match number {
+        Some(Value::Int(number)) => u64::try_from(*number).unwrap_or_default(),
+        _ => 0,
+    }
+}

@@ -1,0 +1,98 @@
+//! `modbox policy suggest`: prints a policy file made of reports and audit files. Grants nothing and starts nothing.
+//!
+//! An entry that this machine would refuse, such as a path that does not exist, becomes a comment with the reason, so that
+//! the printed file is always one that `modbox run --policy` takes.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use modbox_policy::{PolicyFile, Rules, merge};
+
+use crate::app::suggestion::{KeyKind, RunRecord, Suggestion, comment, render};
+use crate::cli::args::SuggestionKey;
+use crate::cli::bounded::read_stream;
+use crate::cli::context::Context;
+use crate::cli::environment::Environment;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::output;
+use crate::cli::settings::{self, Resolved};
+
+/// Maximum bytes of one input.
+const MAX_INPUT: u64 = 64 << 20;
+
+/// Maximum number of entries that contradict others and become comments.
+const MAX_CONTRADICTIONS: usize = 1000;
+
+/// Prints the policy file.
+pub(super) fn run(context: &Context, files: &[PathBuf], by: Option<SuggestionKey>) -> Result<ExitStatus, Failure> {
+    let by = by.map(|by| match by {
+        SuggestionKey::Digest => KeyKind::Digest,
+        SuggestionKey::Name => KeyKind::Name,
+    });
+    let mut suggestion = Suggestion::new(by);
+    for file in files {
+        let (name, text) = read(file).or_usage()?;
+        let records = RunRecord::read(&name, &text).map_err(anyhow::Error::msg).or_usage()?;
+        records.iter().for_each(|record| suggestion.add(record));
+    }
+    let text = usable(&context.environment, &render(suggestion, "modbox policy suggest")).or_internal()?;
+    output::print_bytes(text.as_bytes()).or_internal()?;
+    Ok(ExitStatus::Success)
+}
+
+fn read(path: &Path) -> anyhow::Result<(String, String)> {
+    let (name, bytes) = if path == Path::new("-") {
+        ("stdin".to_owned(), read_stream(io::stdin().lock(), MAX_INPUT))
+    } else {
+        // Without O_NONBLOCK, opening a FIFO would wait for a writer. A pipe that has one is read to its end.
+        let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let opened = File::options().read(true).custom_flags(nonblock).open(path);
+        (
+            path.display().to_string(),
+            opened.and_then(|file| {
+                rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::empty())?;
+                read_stream(file, MAX_INPUT)
+            }),
+        )
+    };
+    let bytes = bytes.with_context(|| format!("failed to read `{name}`"))?;
+    let text = String::from_utf8(bytes).ok().with_context(|| format!("failed to read `{name}`: it is not UTF-8"))?;
+    Ok((name, text))
+}
+
+/// Turns the entries that this machine would refuse into comments. The file is a suggested one, with one entry in a line.
+///
+/// # Errors
+///
+/// The text is not a policy file.
+fn usable(environment: &Environment, text: &str) -> anyhow::Result<String> {
+    let file = PolicyFile::parse(text).context("failed to read the suggested policy")?;
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for (_, written) in &file.modules {
+        let Resolved { rules, mut places, wrong } = settings::resolve(environment, written, "suggestion");
+        for wrong in &wrong {
+            withdraw(&mut lines, wrong.place.line, &format!("{:#}", wrong.error));
+        }
+        let mut paths = rules.paths;
+        for _ in 0..MAX_CONTRADICTIONS {
+            let merged = merge(&[Rules { paths: paths.clone(), ..Rules::default() }]);
+            let Err(error) = merged else { break };
+            let Some(last) = paths.iter().rposition(|grant| grant.guest == error.guest()) else { break };
+            withdraw(&mut lines, places[last].line, &error.to_string());
+            paths.remove(last);
+            places.remove(last);
+        }
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
+/// Turns a line into a comment with a reason.
+fn withdraw(lines: &mut [String], number: impl TryInto<usize>, reason: &str) {
+    let index = number.try_into().ok().and_then(|number: usize| number.checked_sub(1));
+    if let Some(line) = index.and_then(|index| lines.get_mut(index)) {
+        *line = format!("        # left out: {}: {}", comment(reason), line.trim_start());
+    }
+}
