@@ -17,7 +17,7 @@ use crate::app::error::{RunError, Shortfall};
 use crate::app::execute::{CompletedRun, Execution};
 use crate::app::missing_grant::{self, MissingGrant};
 use crate::app::program;
-use crate::app::report::{ADVICE_PREFIX, Report, Status};
+use crate::app::report::{Report, Status};
 use crate::app::request::RunRequest;
 
 /// Base of the exit codes by which a shell reports death by a signal.
@@ -91,10 +91,7 @@ fn report_outcome(
         notes: report.notes.into_iter().chain(lines.into_iter().map(log_module_line)).collect(),
         ..report
     };
-    if !status.is_success() {
-        // Ansible prints the warnings of a result, and nothing else of a report.
-        report.advice().iter().for_each(|line| report.result.warn(&format!("{ADVICE_PREFIX}{line}")));
-    }
+    report.warn_of_advice();
     report
 }
 
@@ -145,7 +142,11 @@ pub(super) fn report_failed_start(report: Report, error: RunError) -> Report {
                 let denial = Denial { capability, subject, operation: Operation::Grant, allow: String::new() };
                 Report { status: Status::Denied, denials: vec![denial], ..failed }
             }
-            None => Report { status: Status::Failed, error: Some(error), ..failed },
+            None => {
+                let mut failed = Report { status: Status::Failed, error: Some(error), ..failed };
+                failed.warn_of_advice();
+                failed
+            }
         },
     }
 }

@@ -20,6 +20,7 @@ mod error;
 mod execute;
 mod execute_guest;
 mod execute_native;
+mod file_errors;
 mod grant;
 mod judge;
 pub mod library;
@@ -39,8 +40,9 @@ mod requests;
 mod resident_module;
 mod run;
 mod runner;
-mod summary;
+pub(crate) mod spelling;
 pub mod suggestion;
+mod summary;
 mod unfinished;
 mod warm_guest;
 

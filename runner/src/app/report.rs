@@ -7,6 +7,7 @@ use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, LostChange, 
 use serde::{Serialize, Serializer};
 
 use crate::app::error::RunError;
+use crate::app::{file_errors, spelling};
 
 /// How a run ended, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
@@ -53,6 +54,9 @@ pub struct ModuleFacts {
     /// Name: the full one of a module in a collection or of ansible-core, else that of the file without its extension;
     /// `None` if the run did not begin.
     pub name: Option<String>,
+    /// Version, if its metadata has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// Its kind, once detected.
     pub kind: Option<Kind>,
     /// Reason for the kind.
@@ -103,8 +107,8 @@ pub struct Report {
     /// Notes for the operator that are not failures, such as a cache that cannot be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The captured stderr, for callers that pass it on; not in the serialised report.
-    #[serde(skip)]
+    /// The captured stderr, without the module's log lines. The limit of output bounds it.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     /// Error that kept the module from starting.
     #[serde(skip)]
@@ -122,6 +126,9 @@ pub const CENSORED: &str =
 
 /// Beginning of a warning that modbox adds to a failed result for a denial or a hint.
 pub const ADVICE_PREFIX: &str = "modbox: ";
+
+/// End of Ansible's message for a script without a `#!` line.
+const MISSING_INTERPRETER: &str = "is missing interpreter line";
 
 /// Maximum number of lines of advice; a person reads no more.
 const MAX_ADVICE: usize = 8;
@@ -150,9 +157,35 @@ impl Report {
         lines
     }
 
-    /// Removes everything but the status from the result, as `no_log` requires.
+    /// Returns what a person may have meant, for a mistake that the result's message tells of.
+    #[must_use]
+    pub fn tips(&self) -> Vec<String> {
+        if self.status.is_success() {
+            return Vec::new();
+        }
+        let message = self.result.as_dict().get("msg").and_then(Value::as_str).unwrap_or_default();
+        let tips = spelling::tips(message).into_iter();
+        let not_a_module = message.ends_with(MISSING_INTERPRETER).then(|| {
+            format!("`{}` is not a module: it is neither WebAssembly nor a script with a `#!` line", self.module.path)
+        });
+        // A failure of modbox itself has the numbers of Linux.
+        let is_guest = self.result.parsed() && self.module.kind.is_some_and(Kind::is_wasm);
+        let file_tips = if is_guest { file_errors::tips(message, &self.grants) } else { Vec::new() };
+        tips.chain(not_a_module).chain(file_tips).collect()
+    }
+
+    /// Adds advice and tips to the warnings of a failed result. Ansible prints those, and nothing else of a report.
+    pub(super) fn warn_of_advice(&mut self) {
+        if !self.status.is_success() {
+            let lines = [self.advice(), self.tips()].concat();
+            lines.iter().for_each(|line| self.result.warn(&format!("{ADVICE_PREFIX}{line}")));
+        }
+    }
+
+    /// Removes everything but the status from the result, and stderr, as `no_log` requires.
     pub fn censor(&mut self) {
         self.result = self.result.censored(CENSORED);
+        self.stderr.clear();
     }
 
     /// Returns the report with the module's name.

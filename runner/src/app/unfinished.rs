@@ -20,6 +20,7 @@ impl Report {
     fn pending(path: &Path) -> Self {
         let module = ModuleFacts {
             name: None,
+            version: None,
             path: path.to_string_lossy().into_owned(),
             kind: None,
             reason: String::new(),
@@ -49,6 +50,8 @@ impl Report {
     pub(super) fn of_module(module: &Module, policy: &Policy) -> Self {
         let mut report = Self::pending(module.path());
         module.digest().clone_into(&mut report.module.digest);
+        let version = module.metadata().map(|metadata| metadata.version.clone());
+        report.module.version = version.filter(|version| !version.is_empty());
         report.grants = policy.grants();
         if let Ok(detection) = module.detection() {
             report.module.kind = Some(detection.kind);

@@ -23,6 +23,7 @@ mod settings;
 mod signals;
 mod standard;
 mod task_args;
+mod usage_tips;
 
 use std::ffi::OsString;
 use std::io;
@@ -143,6 +144,7 @@ fn explain(argv: &[OsString], mut error: clap::Error) -> Result<ExitStatus, Fail
         let tip = format!("to run a module, use `modbox run {}`", output::clean(&word.to_string_lossy()));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
+    usage_tips::improve(&mut error, argv);
     output::print_usage_error(&error, argv);
     Ok(ExitStatus::Usage)
 }

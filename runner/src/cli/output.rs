@@ -9,7 +9,6 @@ use anstream::AutoStream;
 use anstream::stream::RawStream;
 use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
-use modbox_kinds::collections::QualifiedName;
 use modbox_python_json::{Value, encode, str as python_str};
 use similar::TextDiff;
 
@@ -37,6 +36,7 @@ pub(crate) fn print_report(report: &Report, format: OutputFormat, no_log: bool, 
             let mut value = report.to_value();
             if no_log && let Value::Dict(entries) = &mut value {
                 entries.insert("result".to_owned(), report.result.censored(CENSORED).into_dict().into());
+                entries.shift_remove("stderr");
             }
             print_line(&encode(&value))
         }
@@ -133,9 +133,12 @@ fn style_of(status: Status) -> Style {
 
 fn headline(report: &Report) -> String {
     let style = style_of(report.status);
-    // The full name says more than the path of an installed file.
-    let full_name = report.module.name.as_ref().filter(|name| QualifiedName::parse(name).is_some());
-    let shown = clean_line(full_name.unwrap_or(&report.module.path));
+    // The name says more than the path of an installed or built file.
+    let module = &report.module;
+    let mut shown = clean_line(module.name.as_ref().unwrap_or(&module.path));
+    if let Some(version) = &module.version {
+        let _ = write!(shown, " {}", clean_line(version));
+    }
     format!("{style}{}{style:#}: {shown}\n", report.status.as_str())
 }
 
@@ -157,6 +160,7 @@ fn summary(report: &Report, verbosity: u8) -> String {
     }
     push_warnings(&mut text, dict.get("warnings"));
     push_advice(&mut text, report);
+    push_tips(&mut text, report);
     if let Some(path) = &report.kept_files {
         let _ = writeln!(text, "  files kept in {}", clean_line(path));
     }
@@ -192,6 +196,14 @@ fn push_advice(text: &mut String, report: &Report) {
     let style = Style::new().fg_color(Some(AnsiColor::Red.into()));
     for line in report.advice() {
         let _ = writeln!(text, "  {style}denied:{style:#} {}", indented(&clean(&line)));
+    }
+}
+
+/// Appends what a person may have meant.
+fn push_tips(text: &mut String, report: &Report) {
+    let style = Style::new().fg_color(Some(AnsiColor::Green.into()));
+    for line in report.tips() {
+        let _ = writeln!(text, "  {style}tip:{style:#} {}", indented(&clean(&line)));
     }
 }
 
@@ -257,6 +269,10 @@ fn push_details(text: &mut String, report: &Report) {
             clean_line(&grant.subject),
             clean_line(&grant.source)
         );
+    }
+    // A result that could not be parsed contains it, as `module_stderr`.
+    if !report.stderr.is_empty() && report.result.parsed() {
+        push_value(text, "stderr", &Value::from(report.stderr.as_str()));
     }
     let (usage, timing) = (&report.usage, &report.timing);
     let _ = writeln!(

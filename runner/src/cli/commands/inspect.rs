@@ -2,6 +2,8 @@
 //! module.
 
 use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use modbox_argument_spec::{ArgumentSpec, Metadata};
 use modbox_kinds::detect;
@@ -47,10 +49,12 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         }
         None => Vec::new(),
     };
+    let is_program = detection.kind.is_wasm() || file.bytes.starts_with(b"#!") || is_executable(&path);
     let facts = Facts {
         path: path.display().to_string(),
         kind: detection.kind.as_str(),
         reason: detection.reason,
+        is_program,
         digest,
         size: file.bytes.len() as u64,
         info,
@@ -64,10 +68,16 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
     Ok(ExitStatus::Success)
 }
 
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+}
+
 struct Facts {
     path: String,
     kind: &'static str,
     reason: String,
+    /// Whether the file looks like a program: WebAssembly, a `#!` line or the right to execute it.
+    is_program: bool,
     digest: String,
     size: u64,
     info: WasmInfo,
@@ -97,10 +107,17 @@ impl Facts {
         .into()
     }
 
+    fn has_spec(&self) -> bool {
+        matches!(self.source_spec, Some(Ok(_)))
+    }
+
     fn to_text(&self) -> String {
         let mut text = String::new();
         let _ = writeln!(text, "file:    {}", clean_line(&self.path));
         let _ = writeln!(text, "kind:    {} ({})", self.kind, clean_line(&self.reason));
+        if !self.is_program && self.metadata.is_none() && !self.has_spec() {
+            text += "note:    not executable and without a `#!` line: this is hardly a module\n";
+        }
         let _ = writeln!(text, "digest:  sha256:{}", self.digest);
         let _ = writeln!(text, "size:    {}", bytesize::ByteSize(self.size).display().iec());
         push_list(&mut text, "imports", &self.info.imports);

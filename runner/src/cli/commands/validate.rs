@@ -15,6 +15,7 @@ use modbox_contract::{Dict, Value, decode, encode};
 use modbox_kinds::detect;
 
 use crate::app::library::FoundModule;
+use crate::app::spelling;
 use crate::app::{DescribedSpec, WasmInfo, locate, wasm_bytes};
 use crate::cli::args::ValidateArgs;
 use crate::cli::context::Context;
@@ -128,7 +129,10 @@ fn summary(name: &str, validated: &Validated) -> String {
     for error in &validated.errors {
         let unsupported = error.kind == ErrorKind::Unsupported;
         let prefix = if unsupported { format!("Unsupported parameters for ({name}) module: ") } else { String::new() };
-        lines.push(format!("  {prefix}{}", secrets.mask_text(&error.message).replace('\n', "\n    ")));
+        let message = prefix + &secrets.mask_text(&error.message);
+        let tips = spelling::tips(&message);
+        lines.push(format!("  {}", message.replace('\n', "\n    ")));
+        lines.extend(tips.into_iter().map(|tip| format!("  tip: {tip}")));
     }
     lines.extend(validated.warnings.iter().map(|warning| format!("  warning: {}", secrets.mask_text(warning))));
     lines.extend(
