@@ -13,7 +13,7 @@ const MASKS: [&str; 2] = ["VALUE_SPECIFIED_IN_NO_LOG_PARAMETER", "********"];
 
 /// What an option means for a policy file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Advised {
+pub(super) struct Advised {
     /// The entry, if a policy file can hold it: the key of `allow`, and its item.
     pub entry: Option<(Capability, String)>,
     /// What a person should know.
@@ -39,7 +39,7 @@ pub(super) fn key(capability: &str) -> Option<Capability> {
 
 /// Translates the option that allows a missing grant.
 #[must_use]
-pub fn advised(record: &RunRecord, missing: &Lacking) -> Advised {
+pub(super) fn advised(record: &RunRecord, missing: &Lacking) -> Advised {
     let Lacking { capability, subject, cause, allow } = missing;
     let shown = format!("{capability} {subject} ({cause})");
     if allow.is_empty() {
