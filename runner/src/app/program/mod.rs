@@ -27,13 +27,17 @@ pub(super) struct ProgramNeeds {
     reads: Vec<PathBuf>,
     /// Further paths whose change would change `reads`, or what runs.
     decisive: Vec<PathBuf>,
+    /// Paths that alone say where the others are: the program, the interpreters of its chain, and the settings of its
+    /// language.
+    roots: Vec<PathBuf>,
 }
 
 impl ProgramNeeds {
     /// Finds the needs of a program that is called by an absolute path. The variables of the policy count as its
     /// environment.
     pub(super) fn of(program: &Path, policy: &Policy) -> Self {
-        let mut needs = Self { program: program.to_owned(), reads: Vec::new(), decisive: Vec::new() };
+        let mut needs =
+            Self { program: program.to_owned(), reads: Vec::new(), decisive: Vec::new(), roots: Vec::new() };
         if !program.is_absolute() {
             return needs;
         }
@@ -47,7 +51,9 @@ impl ProgramNeeds {
             let Libraries { found, before } = Libraries::of(&path, &libraries_path);
             let hops = hops(&path);
             needs.decisive.extend(before);
-            needs.decisive.extend(language::decisive(&path));
+            let settings = language::decisive(&path);
+            needs.roots.extend(settings.iter().cloned().chain([path.clone()]));
+            needs.decisive.extend(settings);
             needs.reads.push(path);
             needs.reads.extend(found);
             if !hops.iter().all(|hop| is_of_system(hop)) {
@@ -67,12 +73,19 @@ impl ProgramNeeds {
         decisive.or_else(|| self.reads.iter().find_map(|path| grant_over(policy, path)))
     }
 
-    /// Returns the paths to show to a native module whose interpreter this is. Where the module could choose them, they are
-    /// the granted ones alone, with a note: a link that it makes could lead anywhere.
+    /// Returns the paths to show to a native module whose interpreter this is. Those that the module could choose are left
+    /// out unless they are granted, with a note: a link that it makes could lead anywhere.
     pub(super) fn for_module(&self, policy: &Policy, notes: &mut Vec<String>) -> Vec<RuntimePath> {
         let Some(grant) = self.changed_by(policy).filter(|_| !policy.allows_everything()) else {
             return self.runtime_paths(policy);
         };
+        let may_change = |path: &PathBuf| grant_over(policy, path).is_some();
+        if !self.roots.iter().any(|path| grant_around(policy, path).is_some()) {
+            let mut paths = self.runtime_paths(policy);
+            let granted = self.granted(policy);
+            paths.retain(|runtime| granted.contains(runtime) || !may_change(&runtime.path));
+            return paths;
+        }
         notes.push(format!(
             "the module may write `{}`, so nothing more is shown of what `{}` needs; grant for reading what it lacks",
             grant.guest,
@@ -271,10 +284,13 @@ mod tests {
 
     #[test]
     fn a_module_that_may_change_its_interpreter_is_shown_what_is_granted() {
-        let (_dir, root) = root(&[("env/bin/tool", ""), ("secret", ""), ("other/x", "")]);
+        let files =
+            [("env/bin/tool", ""), ("secret", ""), ("other/x", ""), ("c/bin/python3", ""), ("c/lib/python3/x", "")];
+        let (_dir, root) = root(&files);
         symlink(root.join("secret"), root.join("env/bin/python")).unwrap();
         let shown = |program: &str, guest: &Path| {
-            let (host, guest) = (root.join("env"), guest.display().to_string());
+            let host = if guest.starts_with(root.join("c")) { guest.to_owned() } else { root.join("env") };
+            let guest = guest.display().to_string();
             let mut policy = Policy::default();
             let (shape, access) = (Shape::Directory, Access::Write);
             policy.allow_path(PathGrant { host, shape, guest, access, source: String::new() }).unwrap();
@@ -284,6 +300,9 @@ mod tests {
         };
         assert_eq!(shown("env/bin/tool", &root.join("env")), (vec![root.join("env/bin/tool")], 1));
         assert_eq!(shown("env/bin/python", &root.join("env")), (vec![], 1));
+        // It may change a library, and that does not choose another one.
+        let reads = ["c/bin/python3", "c/lib/python3"].map(|path| root.join(path)).to_vec();
+        assert_eq!(shown("c/bin/python3", &root.join("c/lib")), (reads, 0));
         // Another folder is mapped to the place of the program.
         assert_eq!(shown("other/x", &root.join("other")), (vec![], 1));
     }
