@@ -121,8 +121,21 @@ fn comparable(result: &Dict, folder: &Path) -> BTreeMap<String, String> {
         "module_stderr" => encode(value).rsplit("\\n").nth(1).unwrap_or_default().to_owned(),
         _ => without_paths(encode(&without_times(value))),
     };
+    let result = without_advice(result);
     let kept = result.iter().filter(|(key, _)| *key != "invocation" && !TIMES.contains(&key.as_str()));
     kept.map(|(key, value)| (key.clone(), shown(key, value))).collect()
+}
+
+/// Returns a result without the warnings by which modbox names denials and mistakes.
+fn without_advice(result: &Dict) -> Dict {
+    let mut result = result.clone();
+    if let Some(PythonValue::List(warnings)) = result.get_mut("warnings") {
+        warnings.retain(|warning| !warning.as_str().is_some_and(|text| text.starts_with("modbox: ")));
+        if warnings.is_empty() {
+            result.shift_remove("warnings");
+        }
+    }
+    result
 }
 
 /// Everything that runs need: folders of modules and programs, the interpreter and a server.
