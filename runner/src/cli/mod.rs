@@ -15,6 +15,7 @@ mod environment;
 mod exit;
 mod find;
 mod logging;
+mod name_pattern;
 mod output;
 mod perform;
 mod roles;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::audit_view::filter::Since;
-use crate::cli::audit_view::pattern::NamePattern;
+use crate::cli::name_pattern::NamePattern;
 
 #[derive(Debug, Args)]
 #[command(after_help = AUDIT_HELP)]

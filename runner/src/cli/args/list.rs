@@ -6,7 +6,7 @@ use crate::cli::args::lookup::LookupArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// List only modules whose full name, or its last part, is this; `*` stands for any text.
+    /// List only modules whose full name, or its last part, is this: `*` is any text, `?` one character.
     pub(crate) pattern: Option<String>,
     /// Show digests and files, too.
     #[arg(short, long)]

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
 use crate::cli::audit_view::entry::AuditEntry;
-use crate::cli::audit_view::pattern::NamePattern;
+use crate::cli::name_pattern::NamePattern;
 
 /// Conditions that all must hold.
 #[derive(Debug, Default)]

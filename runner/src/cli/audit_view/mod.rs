@@ -8,7 +8,6 @@ pub(crate) mod entry;
 pub(crate) mod filter;
 pub(crate) mod lines;
 pub(crate) mod page;
-pub(crate) mod pattern;
 pub(crate) mod source;
 pub(crate) mod summary;
 pub(crate) mod table;

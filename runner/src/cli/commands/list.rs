@@ -11,6 +11,7 @@ use crate::cli::args::ListArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
+use crate::cli::name_pattern::NamePattern;
 use crate::cli::output::{self, clean_line};
 use crate::cli::standard;
 
@@ -33,7 +34,8 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitStatus, Fail
         });
     }
     if let Some(pattern) = &args.pattern {
-        modules.retain(|name, _| is_match(pattern, name));
+        let pattern = NamePattern::new(pattern);
+        modules.retain(|name, _| is_match(&pattern, name));
     }
     let mut versions: HashMap<PathBuf, String> = HashMap::new();
     let rows: Vec<Row> = modules.into_iter().map(|(name, module)| Row::new(name, module, &mut versions)).collect();
@@ -108,22 +110,9 @@ impl Row {
 }
 
 /// Returns whether a name, or its last part, fits a pattern.
-fn is_match(pattern: &str, name: &str) -> bool {
+fn is_match(pattern: &NamePattern, name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name);
-    fits(pattern, name) || fits(pattern, last)
-}
-
-/// Returns whether a text fits a pattern in which `*` stands for any text.
-fn fits(pattern: &str, text: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
-    let Some(mut text) = text.strip_prefix(head) else { return false };
-    let (middle, tail) = rest.rsplit_once('*').map_or(("", rest), |(middle, tail)| (middle, tail));
-    // The first place of each part leaves the most for the others.
-    for part in middle.split('*') {
-        let Some(at) = text.find(part) else { return false };
-        text = &text[at + part.len()..];
-    }
-    text.ends_with(tail)
+    pattern.matches(name) || pattern.matches(last)
 }
 
 #[cfg(test)]
@@ -142,7 +131,7 @@ mod tests {
             ("**", "x", true),
             ("", "x", false),
         ] {
-            assert_eq!(is_match(pattern, name), expect, "{pattern} {name}");
+            assert_eq!(is_match(&NamePattern::new(pattern), name), expect, "{pattern} {name}");
         }
     }
 }

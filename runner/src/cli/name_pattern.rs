@@ -11,11 +11,16 @@ impl FromStr for NamePattern {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(Self(text.chars().collect()))
+        Ok(Self::new(text))
     }
 }
 
 impl NamePattern {
+    /// Returns the pattern of a text. Every text is one.
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.chars().collect())
+    }
+
     /// Returns whether the whole name fits. Takes time in proportion to the product of both lengths at most.
     pub(crate) fn matches(&self, name: &str) -> bool {
         let (pattern, name) = (&self.0, name.chars().collect::<Vec<char>>());
