@@ -16,6 +16,7 @@ mod job;
 mod lines;
 mod native_slot;
 mod output;
+mod pool;
 mod progress;
 mod report;
 mod running_command;
@@ -27,5 +28,6 @@ mod task;
 
 pub use self::dispatch::{Batch, BatchConfig, Host, ResolvedJob};
 pub use self::job::{Job, JobError, JobOptions};
+pub use self::pool::PoolConfig;
 pub use self::progress::{BatchError, Progress, Summary};
 pub use self::setup::Setup;
