@@ -10,6 +10,8 @@ pub(crate) use modbox_test_support as support;
 mod wasm_contract;
 // A guest reaches only what is granted.
 mod wasm_files;
+// The words of their errors.
+mod wasm_file_errors;
 // What operators and arguments grant, and the source of each grant.
 mod policy;
 // Policy files made of reports and audit files.
