@@ -29,6 +29,8 @@ mod wasm_guard_runs;
 // Modes and owners of files.
 mod wasm_attributes;
 mod wasm_commands;
+// What a run in check mode says about the real one.
+mod check_mode;
 // Changes that do not reach the machine fail the run.
 mod wasm_lost;
 // A guest reaches only the granted hosts and ports, by sockets and by HTTP.

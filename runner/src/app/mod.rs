@@ -34,6 +34,7 @@ mod powershell;
 mod prepare;
 mod program;
 mod python;
+mod real_run;
 mod report;
 mod request;
 mod requests;
