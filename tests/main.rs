@@ -118,6 +118,8 @@ mod signals;
 mod documents;
 // Golden tests of the command line: to add one, put a file into `cli/`.
 mod cli;
+// The manual on a terminal.
+mod doc;
 // What `modbox doctor` says about the machine.
 mod doctor;
 // The modules that `modbox list` lists.

@@ -17,6 +17,7 @@ mod find;
 mod logging;
 mod name_pattern;
 mod output;
+mod pager;
 mod perform;
 mod roles;
 mod runner;

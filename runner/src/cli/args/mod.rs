@@ -294,6 +294,9 @@ pub(crate) struct ShowArgs {
 pub(crate) struct DocArgs {
     /// A module file, a path of a project's directory (`./ping`, `.`), or a name in the library.
     pub(crate) module: PathBuf,
+    /// Do not show a long manual through `MODBOX_PAGER`, `PAGER` or less.
+    #[arg(long)]
+    pub(crate) no_pager: bool,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
 }
