@@ -2,8 +2,8 @@
 //!
 //! A module that copies a file with its flags (`chattr =e`) reads those of a file on the machine, and sets them for a
 //! file in the room's own file system, which is a tmpfs and has no such flags. The filter refuses to set flags, so the
-//! copy fails, although the flag means nothing there: it is no property of the file, and where the file is taken back to
-//! the machine, the file system there sets its own. Such a request is answered as done, and nothing is done. Every other
+//! copy fails, although the flag means nothing there: it belongs to the file system. Where the file is taken back to the
+//! machine, the file system there sets its own. Such a request is answered as done, and nothing is done. Every other
 //! request stays refused: flags against changes, and all flags of files on the machine.
 //!
 //! The answer changes nothing, so it does not matter that the module can exchange the descriptor or the flags meanwhile.
