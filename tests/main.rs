@@ -14,6 +14,8 @@ mod wasm_files;
 mod wasm_file_errors;
 // What operators and arguments grant, and the source of each grant.
 mod policy;
+// Policy files that trial runs teach.
+mod learn;
 // Policy files made of reports and audit files.
 mod suggest;
 // A guest ends at its limits, also inside host calls.

@@ -153,6 +153,21 @@ pub(super) fn take_back(stages: &[Stage], circumstances: Circumstances<'_>) -> T
     result
 }
 
+/// Drops the changes of a trial. Returns those that could not have been taken back, whatever the machine says.
+pub(super) fn drop_changes(stages: &[Stage]) -> TakenBack {
+    let mut result = TakenBack { lost: stages.iter().flat_map(Stage::unkept).collect(), notes: Vec::new() };
+    for (stage, file) in stages.iter().flat_map(|stage| stage.files.iter().map(move |file| (stage, file))) {
+        let copy = match stage::look(&stage.directory, &file.name) {
+            Ok(Some(now)) => take_back::open_copy(&stage.directory, &file.name, now, u64::MAX).map(drop),
+            looked => looked.map(drop),
+        };
+        if let Err(error) = copy {
+            result.lose(&file.place.path, &error);
+        }
+    }
+    result
+}
+
 impl TakenBack {
     fn lose(&mut self, path: &Path, error: &io::Error) {
         let made_other = error.get_ref().and_then(|error| error.downcast_ref::<NotAFile>());

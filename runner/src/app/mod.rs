@@ -44,6 +44,7 @@ mod runner;
 pub(crate) mod spelling;
 pub mod suggestion;
 mod summary;
+mod trial;
 mod unfinished;
 mod warm_guest;
 
@@ -65,4 +66,5 @@ pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{RequestComparison, compare};
 pub use self::runner::Runner;
 pub use self::summary::{ModuleSummary, package_version};
+pub use self::trial::{RealEffects, TrialError};
 pub use self::warm_guest::{GuestTask, WarmSetup, check_confinement};
