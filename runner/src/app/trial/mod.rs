@@ -84,8 +84,8 @@ fn on_copies(policy: &mut Policy, kind: Kind, dir: &RunDir, effects: RealEffects
     if effects == RealEffects::Refused {
         policy.paths().iter().try_for_each(copies::check)?;
     }
-    policy.set_trial();
     if !kind.is_wasm() {
+        policy.set_trial();
         policy.require_confinement(WITH_NAMESPACES, "a trial on copies");
     }
     let mut copier = Copier::new(dir.path());

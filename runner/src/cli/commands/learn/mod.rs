@@ -149,7 +149,8 @@ impl Trials<'_> {
 
 /// Parses the command line again, with more options of `modbox run`.
 fn with_words(argv: &[OsString], words: Vec<OsString>) -> Result<RunArgs, Failure> {
-    let after = argv.iter().position(|word| word == "run").map_or(argv.len(), |index| index + 1);
+    // The first word is the program.
+    let after = argv.iter().skip(1).position(|word| word == "run").map_or(argv.len(), |index| index + 2);
     let (before, rest) = argv.split_at(after);
     let all = [before, &words, rest].concat();
     match Cli::try_parse_from(all).or_usage()?.command {
