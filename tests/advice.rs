@@ -92,6 +92,16 @@ fn directories_and_links_need_the_directory_around_them() {
 }
 
 #[test]
+fn a_directory_that_an_option_names_needs_the_one_around_it() {
+    let dir = prepared();
+    let path = dir.join("data/new").display().to_string();
+    let args = ["do=os.mkdir(path)", &format!("path={path}"), "--designate", "path:write"].map(str::to_owned);
+    let options = follow(&dir, &dir.join("module.py"), &args).unwrap();
+    assert_eq!(options, ["--allow-write".to_owned(), dir.join("data").display().to_string()]);
+    assert!(dir.join("data/new").is_dir());
+}
+
+#[test]
 fn the_home_of_the_caller_is_a_variable() {
     check("assert os.environ['HOME'] != '/tmp', '~'", Some("~/x"), &["--allow-env HOME"]);
 }

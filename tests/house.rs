@@ -12,7 +12,7 @@ use crate::tidy::{ascii, rust_files, starts_with};
 
 /// The crates of the runner, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 14] = [
+const CRATES: [(&str, &[&str]); 18] = [
     ("vocabulary", &[]),
     ("channel", &[]),
     ("cleanup", &[]),
@@ -26,6 +26,10 @@ const CRATES: [(&str, &[&str]); 14] = [
     ("wasm", &["channel", "cleanup", "kernel", "policy", "scratch", "store", "vocabulary", "worker"]),
     ("native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary", "worker"]),
     ("authoring", &["argument-spec", "cleanup", "vocabulary"]),
+    ("providers", &["contract", "python-json", "vocabulary"]),
+    ("yaml", &["python-json"]),
+    ("template", &["jinja", "python-json", "yaml"]),
+    ("tasks", &["argument-spec", "contract", "jinja", "python-json", "template", "vocabulary", "yaml"]),
     (
         "",
         &[
@@ -38,19 +42,36 @@ const CRATES: [(&str, &[&str]); 14] = [
             "kinds",
             "native",
             "policy",
+            "providers",
             "python-json",
             "scratch",
             "store",
+            "tasks",
+            "template",
             "vocabulary",
             "wasm",
             "worker",
+            "yaml",
         ],
     ),
 ];
 
 /// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
-const WITHOUT_ENGINE: [&str; 9] =
-    ["vocabulary", "channel", "cleanup", "contract", "kinds", "policy", "scratch", "store", "kernel"];
+const WITHOUT_ENGINE: [&str; 13] = [
+    "vocabulary",
+    "channel",
+    "cleanup",
+    "contract",
+    "kinds",
+    "policy",
+    "scratch",
+    "store",
+    "kernel",
+    "providers",
+    "yaml",
+    "template",
+    "tasks",
+];
 
 /// Which layers of the package `modbox` each layer may import. The first line with a matching folder counts.
 const LAYERS: [(&str, &[&str]); 6] = [

@@ -55,13 +55,14 @@ fn a_job_runs_on_and_its_result_is_asked_for() {
     assert_eq!((&running["started"], &running["finished"]), (&json!(true), &json!(false)));
     let listed = Modbox::new(&dir).args(["jobs", "--async-dir", "jobs", "--json"]).run().exits_with(0).json();
     assert_eq!((&listed["job"], &listed["state"]), (&json!(id), &json!("running")));
+    assert_eq!(listed["module"], "module");
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(dir.join("jobs")), mode(dir.join("jobs").join(&id))), (0o700, 0o600));
     dir.write("go", "");
     let done = finished(&dir, &id).exits_with(0).json();
     assert_eq!((&done["finished"], &done["changed"], &done["stderr"]), (&json!(true), &json!(true), &json!("note\n")));
     let lines = Modbox::new(&dir).args(["jobs", "--async-dir", "jobs"]).run().exits_with(0).stdout_text();
-    assert!(lines.starts_with(&format!("{id}  succeeded")), "{lines}");
+    assert!(lines.starts_with(&format!("{id}  succeeded")) && lines.trim_end().ends_with("  module"), "{lines}");
     let erased = Modbox::new(&dir).args(["status", "--async-dir", "jobs", "--cleanup", &id]).run().exits_with(0).json();
     assert_eq!(erased["erased"], dir.join("jobs").join(&id).display().to_string());
     status(&dir, &id).exits_with(3).says("unknown job");

@@ -10,8 +10,12 @@ pub(crate) use modbox_test_support as support;
 mod wasm_contract;
 // A guest reaches only what is granted.
 mod wasm_files;
+// The words of their errors.
+mod wasm_file_errors;
 // What operators and arguments grant, and the source of each grant.
 mod policy;
+// Policy files that trial runs teach.
+mod learn;
 // Policy files made of reports and audit files.
 mod suggest;
 // A guest ends at its limits, also inside host calls.
@@ -27,6 +31,8 @@ mod wasm_guard_runs;
 // Modes and owners of files.
 mod wasm_attributes;
 mod wasm_commands;
+// What a run in check mode says about the real one.
+mod check_mode;
 // Changes that do not reach the machine fail the run.
 mod wasm_lost;
 // A guest reaches only the granted hosts and ports, by sockets and by HTTP.
@@ -114,6 +120,8 @@ mod signals;
 mod documents;
 // Golden tests of the command line: to add one, put a file into `cli/`.
 mod cli;
+// The manual on a terminal.
+mod doc;
 // What `modbox doctor` says about the machine.
 mod doctor;
 // The modules that `modbox list` lists.

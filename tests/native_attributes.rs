@@ -30,6 +30,32 @@ fn python(place: &Place, code: &str) -> Value {
     place.python(&format!("f = d + '/data/file'\n{code}"), &["--allow-write", &path]).changed()
 }
 
+#[test]
+fn flags_of_a_file_system_mean_nothing_in_the_rooms_own() {
+    for place in Place::all() {
+        place.write("data/file", "old");
+        let code = "
+import fcntl, errno
+def flag(path, bits):
+    with open(path, 'a') as file:
+        try:
+            fcntl.ioctl(file, 0x40086602, struct.pack('L', bits))
+            return 'set'
+        except OSError as error:
+            return errno.errorcode[error.errno]
+open('/tmp/own', 'w').close()
+one, beside = d + '/data/file', d + '/signal/file'
+open(beside, 'w').close()
+result['seen'] = [flag('/tmp/own', 0x80000), flag(one, 0x80000), flag('/tmp/own', 0x80010), flag('/tmp/own', 0x40), flag(beside, 0x40)]
+";
+        let switches = ["--allow-write", &place.path("data/file"), "--allow-write", &place.path("signal")];
+        let report = place.python(code, &switches).changed();
+        if report["confinement"]["level"] == 3 {
+            assert_eq!(report["result"]["seen"], json!(["set", "set", "EPERM", "EPERM", "EPERM"]), "{report:#}");
+        }
+    }
+}
+
 fn set(path: &Path, name: &str, value: &[u8]) {
     rustix::fs::setxattr(path, name, value, XattrFlags::empty()).unwrap();
 }

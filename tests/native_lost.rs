@@ -173,7 +173,10 @@ fn the_failure_of_the_module_itself_stays() {
         let script = "mkdir $d/data/new; echo '{\"failed\": true, \"msg\": \"mine\"}'";
         let report = place.run(script, &["--allow-write", &path]).report;
         assert_eq!((&report["status"], &report["result"]["msg"]), (&json!("failed"), &json!("mine")), "{report:#}");
-        assert!(report["result"]["warnings"][0].as_str().unwrap().contains("something else than a file"), "{report:#}");
+        assert!(report["result"]["warnings"][0].as_str().unwrap().contains("has made a directory of it"), "{report:#}");
+        let allow = format!("--allow-write {}", place.path("data"));
+        assert!(report["lost"][0]["reason"].as_str().unwrap().contains("make the directory first"), "{report:#}");
+        assert_eq!(report["lost"][0]["allow"], allow.as_str(), "{report:#}");
     }
 }
 

@@ -107,7 +107,13 @@ fn only_files_are_taken() {
         let report = case.run(&format!("{script}; {DONE}"), &[]);
         assert_eq!(fs::read(case.motd()).unwrap(), b"old\n", "{script}");
         assert_eq!((&report["status"], &report["result"]["changed"]), (&json!("failed"), &json!(false)), "{report:#}");
-        assert!(report["result"]["msg"].as_str().unwrap().contains("something else than a file"), "{report:#}");
+        assert!(
+            report["result"]["msg"]
+                .as_str()
+                .unwrap()
+                .contains("and only files are taken back; allow it with `--allow-write "),
+            "{report:#}"
+        );
     }
     let report = case.run(&format!("chmod 4755 $f && echo set; chmod 755 $f; {DONE}"), &[]);
     assert!(!report["result"]["msg"].to_string().contains("set"), "{report:#}");

@@ -51,10 +51,10 @@ fn what_a_command_has_lost_fails_the_run() {
     let switches = ["--allow-run", "sh -c *", "--allow-write", &name];
     let args = json!({"commands": [command]});
     let ran = Modbox::run_module(&dir, guest("command")).args(switches).json_args(&args).report().run().exits_with(1);
-    assert_lost(&ran.json(), &name, "something else than a file");
+    assert_lost(&ran.json(), &name, "has made a directory of it");
     // The guest learns of it, too.
     let stdout = ran.json()["result"]["module_stdout"].as_str().unwrap().to_owned();
-    assert!(stdout.contains("failed") && stdout.contains("something else than a file"), "{stdout}");
+    assert!(stdout.contains("failed") && stdout.contains("has made a directory of it"), "{stdout}");
     assert!(!Path::new(&name).exists());
     dir.assert_nothing_left();
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::date::moment;
+use crate::file_error::write_cause;
 
 /// Copies a file to `NAME.NUMBER.YYYY-MM-DD@HH:MM:SS~` (UTC) next to it, and returns the copy's path. `NUMBER` is the
 /// process id, or 0 where there are no processes.
@@ -16,7 +17,7 @@ use crate::date::moment;
 /// The file system refused.
 pub fn backup(path: &Path) -> io::Result<PathBuf> {
     let copy = name(path)?;
-    fs::copy(path, &copy)?;
+    fs::copy(path, &copy).map_err(|error| write_cause(&copy, error))?;
     Ok(copy)
 }
 

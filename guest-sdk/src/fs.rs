@@ -8,7 +8,9 @@ use std::path::{Component, Path, PathBuf};
 
 pub use crate::backup::backup;
 use crate::bounded_read::read as read_file;
+pub use crate::file_error::{words, write_cause};
 use crate::module::Module;
+pub use crate::output_file::OutputFile;
 use crate::platform;
 
 /// How many names are tried for a temporary file.
@@ -27,8 +29,9 @@ pub(crate) const MAX_PUT_BACK: u64 = 64 << 20;
 /// The file system refused, or the file is longer ([`io::ErrorKind::FileTooLarge`]); the error names the path.
 pub fn read(path: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
     let path = path.as_ref();
-    let about =
-        |error: io::Error| io::Error::new(error.kind(), format!("failed to read `{}`: {error}", path.display()));
+    let about = |error: io::Error| {
+        io::Error::new(error.kind(), format!("failed to read `{}`: {}", path.display(), words(&error)))
+    };
     read_file(path, limit).map_err(about)
 }
 
@@ -40,8 +43,9 @@ pub fn read(path: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
 /// The file system refused; the error names the path.
 pub fn update(module: &Module, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<bool> {
     let (path, contents) = (path.as_ref(), contents.as_ref());
-    let about =
-        |error: io::Error| io::Error::new(error.kind(), format!("failed to write `{}`: {error}", path.display()));
+    let about = |error: io::Error| {
+        io::Error::new(error.kind(), format!("failed to write `{}`: {}", path.display(), words(&error)))
+    };
     let limit = u64::try_from(contents.len()).unwrap_or(u64::MAX);
     let differs = match read_file(path, limit) {
         Ok(old) => old != contents,
@@ -76,6 +80,7 @@ pub fn write_atomic(path: &Path, contents: &[u8]) -> io::Result<()> {
     let written = file
         .write_all(contents)
         .and_then(|()| file.sync_all())
+        .map_err(|error| write_cause(&temporary, error))
         .and_then(|()| keep_attributes(path, &temporary))
         .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
@@ -174,8 +179,9 @@ fn circle() -> io::Error {
 /// # Errors
 ///
 /// The file system refused.
-pub fn temporary(folder: &Path) -> io::Result<(PathBuf, File)> {
-    create_beside(&folder.join("file"), "tmp")
+pub fn temporary(folder: &Path) -> io::Result<(PathBuf, OutputFile)> {
+    let (path, file) = create_beside(&folder.join("file"), "tmp")?;
+    Ok((path.clone(), OutputFile::new(file, path)))
 }
 
 fn may_not_create(error: &io::Error) -> bool {
@@ -213,7 +219,7 @@ fn write_in_place(path: &Path, contents: &[u8]) -> io::Result<()> {
 pub(crate) fn overwrite(path: &Path, contents: &[u8]) -> io::Result<()> {
     // The file is truncated last: on a full disk, its old blocks can then still be used.
     let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
-    file.write_all(contents)?;
+    file.write_all(contents).map_err(|error| write_cause(path, error))?;
     file.set_len(u64::try_from(contents.len()).unwrap_or(u64::MAX))?;
     file.sync_all()
 }

@@ -2,10 +2,12 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 
 use modbox_python_json::{ConvertError, Dict, Value, to_value};
 use serde::Serialize;
 
+use crate::file_error::{without_numbers, words};
 use crate::files::diff::AttributesDiff;
 
 /// The result of a module that succeeded.
@@ -131,7 +133,8 @@ impl Diff {
 
 /// The failure of a module: a message, and further entries.
 ///
-/// `?` converts any error to a failure, with the chain of causes in the message.
+/// `?` converts any error to a failure, with the chain of causes in the message. Numbers of system errors are left out:
+/// those of a component are not the host's.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Failure {
     pub(crate) message: String,
@@ -142,7 +145,7 @@ impl Failure {
     /// Returns a failure with a message.
     #[must_use]
     pub fn new(message: impl fmt::Display) -> Self {
-        Self { message: message.to_string(), entries: Dict::new() }
+        Self { message: without_numbers(&message.to_string()).into_owned(), entries: Dict::new() }
     }
 
     /// Sets one entry.
@@ -159,14 +162,31 @@ impl Failure {
     }
 }
 
-impl<E: Error> From<E> for Failure {
+impl<E: Error + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
-        let mut message = error.to_string();
+        let mut message = described(&error);
         let mut cause = error.source();
         while let Some(error) = cause {
-            message = format!("{message}: {error}");
+            message = format!("{message}: {}", described(error));
             cause = error.source();
         }
-        Self { message, entries: Dict::new() }
+        Self::new(message)
+    }
+}
+
+/// Describes one error, an error of the file system in the words of the host.
+fn described(error: &(dyn Error + 'static)) -> String {
+    error.downcast_ref::<io::Error>().map_or_else(|| error.to_string(), words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_have_no_numbers_of_system_errors() {
+        let missing = io::Error::from_raw_os_error(2);
+        assert_eq!(Failure::new(format!("failed: {missing}")).message(), "failed: No such file or directory");
+        assert_eq!(Failure::from(missing).message(), "No such file or directory");
     }
 }

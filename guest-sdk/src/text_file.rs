@@ -10,7 +10,7 @@ use std::path::Path;
 use modbox_python_json::Value;
 
 use crate::files::AttributesDiff;
-use crate::fs::{backup, follow_links, read, write_atomic};
+use crate::fs::{backup, follow_links, read, words, write_atomic};
 use crate::module::Module;
 use crate::result::{Diff, Failure};
 
@@ -40,7 +40,7 @@ pub fn store(module: &Module, path: &Path, contents: &[u8], keep: bool) -> Resul
     let kept = if keep && exists { Some(backup(path).map_err(cannot("back up", path))?) } else { None };
     if let Some(folder) = path.parent().filter(|folder| !exists && !folder.as_os_str().is_empty() && !folder.exists()) {
         fs::create_dir_all(folder)
-            .map_err(|error| Failure::new(format!("Error creating {} ({error})", folder.display())))?;
+            .map_err(|error| Failure::new(format!("Error creating {} ({})", folder.display(), words(&error))))?;
     }
     let target = follow_links(path).map_err(cannot("write", path))?;
     write_atomic(&target, contents).map_err(cannot("write", path))?;
@@ -90,5 +90,5 @@ pub fn text(bytes: &[u8]) -> String {
 /// Returns a function that makes a failure of an error of the file system.
 pub fn cannot(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Failure {
     let start = format!("failed to {what} `{}`", path.display());
-    move |error| Failure::new(format!("{start}: {error}"))
+    move |error| Failure::new(format!("{start}: {}", words(&error)))
 }

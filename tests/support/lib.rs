@@ -66,5 +66,5 @@ pub fn fixture(path: &str) -> PathBuf {
 
 /// Returns the missing grants that a report names: its denials and hints.
 pub fn missing(report: &Value) -> impl Iterator<Item = &Value> {
-    ["denials", "hints"].into_iter().filter_map(|key| report[key].as_array()).flatten()
+    ["denials", "hints", "lost"].into_iter().filter_map(|key| report[key].as_array()).flatten()
 }

@@ -74,6 +74,7 @@ pub use equality::python_eq;
 pub use error::SpecError;
 pub use exchange::Question;
 pub use logged::Logged;
+pub use manual::ManualLine;
 pub use mask::Secrets;
 pub use metadata::{MAX_METADATA_BYTES, Metadata, SECTION_NAME};
 pub use paths::{NamedPath, Origin};

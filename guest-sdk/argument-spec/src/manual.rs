@@ -1,4 +1,4 @@
-//! A module's manual page as text, made from its metadata. `modbox doc` shows it.
+//! A module's manual page as lines of text, made from its metadata. `modbox doc` shows it; emphasis is left to it.
 //!
 //! The metadata comes from untrusted files and the manual goes to a terminal: control characters are shown as `\u{..}`.
 
@@ -7,16 +7,35 @@ use modbox_python_json::{Dict, Value, encode, str};
 use crate::metadata::Metadata;
 use crate::spec::{Access, ArgumentSpec, Constraints, OptionSpec};
 
-/// The widest line of running text.
+/// The widest line of running text, where nothing else is known.
 const WIDTH: usize = 80;
 
+/// The narrowest column of running text.
+const NARROWEST: usize = 20;
+
+/// A line of a manual.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ManualLine {
+    /// The text, with the spaces before it.
+    pub text: String,
+    /// How many bytes of the text, from its start, name what follows: a heading or an option.
+    pub emphasis: usize,
+}
+
 impl Metadata {
-    /// Returns the manual: name, description, options, rules between them, requests, return values, and examples.
+    /// Returns the manual as text for a width of 80.
     #[must_use]
     pub fn manual(&self) -> String {
-        let mut page = Page::default();
+        self.manual_lines(WIDTH).iter().flat_map(|line| [line.text.as_str(), "\n"]).collect()
+    }
+
+    /// Returns the manual: name, description, options, rules between them, requests, return values, and examples.
+    /// Running text has lines of at most `width` characters; other text is not broken.
+    #[must_use]
+    pub fn manual_lines(&self, width: usize) -> Vec<ManualLine> {
+        let mut page = Page { lines: Vec::new(), width };
         let version = if self.version.is_empty() { String::new() } else { format!(" {}", self.version) };
-        page.line(0, &format!("{}{version}", self.name));
+        page.named(0, &self.name, &version);
         page.blank();
         self.description.iter().for_each(|paragraph| page.paragraph(2, paragraph));
         let check_mode = if self.supports_check_mode { "supported" } else { "not supported: the module is skipped" };
@@ -42,7 +61,7 @@ impl Metadata {
 
 fn options(page: &mut Page, spec: &ArgumentSpec, indent: usize) {
     for (name, option) in &spec.options {
-        page.line(indent, &format!("{name}  ({})", traits(option).join(", ")));
+        page.named(indent, name, &format!("  ({})", traits(option).join(", ")));
         option.description.iter().for_each(|paragraph| page.paragraph_tight(indent + 4, paragraph));
         if let Some(choices) = &option.choices {
             page.paragraph_tight(indent + 4, &format!("Choices: {}.", list_of(choices)));
@@ -112,7 +131,7 @@ fn return_value(page: &mut Page, key: &str, value: &Value) {
     let traits: Vec<String> =
         [word("type"), word("returned").map(|when| format!("returned {when}"))].into_iter().flatten().collect();
     let traits = if traits.is_empty() { String::new() } else { format!("  ({})", traits.join(", ")) };
-    page.line(2, &format!("{key}{traits}"));
+    page.named(2, key, &traits);
     match entries.get("description") {
         Some(Value::List(paragraphs)) => paragraphs.iter().for_each(|text| page.paragraph_tight(6, &str(text))),
         Some(text) => page.paragraph_tight(6, &str(text)),
@@ -130,28 +149,34 @@ fn list_of(values: &[Value]) -> String {
 }
 
 /// Text under construction, line by line.
-#[derive(Default)]
 struct Page {
-    text: String,
+    lines: Vec<ManualLine>,
+    width: usize,
 }
 
 impl Page {
     fn line(&mut self, indent: usize, line: &str) {
         let line = format!("{}{}", " ".repeat(indent), harmless(line));
-        self.text.push_str(line.trim_end());
-        self.text.push('\n');
+        self.lines.push(ManualLine { text: line.trim_end().to_owned(), emphasis: 0 });
+    }
+
+    /// Adds a line that begins with the name of what follows.
+    fn named(&mut self, indent: usize, name: &str, rest: &str) {
+        let name = format!("{}{}", " ".repeat(indent), harmless(name));
+        let text = format!("{name}{}", harmless(rest));
+        self.lines.push(ManualLine { emphasis: name.len(), text });
     }
 
     fn blank(&mut self) {
-        if !self.text.ends_with("\n\n") {
-            self.text.push('\n');
+        if self.lines.last().is_some_and(|line| !line.text.is_empty()) {
+            self.line(0, "");
         }
     }
 
     fn heading(&mut self, heading: &str, wanted: bool) {
         if wanted {
             self.blank();
-            self.line(0, heading);
+            self.named(0, heading, "");
             self.blank();
         }
     }
@@ -162,9 +187,10 @@ impl Page {
     }
 
     fn paragraph_tight(&mut self, indent: usize, text: &str) {
+        let column = self.width.saturating_sub(indent).max(NARROWEST);
         let mut line = String::new();
         for word in text.split_whitespace() {
-            if !line.is_empty() && indent + line.chars().count() + 1 + word.chars().count() > WIDTH {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > column {
                 self.line(indent, &line);
                 line.clear();
             }
@@ -176,8 +202,9 @@ impl Page {
         self.line(indent, &line);
     }
 
-    fn finish(self) -> String {
-        format!("{}\n", self.text.trim_end())
+    fn finish(mut self) -> Vec<ManualLine> {
+        while self.lines.pop_if(|line| line.text.is_empty()).is_some() {}
+        self.lines
     }
 }
 
@@ -229,6 +256,22 @@ EXAMPLES
   modbox run motd path=/etc/motd
 ";
         assert_eq!(manual, expect);
+    }
+
+    #[test]
+    fn running_text_fits_and_names_are_known() {
+        let description = "word ".repeat(40);
+        let json = format!(r#"{{"name": "x", "description": "{description}", "argument_spec": {{"path": {{}}}}}}"#);
+        let metadata = Metadata::from_json(&json).unwrap();
+        for width in [0, 40, 100] {
+            let lines = metadata.manual_lines(width);
+            let widest = lines.iter().map(|line| line.text.chars().count()).max().unwrap();
+            assert!(widest <= width.max(NARROWEST + 30), "{width}: {widest}");
+            let named = lines.iter().filter(|line| line.emphasis > 0);
+            let names: Vec<&str> = named.map(|line| line.text[..line.emphasis].trim_start()).collect();
+            assert_eq!(names, ["x", "OPTIONS", "path"]);
+        }
+        assert!(metadata.manual_lines(40).len() > metadata.manual_lines(100).len());
     }
 
     #[test]

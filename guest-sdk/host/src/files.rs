@@ -1,15 +1,13 @@
 //! Modes and owners, by path. A path is passed to the host as one of the directories that the guest was started with,
 //! and the path below it.
 
-use std::cell::OnceCell;
 use std::io;
 use std::path::Path;
 
-use wasip2::filesystem::preopens::get_directories;
-use wasip2::filesystem::types::{Descriptor, DescriptorType, ErrorCode, PathFlags};
+use wasip2::filesystem::types::{DescriptorType, PathFlags};
 
 use crate::bindings::modbox::host::files as host;
-use crate::preopen::innermost;
+use crate::directories::at;
 
 /// The attributes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,21 +124,6 @@ pub fn group_id(name: &str) -> Option<u32> {
     host::group_id(name)
 }
 
-thread_local! {
-    /// The directories that the guest was started with.
-    static DIRECTORIES: OnceCell<Vec<(Descriptor, String)>> = const { OnceCell::new() };
-}
-
-/// Calls the host with the innermost directory around a path.
-fn at<T>(path: &Path, call: impl FnOnce(&Descriptor, &str) -> Result<T, ErrorCode>) -> io::Result<T> {
-    let path = if path.is_absolute() { path.to_owned() } else { std::env::current_dir()?.join(path) };
-    let path = path.to_str().ok_or(io::ErrorKind::InvalidInput)?;
-    DIRECTORIES.with(|directories| {
-        let (fd, rest) = innermost(directories.get_or_init(get_directories), path).ok_or(io::ErrorKind::NotFound)?;
-        call(fd, rest).map_err(error)
-    })
-}
-
 fn flags(follow: bool) -> PathFlags {
     if follow { PathFlags::SYMLINK_FOLLOW } else { PathFlags::empty() }
 }
@@ -156,19 +139,4 @@ fn kind(kind: DescriptorType) -> Kind {
         DescriptorType::Socket => Kind::Socket,
         DescriptorType::Unknown => Kind::Unknown,
     }
-}
-
-fn error(code: ErrorCode) -> io::Error {
-    use io::ErrorKind;
-    let kind = match code {
-        ErrorCode::Access | ErrorCode::NotPermitted => ErrorKind::PermissionDenied,
-        ErrorCode::NoEntry => ErrorKind::NotFound,
-        ErrorCode::NotDirectory => ErrorKind::NotADirectory,
-        ErrorCode::IsDirectory => ErrorKind::IsADirectory,
-        ErrorCode::ReadOnly => ErrorKind::ReadOnlyFilesystem,
-        ErrorCode::Invalid => ErrorKind::InvalidInput,
-        ErrorCode::Unsupported => ErrorKind::Unsupported,
-        _ => ErrorKind::Other,
-    };
-    io::Error::new(kind, code.message())
 }

@@ -3,16 +3,21 @@
 //!
 //! The interfaces are in `wit`, with copies of the WASI interfaces that they use. A component that calls a function of
 //! an interface imports it and runs only on modbox: WebAssembly has no optional imports, and other hosts refuse the
-//! component and name the interface. So the SDK uses this crate only with certain features. For targets other than
-//! WebAssembly, the crate is empty.
+//! component and name the interface. So these functions need the feature `calls`, and the SDK enables it only with
+//! certain features of its own. `write_error` calls nothing but WASI. For targets other than WebAssembly, the crate is
+//! empty.
 
 #![deny(missing_docs)]
 
-#[cfg(target_family = "wasm")]
+#[cfg(all(target_family = "wasm", feature = "calls"))]
 mod bindings;
 #[cfg(target_family = "wasm")]
+mod directories;
+#[cfg(all(target_family = "wasm", feature = "calls"))]
 pub mod files;
 #[cfg(any(test, target_family = "wasm"))]
 mod preopen;
-#[cfg(target_family = "wasm")]
+#[cfg(all(target_family = "wasm", feature = "calls"))]
 pub mod process;
+#[cfg(target_family = "wasm")]
+pub mod write_error;

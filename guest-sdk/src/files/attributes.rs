@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use modbox_python_json::Value;
 use modbox_sdk_derive::Args;
 
+use crate::file_error::words;
 use crate::files::diff::AttributesDiff;
 use crate::files::mode::{CurrentMode, WrongMode, resolve, written};
 use crate::module::Module;
@@ -106,8 +107,9 @@ impl Module {
         }
         let found = match platform::stat(&wanted.path, false) {
             Err(error) if self.check_mode() && error.kind() == io::ErrorKind::NotFound => return Ok(true),
-            found => found
-                .map_err(|error| failure(wanted, format!("failed to access `{}`: {error}", wanted.path.display())))?,
+            found => found.map_err(|error| {
+                failure(wanted, format!("failed to access `{}`: {}", wanted.path.display(), words(&error)))
+            })?,
         };
         changed |= self.set_owner(wanted, &found, diff.as_deref_mut())?;
         changed |= self.set_group(wanted, &found, diff.as_deref_mut())?;
@@ -130,7 +132,7 @@ impl Module {
         diff.into_iter().for_each(|diff| diff.note("owner", found.uid, uid));
         if !self.check_mode() {
             let set = platform::set_owner(&wanted.path, false, Some(uid), None);
-            set.map_err(|error| failure(wanted, "chown failed").with("details", error.to_string()))?;
+            set.map_err(|error| failure(wanted, "chown failed").with("details", words(&error)))?;
         }
         Ok(true)
     }
@@ -150,7 +152,7 @@ impl Module {
         diff.into_iter().for_each(|diff| diff.note("group", found.gid, gid));
         if !self.check_mode() {
             let set = platform::set_owner(&wanted.path, false, None, Some(gid));
-            set.map_err(|error| failure(wanted, "chgrp failed").with("details", error.to_string()))?;
+            set.map_err(|error| failure(wanted, "chgrp failed").with("details", words(&error)))?;
         }
         Ok(true)
     }
@@ -185,7 +187,7 @@ impl Module {
             return Err(failure(wanted, "chmod failed").with("details", why));
         }
         let set = platform::set_mode(&wanted.path, mode);
-        set.map_err(|error| failure(wanted, "chmod failed").with("details", error.to_string()))?;
+        set.map_err(|error| failure(wanted, "chmod failed").with("details", words(&error)))?;
         Ok(true)
     }
 }

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::file_error::{words, write_cause};
 use crate::files::mode::written;
 use crate::module::Module;
 use crate::platform;
@@ -30,7 +31,8 @@ impl Module {
         keep_dest_attrs: bool,
     ) -> Result<(), Failure> {
         let failed = |error: io::Error| {
-            Failure::new(format!("Could not replace file: {} to {}: {error}", src.display(), dest.display()))
+            let why = words(&error);
+            Failure::new(format!("Could not replace file: {} to {}: {why}", src.display(), dest.display()))
         };
         let there = fs::symlink_metadata(dest).is_ok();
         if there && keep_dest_attrs && !platform::AVAILABLE {
@@ -78,13 +80,19 @@ impl Module {
         if self.check_mode() {
             return Ok(Some(crate::backup::name(path)?));
         }
-        let failed = |error: io::Error| Failure::new(format!("Could not make backup of {}: {error}", path.display()));
+        let failed =
+            |error: io::Error| Failure::new(format!("Could not make backup of {}: {}", path.display(), words(&error)));
         let copy = crate::fs::backup(path).map_err(failed)?;
         if let (true, Ok(old)) = (cfg!(not(unix)), platform::stat(path, true)) {
             platform::set_mode(&copy, old.mode & 0o777).map_err(|error| {
                 // A copy that every user can read is worse than no copy.
                 let _ = fs::remove_file(&copy);
-                Failure::new(format!("Could not set mode {} of {}: {error}", written(old.mode), copy.display()))
+                Failure::new(format!(
+                    "Could not set mode {} of {}: {}",
+                    written(old.mode),
+                    copy.display(),
+                    words(&error)
+                ))
             })?;
             let _ = platform::set_owner(&copy, true, Some(old.uid), Some(old.gid));
         }
@@ -104,6 +112,7 @@ fn copy_beside(src: &Path, dest: &Path, dress: impl Fn(&Path)) -> io::Result<()>
     let copied = File::open(src)
         .and_then(|mut src| io::copy(&mut src, &mut file))
         .and_then(|_| file.sync_all())
+        .map_err(|error| write_cause(&temporary, error))
         .and_then(|()| {
             dress(&temporary);
             fs::rename(&temporary, dest)
@@ -132,7 +141,8 @@ fn overwrite_or_put_back(src: &Path, dest: &Path) -> io::Result<()> {
 
 fn overwrite(src: &Path, dest: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(dest)?;
-    let length = io::copy(&mut File::open(src)?, &mut file)?;
+    let copied = io::copy(&mut File::open(src)?, &mut file);
+    let length = copied.map_err(|error| write_cause(dest, error))?;
     file.set_len(length)?;
     file.sync_all()
 }

@@ -262,7 +262,9 @@ impl Request {
             Body::None => Ok(matches!(self.method.as_str(), "POST" | "PUT" | "PATCH").then_some(0)),
             Body::Bytes(bytes) => Ok(u64::try_from(bytes.len()).ok()),
             Body::File(path) => {
-                let about = |error: std::io::Error| format!("failed to read `{}`: {error}", path.display());
+                let about = |error: std::io::Error| {
+                    format!("failed to read `{}`: {}", path.display(), crate::fs::words(&error))
+                };
                 let metadata = std::fs::metadata(path)
                     .map_err(|error| HttpError::new(ErrorKind::Body, self.url.host_and_port(), about(error)))?;
                 Ok(Some(metadata.len()))

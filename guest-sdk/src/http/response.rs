@@ -117,7 +117,8 @@ impl Response {
                 Err(error) => return Err(self.broken(&error)),
             };
             let written = out.write_all(&buffer[..read]);
-            written.map_err(|error| HttpError::new(ErrorKind::Body, self.url.host_and_port(), error.to_string()))?;
+            written
+                .map_err(|error| HttpError::new(ErrorKind::Body, self.url.host_and_port(), crate::fs::words(&error)))?;
             length += u64::try_from(read).unwrap_or(0);
         }
     }
@@ -129,7 +130,7 @@ impl Response {
                 ErrorKind::Body,
                 format!("failed to decompress the response of `{}`: {error}", self.url.host_and_port()),
             ),
-            None => (ErrorKind::Incomplete, error.to_string()),
+            None => (ErrorKind::Incomplete, crate::fs::words(error)),
         };
         HttpError::new(kind, self.url.host_and_port(), detail)
     }

@@ -10,6 +10,12 @@ use crate::platform::attributes::Attributes;
 
 pub(crate) const AVAILABLE: bool = true;
 
+/// Returns the user that runs the component. The host shows it as the owner of the arguments file.
+pub(crate) fn user() -> Option<String> {
+    let found = files::stat(std::env::args_os().nth(1)?.as_ref(), true).ok()?;
+    Some(found.user.unwrap_or_else(|| found.uid.to_string()))
+}
+
 pub(crate) fn stat(path: &Path, follow: bool) -> io::Result<Attributes> {
     let found = files::stat(path, follow)?;
     Ok(Attributes {

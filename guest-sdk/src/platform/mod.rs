@@ -1,6 +1,6 @@
 //! Platform-dependent code. Modes and owners come from the kernel in a build for a Unix host, and from
 //! `modbox:host/files` in a component with the feature `host-files`; elsewhere, every call is an error. `process` runs
-//! other programs, and `start` prepares a module's start.
+//! other programs, `start` prepares a module's start, and `write_error` finds the cause of a failed write.
 
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(all(not(unix), target_family = "wasm", feature = "host-files"), path = "component.rs")]
@@ -10,6 +10,8 @@ mod here;
 mod attributes;
 pub(crate) mod process;
 pub(crate) mod start;
+mod write_error;
 
 pub use self::attributes::Attributes;
-pub(crate) use self::here::{AVAILABLE, group_id, set_mode, set_owner, stat, umask, user_id};
+pub(crate) use self::here::{AVAILABLE, group_id, set_mode, set_owner, stat, umask, user, user_id};
+pub(crate) use self::write_error::write_error;

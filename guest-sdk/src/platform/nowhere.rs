@@ -24,6 +24,10 @@ pub(crate) fn set_owner(_path: &Path, _follow: bool, _uid: Option<u32>, _gid: Op
     unsupported()
 }
 
+pub(crate) fn user() -> Option<String> {
+    None
+}
+
 pub(crate) fn user_id(_name: &str) -> Option<u32> {
     None
 }

@@ -39,6 +39,12 @@ pub(crate) fn set_owner(path: &Path, follow: bool, uid: Option<u32>, gid: Option
     if follow { chown(path, uid, gid) } else { lchown(path, uid, gid) }
 }
 
+/// Returns the user of this process, by name or number.
+pub(crate) fn user() -> Option<String> {
+    let uid = fs::metadata("/proc/self").ok()?.uid();
+    Some(name_in("/etc/passwd", uid).unwrap_or_else(|| uid.to_string()))
+}
+
 pub(crate) fn user_id(name: &str) -> Option<u32> {
     entries("/etc/passwd").into_iter().find(|(other, _)| other == name).map(|(_, id)| id)
 }

@@ -24,6 +24,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use modbox_compression::Codec;
+use modbox_sdk::fs::{OutputFile, words};
 use modbox_sdk::text_file::cannot;
 use modbox_sdk::{Exit, Failure, Module, Value};
 
@@ -120,7 +121,7 @@ fn make(
     let name = dest.file_name().ok_or_else(|| Failure::new(format!("`{}` names no file", dest.display())))?;
     let name = name.to_string_lossy();
     let temporary = dest.with_file_name(format!(".modbox_tmp{:016x}{name}", RandomState::new().hash_one(dest)));
-    let file = File::create_new(&temporary).map_err(cannot("write", dest))?;
+    let file = OutputFile::create_new(&temporary).map_err(cannot("write", dest))?;
     let made = if compress {
         compressed(&targets[0], file, args.format.codec()).map(|()| vec![targets[0].clone()])
     } else {
@@ -146,7 +147,7 @@ fn make(
     made
 }
 
-fn compressed(path: &str, file: File, codec: Codec) -> Result<(), Failure> {
+fn compressed(path: &str, file: OutputFile, codec: Codec) -> Result<(), Failure> {
     let real = modbox_sdk::fs::real_path(path.as_ref())?;
     let mut from = File::open(real).map_err(cannot("read", path.as_ref()))?;
     let mut writer = codec.writer(io::BufWriter::new(file))?;
@@ -174,7 +175,7 @@ fn remove(archived: &[String], sources: &Sources, several: bool) -> Result<(), F
             false if only_folders => Ok(()),
             false => fs::remove_file(path),
         };
-        failed.extend(removed.err().map(|error| format!("{path}: {error}")));
+        failed.extend(removed.err().map(|error| format!("{path}: {}", words(&error))));
     }
     if failed.is_empty() {
         return Ok(());

@@ -8,6 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use modbox_compression::Codec;
 use modbox_sdk::files::{self, Attributes};
+use modbox_sdk::fs::OutputFile;
 use modbox_sdk::text_file::cannot;
 use modbox_sdk::{Failure, Value};
 use tar::{Builder, EntryType, Header};
@@ -15,7 +16,12 @@ use tar::{Builder, EntryType, Header};
 use crate::walk::{Item, Patterns};
 
 /// Writes an archive, and returns the packed paths.
-pub(crate) fn write(items: &[Item], patterns: &Patterns, file: File, codec: Codec) -> Result<Vec<String>, Failure> {
+pub(crate) fn write(
+    items: &[Item],
+    patterns: &Patterns,
+    file: OutputFile,
+    codec: Codec,
+) -> Result<Vec<String>, Failure> {
     let mut builder = Builder::new(codec.writer(BufWriter::new(file))?);
     let mut names: HashMap<(u64, u64), String> = HashMap::new();
     let mut archived = Vec::new();

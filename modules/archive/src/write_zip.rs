@@ -6,8 +6,9 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use modbox_sdk::date::moment;
+use modbox_sdk::fs::{OutputFile, real_path};
 use modbox_sdk::text_file::cannot;
-use modbox_sdk::{Failure, files, fs::real_path};
+use modbox_sdk::{Failure, files};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
@@ -17,7 +18,7 @@ use crate::walk::{Item, Patterns};
 const LARGE: u64 = u32::MAX as u64;
 
 /// Writes an archive, and returns the paths of the packed files.
-pub(crate) fn write(items: &[Item], patterns: &Patterns, file: File) -> Result<Vec<String>, Failure> {
+pub(crate) fn write(items: &[Item], patterns: &Patterns, file: OutputFile) -> Result<Vec<String>, Failure> {
     let mut writer = ZipWriter::new(BufWriter::new(file));
     let mut archived = Vec::new();
     for item in items {

@@ -160,5 +160,5 @@ fn path_value(path: &Path) -> Value {
 
 fn cannot_write(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
     let shown = path.display().to_string();
-    move |error| Failure::new(format!("failed to write `{shown}`: {error}"))
+    move |error| Failure::new(format!("failed to write `{shown}`: {}", modbox_sdk::fs::words(&error)))
 }

@@ -36,6 +36,6 @@ pub(crate) fn python_of_two(error: &io::Error, from: &Path, to: &Path) -> String
 fn words(error: &io::Error) -> String {
     match WORDS.iter().find(|(kind, ..)| *kind == error.kind()) {
         Some((_, number, words)) => format!("[Errno {number}] {words}"),
-        None => error.to_string(),
+        None => modbox_sdk::fs::words(error),
     }
 }

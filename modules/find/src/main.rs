@@ -63,7 +63,7 @@ fn run(args: FindArgs, module: &mut Module) -> Result<Exit, Failure> {
     let mut skipped = Dict::new();
     for path in &args.paths {
         let searched = if Path::new(path).is_dir() {
-            search.folder(Path::new(path), 1).map_err(|error| error.to_string())
+            search.folder(Path::new(path), 1).map_err(|error| modbox_sdk::fs::words(&error))
         } else {
             Err(format!("'{path}' is not a directory"))
         };

@@ -50,7 +50,9 @@ impl Checksum {
             return Err(Failure::new(why));
         }
         let read = modbox_checksum::of_file(path, &self.algorithm);
-        read.map_err(|error| Failure::new(format!("failed to read `{}`: {error}", path.display())))
+        read.map_err(|error| {
+            Failure::new(format!("failed to read `{}`: {}", path.display(), modbox_sdk::fs::words(&error)))
+        })
     }
 
     /// Returns whether a file has this checksum.

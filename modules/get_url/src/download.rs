@@ -123,7 +123,8 @@ fn save(
     }
     let no_temporary =
         |error: &dyn std::fmt::Display| failed(format!("failed to create temporary content file: {error}"));
-    let (path, mut file) = modbox_sdk::fs::temporary(folder).map_err(|error| no_temporary(&error))?;
+    let (path, mut file) =
+        modbox_sdk::fs::temporary(folder).map_err(|error| no_temporary(&modbox_sdk::fs::words(&error)))?;
     let temporary = Temporary(path);
     if head_only {
         return Ok(temporary);

@@ -90,7 +90,7 @@ fn sum(path: &Path) -> Result<String, Failure> {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("failed to read `{}`: {error}", path.display()))
+    Failure::new(format!("failed to read `{}`: {}", path.display(), modbox_sdk::fs::words(error)))
 }
 
 fn path_value(path: &Path) -> Value {

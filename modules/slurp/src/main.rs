@@ -45,7 +45,7 @@ fn run(args: SlurpArgs, _module: &mut Module) -> Result<Exit, Failure> {
         Failure::new(match error.kind() {
             ErrorKind::NotFound => format!("File not found: {}", args.src),
             ErrorKind::PermissionDenied => format!("File is not readable: {}", args.src),
-            _ => format!("Unable to slurp file: {}: {error}", args.src),
+            _ => format!("Unable to slurp file: {}: {}", args.src, modbox_sdk::fs::words(&error)),
         })
     })?;
     let content = STANDARD.encode(contents);

@@ -18,6 +18,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use modbox_sdk::fs::words;
 use modbox_sdk::{Args, Dict, Exit, Failure, Module, Value};
 
 use crate::entry::entry;
@@ -66,7 +67,7 @@ fn run(args: StatArgs, _module: &mut Module) -> Result<Exit, Failure> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Dict::from_iter([entry("exists", false)])
         }
-        Err(error) => return Err(Failure::new(format!("failed to access `{}`: {error}", args.path))),
+        Err(error) => return Err(Failure::new(format!("failed to access `{}`: {}", args.path, words(&error)))),
     };
     Ok(Exit::unchanged().with("stat", stat))
 }
@@ -83,7 +84,7 @@ fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, F
     let times = [("mtime", metadata.modified()), ("atime", metadata.accessed())];
     stat.extend(times.into_iter().filter_map(|(key, time)| Some(entry(key, seconds(time.ok()?)))));
     let attributes = modbox_sdk::files::stat(path, args.follow)
-        .map_err(|error| Failure::new(format!("failed to access `{}`: {error}", args.path)))?;
+        .map_err(|error| Failure::new(format!("failed to access `{}`: {}", args.path, words(&error))))?;
     stat.extend(attributes::describe(&attributes));
     #[cfg(unix)]
     stat.extend(unix::describe(metadata));
@@ -92,7 +93,7 @@ fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, F
     }
     if args.get_checksum && metadata.is_file() {
         let checksum = modbox_checksum::of_file(path, &args.checksum_algorithm)
-            .map_err(|error| Failure::new(format!("failed to read `{}`: {error}", args.path)))?;
+            .map_err(|error| Failure::new(format!("failed to read `{}`: {}", args.path, words(&error))))?;
         stat.extend([entry("checksum", checksum)]);
     }
     Ok(stat)

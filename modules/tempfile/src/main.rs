@@ -13,6 +13,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use modbox_sdk::fs::words;
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
 modbox_sdk::module! {
@@ -60,7 +61,9 @@ fn run(args: TempArgs, module: &mut Module) -> Result<Exit, Failure> {
         match make(&path, args.state) {
             Ok(()) => return Ok(Exit::changed().with("path", path.display().to_string())),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Failure::new(format!("failed to create `{}`: {error}", path.display()))),
+            Err(error) => {
+                return Err(Failure::new(format!("failed to create `{}`: {}", path.display(), words(&error))));
+            }
         }
     }
     Err(Failure::new(format!("failed to find an unused name in `{}`", folder.display())))

@@ -19,7 +19,9 @@ fn found(dest: &Dest, member: &Member) -> Result<Option<Attributes>, Failure> {
     match files::stat(dest.path.join(&member.path), false) {
         Ok(found) => Ok(Some(found)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(Failure::new(format!("failed to access `{}`: {error}", member.name))),
+        Err(error) => {
+            Err(Failure::new(format!("failed to access `{}`: {}", member.name, modbox_sdk::fs::words(&error))))
+        }
     }
 }
 

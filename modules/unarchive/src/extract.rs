@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use modbox_sdk::fs::symlink;
+use modbox_sdk::fs::{symlink, words, write_cause};
 use modbox_sdk::{Failure, files};
 
 use crate::dest::Dest;
@@ -32,7 +32,7 @@ impl<'d> Extraction<'d> {
     pub(crate) fn extract(&mut self, member: &Member, contents: &mut dyn Read) -> Result<(), Failure> {
         let path = self.dest.path.join(&member.path);
         self.make_folders(member)?;
-        let failed = |error: io::Error| Failure::new(format!("failed to unpack `{}`: {error}", member.name));
+        let failed = |error: io::Error| Failure::new(format!("failed to unpack `{}`: {}", member.name, words(&error)));
         if self.keep_newer && self.is_newer(member, &path) {
             return Ok(());
         }
@@ -62,7 +62,7 @@ impl<'d> Extraction<'d> {
     pub(crate) fn finish(self) -> Result<(), Failure> {
         for (path, member) in self.folders.iter().rev() {
             self.dress(member, path)
-                .map_err(|error| Failure::new(format!("failed to unpack `{}`: {error}", member.name)))?;
+                .map_err(|error| Failure::new(format!("failed to unpack `{}`: {}", member.name, words(&error))))?;
         }
         Ok(())
     }
@@ -84,9 +84,10 @@ impl<'d> Extraction<'d> {
             if !there {
                 fs::create_dir(&path).map_err(|error| {
                     Failure::new(format!(
-                        "failed to create the folder `{}` for `{}`: {error}",
+                        "failed to create the folder `{}` for `{}`: {}",
                         folder.display(),
-                        member.name
+                        member.name,
+                        words(&error)
                     ))
                 })?;
             }
@@ -125,7 +126,7 @@ impl<'d> Extraction<'d> {
         let mut file = File::create_new(path)?;
         // Other users must not read the file before it has its mode.
         files::set_mode(path, 0o600)?;
-        let written = io::copy(contents, &mut file)?;
+        let written = io::copy(contents, &mut file).map_err(|error| write_cause(path, error))?;
         drop(file);
         if written != member.size {
             return Err(io::Error::new(ErrorKind::InvalidData, "it is not as long as the archive says"));

@@ -1,9 +1,10 @@
 //! Writes the response's body to a temporary file, then moves it to its place.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use modbox_sdk::fs::{OutputFile, words};
 use modbox_sdk::http::Response;
 use modbox_sdk::{Failure, Module};
 
@@ -19,20 +20,19 @@ pub(crate) enum Content<'a> {
 pub(crate) fn write(module: &Module, dest: &Path, content: Content<'_>, outcome: &str) -> Result<(), Failure> {
     let failed = |what: String| Failure::new(format!("{what} {outcome}"));
     let no_temporary = |why: String| failed(format!("Failed to create temporary content file: {why}"));
-    let (temporary, file) =
-        modbox_sdk::fs::temporary(&module.tmpdir()).map_err(|error| no_temporary(error.to_string()))?;
+    let (temporary, file) = modbox_sdk::fs::temporary(&module.tmpdir()).map_err(|error| no_temporary(words(&error)))?;
     let moved = fill(file, content).map_err(no_temporary).and_then(|()| replace(module, &temporary, dest, &failed));
     // The file does not exist if it was moved, and is useless if it was not.
     let _ = fs::remove_file(&temporary);
     moved
 }
 
-fn fill(mut file: File, content: Content<'_>) -> Result<(), String> {
+fn fill(mut file: OutputFile, content: Content<'_>) -> Result<(), String> {
     let written = match content {
         Content::Coming(response) => response.copy_to(&mut file).map(drop).map_err(|error| error.to_string()),
-        Content::Bytes(bytes) => file.write_all(bytes).map_err(|error| error.to_string()),
+        Content::Bytes(bytes) => file.write_all(bytes).map_err(|error| words(&error)),
     };
-    written.and_then(|()| file.flush().map_err(|error| error.to_string()))
+    written.and_then(|()| file.flush().map_err(|error| words(&error)))
 }
 
 fn replace(module: &Module, temporary: &Path, dest: &Path, failed: &dyn Fn(String) -> Failure) -> Result<(), Failure> {

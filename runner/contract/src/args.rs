@@ -18,7 +18,7 @@ pub const RESERVED_PREFIX: &str = "_ansible_";
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ArgsError {
     /// An argument on the command line without a `=`.
-    #[error("`{0}` is not KEY=VALUE")]
+    #[error("`{0}` is not KEY=VALUE; quote a value that has spaces: `line='one two'`")]
     NoEquals(String),
     /// An argument on the command line that starts with `=`.
     #[error("`{0}` has no key before the `=`")]
@@ -176,8 +176,8 @@ mod tests {
     #[test]
     fn says_what_is_wrong_with_a_pair() {
         for (pair, expect) in [
-            (&b"a"[..], "`a` is not KEY=VALUE"),
-            (b"", "`` is not KEY=VALUE"),
+            (&b"a"[..], "`a` is not KEY=VALUE; quote a value that has spaces: `line='one two'`"),
+            (b"", "`` is not KEY=VALUE; quote a value that has spaces: `line='one two'`"),
             (b"=1", "`=1` has no key before the `=`"),
             (b"\xff=1", "the key of `\u{fffd}=1` is not valid UTF-8"),
         ] {

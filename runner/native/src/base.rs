@@ -59,7 +59,7 @@ pub const CONFIGURATION: [&str; 35] = [
 pub const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
 /// Returns whether a path is one of the devices.
-pub(super) fn is_device(path: &std::path::Path) -> bool {
+pub fn is_device(path: &std::path::Path) -> bool {
     DEVICES.iter().any(|device| path == std::path::Path::new(device))
 }
 

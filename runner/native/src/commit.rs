@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use modbox_vocabulary::{FileFingerprint, LostChange};
+use modbox_vocabulary::{FileFingerprint, LostChange, quoting};
 use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
@@ -19,7 +19,7 @@ use crate::attributes::Attributes;
 use crate::beside::Place;
 use crate::link::StageNames;
 use crate::stage;
-use crate::take_back::{self, Circumstances, Plan};
+use crate::take_back::{self, Circumstances, NotAFile, Plan};
 
 /// Upper bound of the names in a report.
 const MAX_STRAYS: usize = 64;
@@ -104,9 +104,12 @@ impl Stage {
         let lost = |name: &OsString| {
             let path = Path::new(&self.names.directory).join(name);
             let what = if self.present.contains_key(name) { "changed" } else { "made" };
-            let reason =
-                format!("the module has {what} it in a directory that is granted for reading alone, so it is not kept");
-            LostChange { path: path.display().to_string(), reason }
+            let allow = allow_around(&path);
+            let reason = format!(
+                "the module has {what} it in a directory that is granted for reading alone, so it is not kept; allow it \
+                 with `{allow}`"
+            );
+            LostChange { path: path.display().to_string(), reason, allow }
         };
         changed.take(MAX_STRAYS).map(lost).collect()
     }
@@ -150,11 +153,39 @@ pub(super) fn take_back(stages: &[Stage], circumstances: Circumstances<'_>) -> T
     result
 }
 
+/// Drops the changes of a trial. Returns those that could not have been taken back, whatever the machine says.
+pub(super) fn drop_changes(stages: &[Stage]) -> TakenBack {
+    let mut result = TakenBack { lost: stages.iter().flat_map(Stage::unkept).collect(), notes: Vec::new() };
+    for (stage, file) in stages.iter().flat_map(|stage| stage.files.iter().map(move |file| (stage, file))) {
+        let copy = match stage::look(&stage.directory, &file.name) {
+            Ok(Some(now)) => take_back::open_copy(&stage.directory, &file.name, now, u64::MAX).map(drop),
+            looked => looked.map(drop),
+        };
+        if let Err(error) = copy {
+            result.lose(&file.place.path, &error);
+        }
+    }
+    result
+}
+
 impl TakenBack {
     fn lose(&mut self, path: &Path, error: &io::Error) {
-        let (path, reason) = (path.display().to_string(), error.to_string());
-        self.lost.push(LostChange { path, reason });
+        let made_other = error.get_ref().and_then(|error| error.downcast_ref::<NotAFile>());
+        let allow = made_other.map(|_| allow_around(path)).unwrap_or_default();
+        let first = if made_other.is_some_and(NotAFile::is_directory) && !path.exists() {
+            "make the directory first, or "
+        } else {
+            ""
+        };
+        let remedy = if allow.is_empty() { String::new() } else { format!("; {first}allow it with `{allow}`") };
+        self.lost.push(LostChange { path: path.display().to_string(), reason: format!("{error}{remedy}"), allow });
     }
+}
+
+/// Returns the option that grants the directory around a path, in which a module can make anything.
+fn allow_around(path: &Path) -> String {
+    let around = path.parent().unwrap_or(path);
+    format!("--allow-write {}", quoting::quote(&around.to_string_lossy()))
 }
 
 impl Name {

@@ -103,6 +103,7 @@ mod stage;
 mod started;
 mod stdin;
 mod step;
+mod storage_flags;
 mod system;
 mod take_back;
 mod tree;

@@ -69,7 +69,8 @@ pub(super) fn show(
                 let opened = open_below(private, &own).map_err(failed())?;
                 names.stage(grant, (directory, &name.to_string_lossy()), opened)?;
             }
-            _ => names.show_in_place(grant, true, entries, rules)?,
+            // A trial writes no file of the machine.
+            _ => names.show_in_place(grant, !room.trial, entries, rules)?,
         }
     }
     Ok(names)

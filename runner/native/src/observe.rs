@@ -6,7 +6,7 @@
 //! module reads are refused; see `locks`.
 //!
 //! The filter also reports calls that it refuses. The launcher records their names and refuses them, except those by
-//! which a process changes its own limits and priorities. And it reports calls that start processes or make memory which
+//! which a process changes its own limits and priorities; see also `storage_flags`. And it reports calls that start processes or make memory which
 //! the kernel does not count, so that the launcher does.
 //!
 //! Two kinds of calls are not reported, because programs make hundreds of them while they load themselves, and each
@@ -25,7 +25,7 @@ use modbox_vocabulary::{Denial, Operation};
 use crate::call_arguments::{Address, address_of, low, path_of, process_of, transport_of};
 use crate::reported_calls::{CallEffect, KernelCounts, WRITES};
 use crate::room::Room;
-use crate::{base, charges, denials, locks};
+use crate::{base, charges, denials, locks, storage_flags};
 
 /// Maximum number of denials; more are not useful in a report.
 const MAX_REFUSED: usize = 64;
@@ -96,9 +96,12 @@ impl Observer {
         Some(WaitingCall { report, effect })
     }
 
-    /// Lets an allowed call go on, and refuses another.
+    /// Lets an allowed call go on, and refuses another. A call without an effect returns without being made.
     pub(super) fn answer(&mut self, call: &WaitingCall) {
         let WaitingCall { report, effect } = call;
+        if effect.is_none() && storage_flags::are_set(report) {
+            return self.listener.succeed(report);
+        }
         let locked = effect.and_then(|effect| self.refused_lock(report, effect));
         let is_allowed = locked.is_none() && (effect.is_some() || self.is_on_itself(report));
         if self.refused.len() < MAX_REFUSED {

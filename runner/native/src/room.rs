@@ -65,6 +65,8 @@ pub(super) struct Room {
     pub(super) net: NetPlan,
     pub(super) limits: Limits,
     pub(super) least: u8,
+    /// Whether changes of single names are dropped instead of taken back.
+    pub(super) trial: bool,
     /// Control groups of the launcher, as the host has found them. The run's own group is made below them.
     pub(super) groups: Vec<CurrentGroup>,
 }
@@ -98,6 +100,7 @@ impl Room {
             net,
             limits: *limits,
             least: confine.least,
+            trial: policy.is_trial(),
             groups: Vec::new(),
         }
     }

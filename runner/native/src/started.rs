@@ -220,7 +220,7 @@ impl From<InForce> for KernelConfinement {
 /// Returns the change of a file about which the launcher has not said whether it was taken back.
 fn untold(name: &Path) -> LostChange {
     let reason = "the launcher was killed before it had taken the file back, or said so; look at the file".to_owned();
-    LostChange { path: name.display().to_string(), reason }
+    LostChange { path: name.display().to_string(), reason, allow: String::new() }
 }
 
 fn launch_error(Failure { step, errno, subject }: Failure) -> NativeError {

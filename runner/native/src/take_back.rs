@@ -33,6 +33,27 @@ pub(super) struct Circumstances<'a> {
     pub(super) limit: u64,
 }
 
+/// What a module has made under a name that only files are taken back from.
+#[derive(Debug, thiserror::Error)]
+#[error("the module has made {} of it, and only files are taken back", self.what())]
+pub(super) struct NotAFile {
+    kind: FileType,
+}
+
+impl NotAFile {
+    pub(super) fn is_directory(&self) -> bool {
+        self.kind == FileType::Directory
+    }
+
+    fn what(&self) -> &'static str {
+        match self.kind {
+            FileType::Directory => "a directory",
+            FileType::Symlink => "a link",
+            _ => "something else than a file",
+        }
+    }
+}
+
 /// Prepared way to take a file back.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
@@ -206,9 +227,7 @@ fn neither(replacing: &io::Error, writing: &io::Error) -> io::Error {
 /// Opens a module's copy of a file, which may have any mode and may be anything.
 pub(super) fn open_copy(directory: &OwnedFd, name: &str, stat: Stat, limit: u64) -> io::Result<Copy> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(io::Error::other(
-            "the module has made something else than a file of it, and only files are taken back",
-        ));
+        return Err(io::Error::other(NotAFile { kind: FileType::from_raw_mode(stat.st_mode) }));
     }
     if u64::try_from(stat.st_size).unwrap_or(u64::MAX) > limit {
         return Err(io::Error::other("it is longer than the limit of what may be written; raise it with `--max-disk`"));

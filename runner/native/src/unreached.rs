@@ -41,6 +41,7 @@ pub(super) fn find<'a>(
     let unmade = unmade.iter().filter(|path| exists(path)).map(|path| LostChange {
         path: path.display().to_string(),
         reason: "the module made it in a directory of its own, since it cannot be made in the machine's".to_owned(),
+        allow: String::new(),
     });
     missing.chain(unmade).collect()
 }

@@ -78,8 +78,10 @@ fn access(path: &Path, access: Access) -> rustix::io::Result<()> {
     rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS)
 }
 
+/// Describes an error without its number.
 fn cause(errno: Errno) -> String {
-    io::Error::from(errno).to_string()
+    let text = io::Error::from(errno).to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

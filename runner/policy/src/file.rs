@@ -128,12 +128,18 @@ impl PolicyFile {
             // The parser's message already ends with the position.
             let message = place.and_then(|place| Some(shown.strip_suffix(&format!(" at {place}"))?.to_owned()));
             PolicyFileError(vec![match message {
-                Some(message) => PolicyFileProblem { place, message },
+                Some(message) => PolicyFileProblem { place, message: in_own_words(message) },
                 None => PolicyFileProblem { place: None, message: shown },
             }])
         })?;
         Reader::default().read(|reader| reader.file(node))
     }
+}
+
+/// Says in the words of policy files what the parser says in those of its own options.
+fn in_own_words(message: String) -> String {
+    let duplicate = message.strip_prefix("duplicate mapping key: ").and_then(|rest| rest.split_once(", set "));
+    duplicate.map_or_else(|| message.clone(), |(key, _)| format!("duplicate key `{key}`; write its items in one list"))
 }
 
 impl<'de> Deserialize<'de> for FileRules {

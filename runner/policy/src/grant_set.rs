@@ -31,6 +31,7 @@ pub struct Policy {
     least_confinement: Option<MinConfinement>,
     audit: Vec<PathBuf>,
     missing: Vec<MissingPath>,
+    trial: bool,
 }
 
 impl Policy {
@@ -245,6 +246,37 @@ impl Policy {
     #[must_use]
     pub fn missing(&self) -> &[MissingPath] {
         &self.missing
+    }
+
+    /// Makes the run a trial: changes of single files, which a native module makes on copies, are not taken back.
+    pub fn set_trial(&mut self) {
+        self.trial = true;
+    }
+
+    /// Returns whether the run is a trial.
+    #[must_use]
+    pub fn is_trial(&self) -> bool {
+        self.trial
+    }
+
+    /// Puts other files or directories of the host into the places of granted ones. The module sees them under the same
+    /// paths. `other` returns the new path, or `None` to keep a grant as it is.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `other`; the policy is then unchanged.
+    pub fn replace_hosts<E>(
+        &mut self,
+        mut other: impl FnMut(&PathGrant) -> Result<Option<PathBuf>, E>,
+    ) -> Result<(), E> {
+        let mut paths = self.paths.clone();
+        for grant in &mut paths {
+            if let Some(host) = other(grant)? {
+                grant.host = host;
+            }
+        }
+        self.paths = paths;
+        Ok(())
     }
 
     /// Returns the granted paths.

@@ -24,6 +24,6 @@ impl MissingPath {
             "`{first}` does not exist on this machine, so nothing grants the path, and the module made it in a directory \
              of its own; make its directory first, or allow it with `{allow}`"
         );
-        LostChange { path: path.clone(), reason }
+        LostChange { path: path.clone(), reason, allow: allow.clone() }
     }
 }

@@ -10,6 +10,7 @@ use crate::app::error::RunError;
 use crate::app::judge;
 use crate::app::module::Module;
 use crate::app::program;
+use crate::app::real_run;
 use crate::app::report::Report;
 use crate::app::request::{Arguments, RunRequest};
 use crate::app::runner::Runner;
@@ -65,8 +66,9 @@ impl Runner {
                 return refused(request.policy.clone(), report);
             }
         };
-        let EffectiveGrants { policy, arguments, missing, notes } = self.grant(kind, module, request);
-        let mut report = Report { notes, ..Report::of_module(module, &policy).named(request.name) };
+        let EffectiveGrants { policy, arguments, missing, notes, obstacles } = self.grant(kind, module, request);
+        let obstacles = if real_run::is_check(&arguments) { obstacles } else { Vec::new() };
+        let mut report = Report { notes, obstacles, ..Report::of_module(module, &policy).named(request.name) };
         if kind.is_wasm() {
             report.grants.extend(program::needed_by_commands(&policy));
         }

@@ -11,6 +11,7 @@ use modbox_wasm::WasmError;
 
 use crate::app::locate::LocateError;
 use crate::app::python::PythonError;
+use crate::app::trial::error::TrialError;
 
 /// An error that kept a module from starting.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +40,9 @@ pub enum RunError {
     /// The process could not be started.
     #[error("failed to start the module")]
     Native(#[from] NativeError),
+    /// The files of a trial could not be copied.
+    #[error("failed to try the module on copies")]
+    Trial(#[from] TrialError),
     /// The kernel gives less confinement than the policy requires. The report does not show this as an error but as a
     /// denied run.
     #[error("{}", .0.message)]
@@ -60,7 +64,7 @@ impl RunError {
     #[must_use]
     pub fn is_internal(&self) -> bool {
         match self {
-            Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unconfined(_) => false,
+            Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unconfined(_) | Self::Trial(_) => false,
             Self::Native(NativeError::GrantChanged { .. }) => false,
             Self::Scratch(_) | Self::Native(_) => true,
             Self::Shared(error) => error.is_internal(),

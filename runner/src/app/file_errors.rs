@@ -1,9 +1,10 @@
 //! Errors of a guest's files in the host's words.
 //!
 //! A guest's C library has error numbers of its own: `os error 2` is "Permission denied" there, and "No such file or
-//! directory" on Linux. A full disk reaches a guest that writes a stream as an error without a cause. So a failed
-//! result gets tips that say what the number means, and what keeps this user from writing a granted path. The module's
-//! message stays as it is. The causes are looked up after the run, on the paths that were granted for writing.
+//! directory" on Linux. A full disk reaches a guest that writes a stream as an error without a cause. modbox's SDK
+//! translates both; other guests do not. So a failed result gets tips that say what a number means, and what keeps this
+//! user from writing a granted path. The module's message stays as it is. The causes are looked up after the run, on
+//! the paths that were granted for writing.
 
 use std::path::Path;
 
@@ -46,8 +47,10 @@ const MEANINGS: [(u32, &str); 20] = [
 
 /// Returns tips for the message of a failed guest.
 pub(super) fn tips(message: &str, grants: &[Grant]) -> Vec<String> {
-    let Some((number, meaning)) = meaning(message) else { return Vec::new() };
-    let mut tips = vec![format!("`os error {number}` is a number of WASI, not of Linux: {meaning}")];
+    let numbered = meaning(message);
+    let Some((number, _)) = numbered.or_else(|| worded(message)) else { return Vec::new() };
+    let explain = |(number, meaning)| format!("`os error {number}` is a number of WASI, not of Linux: {meaning}");
+    let mut tips: Vec<String> = numbered.into_iter().map(explain).collect();
     let writable = grants.iter().filter(|grant| grant.capability == Capability::Write);
     let paths = writable.map(|grant| grant.subject.split("::").next().unwrap_or_default());
     let obstacles = paths.filter_map(|path| Some(format!("`{path}`: {}", obstacle(number, Path::new(path))?)));
@@ -60,6 +63,12 @@ fn meaning(message: &str) -> Option<(u32, &'static str)> {
     let (_, rest) = message.rsplit_once(NUMBER)?;
     let number: u32 = rest.split_once(')')?.0.parse().ok()?;
     MEANINGS.into_iter().find(|(other, _)| *other == number)
+}
+
+/// Returns an error that keeps a user from writing, if a message describes one in the host's words.
+fn worded(message: &str) -> Option<(u32, &'static str)> {
+    let keeps_from_writing = |number| matches!(number, ACCESS | IO | NO_SPACE | NOT_PERMITTED);
+    MEANINGS.into_iter().find(|(number, words)| keeps_from_writing(*number) && message.contains(words))
 }
 
 /// Returns what may have led to the error for a path that was granted for writing.
@@ -108,5 +117,7 @@ mod tests {
         let written = tips(message, &[grant(Capability::Write)]);
         assert!(written.len() == 2 && written[1].starts_with("`/proc/self`: "), "{written:?}");
         assert_eq!(tips(message, &[grant(Capability::Read)]).len(), 1);
+        let worded = tips("failed to write `/x`: Permission denied", &[grant(Capability::Write)]);
+        assert_eq!(worded, written[1..]);
     }
 }

@@ -12,7 +12,7 @@ use crate::app::module::Module;
 use crate::app::path_uses::{PathUses, Row};
 use crate::app::request::{Arguments, RunRequest};
 use crate::app::runner::Runner;
-use crate::app::{documentation, native, requests};
+use crate::app::{documentation, native, real_run, requests};
 
 /// An option that is a path, and what the module does with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,7 @@ impl Runner {
             arguments: Arguments::clone(&request.arguments),
             missing: Vec::new(),
             notes: Vec::new(),
+            obstacles: Vec::new(),
         };
         if request.policy.allows_everything() {
             return as_requested();
@@ -92,7 +93,10 @@ impl Runner {
             let missing = designation::missing_besides(&effective.policy, besides);
             effective.missing.extend(missing);
         }
-        if !kind.is_wasm() {
+        if kind.is_wasm() {
+            // The guard refuses such a write when it happens; a native module does not start.
+            effective.obstacles.extend(real_run::unwritable(&effective.policy));
+        } else {
             effective.missing.extend(native::unenforceable(request.policy));
             effective.missing.extend(native::unwritable(&effective.policy));
         }

@@ -197,7 +197,7 @@ fn fail_for_lost(
     if lost.is_empty() {
         return (status, result);
     }
-    for LostChange { path, reason } in lost {
+    for LostChange { path, reason, .. } in lost {
         tracing::error!(path, reason, "a change is lost");
     }
     let message = LostChange::message(lost);

@@ -123,7 +123,14 @@ impl Module {
         let Some(detection) = self.detection.as_ref().ok().filter(|found| found.kind.is_wasm()) else { return };
         let info = self.bytes.get().and_then(|bytes| WasmInfo::parse(bytes).ok());
         let Some(WasmInfo { metadata, .. }) = info else { return };
+        cache.remember_name(&self.digest, &self.own_name(), cleanup);
         CachedModule::new(self.size, &self.digest, detection, metadata).remember(cache, file, cleanup);
+    }
+
+    /// Returns the name in the module's metadata, or else that of its file without the extension.
+    fn own_name(&self) -> String {
+        let stem = || self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        self.metadata().map_or_else(stem, |metadata| metadata.name.clone())
     }
 
     /// Returns the path, as the caller gave it.

@@ -7,7 +7,7 @@ use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, LostChange, 
 use serde::{Serialize, Serializer};
 
 use crate::app::error::RunError;
-use crate::app::{file_errors, spelling};
+use crate::app::{file_errors, real_run, spelling};
 
 /// How a run ended, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
@@ -110,6 +110,9 @@ pub struct Report {
     /// The captured stderr, without the module's log lines. The limit of output bounds it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr: String,
+    /// What a real run would be refused, for a run in check mode.
+    #[serde(skip)]
+    pub obstacles: Vec<String>,
     /// Error that kept the module from starting.
     #[serde(skip)]
     pub error: Option<RunError>,
@@ -174,12 +177,15 @@ impl Report {
         tips.chain(not_a_module).chain(file_tips).collect()
     }
 
-    /// Adds advice and tips to the warnings of a failed result. Ansible prints those, and nothing else of a report.
+    /// Adds advice and tips to the warnings of a failed result, and what a real run would be refused to those of a
+    /// change in check mode. Ansible prints warnings, and nothing else of a report.
     pub(super) fn warn_of_advice(&mut self) {
-        if !self.status.is_success() {
-            let lines = [self.advice(), self.tips()].concat();
-            lines.iter().for_each(|line| self.result.warn(&format!("{ADVICE_PREFIX}{line}")));
-        }
+        let lines = match self.status {
+            Status::Changed => real_run::warnings(&self.obstacles),
+            status if status.is_success() => return,
+            _ => [self.advice(), self.tips()].concat(),
+        };
+        lines.iter().for_each(|line| self.result.warn(&format!("{ADVICE_PREFIX}{line}")));
     }
 
     /// Removes everything but the status from the result, and stderr, as `no_log` requires.

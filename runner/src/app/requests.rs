@@ -104,8 +104,8 @@ mod tests {
             let one = format!(r#"{{"capability": "env", "subject": "A", "required": {required}}}"#);
             let json = format!(r#"{{"name": "x", "requests": [{}]}}"#, vec![one; 1000].join(","));
             let arguments = crate::app::Arguments::Complete(modbox_python_json::Dict::new());
-            let (missing, notes) = (Vec::new(), Vec::new());
-            let mut effective = EffectiveGrants { policy: Policy::default(), arguments, missing, notes };
+            let (missing, notes, obstacles) = (Vec::new(), Vec::new(), Vec::new());
+            let mut effective = EffectiveGrants { policy: Policy::default(), arguments, missing, notes, obstacles };
             check(&Metadata::from_json(&json).unwrap(), &mut effective);
             (effective.missing.len(), effective.notes.len())
         };

@@ -42,6 +42,7 @@ impl Report {
             timing: Timing::default(),
             kept_files: None,
             notes: Vec::new(),
+            obstacles: Vec::new(),
             error: None,
         }
     }

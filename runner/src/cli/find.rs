@@ -10,8 +10,8 @@ use anyhow::Context as _;
 use modbox_kinds::Kind;
 use modbox_vocabulary::quoting::quote;
 
-use crate::app::library::{FoundModule, Inventory, Library, Located};
-use crate::app::{Description, ModuleFile, PythonConfig};
+use crate::app::library::{FoundModule, Inventory, Library, Located, LookupError};
+use crate::app::{Description, ModuleFile, PythonConfig, spelling};
 use crate::cli::args::{AnsiballzForm, LookupArgs};
 use crate::cli::authoring;
 use crate::cli::context::Context;
@@ -88,7 +88,20 @@ impl Lookup {
     }
 
     fn locate(&self, context: &Context, module: &Path) -> Result<Located, Failure> {
-        self.library(context).find(module).or_unavailable()
+        self.library(context).find(module).map_err(|error| self.with_tip(context, module, error)).or_unavailable()
+    }
+
+    /// Adds the known name that is nearest to an unknown one, if one is near.
+    fn with_tip(&self, context: &Context, module: &Path, error: LookupError) -> anyhow::Error {
+        let is_unknown = matches!(error, LookupError::NotFound { .. } | LookupError::NotInCollection { .. });
+        let inventory = if is_unknown { self.inventory(context) } else { Inventory::default() };
+        let own = modbox_authoring::standard_names();
+        let known: Vec<&str> = inventory.modules.keys().map(String::as_str).chain(own).collect();
+        let plain = module.to_string_lossy();
+        match spelling::nearest(&plain, &known).filter(|_| is_unknown) {
+            Some(near) => anyhow::anyhow!("{error}; did you mean `{near}`?"),
+            None => error.into(),
+        }
     }
 
     fn library<'a>(&'a self, context: &'a Context) -> Library<'a> {

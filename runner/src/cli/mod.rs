@@ -18,6 +18,7 @@ mod job_resolver;
 mod logging;
 mod name_pattern;
 mod output;
+mod pager;
 mod perform;
 mod roles;
 mod runner;
@@ -141,7 +142,7 @@ fn explain(argv: &[OsString], mut error: clap::Error) -> Result<ExitStatus, Fail
         return Ok(ExitStatus::Success);
     }
     if error.kind() == ErrorKind::InvalidSubcommand
-        && let Some(word) = argv.get(1).filter(|word| commands::file::is_path(word))
+        && let Some(word) = argv.get(1).filter(|word| commands::file::is_path(word) || has_arguments(argv))
     {
         let tip = format!("to run a module, use `modbox run {}`", output::clean(&word.to_string_lossy()));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
@@ -149,6 +150,11 @@ fn explain(argv: &[OsString], mut error: clap::Error) -> Result<ExitStatus, Fail
     usage_tips::improve(&mut error, argv);
     output::print_usage_error(&error, argv);
     Ok(ExitStatus::Usage)
+}
+
+/// Returns whether the words after an unknown command are arguments of a module.
+fn has_arguments(argv: &[OsString]) -> bool {
+    argv.get(2).and_then(|word| word.to_str()).is_some_and(|word| !word.starts_with('-') && word.contains('='))
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

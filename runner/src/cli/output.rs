@@ -114,7 +114,7 @@ fn print_stderr(text: &str) {
 }
 
 /// Returns the text's bytes, without colours if the stream shows none. The caller can write them in one call.
-fn coloured(stream: &impl RawStream, text: &str) -> Vec<u8> {
+pub(crate) fn coloured(stream: &impl RawStream, text: &str) -> Vec<u8> {
     let mut kept = AutoStream::new(Vec::with_capacity(text.len()), AutoStream::choice(stream));
     // Writing to memory does not fail.
     let _ = kept.write_all(text.as_bytes());

@@ -6,7 +6,7 @@ use indicatif::ProgressBar;
 use modbox_contract::{CallerChoices, Dict, InternalArgs};
 
 use crate::app::library::FoundModule;
-use crate::app::{Arguments, Module, Report, RunRequest};
+use crate::app::{Arguments, Module, Report, RunRequest, Runner};
 use crate::cli::args::RunArgs;
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
@@ -21,6 +21,17 @@ pub(crate) fn perform(
     args: &RunArgs,
     task: Dict,
     spinner: Option<ProgressBar>,
+) -> Result<(Report, Result<(), Failure>), Failure> {
+    perform_by(context, args, task, spinner, Runner::run)
+}
+
+/// Does the same with another way of running the module.
+pub(crate) fn perform_by(
+    context: &Context,
+    args: &RunArgs,
+    task: Dict,
+    spinner: Option<ProgressBar>,
+    run: impl FnOnce(&Runner, &Module, &RunRequest<'_>) -> Report,
 ) -> Result<(Report, Result<(), Failure>), Failure> {
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     let lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
@@ -54,7 +65,7 @@ pub(crate) fn perform(
     };
     let pending = audit.start(context, &module, &request)?;
     let runner = runner(context, spinner.clone(), lookup.python);
-    let mut report = runner.run(&module, &request);
+    let mut report = run(&runner, &module, &request);
     report.notes.extend(deprecations);
     // With the runner goes what it keeps for a next run on the disk.
     drop(runner);

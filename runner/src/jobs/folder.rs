@@ -22,6 +22,12 @@ const MAX_FILE: u64 = 64 << 20;
 /// Maximum number of jobs in a listing.
 const MAX_LISTED: usize = 10_000;
 
+/// The extended attribute with the name of a job's module.
+const MODULE_ATTRIBUTE: &str = "user.modbox.module";
+
+/// Maximum length of the name of a job's module: that of a path.
+const MAX_NAME: usize = 4096;
+
 /// Suffix of a file that is being written, as in ansible-core's `async_wrapper`.
 const UNFINISHED: &str = ".tmp";
 
@@ -123,17 +129,20 @@ impl JobFolder {
         Ok(JobFile { id: id.to_owned(), content })
     }
 
-    /// Writes a job's file; replaces an existing one.
+    /// Writes a job's file; replaces an existing one. The name of the module is an extended attribute of the file: the
+    /// content is the result, which Ansible reads. A file system without them keeps no name.
     ///
     /// # Errors
     ///
     /// The file cannot be written, for example because the disk is full or the folder is gone.
-    pub fn write(&self, id: &str, content: Dict) -> Result<(), JobError> {
+    pub fn write(&self, id: &str, module: &str, content: Dict) -> Result<(), JobError> {
         let failed = || self.failed("write", id);
         let unfinished = format!("{}{UNFINISHED}", check_id(id)?);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let mut file = self.dir.open_with(&unfinished, &options).map_err(failed())?;
+        // A listing is less useful without the name, and complete.
+        let _ = rustix::fs::fsetxattr(&file, MODULE_ATTRIBUTE, module.as_bytes(), rustix::fs::XattrFlags::empty());
         let written = file.write_all(encode(&Value::Dict(content)).as_bytes());
         let placed = written.and_then(|()| self.dir.rename(&unfinished, &self.dir, id));
         placed.map_err(|error| {
@@ -141,6 +150,18 @@ impl JobFolder {
             let _ = self.dir.remove_file(&unfinished);
             failed()(error)
         })
+    }
+
+    /// Returns the name of a job's module, if its file has it.
+    #[must_use]
+    pub fn module_of(&self, id: &str) -> Option<String> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        let file = self.dir.open_with(check_id(id).ok()?, &options).ok()?;
+        let mut name = vec![0; MAX_NAME];
+        let length = rustix::fs::fgetxattr(&file, MODULE_ATTRIBUTE, name.as_mut_slice()).ok()?;
+        name.truncate(length);
+        String::from_utf8(name).ok().filter(|name| !name.is_empty())
     }
 
     /// Returns whether a job has a file.
@@ -223,9 +244,12 @@ mod tests {
         let path = tmp.path().join("a/jobs");
         let folder = JobFolder::open_or_make(&path).unwrap();
         for number in [1, 2] {
-            folder.write("j1.2", Dict::from_iter([("n".to_owned(), number.into())])).unwrap();
+            folder.write("j1.2", "ping", Dict::from_iter([("n".to_owned(), number.into())])).unwrap();
             assert_eq!(folder.read("j1.2").unwrap().content.unwrap()["n"], number.into());
         }
+        // Some file systems have no extended attributes.
+        assert!(folder.module_of("j1.2").is_none_or(|name| name == "ping"));
+        assert_eq!(folder.module_of("j5.6"), None);
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(&path.join("j1.2"))), (0o700, 0o600));
         std::fs::write(path.join("notes.txt"), "").unwrap();

@@ -69,7 +69,8 @@ pub fn monitor(
             let summary = run(&order);
             // If the user has removed the file, do not write it again.
             if let Some(summary) = summary.filter(|_| folder.has(&id)) {
-                folder.write(&id, file::finished(&id, std::process::id(), summary)).map_err(io::Error::other)?;
+                let content = file::finished(&id, std::process::id(), summary);
+                folder.write(&id, &order.module, content).map_err(io::Error::other)?;
             }
             Ok(())
         }
@@ -82,6 +83,6 @@ fn begin(order: &JobRequest) -> Result<(JobFolder, String), String> {
     rustix::process::setsid().map_err(|error| format!("failed to start a session: {error}"))?;
     let folder = JobFolder::open_or_make(&order.folder).map_err(|error| error_chain(&error))?;
     let id = format!("{}.{}", order.name, std::process::id());
-    folder.write(&id, file::started(&id, order.release)).map_err(|error| error_chain(&error))?;
+    folder.write(&id, &order.module, file::started(&id, order.release)).map_err(|error| error_chain(&error))?;
     Ok((folder, id))
 }

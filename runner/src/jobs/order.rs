@@ -29,6 +29,8 @@ pub struct JobRequest {
     pub command: Vec<OsString>,
     /// The module's arguments as JSON, merged from all their sources.
     pub args: String,
+    /// The module, as the user named it, for listings.
+    pub module: String,
 }
 
 /// Summary of a finished run.

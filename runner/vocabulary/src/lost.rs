@@ -11,6 +11,9 @@ pub struct LostChange {
     pub path: String,
     /// The reason.
     pub reason: String,
+    /// The option of `modbox run` with which the change reaches the machine, quoted for a shell. Empty when no option
+    /// would help.
+    pub allow: String,
 }
 
 impl LostChange {
@@ -33,7 +36,12 @@ mod tests {
 
     #[test]
     fn a_message_names_every_path_and_its_reason() {
-        let lost = |path: &str, reason: &str| LostChange { path: path.to_owned(), reason: reason.to_owned() };
+        let allow = String::new();
+        let lost = |path: &str, reason: &str| LostChange {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+            allow: allow.clone(),
+        };
         assert_eq!(
             LostChange::message(&[lost("/a", "the disk is full"), lost("/b", "it is a directory")]),
             "the module's change of `/a` is lost: the disk is full; the module's change of `/b` is lost: it is a directory"

@@ -23,8 +23,14 @@ pub const DEFAULT_MAX_CACHE: u64 = 1 << 30;
 
 const CODE: Kind = Kind::files("cwasm", MAX_CODE);
 
+/// The names of modules, by digest.
+const NAME: Kind = Kind::files("name", MAX_NAME);
+
+/// Maximum length of a module's name.
+const MAX_NAME: u64 = 256;
+
 /// The locks of older releases were in one file.
-const PURPOSE: Purpose = Purpose { kinds: &[CODE], max_size: DEFAULT_MAX_CACHE, obsolete: &["lock"] };
+const PURPOSE: Purpose = Purpose { kinds: &[CODE, NAME], max_size: DEFAULT_MAX_CACHE, obsolete: &["lock"] };
 
 /// A folder of compiled code that belongs to one user.
 #[derive(Debug, Clone)]
@@ -76,6 +82,20 @@ impl CompileCache {
         Ok(entry.collect())
     }
 
+    /// Stores the name of a module, for listings. If that fails, or the name is too long, listings lack it.
+    pub fn remember_name(&self, digest: &str, name: &str, cleanup: &Cleanup) {
+        if self.name_of(digest).as_deref() != Some(name) {
+            let stored = self.store.put(NAME, digest, &mut name.as_bytes(), name.len() as u64, cleanup);
+            tracing::debug!(?stored, "stored the name of a module");
+        }
+    }
+
+    /// Returns the name of the module with this SHA-256, in hex, if it is stored.
+    #[must_use]
+    pub fn name_of(&self, digest: &str) -> Option<String> {
+        String::from_utf8(self.store.read(NAME, digest).ok()??).ok()
+    }
+
     /// Opens the entry `name`. Returns `None` if it is missing or damaged.
     pub(crate) fn load(&self, name: &str, cleanup: &Cleanup) -> Result<Option<File>, StoreError> {
         self.store.open(CODE, name, cleanup)
@@ -107,5 +127,10 @@ mod tests {
         cache.put("abc-1", &mut File::open(&source).unwrap(), &Cleanup::default()).unwrap();
         assert!(cache.load("abc-1", &Cleanup::default()).unwrap().is_some());
         assert_eq!(cache.list().unwrap()[0].module, "abc");
+        assert_eq!(cache.name_of("abc"), None);
+        cache.remember_name("abc", "ping", &Cleanup::default());
+        cache.remember_name("def", &"x".repeat(300), &Cleanup::default());
+        assert_eq!((cache.name_of("abc").as_deref(), cache.name_of("def")), (Some("ping"), None));
+        assert_eq!(cache.list().unwrap().len(), 1, "a name is not compiled code");
     }
 }

@@ -161,7 +161,11 @@ fn send_body(
         Body::Bytes(bytes) => writer.write_all(bytes),
         Body::File(path) => {
             let unreadable = |error: io::Error| {
-                HttpError::new(ErrorKind::Body, host, format!("failed to read `{}`: {error}", path.display()))
+                HttpError::new(
+                    ErrorKind::Body,
+                    host,
+                    format!("failed to read `{}`: {}", path.display(), crate::fs::words(&error)),
+                )
             };
             let mut file = File::open(path).map_err(unreadable)?;
             let mut buffer = vec![0; CHUNK];

@@ -32,6 +32,9 @@ impl TryFrom<String> for NetRule {
 }
 
 fn parse(text: &str) -> Result<NetRule, String> {
+    if let Some(rule) = rule_of_url(text) {
+        return Err(format!("a rule is HOST[:PORT], not a URL; write `{rule}`"));
+    }
     let (transport, rest) = transport(text);
     let mut parts = rest.split('+');
     let place = parts.next().unwrap_or_default();
@@ -42,6 +45,23 @@ fn parse(text: &str) -> Result<NetRule, String> {
     let rule = NetRule { transport, hosts: hosts(host)?, ports, words };
     check_special(&rule)?;
     Ok(rule)
+}
+
+/// Returns the rule for the server of a URL, or `None` if the text is not a URL.
+fn rule_of_url(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let place = authority.rsplit('@').next().unwrap_or_default();
+    let has_port = split_port(place).is_ok_and(|(_, port)| port.is_some());
+    let port = match scheme.to_ascii_lowercase().as_str() {
+        _ if has_port => "",
+        "http" | "ws" => ":80",
+        "https" | "wss" => ":443",
+        "ftp" => ":21",
+        "ssh" | "sftp" => ":22",
+        _ => "",
+    };
+    Some(if place.is_empty() { "example.org:443".to_owned() } else { format!("{place}{port}") })
 }
 
 pub(super) fn transport(text: &str) -> (Transport, &str) {

@@ -60,6 +60,8 @@ pub(super) struct EffectiveGrants {
     pub(super) missing: Vec<MissingGrant>,
     /// Notes for the operator.
     pub(super) notes: Vec<String>,
+    /// What keeps the module from writing a path that an argument names, although the run starts.
+    pub(super) obstacles: Vec<String>,
 }
 
 /// Grants the paths that the arguments name. `uses` is what modbox knows of a native module's options.
@@ -71,10 +73,11 @@ pub(super) fn apply(
     caller: &Caller<'_>,
 ) -> EffectiveGrants {
     let mut arguments = arguments.clone();
-    let mut run = Run { policy: policy.clone(), uses, caller, missing: Vec::new(), notes: Vec::new() };
+    let (missing, notes, obstacles) = (Vec::new(), Vec::new(), Vec::new());
+    let mut run = Run { policy: policy.clone(), uses, caller, missing, notes, obstacles };
     run.grant_arguments(metadata, arguments.given_mut());
-    let Run { policy, missing, notes, .. } = run;
-    EffectiveGrants { policy, arguments, missing, notes }
+    let Run { policy, missing, notes, obstacles, .. } = run;
+    EffectiveGrants { policy, arguments, missing, notes, obstacles }
 }
 
 /// Environment that the module sees.
@@ -92,6 +95,7 @@ struct Run<'a> {
     caller: &'a Caller<'a>,
     missing: Vec<MissingGrant>,
     notes: Vec<String>,
+    obstacles: Vec<String>,
 }
 
 impl Run<'_> {
@@ -165,8 +169,11 @@ impl Run<'_> {
             Ok(found) => found,
             Err(error) => {
                 let option = &named.option;
-                self.notes.push(format!("`{option}` names `{path}`, which grants nothing: {error}"));
+                let note =
+                    format!("`{option}` names `{path}`, which grants nothing: {}", place::why_not(&error, access));
+                self.notes.push(note.clone());
                 if access == Access::Write {
+                    self.obstacles.push(note);
                     self.policy.add_missing(place::missing(path));
                 }
                 return;
@@ -174,7 +181,9 @@ impl Run<'_> {
         };
         if let Some(reason) = entry::write_obstacle(named, self.uses, access, &host, shape) {
             let option = &named.option;
-            self.notes.push(format!("`{option}` names `{path}`, which is granted for reading only: {reason}"));
+            let note = format!("`{option}` names `{path}`, which is granted for reading only: {reason}");
+            self.notes.push(note.clone());
+            self.obstacles.push(note);
             access = Access::Read;
         }
         // What a native module makes there is made in a directory of its own, and must not count as made.

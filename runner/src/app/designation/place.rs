@@ -27,6 +27,15 @@ pub(super) fn find(path: &Path, follow: bool) -> io::Result<(PathBuf, Shape)> {
     }
 }
 
+/// Describes why a path was not found.
+pub(super) fn why_not(error: &io::Error, access: Access) -> String {
+    match (error.kind(), access) {
+        (io::ErrorKind::NotFound, Access::Write) => "its directory does not exist; make it first".to_owned(),
+        (io::ErrorKind::NotFound, Access::Read) => "its directory does not exist".to_owned(),
+        _ => error.to_string().split(" (os error").next().unwrap_or_default().to_owned(),
+    }
+}
+
 fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }

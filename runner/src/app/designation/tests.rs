@@ -253,7 +253,7 @@ fn a_directory_that_is_missing_grants_nothing_and_says_so() {
     let effective = case.apply_with(SPEC, r#"{"dest": "no/such/file"}"#);
     assert_eq!((case.shown(&effective), effective.missing.len()), (Vec::new(), 0));
     assert_eq!(effective.notes.len(), 1);
-    assert!(effective.notes[0].contains("which grants nothing: No such file"), "{:?}", effective.notes);
+    assert!(effective.notes[0].contains("which grants nothing: its directory does not exist"), "{:?}", effective.notes);
     // A module that makes the directory makes it in one of its own.
     let missing = &effective.policy.missing()[0];
     assert_eq!((&missing.path, &missing.first), (&case.path("no/such/file"), &case.path("no")));

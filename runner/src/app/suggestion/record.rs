@@ -1,6 +1,7 @@
 //! Reads what a report or an audit line says about the grants and denials of one run. Other content is ignored.
 
 use modbox_python_json::{Dict, Value, decode};
+use modbox_vocabulary::Capability;
 
 /// What is known about one run.
 #[derive(Debug, Clone, Default)]
@@ -95,6 +96,14 @@ impl RunRecord {
             let [capability, subject, source, allow] =
                 texts(&hint, ["capability", "subject", "source", "allow"], "a hint")?;
             record.missing.push(Lacking { capability, subject, cause: format!("guessed from the {source}"), allow });
+        }
+        for lost in record.listed(report, "lost")? {
+            let [subject, allow] = texts(&lost, ["path", "allow"], "a lost change")?;
+            let (capability, cause) = (Capability::Write.to_string(), "the change was lost".to_owned());
+            // Without an option, there is nothing to suggest: a full disk needs no grant.
+            if !allow.is_empty() {
+                record.missing.push(Lacking { capability, subject, cause, allow });
+            }
         }
         Ok(record)
     }

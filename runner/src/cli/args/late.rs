@@ -10,6 +10,13 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Id};
 #[derive(Debug)]
 pub(crate) struct Late<T>(Box<T>);
 
+impl<T> Late<T> {
+    /// Returns the arguments.
+    pub(crate) fn into_inner(self) -> T {
+        *self.0
+    }
+}
+
 impl<T> Deref for Late<T> {
     type Target = T;
 

@@ -194,6 +194,13 @@ pub(crate) struct RunArgs {
     /// Run again whenever a file of the project changes, until Ctrl-C.
     #[arg(long, help_heading = "Running", conflicts_with = "background")]
     pub(crate) watch: bool,
+    /// Learn what the module needs: run it in rounds on copies of what it may write, and write a policy to a new file.
+    #[arg(long, value_name = "FILE", help_heading = "Running",
+        conflicts_with_all = ["background", "watch", "check", "allow_all", "keep_files"])]
+    pub(crate) learn: Option<PathBuf>,
+    /// With `--learn`, also try the network, commands, sockets and devices, whose effects are real.
+    #[arg(long, help_heading = "Running", requires = "learn")]
+    pub(crate) learn_effects: bool,
     #[command(flatten)]
     pub(crate) jobs: JobFolderArgs,
 }
@@ -294,6 +301,9 @@ pub(crate) struct ShowArgs {
 pub(crate) struct DocArgs {
     /// A module file, a path of a project's directory (`./ping`, `.`), or a name in the library.
     pub(crate) module: PathBuf,
+    /// Do not show a long manual through `MODBOX_PAGER`, `PAGER` or less.
+    #[arg(long)]
+    pub(crate) no_pager: bool,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
 }

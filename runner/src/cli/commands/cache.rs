@@ -42,7 +42,9 @@ fn list(cache: &CompileCache) -> Result<ExitStatus, Failure> {
         let age = now.duration_since(entry.written).unwrap_or_default();
         let age = humantime::format_duration(std::time::Duration::from_secs(age.as_secs()));
         let size = bytesize::ByteSize(entry.bytes).display().iec();
-        output::print_name(&format!("sha256:{}  {size}  {age} old", entry.module)).or_internal()?;
+        let name = cache.name_of(&entry.module).unwrap_or_else(|| "-".to_owned());
+        let name = output::clean_line(&name);
+        output::print_name(&format!("sha256:{}  {size}  {age} old  {name}", entry.module)).or_internal()?;
     }
     Ok(ExitStatus::Success)
 }

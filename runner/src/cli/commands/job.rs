@@ -24,7 +24,9 @@ use crate::jobs::{JobError, JobFolder, State, file, folder, monitor};
 /// The folder in which Ansible keeps the files of jobs (`async_dir`).
 const DEFAULT_FOLDER: &str = "~/.ansible_async";
 
-/// Returns the folder of jobs, from the switch, the variable or the default.
+/// Stands for the name of a module that is not known.
+const NO_NAME: &str = "-";
+
 /// Returns the ids of the jobs in a folder, or `None` if they cannot be read.
 pub(crate) fn ids(context: &Context, args: &JobFolderArgs) -> Option<Vec<String>> {
     let path = job_folder(args, &context.environment).ok().filter(|path| path.exists())?;
@@ -32,6 +34,7 @@ pub(crate) fn ids(context: &Context, args: &JobFolderArgs) -> Option<Vec<String>
     Some(listed.into_iter().map(|(id, _)| id).collect())
 }
 
+/// Returns the folder of jobs, from the switch, the variable or the default.
 fn job_folder(args: &JobFolderArgs, environment: &Environment) -> anyhow::Result<PathBuf> {
     let named = environment.variable("ANSIBLE_ASYNC_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let folder = args.async_dir.clone().or(named).unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
@@ -61,6 +64,7 @@ pub(crate) fn start(
         release: internal.contract,
         command: argv.to_vec(),
         args: encode(&Value::Dict(task.clone())),
+        module: found.name.clone(),
     };
     let id = monitor::start(Path::new(THIS_PROGRAM), &order).context("failed to start the job").or_internal()?;
     let path = folder.join(&id).display().to_string();
@@ -189,12 +193,19 @@ pub(crate) fn list(context: &Context, args: &JobsArgs) -> Result<ExitStatus, Fai
         let Ok(job) = folder.read(&id) else { continue };
         let state = job.state(folder::is_alive).as_str();
         let age = SystemTime::now().duration_since(written).unwrap_or_default().as_secs();
+        let module = folder.module_of(&id);
         let line = match args.json {
             true => {
-                let entries = [("job", Value::from(id)), ("state", state.into()), ("age_s", age.into())];
-                encode(&Value::from(entries))
+                let module = module.map_or(Value::Null, Value::from);
+                let job =
+                    [("job", Value::from(id)), ("state", state.into()), ("age_s", age.into()), ("module", module)];
+                encode(&Value::from(job))
             }
-            false => format!("{id}  {state:<9}  {}", humantime::format_duration(Duration::from_secs(age))),
+            false => {
+                let age = humantime::format_duration(Duration::from_secs(age));
+                let module = output::clean_line(module.as_deref().unwrap_or(NO_NAME));
+                format!("{id}  {state:<9}  {age:<12}  {module}")
+            }
         };
         output::print_line(&line).or_internal()?;
     }

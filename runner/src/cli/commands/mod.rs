@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod file;
 pub(crate) mod inspect;
 pub(crate) mod job;
+pub(crate) mod learn;
 pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod new;

@@ -12,7 +12,7 @@ use modbox_contract::Dict;
 use crate::app::Report;
 use crate::app::library::is_path;
 use crate::cli::args::{OutputFormat, RunArgs};
-use crate::cli::commands::job;
+use crate::cli::commands::{job, learn};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
@@ -39,6 +39,9 @@ pub(crate) fn run(
     }
     if args.background.is_some() {
         return job::start(context, args, &task, argv, format);
+    }
+    if let Some(file) = &args.learn {
+        return learn::run(context, args, task, argv, file, format);
     }
     if args.watch {
         return watch(context, args, &task, format);

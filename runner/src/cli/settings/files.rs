@@ -115,7 +115,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
     let (mut places, mut wrong) = (Vec::new(), Vec::new());
     for (access, paths) in [(Access::Read, &rules.allow.read), (Access::Write, &rules.allow.write)] {
         for written in paths {
-            match grants::path(environment, written.value.as_ref(), access, source) {
+            match grants::path_of_file(environment, &written.value, access, source) {
                 Ok(grant) => {
                     resolved.paths.push(grant);
                     places.push(written.place);

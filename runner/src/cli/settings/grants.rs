@@ -44,6 +44,25 @@ pub(super) fn path(environment: &Environment, spec: &OsStr, access: Access, sour
     Ok(PathGrant { host, shape, guest, access, source: source.to_owned() })
 }
 
+/// Resolves `PATH` or `PATH::GUEST` of a policy file. A shell expands `~` on the command line, and a policy file has no
+/// shell: a directory that is called `~` is `./~` there.
+pub(super) fn path_of_file(
+    environment: &Environment,
+    written: &str,
+    access: Access,
+    source: &str,
+) -> anyhow::Result<PathGrant> {
+    let host = written.split("::").next().unwrap_or_default();
+    let below_home = host.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (below_home, host.starts_with('~'), environment.variable("HOME").filter(|home| !home.is_empty())) {
+        (Some(rest), _, Some(home)) => {
+            bail!("`~` is not expanded in policy files; write `{}{rest}`", home.to_string_lossy().trim_end_matches('/'))
+        }
+        (_, true, _) => bail!("`~` is not expanded in policy files; write the whole path"),
+        _ => path(environment, written.as_ref(), access, source),
+    }
+}
+
 /// Follows the links of a granted path once, so that a link that changes later grants nothing else. A path to write may
 /// be missing: the grant is then for its name in its directory. A path to read must exist.
 fn resolve_links(path: &Path, access: Access) -> anyhow::Result<(PathBuf, Shape)> {

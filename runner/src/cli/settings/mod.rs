@@ -292,6 +292,8 @@ mod tests {
                 "allow: {raed: []}\n",
                 "unknown key `raed`, expected one of read, write, own, env, net, listen, run at line 1, column 9",
             ),
+            ("allow: {read: ['~/x']}\n", "`~` is not expanded in policy files; write "),
+            ("allow: {write: ['~other/x::/y']}\n", "`~` is not expanded in policy files; write the whole path"),
             ("allow: {env: [=x]}\n", "invalid grant `=x` at line 1, column 15: expected NAME or NAME=VALUE"),
         ] {
             fs::write(dir.path().join("system.yaml"), text).unwrap();

@@ -4,6 +4,7 @@ mod check;
 mod show;
 mod suggest;
 
+pub(super) use self::suggest::usable;
 use crate::cli::args::PolicyCommand;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure};

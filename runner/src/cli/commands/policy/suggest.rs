@@ -68,7 +68,7 @@ fn read(path: &Path) -> anyhow::Result<(String, String)> {
 /// # Errors
 ///
 /// The text is not a policy file.
-fn usable(environment: &Environment, text: &str) -> anyhow::Result<String> {
+pub(in crate::cli::commands) fn usable(environment: &Environment, text: &str) -> anyhow::Result<String> {
     let file = PolicyFile::parse(text).context("failed to read the suggested policy")?;
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for (_, written) in &file.modules {

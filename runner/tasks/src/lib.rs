@@ -1,0 +1,4 @@
+//! Plays and tasks: reading them, running them, and the actions around modules.
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]

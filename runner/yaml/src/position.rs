@@ -1,0 +1,21 @@
+//! Positions in files.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A place in a file: where a node of YAML begins.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Position {
+    /// The file as messages name it, or a name in angle brackets for text that is in no file.
+    pub file: Arc<str>,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in characters, from 1.
+    pub column: u32,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
