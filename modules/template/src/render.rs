@@ -96,9 +96,21 @@ fn load(folder: &Path, name: &str) -> Result<Option<String>, Error> {
     Ok(Some(source.replace("\r\n", "\n")))
 }
 
+/// Returns the expression of an error. For a filter or test, that is what stands before it.
+fn operand(source: &str, range: std::ops::Range<usize>) -> &str {
+    let before = source.get(..range.start).unwrap_or_default().trim_end();
+    let before = before.strip_suffix(" not").unwrap_or(before);
+    let Some(before) = before.strip_suffix('|').or_else(|| before.strip_suffix(" is")) else {
+        return source.get(range).unwrap_or_default().trim();
+    };
+    let before = before.trim_end();
+    let start = before.rfind(|c: char| !c.is_alphanumeric() && c != '_' && c != '.').map_or(0, |at| at + 1);
+    before.get(start..).unwrap_or_default()
+}
+
 fn failure(error: &Error, source: &str) -> Failure {
     if error.kind() == ErrorKind::UndefinedError && error.detail().is_none_or(|detail| !detail.contains("Mandatory")) {
-        let expression = error.range().and_then(|range| source.get(range)).unwrap_or_default().trim();
+        let expression = error.range().map_or("", |range| operand(source, range));
         let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
         if is_name(expression) {
             return Failure::new(format!("'{expression}' is undefined"));
