@@ -1,4 +1,33 @@
 //! Python's behaviour on minijinja: values, text, filters, tests and methods as Ansible has them.
+//!
+//! Ansible's templates run on Python: `1 == True`, text is `str()`, a filter gets keyword arguments and raises on a wrong
+//! type. This crate gives minijinja's values that behaviour. The runner's templates and the guest module `template`
+//! share it.
+//!
+//! The crate is pure. It reads no clock, no environment and no files; see [`Host`].
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+
+mod call;
+pub mod checks;
+mod failure;
+pub mod filters;
+mod host;
+mod install;
+mod locals;
+mod methods;
+mod names;
+mod plugin;
+mod text;
+pub mod values;
+mod yaml;
+
+pub use call::Call;
+pub use failure::Outcome;
+pub use host::{FileQuestion, Host, HostError, NoHost};
+pub use install::add;
+pub use locals::{Delimiters, changeable_locals};
+pub use methods::call_method;
+pub use names::{Meaning, PluginKind, lookup};
+pub use plugin::{Function, PREFIXES, Plugin};

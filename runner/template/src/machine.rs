@@ -1,0 +1,82 @@
+//! What all evaluations of an engine share: filters, tests and globals by name, lookups, the host, compiled texts.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use minijinja::{Environment, Value};
+use modbox_jinja::{Host, Meaning, PluginKind};
+
+use crate::cache::Cache;
+use crate::compile::{Mention, Program, SyntaxFailure};
+use crate::lookup::Lookups;
+
+/// A filter or a test.
+#[derive(Debug, Clone)]
+pub(crate) struct Plugin {
+    pub(crate) function: Value,
+    /// The full name, for messages.
+    pub(crate) name: Cow<'static, str>,
+    /// Whether an argument may be a marker.
+    pub(crate) accepts_markers: bool,
+    /// Whether an item of an argument may be a marker.
+    pub(crate) accepts_marker_items: bool,
+}
+
+/// The shared parts.
+pub(crate) struct Machine {
+    pub(crate) environment: Environment<'static>,
+    pub(crate) filters: HashMap<String, Plugin>,
+    pub(crate) tests: HashMap<String, Plugin>,
+    pub(crate) globals: HashMap<&'static str, Value>,
+    pub(crate) lookups: Arc<dyn Lookups>,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) cache: Cache,
+}
+
+impl fmt::Debug for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Machine").finish_non_exhaustive()
+    }
+}
+
+impl Machine {
+    /// Checks that the filters and tests that a program certainly reaches exist, as Jinja does when it compiles.
+    ///
+    /// # Errors
+    ///
+    /// One does not exist.
+    pub(crate) fn check_names(&self, program: &Program) -> Result<(), SyntaxFailure> {
+        for mention in &program.mentions {
+            match mention {
+                Mention::Filter { name, line, is_certain: true } if !self.filters.contains_key(&**name) => {
+                    return Err(SyntaxFailure { message: self.unknown_filter(name), line: *line });
+                }
+                Mention::Test { name, line, is_certain: true } if !self.tests.contains_key(&**name) => {
+                    return Err(SyntaxFailure { message: self.unknown_test(name), line: *line });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns why a filter cannot be used.
+    pub(crate) fn unknown_filter(&self, name: &str) -> String {
+        unknown(PluginKind::Filter, "filter", name)
+    }
+
+    /// Returns why a test cannot be used.
+    pub(crate) fn unknown_test(&self, name: &str) -> String {
+        unknown(PluginKind::Test, "test", name)
+    }
+}
+
+fn unknown(kind: PluginKind, word: &str, name: &str) -> String {
+    match modbox_jinja::lookup(kind, name) {
+        Meaning::Refused(reason) => format!("the {word} `{name}` is refused: {reason}"),
+        Meaning::Unknown(Some(nearest)) => format!("No {word} named '{name}'. Is `{nearest}` meant?"),
+        _ => format!("No {word} named '{name}'."),
+    }
+}

@@ -1,0 +1,107 @@
+//! The filters, tests and methods that templates have.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use minijinja::value::{Rest, ValueOrKwargs};
+use minijinja::{Environment, Error, State, Value};
+use modbox_jinja::{Host, PREFIXES, checks, filters as shared};
+
+use crate::machine::Plugin;
+use crate::marker::{Marker, Stop};
+use crate::settling;
+
+/// Filters whose arguments may hold undefined items.
+const LAZY_FILTERS: [&str; 7] = ["map", "reject", "rejectattr", "select", "selectattr", "to_nice_yaml", "to_yaml"];
+
+/// Filters or tests by their names.
+pub(crate) type Plugins = HashMap<String, Plugin>;
+
+/// Returns the filters.
+pub(crate) fn filters(host: &Arc<dyn Host>) -> Plugins {
+    plugins(shared::ALL, &settling::FILTERS, host)
+}
+
+/// Returns the tests.
+pub(crate) fn tests(host: &Arc<dyn Host>) -> Plugins {
+    plugins(checks::ALL, &settling::TESTS, host)
+}
+
+fn plugins(
+    all: &'static [modbox_jinja::Plugin],
+    settling: &[(&'static str, settling::Settle)],
+    host: &Arc<dyn Host>,
+) -> Plugins {
+    let mut plugins = Plugins::new();
+    for plugin in all {
+        let host = host.clone();
+        let call = move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
+            plugin.call(state, &*host, &arguments.into_values())
+        };
+        let made = Plugin {
+            function: Value::from_function(call),
+            name: format!("ansible.builtin.{}", plugin.name).into(),
+            accepts_markers: false,
+            accepts_marker_items: LAZY_FILTERS.contains(&plugin.name),
+        };
+        plugins.extend(plugin.names().map(|name| (name, made.clone())));
+    }
+    // These need to see what is undefined.
+    for (name, settle) in settling {
+        let made = Plugin {
+            function: settling::function(*settle),
+            name: format!("ansible.builtin.{name}").into(),
+            accepts_markers: true,
+            accepts_marker_items: false,
+        };
+        plugins.extend(PREFIXES.map(|prefix| (format!("{prefix}{name}"), made.clone())));
+    }
+    plugins
+}
+
+/// Returns the environment in which filters find each other, as `map('default', 1)` needs.
+pub(crate) fn environment(filters: &Plugins, tests: &Plugins) -> Environment<'static> {
+    let mut environment = Environment::empty();
+    for (name, plugin) in filters {
+        environment.add_filter(name.clone(), call(plugin.clone(), Ok));
+    }
+    for (name, plugin) in tests {
+        // The result of a test is its truth, which a marker does not have.
+        environment.add_test(name.clone(), call(plugin.clone(), settled));
+    }
+    environment
+}
+
+/// Returns a plugin that returns a marker among its arguments, and the results of which are checked.
+fn call(
+    plugin: Plugin,
+    check: fn(Value) -> Result<Value, Error>,
+) -> impl Fn(&mut State<'_, '_>, Rest<ValueOrKwargs>) -> Result<Value, Error> {
+    move |state, arguments| {
+        let arguments = arguments.into_values();
+        let marker = arguments.iter().find(|argument| Marker::is(argument));
+        match marker.filter(|_| !plugin.accepts_markers) {
+            Some(marker) => check(marker.clone()),
+            None => check(plugin.function.call(state, &arguments)?),
+        }
+    }
+}
+
+fn settled(value: Value) -> Result<Value, Error> {
+    Marker::of(&value).map_or(Ok(value), |marker| Err(Stop(marker).into()))
+}
+
+/// Calls a method of Python's types.
+///
+/// # Errors
+///
+/// There is no such method, or it failed.
+pub(crate) fn call_method(
+    state: &mut State<'_, '_>,
+    host: &dyn Host,
+    receiver: &Value,
+    name: &str,
+    arguments: &[Value],
+) -> Result<Value, Error> {
+    modbox_jinja::call_method(state, host, receiver, name, arguments)
+}

@@ -1,0 +1,169 @@
+//! From events to a graph: anchors and aliases, and the types of plain scalars.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::graph::{Content, Graph, GraphNode, NodeId};
+use crate::error::{Problem, YamlError};
+use crate::events::{Event, Mark, Parser, Properties, SyntaxError};
+use crate::limits::{MAX_DEPTH, MAX_NODES, MAX_TEXT};
+use crate::position::Position;
+use crate::scalar::resolve;
+use crate::tag::Tag;
+
+/// Reads the only document of a text.
+///
+/// # Errors
+///
+/// The text is not YAML, has more than one document, or is larger than a limit.
+pub(crate) fn compose<'a>(text: &'a str, file: &Arc<str>) -> Result<Graph<'a>, YamlError> {
+    let graph = Graph { text, file: Arc::clone(file), nodes: Vec::new(), root: None };
+    let start = Position { file: Arc::clone(file), line: 1, column: 1 };
+    if text.len() > MAX_TEXT {
+        return Err(YamlError::new(&start, Problem::TooLong));
+    }
+    check_characters(&graph)?;
+    let mut parser = Parser::new(text);
+    let mut composer = Composer { graph, anchors: HashMap::new(), open: Vec::new() };
+    let mut has_document = false;
+    while let Some((event, mark)) = parser.next().map_err(|error| composer.syntax_error(&error))? {
+        match event {
+            Event::DocumentStart if has_document => return Err(composer.graph.error(mark, Problem::SecondDocument)),
+            Event::DocumentStart => has_document = true,
+            event => composer.event(event, mark)?,
+        }
+    }
+    Ok(composer.graph)
+}
+
+/// Refuses characters that YAML forbids.
+fn check_characters(graph: &Graph<'_>) -> Result<(), YamlError> {
+    let mut mark = Mark::default();
+    for character in graph.text.chars() {
+        if !is_allowed(character) {
+            return Err(graph.error(mark, Problem::ControlCharacter(character.into())));
+        }
+        if character == '\n' {
+            mark.line += 1;
+            mark.column = 0;
+        } else {
+            mark.column += 1;
+        }
+    }
+    Ok(())
+}
+
+fn is_allowed(character: char) -> bool {
+    matches!(character,
+        '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}'
+        | '\u{10000}'..)
+}
+
+/// The state while events are read.
+struct Composer<'a> {
+    graph: Graph<'a>,
+    anchors: HashMap<String, NodeId>,
+    /// The collections that have begun and not ended, the outermost first.
+    open: Vec<Open>,
+}
+
+/// A collection that has not ended.
+struct Open {
+    id: NodeId,
+    /// The key of a mapping whose value comes next.
+    key: Option<NodeId>,
+}
+
+impl Composer<'_> {
+    fn event(&mut self, event: Event, mark: Mark) -> Result<(), YamlError> {
+        match event {
+            Event::Alias(anchor) => {
+                let Some(id) = self.anchors.get(&anchor).copied() else {
+                    return Err(self.graph.error(mark, Problem::UndefinedAlias(anchor)));
+                };
+                self.attach(id);
+                Ok(())
+            }
+            Event::Scalar { properties, text, is_plain } => {
+                let implicit = if is_plain { resolve(&text) } else { Tag::Str };
+                self.node(properties, implicit, Content::Scalar(text.into()), mark).map(|_| ())
+            }
+            Event::SequenceStart(properties) => {
+                self.collection(properties, Tag::Seq, Content::Sequence(Vec::new()), mark)
+            }
+            Event::MappingStart(properties) => {
+                self.collection(properties, Tag::Map, Content::Mapping(Vec::new()), mark)
+            }
+            Event::CollectionEnd => {
+                self.open.pop();
+                Ok(())
+            }
+            Event::DocumentStart | Event::DocumentEnd => Ok(()),
+        }
+    }
+
+    fn collection(
+        &mut self,
+        properties: Properties,
+        implicit: Tag,
+        content: Content,
+        mark: Mark,
+    ) -> Result<(), YamlError> {
+        if self.open.len() >= MAX_DEPTH as usize {
+            return Err(self.graph.error(mark, Problem::TooDeep));
+        }
+        let id = self.node(properties, implicit, content, mark)?;
+        self.open.push(Open { id, key: None });
+        Ok(())
+    }
+
+    /// Adds a node. Its type is `implicit` unless it has a tag.
+    fn node(
+        &mut self,
+        Properties { anchor, tag }: Properties,
+        implicit: Tag,
+        content: Content,
+        mark: Mark,
+    ) -> Result<NodeId, YamlError> {
+        let id = self.graph.nodes.len();
+        if id >= MAX_NODES {
+            return Err(self.graph.error(mark, Problem::TooManyNodes));
+        }
+        let tag = tag.filter(|tag| tag != "!").map_or(implicit, Tag::of_name);
+        let is_within = self.open.last().is_some_and(|open| self.graph.nodes[open.id].is_unsafe);
+        let is_unsafe = is_within || tag == Tag::Unsafe;
+        self.graph.nodes.push(GraphNode { tag, content, mark, is_unsafe });
+        if let Some(anchor) = anchor {
+            if self.anchors.contains_key(&anchor) {
+                return Err(self.graph.error(mark, Problem::DuplicateAnchor(anchor)));
+            }
+            self.anchors.insert(anchor, id);
+        }
+        self.attach(id);
+        Ok(id)
+    }
+
+    /// Adds a node to the innermost open collection.
+    fn attach(&mut self, id: NodeId) {
+        let Some(open) = self.open.last_mut() else {
+            self.graph.root = Some(id);
+            return;
+        };
+        match &mut self.graph.nodes[open.id].content {
+            Content::Sequence(items) => items.push(id),
+            Content::Mapping(pairs) => match open.key.take() {
+                Some(key) => pairs.push((key, id)),
+                None => open.key = Some(id),
+            },
+            Content::Scalar(_) => {}
+        }
+    }
+
+    fn syntax_error(&self, error: &SyntaxError) -> YamlError {
+        // A quote that is not closed is found at the end of the text; the mistake is where it opens.
+        let began = error.context.map(|(_, began)| began);
+        let place = began.filter(|_| error.problem == "found unexpected end of stream").unwrap_or(error.place);
+        let context = error.context.map(|(doing, began)| (doing, began.line + 1));
+        self.graph.error(place, Problem::Syntax { problem: error.problem, context })
+    }
+}
