@@ -2,3 +2,5 @@
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+
+pub mod keywords;
