@@ -14,6 +14,14 @@ pub struct Position {
     pub column: u32,
 }
 
+impl Position {
+    /// Returns the first place of a file.
+    #[must_use]
+    pub fn start_of(file: &str) -> Self {
+        Self { file: file.into(), line: 1, column: 1 }
+    }
+}
+
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)

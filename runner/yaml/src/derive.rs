@@ -1,0 +1,105 @@
+//! Sources made of other sources: parts of texts, lists and mappings of nodes.
+//!
+//! None of these functions takes text that changes at run time, so what they return is as trusted as what they are given.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use modbox_python_json::Value;
+
+use crate::error::{Problem, YamlError};
+use crate::position::Position;
+use crate::source::{Entry, Map, Node, Source};
+
+impl Source {
+    /// Makes a list of nodes.
+    #[must_use]
+    pub fn list_of(items: Vec<Self>, position: Position) -> Self {
+        Self::new(Node::List(items), position)
+    }
+
+    /// Makes a mapping of keys and values. Of equal keys, the last value wins.
+    ///
+    /// # Errors
+    ///
+    /// A node cannot be a key; see [`Source::as_key`].
+    pub fn map_of(entries: impl IntoIterator<Item = (Self, Self)>, position: Position) -> Result<Self, YamlError> {
+        let mut map = Map::default();
+        for (key, value) in entries {
+            let Some(found) = key.as_key() else {
+                return Err(YamlError::new(key.position(), Problem::InvalidKey(key.kind())));
+            };
+            map.insert(found, Entry { key, value });
+        }
+        Ok(Self::new(Node::Map(map), position))
+    }
+
+    /// Makes a null, as for a keyword without a value.
+    #[must_use]
+    pub fn null(position: Position) -> Self {
+        Self::new(Node::Scalar(Value::Null), position)
+    }
+
+    /// Makes text of a constant of the program, such as the default of a keyword.
+    #[must_use]
+    pub fn literal(text: &'static str) -> Self {
+        Self::new(Node::Text(text.into()), Position::start_of("<modbox>"))
+    }
+
+    /// Returns a part of a text by bytes, at the position of the whole; `None` if this is not text or has no such part.
+    #[must_use]
+    pub fn text_of(&self, range: Range<usize>) -> Option<Self> {
+        match self.node() {
+            Node::Text(text) | Node::Unsafe(text) => Some(self.with_text(text.get(range)?.into())),
+            _ => None,
+        }
+    }
+
+    /// Splits a text such as `one, two` at a separator, and removes white space around each part. A list is returned as
+    /// its items, and every other node as the only item.
+    #[must_use]
+    pub fn split_list(&self, separator: char) -> Vec<Self> {
+        match self.node() {
+            Node::Text(text) | Node::Unsafe(text) => {
+                text.split(separator).map(|part| self.with_text(part.trim().into())).collect()
+            }
+            Node::List(items) => items.clone(),
+            _ => vec![self.clone()],
+        }
+    }
+
+    /// Makes text with the trust and the position of this node. The text must be made of this node's.
+    pub(crate) fn with_text(&self, text: Arc<str>) -> Self {
+        let is_template = matches!(self.node(), Node::Text(_));
+        let node = if is_template { Node::Text(text) } else { Node::Unsafe(text) };
+        Self::new(node, self.position().clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{load_play_file, template_file};
+
+    #[test]
+    fn parts_of_a_text_stay_what_it_is() {
+        let text = template_file("a, {{ b }} ,", "x");
+        let parts: Vec<_> = text.split_list(',').iter().map(|part| part.as_text().unwrap().to_string()).collect();
+        assert_eq!(parts, ["a", "{{ b }}", ""]);
+        assert_eq!(text.text_of(3..10).unwrap().as_text().map(|text| &**text), Some("{{ b }}"));
+        assert!(text.text_of(3..99).is_none());
+        let data = load_play_file("!unsafe a,b", "x").unwrap().root;
+        assert!(data.split_list(',').iter().all(|part| part.as_text().is_none()));
+        assert!(matches!(data.text_of(0..1).unwrap().node(), Node::Unsafe(text) if &**text == "a"));
+    }
+
+    #[test]
+    fn mappings_are_made_of_nodes_that_can_be_keys() {
+        let position = Position::start_of("x");
+        let pairs = [(Source::literal("a"), Source::literal("b")), (Source::literal("a"), Source::literal("c"))];
+        let map = Source::map_of(pairs, position.clone()).unwrap();
+        assert_eq!(map.to_data().unwrap(), Value::from([("a", "c")]));
+        let list = Source::list_of(vec![map], position.clone());
+        assert!(Source::map_of([(list, Source::null(position.clone()))], position).is_err());
+    }
+}
