@@ -26,6 +26,8 @@ use crate::vars::layer;
 #[derive(Debug)]
 pub struct Items {
     values: Vec<Value>,
+    /// The same items as text of the play, if they are written there without templates.
+    sources: Vec<Source>,
     origin: Origin,
 }
 
@@ -75,7 +77,8 @@ pub fn items(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Option<Items>, 
             .with_help("Provide a list of items/templates, or a template resolving to a list.");
         return Err(LoopError::Wrong(message));
     };
-    Ok(Some(Items { values, origin: origin(&evaluated.1) }))
+    let written = source.as_list().filter(|_| !modbox_template::is_template(source)).unwrap_or_default();
+    Ok(Some(Items { values, sources: written.to_vec(), origin: origin(&evaluated.1) }))
 }
 
 /// Returns the results of the lookup of a `with_` keyword.
@@ -92,7 +95,8 @@ fn lookup(run: &TaskRun<'_>, session: &Session<'_>, name: &str, terms: &Source) 
         let message = Message::new(error.message()).at(place);
         if error.is_undefined() { LoopError::Undefined(message) } else { LoopError::Wrong(message) }
     })?;
-    Ok(Items { values: list(&evaluated.value).unwrap_or_default(), origin: origin(&provenance) })
+    let values = list(&evaluated.value).unwrap_or_default();
+    Ok(Items { values, sources: Vec::new(), origin: origin(&provenance) })
 }
 
 fn evaluate(run: &TaskRun<'_>, session: &Session<'_>, source: &Source) -> Result<(Value, Provenance), LoopError> {
@@ -197,7 +201,11 @@ fn item_layer(control: &Control, items: &Items, index: usize) -> Layer {
     let mut layer = Layer::default();
     let item = items.values.get(index).cloned().unwrap_or_default();
     layer.insert("ansible_loop_var", Slot::value(Value::from(control.variable.as_str()), Origin::Magic));
-    layer.insert(control.variable.as_str(), Slot::value(item, items.origin.clone()));
+    let slot = match items.sources.get(index) {
+        Some(source) => Slot::source(source.clone()),
+        None => Slot::value(item, items.origin.clone()),
+    };
+    layer.insert(control.variable.as_str(), slot);
     if let Some(name) = &control.index {
         layer.insert("ansible_index_var", Slot::value(Value::from(name.as_str()), Origin::Magic));
         layer.insert(name.as_str(), Slot::value(Value::from(index), Origin::Magic));

@@ -129,6 +129,9 @@ pub fn views(host: &str, hostvars: Scope, added: &[AddedHost]) -> Layer {
     for host in added {
         let mut vars = host.vars.clone();
         vars.insert("inventory_hostname".to_owned(), Value::from(host.name.as_str()));
+        let mut groups = host.groups.clone();
+        groups.sort();
+        vars.insert("group_names".to_owned(), Value::from(groups));
         let value = modbox_jinja::values::from_json(&Value::Dict(vars));
         hosts.insert(host.name.as_str(), Slot::value(value, Origin::Result("add_host".into())));
     }
