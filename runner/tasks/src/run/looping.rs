@@ -10,7 +10,7 @@ use modbox_yaml::Source;
 
 use crate::keywords::Keyword;
 use crate::load::values;
-use crate::model::task::Task;
+use crate::model::task::{Task, is_builtin};
 use crate::report::events::Event;
 use crate::report::message::Message;
 use crate::report::outcome::Outcome;
@@ -26,8 +26,8 @@ use crate::vars::layer;
 #[derive(Debug)]
 pub struct Items {
     values: Vec<Value>,
-    /// The same items as text of the play, if they are written there without templates.
-    sources: Vec<Source>,
+    /// The same items as text of the play, where that says the same: for items without templates, and for conditions.
+    sources: Vec<Option<Source>>,
     origin: Origin,
 }
 
@@ -77,8 +77,11 @@ pub fn items(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Option<Items>, 
             .with_help("Provide a list of items/templates, or a template resolving to a list.");
         return Err(LoopError::Wrong(message));
     };
-    let written = source.as_list().filter(|_| !modbox_template::is_template(source)).unwrap_or_default();
-    Ok(Some(Items { values, sources: written.to_vec(), origin: origin(&evaluated.1) }))
+    let conditions = is_builtin(run.task.action_text(), "assert");
+    let same = |item: &Source| Some(item.clone()).filter(|item| conditions || !modbox_template::is_template(item));
+    let written = source.as_list().filter(|written| written.len() == values.len()).unwrap_or_default();
+    let sources = written.iter().map(same).collect();
+    Ok(Some(Items { values, sources, origin: origin(&evaluated.1) }))
 }
 
 /// Returns the results of the lookup of a `with_` keyword.
@@ -202,8 +205,8 @@ fn item_layer(control: &Control, items: &Items, index: usize) -> Layer {
     let item = items.values.get(index).cloned().unwrap_or_default();
     layer.insert("ansible_loop_var", Slot::value(Value::from(control.variable.as_str()), Origin::Magic));
     let slot = match items.sources.get(index) {
-        Some(source) => Slot::source(source.clone()),
-        None => Slot::value(item, items.origin.clone()),
+        Some(Some(source)) => Slot::source(source.clone()),
+        _ => Slot::value(item, items.origin.clone()),
     };
     layer.insert(control.variable.as_str(), slot);
     if let Some(name) = &control.index {

@@ -191,10 +191,8 @@ fn group_hosts(host: &str, groups: &[String], added: &[AddedHost]) -> Dict {
                 members.push(Value::from(host.name.as_str()));
             }
         }
-        if host.groups.is_empty() {
-            if let Some(Value::List(members)) = hosts.get_mut("ungrouped") {
-                members.push(Value::from(host.name.as_str()));
-            }
+        if let Some(Value::List(members)) = hosts.get_mut("ungrouped").filter(|_| host.groups.is_empty()) {
+            members.push(Value::from(host.name.as_str()));
         }
     }
     hosts
