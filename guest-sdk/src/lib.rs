@@ -60,6 +60,7 @@ mod log;
 mod module;
 mod panic_secrets;
 mod platform;
+pub mod provider;
 mod result;
 pub mod text_file;
 pub mod typed;
