@@ -136,6 +136,17 @@ impl Policy {
         Self { net: Vec::new(), listen: Vec::new(), ..self }
     }
 
+    /// Returns the policy without any right to change this machine: paths can only be read, and no owner, command or
+    /// address to listen at is granted. A path that does not exist yet is left out. It does not take back that
+    /// everything is granted.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        let read = |grant: PathGrant| PathGrant { access: Access::Read, ..grant };
+        let paths = self.paths.into_iter().filter(|grant| grant.access == Access::Read || grant.host.exists());
+        let paths = paths.map(read).collect();
+        Self { paths, own: Vec::new(), listen: Vec::new(), run: Vec::new(), ..self }
+    }
+
     /// Grants everything that the caller can access: for a module that the caller trusts completely.
     pub fn allow_everything(&mut self, source: &str) {
         // Mapped paths stay where they are. Unmapped ones are part of the root.

@@ -46,9 +46,6 @@ pub enum ArgumentError {
     /// All arguments together are too long.
     #[error("failed to pass the arguments: {0} bytes together, where at most {MAX_ARGUMENTS} are passed")]
     TooLongTogether(usize),
-    /// JSON cannot hold other bytes.
-    #[error("failed to pass `{0}`: the value is not UTF-8, and the provider takes JSON")]
-    NotUtf8(String),
 }
 
 /// Returns the words of an action of the simple convention: the name, the attributes in the order of their names,

@@ -7,7 +7,7 @@ const MAX_WARNINGS: usize = 16;
 
 /// Result of looking for one resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FindResult {
     /// The resource; `None` if the provider does not know it.
     pub resource: Option<Resource>,
     /// Doubtful parts of the output.
@@ -16,7 +16,7 @@ pub struct Found {
 
 /// Result of listing resources.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListResult {
     /// The resources, in the provider's order.
     pub resources: Vec<Resource>,
     /// Doubtful parts of the output.
@@ -25,7 +25,7 @@ pub struct Listed {
 
 /// Result of an update, as the provider reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Updated {
+pub struct UpdateReport {
     /// The changes that the provider names, in its order.
     pub changes: Vec<Change>,
     /// Whether other differences count as changes.

@@ -3,14 +3,10 @@
 //! libral's program ignores errors of single resources; its document says that they count, and here they do. An exit
 //! status other than 0 is always a failure.
 
-use std::collections::BTreeMap;
-
 use modbox_contract::{Dict, Value, decode};
-use serde::Serialize;
 
-use crate::argument::ArgumentError;
 use crate::failure::{ActionOutput, OutputError, ProviderFailure};
-use crate::finding::{Found, Listed, Updated, Warnings};
+use crate::finding::{FindResult, ListResult, UpdateReport, Warnings};
 use crate::metadata::{Metadata, NAME};
 use crate::resource::{Attributes, Change, Resource};
 use crate::text::Text;
@@ -19,88 +15,26 @@ use crate::value::AttributeValue;
 /// The key of errors.
 const ERROR: &str = "error";
 
-#[derive(Serialize)]
-struct GetInput<'a> {
-    names: Vec<&'a str>,
-}
-
-#[derive(Serialize)]
-struct SetInput<'a> {
-    ral: RalInput,
-    updates: [UpdateInput<'a>; 1],
-}
-
-#[derive(Serialize)]
-struct RalInput {
-    noop: bool,
-}
-
-#[derive(Serialize)]
-struct UpdateInput<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    is: Option<BTreeMap<&'a str, ValueInput<'a>>>,
-    should: BTreeMap<&'a str, ValueInput<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ValueInput<'a> {
-    None(()),
-    Text(&'a str),
-    Boolean(bool),
-    Array(Vec<&'a str>),
-}
-
 /// Returns the input of `get` for some names; without names, for all resources.
-///
-/// # Errors
-///
-/// A name that is not UTF-8.
-pub fn get_input(names: &[&Text]) -> Result<Vec<u8>, ArgumentError> {
-    Ok(to_json(&GetInput { names: names.iter().map(|name| utf8(NAME, name)).collect::<Result<_, _>>()? }))
+#[must_use]
+pub fn get_input(names: &[&Text]) -> Dict {
+    let names: Vec<Value> = names.iter().map(|name| name.to_value()).collect();
+    Dict::from_iter([("names".to_owned(), names.into())])
 }
 
-/// Returns the input of `set` for one resource. `is` is the resource before, if the provider knows it.
-///
-/// # Errors
-///
-/// A value that is not UTF-8.
-pub fn set_input(
-    name: &Text,
-    is: Option<&Resource>,
-    should: &Attributes,
-    noop: bool,
-) -> Result<Vec<u8>, ArgumentError> {
-    let update = UpdateInput {
-        name: utf8(NAME, name)?,
-        is: is.map(|is| inputs(&is.attributes)).transpose()?,
-        should: inputs(should)?,
-    };
-    Ok(to_json(&SetInput { ral: RalInput { noop }, updates: [update] }))
+/// Returns the input of `set` for one resource. `is` is the resource before, if the provider knows it; `should` has all
+/// attributes that the caller sets.
+#[must_use]
+pub fn set_input(name: &Text, is: Option<&Resource>, should: &Attributes, noop: bool) -> Dict {
+    let mut update = Dict::from_iter([(NAME.to_owned(), name.to_value())]);
+    update.extend(is.map(|is| ("is".to_owned(), values(&is.attributes))));
+    update.insert("should".to_owned(), values(should));
+    let ral: Value = [("noop", noop)].into();
+    Dict::from_iter([("ral".to_owned(), ral), ("updates".to_owned(), vec![Value::Dict(update)].into())])
 }
 
-fn to_json(input: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(input).expect("keys are strings, and memory does not fail")
-}
-
-fn inputs(attributes: &Attributes) -> Result<BTreeMap<&str, ValueInput<'_>>, ArgumentError> {
-    attributes.iter().map(|(name, value)| Ok((name.as_str(), input(name, value)?))).collect()
-}
-
-fn input<'a>(attribute: &str, value: &'a AttributeValue) -> Result<ValueInput<'a>, ArgumentError> {
-    Ok(match value {
-        AttributeValue::None => ValueInput::None(()),
-        AttributeValue::Text(text) => ValueInput::Text(utf8(attribute, text)?),
-        AttributeValue::Boolean(truth) => ValueInput::Boolean(*truth),
-        AttributeValue::Array(items) => {
-            ValueInput::Array(items.iter().map(|item| utf8(attribute, item)).collect::<Result<_, _>>()?)
-        }
-    })
-}
-
-fn utf8<'a>(attribute: &str, text: &'a Text) -> Result<&'a str, ArgumentError> {
-    text.as_str().ok_or_else(|| ArgumentError::NotUtf8(attribute.to_owned()))
+fn values(attributes: &Attributes) -> Value {
+    Value::Dict(attributes.iter().map(|(name, value)| (name.clone(), value.to_value())).collect())
 }
 
 /// Reads the output of `get` for one name. Other resources are left out.
@@ -108,7 +42,7 @@ fn utf8<'a>(attribute: &str, text: &'a Text) -> Result<&'a str, ArgumentError> {
 /// # Errors
 ///
 /// The action failed, or its output is not valid.
-pub fn find(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Result<Found, ProviderFailure> {
+pub fn find(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Result<FindResult, ProviderFailure> {
     let (answer, status) = answer(output)?;
     let invalid = ProviderFailure::of_output(status);
     let mut warnings = Warnings::default();
@@ -126,7 +60,7 @@ pub fn find(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Resu
         }
     }
     ProviderFailure::check_status(status)?;
-    Ok(Found { resource: found.filter(|_| !is_unknown), warnings: warnings.into_vec() })
+    Ok(FindResult { resource: found.filter(|_| !is_unknown), warnings: warnings.into_vec() })
 }
 
 /// Reads the output of `get` for all resources.
@@ -134,7 +68,7 @@ pub fn find(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Resu
 /// # Errors
 ///
 /// The action failed, or its output is not valid.
-pub fn list(output: &ActionOutput<'_>, metadata: &Metadata) -> Result<Listed, ProviderFailure> {
+pub fn list(output: &ActionOutput<'_>, metadata: &Metadata) -> Result<ListResult, ProviderFailure> {
     let (answer, status) = answer(output)?;
     let invalid = ProviderFailure::of_output(status);
     let mut warnings = Warnings::default();
@@ -148,7 +82,7 @@ pub fn list(output: &ActionOutput<'_>, metadata: &Metadata) -> Result<Listed, Pr
         resources.push(resource(entry, metadata, &mut warnings).map_err(&invalid)?);
     }
     ProviderFailure::check_status(status)?;
-    Ok(Listed { resources, warnings: warnings.into_vec() })
+    Ok(ListResult { resources, warnings: warnings.into_vec() })
 }
 
 /// Reads the output of `set` for the resource `name`. Changes of other resources are left out, with a warning.
@@ -156,7 +90,7 @@ pub fn list(output: &ActionOutput<'_>, metadata: &Metadata) -> Result<Listed, Pr
 /// # Errors
 ///
 /// The action failed, its output is not valid, or the resource does not exist and cannot be created.
-pub fn update(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Result<Updated, ProviderFailure> {
+pub fn update(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Result<UpdateReport, ProviderFailure> {
     let (answer, status) = answer(output)?;
     let invalid = ProviderFailure::of_output(status);
     let mut warnings = Warnings::default();
@@ -185,7 +119,7 @@ pub fn update(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Re
     }
     // Other than in the simple convention, a resource has either its own changes or derived ones.
     let derive = derive && changes.is_empty();
-    Ok(Updated { changes, derive, warnings: warnings.into_vec() })
+    Ok(UpdateReport { changes, derive, warnings: warnings.into_vec() })
 }
 
 /// Reads the one object of an output; its error is a failure.
@@ -315,6 +249,7 @@ fn typed(
 mod tests {
     use super::*;
     use crate::failure::ActionEnd;
+    use crate::ralsh_json::compact;
 
     const METADATA: &str = "provider: {type: t, invoke: json, suitable: true, attributes: {name: , s: , \
         b: {type: boolean}, l: {type: 'array[string]'}, ensure: {type: 'enum[present, absent]'}}}";
@@ -331,11 +266,11 @@ mod tests {
         read(&ActionOutput { end: &ActionEnd::Exited(status), stdout: stdout.as_bytes() }, &metadata())
     }
 
-    fn found(stdout: &str, status: i32) -> Result<Found, ProviderFailure> {
+    fn found(stdout: &str, status: i32) -> Result<FindResult, ProviderFailure> {
         run(|output, metadata| find(output, metadata, &"n".into()), stdout, status)
     }
 
-    fn updated(stdout: &str, status: i32) -> Result<Updated, ProviderFailure> {
+    fn updated(stdout: &str, status: i32) -> Result<UpdateReport, ProviderFailure> {
         run(|output, metadata| update(output, metadata, &"n".into()), stdout, status)
     }
 
@@ -347,8 +282,10 @@ mod tests {
 
     #[test]
     fn input_is_compact_json() {
-        assert_eq!(get_input(&[]).unwrap(), b"{\"names\":[]}");
-        assert_eq!(get_input(&[&"a'b".into()]).unwrap(), b"{\"names\":[\"a'b\"]}");
+        let shown = |input: Dict| compact(&input.into());
+        assert_eq!(shown(get_input(&[])), r#"{"names":[]}"#);
+        let names = [&"a'b".into(), &Text::from_bytes(*b"\xff")];
+        assert_eq!(shown(get_input(&names)), r#"{"names":["a'b","\udcff"]}"#);
         let should: Attributes = [
             ("s".to_owned(), AttributeValue::text("x\n")),
             ("b".to_owned(), AttributeValue::Boolean(true)),
@@ -358,10 +295,9 @@ mod tests {
         let mut is = Resource::new("n".into());
         is.attributes.insert("s".to_owned(), AttributeValue::None);
         let expect = r#"{"ral":{"noop":false},"updates":[{"name":"n","is":{"s":null},"should":{"b":true,"l":["a,b"],"s":"x\n"}}]}"#;
-        assert_eq!(String::from_utf8(set_input(&"n".into(), Some(&is), &should, false).unwrap()).unwrap(), expect);
+        assert_eq!(shown(set_input(&"n".into(), Some(&is), &should, false)), expect);
         let expect = r#"{"ral":{"noop":true},"updates":[{"name":"n","should":{}}]}"#;
-        assert_eq!(String::from_utf8(set_input(&"n".into(), None, &Attributes::new(), true).unwrap()).unwrap(), expect);
-        assert_eq!(get_input(&[&Text::from_bytes(*b"\xff")]), Err(ArgumentError::NotUtf8("name".to_owned())));
+        assert_eq!(shown(set_input(&"n".into(), None, &Attributes::new(), true)), expect);
     }
 
     #[test]

@@ -20,6 +20,7 @@
 //! | `lines` | the grammar of the simple convention |
 //! | `simple` | the output of `find`, `list` and `update` |
 //! | `json` | the input and output of `get` and `set` |
+//! | `interpret` | the result of any action, typed and as an object |
 //! | `log` | the levels of lines on standard error |
 //! | `desired` | attributes that a caller sets |
 //! | `update` | comparison before an update, and its changes afterwards |
@@ -38,6 +39,7 @@ mod attribute;
 mod desired;
 mod failure;
 mod finding;
+mod interpret;
 pub mod json;
 mod lines;
 mod log;
@@ -58,7 +60,8 @@ pub use argument::{ArgumentError, MAX_ARGUMENT, MAX_ARGUMENTS, assignment, simpl
 pub use attribute::{Attribute, AttributeKind, AttributeType, PathAccess, ValueError};
 pub use desired::{GivenError, parse_given};
 pub use failure::{ActionEnd, ActionOutput, OutputError, ProviderFailure};
-pub use finding::{Found, Listed, Updated};
+pub use finding::{FindResult, ListResult, UpdateReport};
+pub use interpret::{ActionResult, describe, interpret};
 pub use log::{LogLevel, LogLine, MAX_LOG_LINES, log_lines};
 pub use metadata::{MAX_METADATA_BYTES, Metadata, MetadataError};
 pub use raw_call::{RawCall, RawCallError};

@@ -3,12 +3,13 @@
 //! The actions of the simple convention take the other arguments as words, those of the JSON convention as the object on
 //! standard input.
 
-use modbox_contract::{Dict, Value, encode};
+use modbox_contract::{Dict, Value};
 use thiserror::Error;
 
 use crate::action::{Action, Convention, UnknownAction};
 use crate::argument::{ArgumentError, simple_arguments};
 use crate::metadata::NAME;
+use crate::ralsh_json::compact;
 use crate::resource::Attributes;
 use crate::text::Text;
 use crate::value::AttributeValue;
@@ -65,6 +66,9 @@ pub enum RawCallError {
         /// Its type.
         found: &'static str,
     },
+    /// One call changes one resource.
+    #[error("failed to call the provider: `updates` has {0} entries; expected one")]
+    Updates(usize),
     /// A value that no argument can hold.
     #[error(transparent)]
     Argument(#[from] ArgumentError),
@@ -82,8 +86,9 @@ impl RawCall {
         let given = || arguments.iter().filter(|(key, _)| *key != ACTION && !key.starts_with(INTERNAL));
         if action.convention() == Some(Convention::Json) {
             let input: Dict = given().map(|(key, value)| (key.clone(), value.clone())).collect();
-            let (words, stdin) = (simple_arguments(action, None, &Attributes::new(), false)?, encode(&input.into()));
-            return Ok(Self { action, words, stdin: stdin.into_bytes(), name: None });
+            let words = simple_arguments(action, None, &Attributes::new(), false)?;
+            let name = only_name(action, &input)?;
+            return Ok(Self { action, words, stdin: compact(&input.into()).into_bytes(), name });
         }
         let (mut name, mut noop, mut attributes) = (None, false, Attributes::new());
         for (key, value) in given() {
@@ -101,6 +106,26 @@ impl RawCall {
         }
         let words = simple_arguments(action, name.as_ref(), &attributes, noop)?;
         Ok(Self { action, words, stdin: Vec::new(), name })
+    }
+}
+
+/// Returns the one resource that the input of `get` or `set` names. `get` may name none or several.
+fn only_name(action: Action, input: &Dict) -> Result<Option<Text>, RawCallError> {
+    let (key, changes) = if action.changes() { ("updates", true) } else { ("names", false) };
+    let missing = Value::Null;
+    let list = input.get(key).unwrap_or(&missing);
+    let entries = list.as_list().ok_or_else(|| wrong_type(key, "a list", list))?;
+    let name_of = |entry: &Value| match changes {
+        true => entry.as_dict().and_then(|entry| entry.get(NAME)).and_then(Text::from_value),
+        false => Text::from_value(entry),
+    };
+    let names: Option<Vec<Text>> = entries.iter().map(name_of).collect();
+    match (names.as_deref(), changes) {
+        (None, true) => Err(RawCallError::NoName(action)),
+        (None, false) => Err(wrong_type(key, "a list of strings", list)),
+        (Some([name]), _) => Ok(Some(name.clone())),
+        (Some(_), false) => Ok(None),
+        (Some(names), true) => Err(RawCallError::Updates(names.len())),
     }
 }
 
@@ -175,8 +200,17 @@ mod tests {
             "",
         );
         check(r#"{"ral_action": "update", "name": "x", "ral_noop": false}"#, &["name='x'", "ral_action=update"], "");
-        check(r#"{"ral_action": "get", "names": ["a"]}"#, &["ral_action=get"], r#"{"names": ["a"]}"#);
-        check(r#"{"ral_action": "set", "updates": []}"#, &["ral_action=set"], r#"{"updates": []}"#);
+        check(r#"{"ral_action": "get", "names": ["a"]}"#, &["ral_action=get"], r#"{"names":["a"]}"#);
+        check(r#"{"ral_action": "get", "names": []}"#, &["ral_action=get"], r#"{"names":[]}"#);
+        let set = r#"{"updates":[{"name":"x","should":{}}]}"#;
+        check(&set.replace("{\"up", r#"{"ral_action": "set", "up"#), &["ral_action=set"], set);
+        for (json, name) in [
+            (r#"{"ral_action": "get", "names": ["a"]}"#, Some("a")),
+            (r#"{"ral_action": "get", "names": ["a", "b"]}"#, None),
+            (r#"{"ral_action": "set", "updates": [{"name": "x"}]}"#, Some("x")),
+        ] {
+            assert_eq!(call(json).unwrap().name, name.map(Text::from), "{json}");
+        }
         assert_eq!(call(r#"{"ral_action": "find", "name": "x"}"#).unwrap().name, Some("x".into()));
     }
 
@@ -196,5 +230,9 @@ mod tests {
         fails(r#"{"ral_action": "update", "name": "x", "a": {}}"#, "not dict");
         fails(r#"{"ral_action": "update", "name": ["x"]}"#, "the argument `name` must be a string, not list");
         fails(r#"{"ral_action": "find", "name": "a\u0000b"}"#, "has a NUL byte");
+        fails(r#"{"ral_action": "get"}"#, "the argument `names` must be a list, not NoneType");
+        fails(r#"{"ral_action": "get", "names": [1]}"#, "must be a list of strings");
+        fails(r#"{"ral_action": "set", "updates": []}"#, "`updates` has 0 entries; expected one");
+        fails(r#"{"ral_action": "set", "updates": [{}]}"#, "the action `set` needs the argument `name`");
     }
 }

@@ -4,7 +4,7 @@
 //! the types of the metadata; a value that does not fit stays text, with a warning.
 
 use crate::failure::{ActionOutput, OutputError, ProviderFailure};
-use crate::finding::{Found, Listed, Updated, Warnings};
+use crate::finding::{FindResult, ListResult, UpdateReport, Warnings};
 use crate::lines::{self, SimpleOutput};
 use crate::metadata::{Metadata, NAME};
 use crate::resource::{Change, Resource};
@@ -39,7 +39,7 @@ impl Pairs {
 /// # Errors
 ///
 /// The action failed, or its output is not valid.
-pub fn find(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Result<Found, ProviderFailure> {
+pub fn find(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Result<FindResult, ProviderFailure> {
     let Pairs { pairs, status } = Pairs::read(output)?;
     let is_unknown = pairs.iter().any(|(key, _)| key == UNKNOWN);
     let mut warnings = Warnings::default();
@@ -50,7 +50,7 @@ pub fn find(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Resu
         return Err(ProviderFailure::of_output(status)(OutputError::Twice(name.clone())));
     }
     ProviderFailure::check_status(status)?;
-    Ok(Found { resource: resource.filter(|_| !is_unknown), warnings: warnings.into_vec() })
+    Ok(FindResult { resource: resource.filter(|_| !is_unknown), warnings: warnings.into_vec() })
 }
 
 /// Reads the output of `list`.
@@ -58,12 +58,12 @@ pub fn find(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Resu
 /// # Errors
 ///
 /// The action failed, or its output is not valid.
-pub fn list(output: &ActionOutput<'_>, metadata: &Metadata) -> Result<Listed, ProviderFailure> {
+pub fn list(output: &ActionOutput<'_>, metadata: &Metadata) -> Result<ListResult, ProviderFailure> {
     let Pairs { pairs, status } = Pairs::read(output)?;
     let mut warnings = Warnings::default();
     let resources = resources(pairs, metadata, &mut warnings).map_err(ProviderFailure::of_output(status))?;
     ProviderFailure::check_status(status)?;
-    Ok(Listed { resources, warnings: warnings.into_vec() })
+    Ok(ListResult { resources, warnings: warnings.into_vec() })
 }
 
 /// Reads the output of `update` for the resource `name`.
@@ -71,11 +71,11 @@ pub fn list(output: &ActionOutput<'_>, metadata: &Metadata) -> Result<Listed, Pr
 /// # Errors
 ///
 /// The action failed, its output is not valid, or the resource does not exist and cannot be created.
-pub fn update(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Result<Updated, ProviderFailure> {
+pub fn update(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Result<UpdateReport, ProviderFailure> {
     let Pairs { pairs, status } = Pairs::read(output)?;
     let invalid = ProviderFailure::of_output(status);
     let mut warnings = Warnings::default();
-    let mut updated = Updated { changes: Vec::new(), derive: false, warnings: Vec::new() };
+    let mut updated = UpdateReport { changes: Vec::new(), derive: false, warnings: Vec::new() };
     let mut is_unknown = false;
     for (key, value) in pairs {
         match key.as_str() {
@@ -100,7 +100,7 @@ pub fn update(output: &ActionOutput<'_>, metadata: &Metadata, name: &Text) -> Re
     if is_unknown {
         return Err(ProviderFailure::Unknown(name.clone()));
     }
-    Ok(Updated { warnings: warnings.into_vec(), ..updated })
+    Ok(UpdateReport { warnings: warnings.into_vec(), ..updated })
 }
 
 /// Groups pairs into resources, each from its name to the next one. The convention's own keys are left out.
@@ -153,17 +153,17 @@ mod tests {
         (stdout.to_owned(), ActionEnd::Exited(status))
     }
 
-    fn found(stdout: &str, status: i32) -> Result<Found, ProviderFailure> {
+    fn found(stdout: &str, status: i32) -> Result<FindResult, ProviderFailure> {
         let (stdout, end) = output(stdout, status);
         find(&ActionOutput { end: &end, stdout: stdout.as_bytes() }, &metadata(), &"n".into())
     }
 
-    fn updated(stdout: &str, status: i32) -> Result<Updated, ProviderFailure> {
+    fn updated(stdout: &str, status: i32) -> Result<UpdateReport, ProviderFailure> {
         let (stdout, end) = output(stdout, status);
         update(&ActionOutput { end: &end, stdout: stdout.as_bytes() }, &metadata(), &"n".into())
     }
 
-    fn listed(stdout: &str, status: i32) -> Result<Listed, ProviderFailure> {
+    fn listed(stdout: &str, status: i32) -> Result<ListResult, ProviderFailure> {
         let (stdout, end) = output(stdout, status);
         list(&ActionOutput { end: &end, stdout: stdout.as_bytes() }, &metadata())
     }

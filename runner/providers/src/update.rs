@@ -1,7 +1,7 @@
 //! What an update has to change, and what it changed: a resource before, the attributes that a caller sets, and what
 //! the provider reports.
 
-use crate::finding::Updated;
+use crate::finding::UpdateReport;
 use crate::metadata::ENSURE;
 use crate::resource::{Attributes, Change, Resource, is_absent};
 use crate::text::Text;
@@ -29,8 +29,8 @@ pub fn differing(is: Option<&Resource>, should: &Attributes) -> Attributes {
 
 /// Merges an update with what was known before.
 #[must_use]
-pub fn merge(name: &Text, is: Option<&Resource>, should: &Attributes, updated: Updated) -> UpdateResult {
-    let Updated { mut changes, derive, .. } = updated;
+pub fn merge(name: &Text, is: Option<&Resource>, should: &Attributes, updated: UpdateReport) -> UpdateResult {
+    let UpdateReport { mut changes, derive, .. } = updated;
     if derive {
         let derived = derived(is, should, &changes);
         changes.extend(derived);
@@ -41,7 +41,7 @@ pub fn merge(name: &Text, is: Option<&Resource>, should: &Attributes, updated: U
 /// Returns the result that an update would have if each difference became a change. Nothing runs.
 #[must_use]
 pub fn simulate(name: &Text, is: Option<&Resource>, should: &Attributes) -> UpdateResult {
-    merge(name, is, should, Updated { changes: Vec::new(), derive: true, warnings: Vec::new() })
+    merge(name, is, should, UpdateReport { changes: Vec::new(), derive: true, warnings: Vec::new() })
 }
 
 /// Returns the differences that the provider has not named. If the resource is to be absent, only `ensure` counts.
@@ -124,7 +124,7 @@ mod tests {
             let (was, is) = values.split_once('>').unwrap();
             Change { attribute: attribute.to_owned(), is: AttributeValue::text(is), was: AttributeValue::text(was) }
         });
-        let updated = Updated { changes: changes.collect(), derive, warnings: Vec::new() };
+        let updated = UpdateReport { changes: changes.collect(), derive, warnings: Vec::new() };
         let result = merge(&"n".into(), resource(is).as_ref(), &attributes(should), updated);
         assert_eq!(shown(&result), (expect.0.to_owned(), expect.1.to_owned()), "{is} {should} {named}");
     }

@@ -65,8 +65,18 @@ impl Runner {
                 return refused(request.policy.clone(), report);
             }
         };
-        let EffectiveGrants { policy, arguments, missing, notes } = self.grant(kind, module, request);
-        let mut report = Report { notes, ..Report::of_module(module, &policy).named(request.name) };
+        let (grants, provider) = match kind.is_provider() {
+            true => match self.admit_provider(kind, module, request) {
+                Ok((grants, run)) => (grants, Some(run)),
+                Err(refusal) => {
+                    let report = Report::of_module(module, request.policy).named(request.name);
+                    return refused(request.policy.clone(), refusal.report(report));
+                }
+            },
+            false => (self.grant(kind, module, request), None),
+        };
+        let EffectiveGrants { policy, arguments, missing, notes } = grants;
+        let mut report = Report { notes, provider, ..Report::of_module(module, &policy).named(request.name) };
         if kind.is_wasm() {
             report.grants.extend(program::needed_by_commands(&policy));
         }

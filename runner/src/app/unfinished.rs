@@ -43,6 +43,7 @@ impl Report {
             kept_files: None,
             notes: Vec::new(),
             error: None,
+            provider: None,
         }
     }
 
