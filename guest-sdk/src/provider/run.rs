@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use super::resource::{Change, Resource, Result, Update, UpdateAnswer};
 use super::words;
-use super::{Change, Resource, Result, Update, UpdateAnswer};
 use crate::result::Failure;
 
 /// The functions of a provider.

@@ -97,6 +97,12 @@ impl Policy {
         self.env.push(grant);
     }
 
+    /// Removes the variables that are granted only because everything is.
+    pub fn forbid_other_env(&mut self) {
+        let everything = self.everything.clone();
+        self.env.retain(|grant| Some(&grant.source) != everything.as_ref());
+    }
+
     /// Requires a level of confinement. The highest required level holds. If none is required, the caller decides.
     pub fn require_confinement(&mut self, level: u8, source: &str) {
         if self.least_confinement.as_ref().is_none_or(|least| level > least.level) {

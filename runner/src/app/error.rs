@@ -29,7 +29,7 @@ pub enum RunError {
     #[error("failed to put the module together with what it imports")]
     Python(#[from] PythonError),
     /// A provider says nothing valid about itself.
-    #[error("failed to read what the provider says about itself")]
+    #[error(transparent)]
     Provider(#[from] ProviderError),
     /// The temporary directory could not be made.
     #[error("failed to make a temporary directory, where `TMPDIR` says")]
@@ -67,7 +67,7 @@ impl RunError {
             Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unconfined(_) => false,
             Self::Native(NativeError::GrantChanged { .. }) | Self::Provider(_) => false,
             // The program of a provider, or the interpreter of its script.
-            Self::Native(error) if error.not_started().is_some() => false,
+            Self::Native(error) if error.is_of_program() => false,
             Self::Scratch(_) | Self::Native(_) => true,
             Self::Shared(error) => error.is_internal(),
             Self::Python(error) => error.is_internal(),

@@ -13,7 +13,7 @@ use modbox_vocabulary::error_chain;
 use crate::app::error::RunError;
 use crate::app::module::Module;
 use crate::app::provider::error::ProviderError;
-use crate::app::provider::resources::ResourceRequest;
+use crate::app::provider::resource_request::ResourceRequest;
 use crate::app::request::{Arguments, RunRequest};
 use crate::app::runner::Runner;
 

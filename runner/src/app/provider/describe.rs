@@ -85,7 +85,7 @@ impl Runner {
         Ok(metadata)
     }
 
-    /// Asks the provider. As for libral, an exit status other than 0 or any text on standard error is no answer.
+    /// Asks the provider. As for libral, an exit status other than 0 or any text on standard error makes the answer invalid.
     fn ask(&self, kind: Kind, module: &Module, request: &RunRequest<'_>, path: &Path) -> Result<Vec<u8>, RunError> {
         let args = Dict::from_iter([("ral_action".to_owned(), Action::Describe.as_str().into())]);
         let arguments = Arguments::Task { args, internal: Box::new(InternalArgs::new(request.name)) };
@@ -103,7 +103,7 @@ impl Runner {
         let refused = |reason: String| ProviderError::Describe { path: path.to_owned(), reason };
         let outcome = match self.execute(kind, module, &request).completed {
             Ok(completed) => completed.outcome,
-            Err(RunError::Native(error)) if error.not_started().is_some() => {
+            Err(RunError::Native(error)) if error.is_of_program() => {
                 return Err(refused(error_chain(&error)).into());
             }
             Err(error) => return Err(error),

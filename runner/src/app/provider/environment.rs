@@ -21,8 +21,9 @@ const KEPT: &[&str] = &["PATH", "HOME"];
 /// The variable with the folders of Augeas' lenses.
 const LENSES: &str = "AUGEAS_LENS_LIB";
 
-/// Adds the variables of the convention to the grants of a run.
+/// Adds the variables of the convention to the grants of a run. That everything is granted does not include variables.
 pub(super) fn add(policy: &mut Policy) {
+    policy.forbid_other_env();
     for (name, value) in LOCALE {
         policy.allow_env(EnvGrant { name: name.to_owned(), value: value.to_owned(), source: SOURCE.to_owned() });
     }

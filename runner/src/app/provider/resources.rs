@@ -5,33 +5,18 @@
 //! differences are the result, unless the provider says that it is safe without changes.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use modbox_contract::{Dict, InternalArgs, Value};
-use modbox_policy::Policy;
 use modbox_providers::update::{self, UpdateResult};
 use modbox_providers::{
     Action, ActionResult, Attributes, Convention, ListResult, ProviderFailure, Resource, Text, json,
 };
-use modbox_vocabulary::Limits;
 
 use crate::app::module::Module;
 use crate::app::provider::catalogue::Provider;
+use crate::app::provider::resource_request::ResourceRequest;
 use crate::app::report::Report;
 use crate::app::request::{Arguments, RunRequest};
-
-/// Settings of all actions of a provider.
-#[derive(Debug, Clone, Copy)]
-pub struct ResourceRequest<'a> {
-    /// Grants, and what attributes may designate.
-    pub policy: &'a Policy,
-    /// Limits of each action.
-    pub limits: &'a Limits,
-    /// Programs to start instead of an interpreter, by the interpreter's base name.
-    pub interpreters: &'a BTreeMap<String, String>,
-    /// Whether nothing may change.
-    pub check: bool,
-}
 
 /// Answer to a request, with the reports of the actions that it took.
 #[derive(Debug)]

@@ -71,7 +71,8 @@ impl<'a> Session<'a> {
         let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
         let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
         if args.grants.allow_all {
-            output::print_note("--allow-all: the provider can do everything that you can");
+            let check = if args.check { ", also with --check" } else { "" };
+            output::print_note(&format!("--allow-all: the provider can do everything that you can{check}"));
         }
         Ok(Self {
             interpreters: settings::interpreters(&context.environment, &args.interpreter).or_usage()?,
