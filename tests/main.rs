@@ -81,6 +81,11 @@ mod hostile_modules;
 // Classic kinds: denied by default, and limited like guests when allowed.
 mod native_modules;
 
+// Providers of libral: real ones in bash, Python and Rust, confined, and hostile ones.
+mod providers;
+mod providers_check;
+mod providers_failures;
+
 // Properties that hold for every input.
 mod properties;
 

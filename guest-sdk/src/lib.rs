@@ -62,6 +62,7 @@ mod module;
 mod output_file;
 mod panic_secrets;
 mod platform;
+pub mod provider;
 mod result;
 pub mod text_file;
 pub mod typed;

@@ -20,7 +20,8 @@
 //! | `channel` | frames, messages and descriptors between processes | nothing |
 //! | `cleanup` | what a signal must undo | nothing |
 //! | `contract` | what crosses the boundary to a module; pure | `vocabulary` |
-//! | `kinds` | what sort of module some bytes are, and how it is started; pure | `contract` |
+//! | `providers` | what a provider of libral says, is asked and prints; pure | `contract` |
+//! | `kinds` | what sort of module some bytes are, and how it is started; pure | `contract`, `providers` |
 //! | `policy` | what a run may reach | `vocabulary` |
 //! | `scratch` | what a run leaves on the disk, and its removal | `cleanup` |
 //! | `store` | results kept between runs: authenticated entries, locks, eviction | `cleanup` |
@@ -37,7 +38,7 @@
 //! 2. Nothing is reachable unless a `Policy` value says so, and the default one says nothing.
 //! 3. What a module prints is an allegation until `contract` has accepted it.
 //! 4. Only `cli` prints, exits, or reads the command line and the environment.
-//! 5. `vocabulary`, `contract`, `kinds` and `policy` build and pass their tests without Wasmtime.
+//! 5. `vocabulary`, `contract`, `providers`, `kinds` and `policy` build and pass their tests without Wasmtime.
 //! 6. Only `wasm` names Wasmtime. Only `kernel`, `native` and `wasm` have unsafe code.
 //! 7. A new kind, command or limit is one file and one line in a list.
 //!

@@ -39,6 +39,13 @@ pub fn module(name: &str) -> PathBuf {
     built[name].clone()
 }
 
+/// Returns the component of the example of a provider in Rust.
+pub fn example_provider() -> PathBuf {
+    static DIR: LazyLock<Prepared> =
+        LazyLock::new(|| build_guests("providers", &["modbox-example-provider".to_owned()]));
+    DIR.as_ref().unwrap_or_else(|error| panic!("{error}")).join("line.wasm")
+}
+
 /// Returns the modules that use the same features of the SDK as this one. Only those are built together, since cargo
 /// would unify the features of all modules in one build.
 fn alike(name: &str) -> Vec<String> {

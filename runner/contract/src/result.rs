@@ -61,6 +61,12 @@ impl ModuleResult {
         Self { dict, parsed: false }
     }
 
+    /// Makes the result of output that follows another convention, whose rules have accepted it.
+    #[must_use]
+    pub fn accepted(dict: Dict) -> Self {
+        Self { dict, parsed: true }
+    }
+
     /// Returns an empty placeholder for a result that will follow.
     #[must_use]
     pub fn pending() -> Self {

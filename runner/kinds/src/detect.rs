@@ -5,12 +5,13 @@
 //! are not anchored, so a marker in a comment counts as well. Ansible does the same; `--kind` overrides it.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 use thiserror::Error;
 
-use crate::kind::Kind;
+use crate::kind::{Kind, ProviderForm};
 use crate::{jsonargs, shebang};
 
 /// A kind, and the reason for choosing it.
@@ -40,6 +41,9 @@ pub enum DetectError {
         reason: String,
     },
 }
+
+/// The extension of providers. Their bytes do not tell them from other scripts.
+const PROVIDER_EXTENSION: &str = "prov";
 
 const WASM_MAGIC: &[u8] = b"\0asm";
 
@@ -139,6 +143,24 @@ pub fn detect(bytes: &[u8]) -> Result<Detection, DetectError> {
     })
 }
 
+/// Returns the kind that a file name stands for: a name that ends with `.prov` is that of a provider.
+#[must_use]
+pub fn kind_of_name(path: &Path) -> Option<Kind> {
+    let is_provider = path.extension().is_some_and(|extension| extension == PROVIDER_EXTENSION);
+    is_provider.then_some(Kind::Provider(ProviderForm::Native))
+}
+
+/// Detects the kind of a file, by its name if that stands for a kind, else by its bytes.
+///
+/// # Errors
+///
+/// Those of [`choose`].
+pub fn detect_file(path: &Path, bytes: &[u8]) -> Result<Detection, DetectError> {
+    let Some(named) = kind_of_name(path) else { return detect(bytes) };
+    let found = choose(Some(named), bytes)?;
+    Ok(Detection { reason: format!("the name ends with `.{PROVIDER_EXTENSION}`"), ..found })
+}
+
 /// Detects the kind of some bytes, or returns the requested one if the bytes allow it.
 ///
 /// The kind decides how a module gets its arguments, so a script may be run as a kind whose marker it does not have.
@@ -147,7 +169,7 @@ pub fn detect(bytes: &[u8]) -> Result<Detection, DetectError> {
 /// - Wasm runs only as its own kind, and nothing else runs as wasm.
 /// - A script needs the token when its arguments are inserted into its text.
 /// - A kind that is started with the interpreter of the `#!` line needs that line when the bytes are not text.
-/// - The kernel can start only binaries and files with a `#!` line.
+/// - The kernel can start only binaries and files with a `#!` line. A provider that is wasm runs in the engine.
 ///
 /// # Errors
 ///
@@ -157,12 +179,18 @@ pub fn choose(declared: Option<Kind>, bytes: &[u8]) -> Result<Detection, DetectE
     let Some(declared) = declared.filter(|declared| *declared != found.kind) else {
         return Ok(found);
     };
+    if declared.is_provider() && found.kind.is_wasm() {
+        return Ok(Detection { kind: found.kind.as_provider(), reason: found.reason });
+    }
     let has_line = bytes.starts_with(b"#!");
     let is_text = first_binary_byte(bytes).is_none();
     let against = match declared {
         _ if found.kind.is_wasm() || declared.is_wasm() => Some(format!("it is {}, {}", found.kind, found.reason)),
         Kind::Jsonargs if find(bytes, jsonargs::TOKEN).is_none() => {
             Some("it does not contain `<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>`".to_owned())
+        }
+        Kind::Provider(_) if !has_line && is_text => {
+            Some("it is text without a `#!` line, which names the program that runs it".to_owned())
         }
         Kind::Binary if !has_line => Some(format!("it is text without a `#!` line ({})", found.kind)),
         Kind::Python | Kind::Powershell if !is_text => Some(found.reason),

@@ -17,6 +17,29 @@ fn finds_wasm_first() {
 }
 
 #[test]
+fn providers_have_a_name_and_any_bytes() {
+    for (name, expect) in
+        [("/x/a.prov", true), ("a.prov", true), ("prov", false), (".prov", false), ("a.prov.sh", false)]
+    {
+        assert_eq!(kind_of_name(Path::new(name)).is_some_and(Kind::is_provider), expect, "{name}");
+    }
+    let provider = Some(Kind::Provider(ProviderForm::Native));
+    for (bytes, form) in [
+        (&b"#!/bin/sh\nWANT_JSON"[..], ProviderForm::Native),
+        (b"\x7fELF\x02", ProviderForm::Native),
+        (b"\0asm\x0d\0\x01\0", ProviderForm::Component),
+        (b"#!/usr/bin/modbox\n\0asm\x01\0\0\0", ProviderForm::Core),
+    ] {
+        assert_eq!(choose(provider, bytes).unwrap().kind, Kind::Provider(form));
+    }
+    let found = detect_file(Path::new("a.prov"), b"#!/bin/sh\n").unwrap();
+    assert_eq!((found.kind, found.reason.as_str()), (provider.unwrap(), "the name ends with `.prov`"));
+    assert_eq!(detect_file(Path::new("a"), b"#!/bin/sh\n").unwrap().kind, Kind::OldStyle);
+    let error = choose(provider, b"echo").unwrap_err().to_string();
+    assert!(error.contains("cannot be run as provider: it is text without a `#!` line"), "{error}");
+}
+
+#[test]
 fn refuses_bytes_that_are_not_a_module() {
     let mut elf = *b"\x7fELF\x02\x01\x01\x00";
     check(&elf, Kind::Binary, "byte 0x7f at offset 0 is not text");

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use modbox_vocabulary::WasmFormat;
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 
@@ -25,11 +26,24 @@ pub enum Kind {
     Binary,
     /// A script that reads a `key=value` file.
     OldStyle,
+    /// A provider of libral, which manages resources of one type.
+    Provider(ProviderForm),
+}
+
+/// The form of a provider. Its name and its calling convention are the same in each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProviderForm {
+    /// A script or a program of the system.
+    Native,
+    /// A WASI component.
+    Component,
+    /// A WASI 0.1 core module.
+    Core,
 }
 
 impl Kind {
     /// Every kind, in the order of detection.
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Component,
         Self::Core,
         Self::Binary,
@@ -38,9 +52,10 @@ impl Kind {
         Self::Jsonargs,
         Self::WantJson,
         Self::OldStyle,
+        Self::Provider(ProviderForm::Native),
     ];
 
-    /// Returns every kind, in the order of detection.
+    /// Returns every kind, in the order of detection. A provider has one of three forms, and is listed once.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter()
     }
@@ -57,13 +72,50 @@ impl Kind {
             Self::Jsonargs => "jsonargs",
             Self::WantJson => "want_json",
             Self::OldStyle => "old_style",
+            Self::Provider(_) => "provider",
         }
     }
 
     /// Returns whether a module of this kind runs in the engine, and not as a native process.
     #[must_use]
     pub fn is_wasm(self) -> bool {
-        matches!(self, Self::Component | Self::Core)
+        self.format().is_some()
+    }
+
+    /// Returns the format for the engine; `None` for a native module.
+    #[must_use]
+    pub fn format(self) -> Option<WasmFormat> {
+        match self {
+            Self::Component | Self::Provider(ProviderForm::Component) => Some(WasmFormat::Component),
+            Self::Core | Self::Provider(ProviderForm::Core) => Some(WasmFormat::Core),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a module of this kind is a provider.
+    #[must_use]
+    pub fn is_provider(self) -> bool {
+        matches!(self, Self::Provider(_))
+    }
+
+    /// Returns the kind of a provider's bytes, if the engine runs them; other kinds unchanged.
+    #[must_use]
+    pub fn without_convention(self) -> Self {
+        match self {
+            Self::Provider(ProviderForm::Component) => Self::Component,
+            Self::Provider(ProviderForm::Core) => Self::Core,
+            other => other,
+        }
+    }
+
+    /// Returns the kind of a provider whose bytes are of this kind.
+    #[must_use]
+    pub fn as_provider(self) -> Self {
+        Self::Provider(match self.format() {
+            None => ProviderForm::Native,
+            Some(WasmFormat::Component) => ProviderForm::Component,
+            Some(WasmFormat::Core) => ProviderForm::Core,
+        })
     }
 }
 

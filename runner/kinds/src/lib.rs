@@ -23,13 +23,14 @@ mod native;
 mod old_style;
 pub mod powershell;
 mod powershell_source;
+mod provider;
 mod python;
 mod request;
 mod shebang;
 mod want_json;
 mod wasm;
 
-pub use kind::{Kind, UnknownKind};
+pub use kind::{Kind, ProviderForm, UnknownKind};
 pub use powershell::NoPowershell;
 pub use python::PythonSource;
 use request::ModuleKind;
@@ -46,6 +47,9 @@ const ALL: &[&dyn ModuleKind] = &[
     &jsonargs::Jsonargs,
     &want_json::WantJson,
     &old_style::OldStyle,
+    &provider::NATIVE,
+    &provider::COMPONENT,
+    &provider::CORE,
 ];
 
 /// Prepares a module of a kind: returns all that a sandbox needs to run it.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use modbox_contract::{ModuleArgs, Release};
+use modbox_providers::RawCallError;
 use modbox_vocabulary::quoting::SplitError;
 use modbox_vocabulary::{Invocation, RuntimePath};
 use thiserror::Error;
@@ -89,6 +90,12 @@ pub enum PrepareError {
     /// A PowerShell module without the scripts that it needs.
     #[error(transparent)]
     Powershell(#[from] PowershellError),
+    /// Arguments that are not those of a provider's action, or that no program can get.
+    #[error(transparent)]
+    Provider(#[from] RawCallError),
+    /// A word for a component that is not text.
+    #[error("module ({0}) is a component, which takes only arguments that are UTF-8")]
+    NotText(String),
     /// A `#!` line, or a replacement for its interpreter, with an open quote.
     #[error("module ({module}) has an interpreter line that cannot be read: {reason}: {line}")]
     BadInterpreter {

@@ -23,11 +23,12 @@ fn the_registry_is_whole() {
         Kind::Jsonargs,
         Kind::WantJson,
         Kind::OldStyle,
+        Kind::Provider(ProviderForm::Native),
     ];
     assert!(every.into_iter().eq(Kind::all()));
     assert_eq!(
         "wasm".parse::<Kind>().unwrap_err().to_string(),
-        "unknown module kind `wasm`; expected one of component, core, binary, python, powershell, jsonargs, want_json, old_style"
+        "unknown module kind `wasm`; expected one of component, core, binary, python, powershell, jsonargs, want_json, old_style, provider"
     );
 }
 

@@ -18,6 +18,8 @@ pub struct NativeContext {
     /// Whole environment of the module; nothing else is inherited. A confined module gets a few more variables, unless
     /// they are set here.
     pub environment: Vec<(OsString, OsString)>,
+    /// Names of those few variables that the module gets, if not all of them.
+    pub room_variables: Option<&'static [&'static str]>,
     /// Confinement of the module. Without it, the module can do everything that this user can.
     pub confine: Option<RoomRequest>,
     /// Registry of resources to remove when modbox ends early.

@@ -75,6 +75,12 @@ pub fn run_program(
 }
 
 impl NativeError {
+    /// Returns whether the program itself could not be started, such as a file of another machine's programs.
+    #[must_use]
+    pub fn is_of_program(&self) -> bool {
+        matches!(self, Self::Launch { step: Step::Program, .. })
+    }
+
     /// Returns the reason why a program was not started, if the caller can fix it.
     #[must_use]
     pub fn not_started(&self) -> Option<ProgramFailure> {

@@ -98,11 +98,14 @@ pub fn start(
     tmpdir: &Path,
     limits: &Limits,
 ) -> Result<RunningModule, NativeError> {
-    let Program::Native(program) = &invocation.program else { return Err(NativeError::NotNative) };
+    let start = match &invocation.program {
+        Program::Native(program) => Start::Shell(program.command.clone()),
+        Program::Direct(program) => Start::Program { path: program.path.clone(), argv: program.argv.clone() },
+        Program::Wasm(_) => return Err(NativeError::NotNative),
+    };
     // 1. Write the module's files.
     let dir = files::open(tmpdir)?;
     files::lay_out(&dir, &invocation.files)?;
-    let start = Start::Shell(program.command.clone());
     let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, start, tmpdir, limits) };
     RunningModule::new(cx, dir, spec, &invocation.stdin)
 }
@@ -185,7 +188,9 @@ pub(super) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Lim
     let room = cx.confine.as_ref().map(|confine| Room::new(confine, tmpdir.to_owned(), limits));
     if room.is_some() {
         let given: Vec<OsString> = environment.iter().map(|(name, _)| name.clone()).collect();
-        let more = room::ENVIRONMENT.iter().filter(|(name, _)| !given.iter().any(|given| given == *name));
+        let is_wanted = |name: &str| cx.room_variables.is_none_or(|names| names.contains(&name));
+        let more = room::ENVIRONMENT.iter().filter(|(name, _)| is_wanted(name));
+        let more = more.filter(|(name, _)| !given.iter().any(|given| given == *name));
         environment.extend(more.map(|(name, value)| (name.into(), value.into())));
     }
     Spec {

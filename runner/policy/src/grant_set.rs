@@ -98,6 +98,12 @@ impl Policy {
         self.env.push(grant);
     }
 
+    /// Removes the variables that are granted only because everything is.
+    pub fn forbid_other_env(&mut self) {
+        let everything = self.everything.clone();
+        self.env.retain(|grant| Some(&grant.source) != everything.as_ref());
+    }
+
     /// Requires a level of confinement. The highest required level holds. If none is required, the caller decides.
     pub fn require_confinement(&mut self, level: u8, source: &str) {
         if self.least_confinement.as_ref().is_none_or(|least| level > least.level) {
@@ -135,6 +141,17 @@ impl Policy {
     #[must_use]
     pub fn without_network(self) -> Self {
         Self { net: Vec::new(), listen: Vec::new(), ..self }
+    }
+
+    /// Returns the policy without any right to change this machine: paths can only be read, and no owner, command or
+    /// address to listen at is granted. A path that does not exist yet is left out. It does not take back that
+    /// everything is granted.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        let read = |grant: PathGrant| PathGrant { access: Access::Read, ..grant };
+        let paths = self.paths.into_iter().filter(|grant| grant.access == Access::Read || grant.host.exists());
+        let paths = paths.map(read).collect();
+        Self { paths, own: Vec::new(), listen: Vec::new(), run: Vec::new(), ..self }
     }
 
     /// Grants everything that the caller can access: for a module that the caller trusts completely.

@@ -66,9 +66,19 @@ impl Runner {
                 return refused(request.policy.clone(), report);
             }
         };
-        let EffectiveGrants { policy, arguments, missing, notes, obstacles } = self.grant(kind, module, request);
+        let (grants, provider) = match kind.is_provider() {
+            true => match self.admit_provider(kind, module, request) {
+                Ok((grants, run)) => (grants, Some(run)),
+                Err(refusal) => {
+                    let report = Report::of_module(module, request.policy).named(request.name);
+                    return refused(request.policy.clone(), refusal.report(report));
+                }
+            },
+            false => (self.grant(kind, module, request), None),
+        };
+        let EffectiveGrants { policy, arguments, missing, notes, obstacles } = grants;
         let obstacles = if real_run::is_check(&arguments) { obstacles } else { Vec::new() };
-        let mut report = Report { notes, obstacles, ..Report::of_module(module, &policy).named(request.name) };
+        let mut report = Report { notes, obstacles, provider, ..Report::of_module(module, &policy).named(request.name) };
         if kind.is_wasm() {
             report.grants.extend(program::needed_by_commands(&policy));
         }

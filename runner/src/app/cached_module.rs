@@ -26,7 +26,9 @@ pub(super) struct CachedModule {
 
 impl CachedModule {
     pub(super) fn new(size: u64, digest: &str, detection: &Detection, metadata: Option<String>) -> Self {
-        let (kind, reason) = (detection.kind.to_string(), detection.reason.clone());
+        // The convention follows from the metadata and the file's name.
+        let kind = detection.kind.without_convention().to_string();
+        let reason = detection.reason.clone();
         Self { size, digest: digest.to_owned(), kind, reason, metadata }
     }
 

@@ -32,6 +32,8 @@ pub struct RunnerConfig {
     pub on_compile: Option<Arc<dyn Fn() + Send + Sync>>,
     /// How Python modules are assembled and cached.
     pub python: PythonConfig,
+    /// Folder in which what providers say about themselves is kept; without one, they are asked for each run.
+    pub descriptions: Option<PathBuf>,
 }
 
 impl RunnerConfig {
@@ -49,6 +51,7 @@ impl RunnerConfig {
             instances: Instances::OnDemand,
             on_compile: None,
             python: PythonConfig::default(),
+            descriptions: None,
         }
     }
 }

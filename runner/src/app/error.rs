@@ -10,6 +10,7 @@ use modbox_vocabulary::Denial;
 use modbox_wasm::WasmError;
 
 use crate::app::locate::LocateError;
+use crate::app::provider::error::ProviderError;
 use crate::app::python::PythonError;
 use crate::app::trial::error::TrialError;
 
@@ -28,6 +29,9 @@ pub enum RunError {
     /// A Python module could not be assembled.
     #[error("failed to put the module together with what it imports")]
     Python(#[from] PythonError),
+    /// A provider says nothing valid about itself.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
     /// The temporary directory could not be made.
     #[error("failed to make a temporary directory, where `TMPDIR` says")]
     Scratch(#[from] ScratchError),
@@ -65,7 +69,9 @@ impl RunError {
     pub fn is_internal(&self) -> bool {
         match self {
             Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unconfined(_) | Self::Trial(_) => false,
-            Self::Native(NativeError::GrantChanged { .. }) => false,
+            Self::Native(NativeError::GrantChanged { .. }) | Self::Provider(_) => false,
+            // The program of a provider, or the interpreter of its script.
+            Self::Native(error) if error.is_of_program() => false,
             Self::Scratch(_) | Self::Native(_) => true,
             Self::Shared(error) => error.is_internal(),
             Self::Python(error) => error.is_internal(),

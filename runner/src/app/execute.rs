@@ -80,8 +80,8 @@ impl Runner {
                 let run = GuestRun { module, program, invocation, request, run_dir };
                 (self.execute_guest(&run, notes)?, None)
             }
-            Program::Native(_) => {
-                let (outcome, leaving) = self.execute_native(invocation, request, run_dir)?;
+            Program::Native(_) | Program::Direct(_) => {
+                let (outcome, leaving) = self.execute_native(kind, invocation, request, run_dir)?;
                 (outcome, Some(leaving))
             }
         };

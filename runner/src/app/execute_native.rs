@@ -15,6 +15,7 @@ use crate::app::confine;
 use crate::app::error::RunError;
 use crate::app::module::Module;
 use crate::app::native::environment;
+use crate::app::provider::environment as provider_environment;
 use crate::app::python::{self, Assembler, ModuleSource};
 use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
@@ -23,13 +24,17 @@ impl Runner {
     /// Executes a native module.
     pub(super) fn execute_native(
         &self,
+        kind: Kind,
         invocation: &Invocation,
         request: &RunRequest<'_>,
         run_dir: &RunDir,
     ) -> Result<(Outcome, LauncherExit), RunError> {
         let policy = request.policy;
         let readable = invocation.runtime_paths.iter().map(|runtime| runtime.path.clone()).collect();
-        let context = self.native_context(policy, request.keep_files, readable);
+        let mut context = self.native_context(policy, request.keep_files, readable);
+        if kind.is_provider() {
+            provider_environment::restrict(&mut context, policy, &self.config.environment);
+        }
         let least = context.confine.as_ref().map_or(0, |confine| confine.least);
         let started = modbox_native::start(&context, invocation, run_dir.path(), request.limits);
         match started.and_then(|started| started.finish(request.limits)) {
@@ -56,6 +61,7 @@ impl Runner {
             workers: self.config.workers.clone().unwrap_or_else(|| Workers::new(THIS_PROGRAM.into())),
             directory: self.config.directory.clone(),
             environment,
+            room_variables: None,
             cleanup: self.config.cleanup.clone(),
             confine,
         }

@@ -5,10 +5,11 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use modbox_contract::log_lines::{self, LogLevel, LogLine};
-use modbox_contract::{ModuleResult, RawOutput, ResultLines};
+use modbox_contract::{Dict, ModuleResult, RawOutput, ResultLines, Value};
+use modbox_providers::{LogLevel as ProviderLevel, ProviderFailure};
 use modbox_vocabulary::{
-    Capability, Confinement, Denial, Exit, Grant, LimitHit, LimitKind, LostChange, Operation, Outcome, Program, Unit,
-    Usage, error_chain,
+    Capability, Confinement, Denial, Exit, Grant, LimitKind, LostChange, Operation, Outcome, Program, Usage,
+    error_chain,
 };
 use modbox_wasm::WasmError;
 
@@ -17,14 +18,10 @@ use crate::app::error::{RunError, Shortfall};
 use crate::app::execute::{CompletedRun, Execution};
 use crate::app::missing_grant::{self, MissingGrant};
 use crate::app::program;
+use crate::app::provider::run::ProviderRun;
 use crate::app::report::{Report, Status};
 use crate::app::request::RunRequest;
-
-/// Base of the exit codes by which a shell reports death by a signal.
-const SIGNAL_BASE: i32 = 128;
-
-/// The largest signal number of Linux.
-const LAST_SIGNAL: i32 = 64;
+use crate::app::stopped::{self, limit_message};
 
 /// `rc` of a run without an exit status; Ansible reports the same for a module that was killed.
 const KILLED: i64 = 137;
@@ -46,13 +43,13 @@ pub(super) fn report_execution(
 }
 
 fn report_outcome(
-    report: Report,
+    mut report: Report,
     completed: CompletedRun,
     request: &RunRequest<'_>,
     environment: &[(OsString, OsString)],
 ) -> Report {
     let CompletedRun { prepared, outcome, _leaving } = completed;
-    let (lines, stderr) = log_lines::take(&outcome.stderr.bytes);
+    let (lines, mut stderr) = log_lines::take(&outcome.stderr.bytes);
     let raw = RawOutput {
         stdout: &outcome.stdout.bytes,
         stderr: &outcome.stderr.bytes,
@@ -63,18 +60,23 @@ fn report_outcome(
         shebang: prepared.shebang.as_deref(),
     };
     let rule = if request.last_json_line { ResultLines::LastJsonLine } else { ResultLines::Ansible };
-    let (status, result) = judge(&outcome, ModuleResult::parse_as(&raw, rule, request.release()), &raw);
+    let (status, result) = match &mut report.provider {
+        Some(run) => judge_provider(run, &outcome, &mut stderr, &raw),
+        None => judge(&outcome, ModuleResult::parse_as(&raw, rule, request.release()), &raw),
+    };
     let (status, result) = fail_for_lost(&outcome.lost, status, result, &raw);
     let mut denials = outcome.denials.listed().to_vec();
     advice::improve(&mut denials, request);
     for denial in &denials {
         tracing::info!(capability = %denial.capability, operation = %denial.operation, subject = denial.subject, "denied");
     }
-    let may_hint = matches!(prepared.invocation.program, Program::Native(_))
-        && !request.policy.allows_everything()
-        && matches!(status, Status::Failed | Status::Crashed);
+    let is_native = matches!(prepared.invocation.program, Program::Native(_) | Program::Direct(_));
+    let may_hint =
+        is_native && !request.policy.allows_everything() && matches!(status, Status::Failed | Status::Crashed);
     let needed = program::listed(&prepared.invocation.runtime_paths);
     let hints = if may_hint { advice::hints(&denials, &outcome, request, environment) } else { Vec::new() };
+    let said = [lines.into_iter().map(log_module_line).collect(), provider_notes(&report)].concat();
+    let notes = [report.notes, said].concat();
     let mut report = Report {
         status,
         result,
@@ -88,7 +90,7 @@ fn report_outcome(
         usage: Usage { stdout_bytes: outcome.stdout.total, stderr_bytes: outcome.stderr.total, ..outcome.usage },
         timing: outcome.timing,
         stderr: String::from_utf8_lossy(&stderr).into_owned(),
-        notes: report.notes.into_iter().chain(lines.into_iter().map(log_module_line)).collect(),
+        notes,
         ..report
     };
     report.warn_of_advice();
@@ -104,6 +106,54 @@ fn log_module_line(LogLine { level, message }: LogLine) -> String {
     format!("the module says: {message}")
 }
 
+/// Reads the output of a provider. Its warnings and errors on standard error become warnings of the result.
+fn judge_provider(
+    run: &mut ProviderRun,
+    outcome: &Outcome,
+    stderr: &mut Vec<u8>,
+    raw: &RawOutput<'_>,
+) -> (Status, ModuleResult) {
+    if run.conclude(stopped::action_end(outcome), raw.stdout, stderr) {
+        stderr.clear();
+    }
+    let (status, mut result) = match &run.outcome {
+        Some(Ok(action)) => {
+            let result = ModuleResult::accepted(action.to_dict());
+            (if outcome.limit.is_some() { Status::Limit } else { status_of(&result) }, result)
+        }
+        Some(Err(failure)) => failed_action(failure, outcome, raw),
+        None => (Status::Failed, ModuleResult::runner_failure("the provider was not asked", Some(raw))),
+    };
+    let doubts = run.outcome.iter().flatten().flat_map(|action| action.warnings().iter().cloned());
+    let is_loud = |level: ProviderLevel| level >= ProviderLevel::Warn;
+    let said =
+        run.log.iter().filter(|line| is_loud(line.level)).map(|line| format!("the provider says: {}", line.message));
+    doubts.chain(said).for_each(|warning| result.warn(&warning));
+    (status, result)
+}
+
+fn failed_action(failure: &ProviderFailure, outcome: &Outcome, raw: &RawOutput<'_>) -> (Status, ModuleResult) {
+    let message = failure.to_string();
+    match failure {
+        ProviderFailure::Reported { .. } | ProviderFailure::Unknown(_) => {
+            let entries = [("failed", true.into()), ("msg", message.into()), ("changed", false.into())];
+            let entries = entries.map(|(key, value): (&str, Value)| (key.to_owned(), value));
+            (Status::Failed, ModuleResult::accepted(Dict::from_iter(entries)))
+        }
+        ProviderFailure::Stopped(_) => {
+            let status = if outcome.limit.is_some() { Status::Limit } else { Status::Crashed };
+            (status, ModuleResult::runner_failure(&message, Some(raw)))
+        }
+        _ => (Status::Failed, ModuleResult::runner_failure(&message, Some(raw))),
+    }
+}
+
+/// Returns what a provider said that is not a warning.
+fn provider_notes(report: &Report) -> Vec<String> {
+    let lines = report.provider.iter().flat_map(|run| &run.log).filter(|line| line.level < ProviderLevel::Warn);
+    lines.map(|line| format!("the provider says: {}", line.message)).collect()
+}
+
 /// Returns the report of a run that does not start because grants are missing.
 pub(super) fn report_denial(report: Report, missing: Vec<MissingGrant>) -> Report {
     for MissingGrant { denial, .. } in &missing {
@@ -117,8 +167,23 @@ pub(super) fn report_denial(report: Report, missing: Vec<MissingGrant>) -> Repor
     }
 }
 
+/// Returns the report of a run that does not start because its arguments are wrong.
+pub(super) fn report_invalid(report: Report, message: &str) -> Report {
+    Report { status: Status::Failed, result: ModuleResult::runner_failure(message, None), ..report }
+}
+
+/// Returns the report of a run that has nothing to do.
+pub(super) fn report_skipped(report: Report, message: &str) -> Report {
+    let entries: [(&str, Value); 3] = [("skipped", true.into()), ("msg", message.into()), ("changed", false.into())];
+    let dict = Dict::from_iter(entries.map(|(key, value)| (key.to_owned(), value)));
+    Report { status: Status::Skipped, result: ModuleResult::accepted(dict), ..report }
+}
+
 /// Returns the report of a run whose module could not be started.
-pub(super) fn report_failed_start(report: Report, error: RunError) -> Report {
+pub(super) fn report_failed_start(mut report: Report, error: RunError) -> Report {
+    if let Some(run) = &mut report.provider {
+        run.outcome = Some(Err(ProviderFailure::NotStarted(error_chain(&error))));
+    }
     tracing::error!(error = error_chain(&error), "the module did not start");
     let failed = Report { result: ModuleResult::runner_failure(&error_chain(&error), None), ..report };
     let cause = match &error {
@@ -182,7 +247,7 @@ fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (S
             result.set_exception(backtrace);
             (Status::Crashed, result)
         }
-        Exit::Code(code) if (SIGNAL_BASE + 1..=SIGNAL_BASE + LAST_SIGNAL).contains(code) => (Status::Crashed, result),
+        Exit::Code(code) if stopped::signal(*code).is_some() => (Status::Crashed, result),
         Exit::Code(_) | Exit::Killed => (Status::Failed, result),
     }
 }
@@ -219,35 +284,4 @@ fn status_of(result: &ModuleResult) -> Status {
     } else {
         Status::Ok
     }
-}
-
-fn limit_message(hit: LimitHit) -> String {
-    let (what, switch) = match hit.kind {
-        LimitKind::Wall => ("ran longer than its wall-clock limit", "--timeout"),
-        LimitKind::Cpu => ("used more than its limit of processor time", "--cpu-time"),
-        LimitKind::Memory => ("wanted more than its limit of memory", "--max-memory"),
-        LimitKind::Stdout => ("wrote more than its limit to stdout", "--max-output"),
-        LimitKind::Stderr => ("wrote more than its limit to stderr", "--max-output"),
-        LimitKind::Processes => ("started more than its limit of processes", "--max-processes"),
-        LimitKind::Disk => ("wrote more than its limit to files", "--max-disk"),
-        LimitKind::Tmp => ("wrote more than its limit to files in `/tmp`", "--max-tmp"),
-        LimitKind::Files => ("made more than its limit of files", "--max-files"),
-        LimitKind::Descriptors => ("opened more than its limit of files and sockets at a time", "--max-descriptors"),
-        LimitKind::HostMemory => {
-            return match hit.unit {
-                Unit::Bytes => {
-                    let allowed = bytesize::ByteSize(hit.allowed).display().iec();
-                    format!("the module exchanged more with the host at once than any may: {allowed}")
-                }
-                unit => format!("the module held more {unit} than any may: {}", hit.allowed),
-            };
-        }
-        LimitKind::Compile => ("took more than its limit to compile", "--compile-time"),
-    };
-    let allowed = match hit.unit {
-        Unit::Us => humantime::format_duration(std::time::Duration::from_micros(hit.allowed)).to_string(),
-        Unit::Bytes => bytesize::ByteSize(hit.allowed).display().iec().to_string(),
-        _ => hit.allowed.to_string(),
-    };
-    format!("the module {what}, {allowed}; raise it with `{switch}`")
 }

@@ -33,6 +33,7 @@ mod path_uses;
 mod powershell;
 mod prepare;
 mod program;
+mod provider;
 mod python;
 mod real_run;
 mod report;
@@ -42,6 +43,7 @@ mod resident_module;
 mod run;
 mod runner;
 pub(crate) mod spelling;
+mod stopped;
 pub mod suggestion;
 mod summary;
 mod trial;
@@ -58,6 +60,10 @@ pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, module_digest, wasm_bytes};
 pub use self::program::{needed_by_commands, needed_by_interpreter};
+pub use self::provider::{
+    Answer, Catalogue, Provider, ProviderError, ProviderProblem, ProviderRun, ResourceRequest, Update,
+    clear_descriptions, detect_file, lens_grants, provider_files,
+};
 pub use self::python::{
     CollectionPaths, PayloadForm, PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache,
 };

@@ -10,6 +10,7 @@ use modbox_argument_spec::Metadata;
 use modbox_cleanup::Cleanup;
 use modbox_kinds::Kind;
 use modbox_kinds::detect::{self, DetectError, Detection};
+use modbox_providers::Metadata as ProviderMetadata;
 use modbox_vocabulary::{FileFingerprint, WasmFormat};
 use modbox_wasm::CompileCache;
 use sha2::{Digest, Sha256};
@@ -20,6 +21,7 @@ use crate::app::error::RunError;
 use crate::app::locate::{self, LocateError, ModuleFile};
 use crate::app::metadata::WasmInfo;
 use crate::app::path_uses::{ModuleTable, qualified_name};
+use crate::app::provider::section;
 use crate::app::resident_module::ResidentModule;
 
 /// A module's bytes and the facts derived from them. Costly facts are computed once: the digest and the kind when the
@@ -36,18 +38,24 @@ pub struct Module {
     metadata: OnceLock<Option<Metadata>>,
     documentation: OnceLock<Option<Metadata>>,
     path_table: OnceLock<Option<ModuleTable>>,
+    /// Declaration of a provider.
+    pub(super) provider: OnceLock<Arc<ProviderMetadata>>,
     pub(super) resident: OnceLock<ResidentModule>,
     /// Error that keeps every engine from loading the module.
     pub(super) unloadable: OnceLock<Arc<RunError>>,
 }
 
 impl Module {
-    /// Recognises a module by its bytes, or takes it for `kind` if given. A module of unknown kind can still be run:
+    /// Recognises a module by its bytes, or takes it for `kind` if given. A provider is recognised by the name of its
+    /// file, or by the metadata of a component. A module of unknown kind can still be run:
     /// the report of that run says what is wrong.
     #[must_use]
     pub fn new(file: ModuleFile, kind: Option<Kind>) -> Self {
         let ModuleFile { path, mut bytes } = file;
-        let detection = detect::choose(kind, &bytes);
+        let detection = match kind {
+            Some(_) => detect::choose(kind, &bytes),
+            None => section::detect_file(&path, &bytes),
+        };
         // A guest is only its binary; the `#!` line is for starting the file directly. One key of a policy fits both forms.
         if detection.as_ref().is_ok_and(|found| found.kind.is_wasm()) && bytes.starts_with(b"#!") {
             bytes = modbox_kinds::skip_shebang(&bytes).into();
@@ -64,6 +72,7 @@ impl Module {
             metadata: OnceLock::new(),
             documentation: OnceLock::new(),
             path_table: OnceLock::new(),
+            provider: OnceLock::new(),
             resident: OnceLock::new(),
             unloadable: OnceLock::new(),
         }
@@ -101,6 +110,7 @@ impl Module {
 
     fn from_cache(path: &Path, file: File, cached: CachedModule, detection: Detection) -> Self {
         let CachedModule { size, digest, metadata, .. } = cached;
+        let detection = section::with_convention(detection, path, metadata.as_deref());
         // Invalid metadata did not stop the module when it was first read, and does not now.
         let metadata = metadata.and_then(|text| Metadata::from_json(&text).ok());
         Self {
@@ -113,6 +123,7 @@ impl Module {
             metadata: metadata.into(),
             documentation: OnceLock::new(),
             path_table: OnceLock::new(),
+            provider: OnceLock::new(),
             resident: OnceLock::new(),
             unloadable: OnceLock::new(),
         }
@@ -192,11 +203,7 @@ impl Module {
     /// Returns the wasm format; `None` for a native module.
     #[must_use]
     pub fn format(&self) -> Option<WasmFormat> {
-        match self.detection.as_ref().ok()?.kind {
-            Kind::Component => Some(WasmFormat::Component),
-            Kind::Core => Some(WasmFormat::Core),
-            _ => None,
-        }
+        self.detection.as_ref().ok()?.kind.format()
     }
 
     /// Returns the documentation of a native module's options, if it can be read. `folders` has the fragments of the

@@ -7,6 +7,7 @@ use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, LostChange, 
 use serde::{Serialize, Serializer};
 
 use crate::app::error::RunError;
+use crate::app::provider::run::ProviderRun;
 use crate::app::{file_errors, real_run, spelling};
 
 /// How a run ended, in one word.
@@ -116,6 +117,9 @@ pub struct Report {
     /// Error that kept the module from starting.
     #[serde(skip)]
     pub error: Option<RunError>,
+    /// What a provider was asked, and its answer with types.
+    #[serde(skip)]
+    pub provider: Option<Box<ProviderRun>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use modbox_kinds::detect;
 use modbox_vocabulary::error_chain;
 
 use crate::app::documentation::short_description;
 use crate::app::metadata::WasmInfo;
 use crate::app::module::{module_digest, wasm_bytes};
+use crate::app::provider::section;
 use crate::app::python::read_bounded;
 use crate::app::{library::ListedModule, locate};
 
@@ -38,7 +38,7 @@ impl ModuleSummary {
             Err(error) => return Self { problem: Some(error_chain(&error)), ..Self::default() },
         };
         let digest = module_digest(&file.bytes);
-        let kind = match detect::detect(&file.bytes) {
+        let kind = match section::detect_file(path, &file.bytes) {
             Ok(detection) => detection.kind.as_str(),
             Err(error) => return Self { digest, problem: Some(error_chain(&error)), ..Self::default() },
         };

@@ -44,6 +44,7 @@ impl Report {
             notes: Vec::new(),
             obstacles: Vec::new(),
             error: None,
+            provider: None,
         }
     }
 

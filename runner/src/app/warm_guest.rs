@@ -100,7 +100,7 @@ impl Runner {
         let prepared = prepare::prepare(admitted.kind, module, request, &tmpdir, &self.config, None, &mut Vec::new())?;
         let order = match &prepared.invocation.program {
             Program::Wasm(program) => Some(execute_guest::order(program, &prepared.invocation, directory)),
-            Program::Native(_) => return Err(RunError::Wasm(WasmError::NoGuest)),
+            Program::Native(_) | Program::Direct(_) => return Err(RunError::Wasm(WasmError::NoGuest)),
         };
         Ok(GuestTask { prepared, order, _run_dir: run_dir })
     }

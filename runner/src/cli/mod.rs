@@ -20,6 +20,7 @@ mod name_pattern;
 mod output;
 mod pager;
 mod perform;
+mod resource_output;
 mod roles;
 mod runner;
 mod settings;
@@ -114,6 +115,7 @@ fn start(argv: &[OsString], cleanup: &Cleanup, early: Option<WorkerProcess>) -> 
         Command::Jobs(args) => commands::job::list(&context, &args),
         Command::Inspect(args) => commands::inspect::run(&context, &args),
         Command::List(args) => commands::list::run(&context, &args),
+        Command::Resource(args) => commands::resource::run(&context, &args),
         Command::Assemble(args) => commands::assemble::run(&context, &args),
         Command::Doc(args) => commands::doc::run(&context, &args),
         Command::Validate(args) => {

@@ -97,6 +97,11 @@ pub(crate) fn print_note(note: &str) {
     print_stderr(&format!("modbox: {}\n", indented(&clean(note))));
 }
 
+/// Prints text of another program's form to standard error.
+pub(crate) fn print_raw_error(text: &str) {
+    print_stderr(&clean(text));
+}
+
 /// Prints clap's error message, which quotes the command line. If the command line has control characters, the message
 /// is cleaned, and loses clap's colours, too.
 pub(crate) fn print_usage_error(error: &clap::Error, argv: &[OsString]) {

@@ -15,6 +15,11 @@ pub(crate) fn cache_of_user(context: &Context) -> Option<CompileCache> {
     context.environment.cache_dir.as_ref().map(|dir| CompileCache::new(dir.join("compiled")))
 }
 
+/// Returns the folder of what providers say about themselves; `None` when the user has no home.
+pub(crate) fn descriptions_of_user(context: &Context) -> Option<PathBuf> {
+    context.environment.cache_dir.as_ref().map(|dir| dir.join("providers"))
+}
+
 /// Creates the runner of this process.
 pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>, python: PythonConfig) -> Runner {
     let environment = &context.environment;
@@ -24,6 +29,7 @@ pub(crate) fn runner(context: &Context, spinner: Option<ProgressBar>, python: Py
         directory: environment.cwd.clone(),
         environment: environment.variables.clone(),
         python,
+        descriptions: descriptions_of_user(context),
         cleanup: context.cleanup.clone(),
         workers: Some(context.workers.clone()),
         instances: Instances::OnDemand,

@@ -1,6 +1,7 @@
 //! The input of a sandbox: plain data, so that kinds can be tested without running a module, and sandboxes without any
 //! kind.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -39,6 +40,8 @@ pub enum Program {
     Wasm(WasmProgram),
     /// A command for the system's shell.
     Native(NativeProgram),
+    /// A program of the system, without a shell.
+    Direct(DirectProgram),
 }
 
 /// A guest for the engine.
@@ -64,6 +67,15 @@ pub enum WasmFormat {
 pub struct NativeProgram {
     /// The shell command. Its words are quoted, and it names files by their absolute paths in the temporary directory.
     pub command: String,
+}
+
+/// A native program that the kernel starts with exactly these arguments, which need not be UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectProgram {
+    /// The absolute path of the program, or its name, which is looked up in `PATH`.
+    pub path: PathBuf,
+    /// `argv`, the program's name first.
+    pub argv: Vec<OsString>,
 }
 
 /// A file that exists for one run.

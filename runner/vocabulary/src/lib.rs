@@ -26,7 +26,9 @@ pub use command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, Com
 pub use denial::{Denial, DenialLog, Hint, HintSource};
 pub use error_chain::error_chain;
 pub use fingerprint::FileFingerprint;
-pub use invocation::{InputFile, Invocation, NativeProgram, Program, RuntimePath, WasmFormat, WasmProgram};
+pub use invocation::{
+    DirectProgram, InputFile, Invocation, NativeProgram, Program, RuntimePath, WasmFormat, WasmProgram,
+};
 pub use limits::{
     DEFAULT_COMPILE_MEMORY, DEFAULT_COMPILE_TIME, DEFAULT_CPU_TIME, DEFAULT_MAX_DESCRIPTORS, DEFAULT_MAX_DISK,
     DEFAULT_MAX_FILES, DEFAULT_MAX_MEMORY, DEFAULT_MAX_MODULE, DEFAULT_MAX_OUTPUT, DEFAULT_MAX_PROCESSES,

@@ -135,6 +135,7 @@ impl CommandRunner {
             workers: self.workers.clone().ok_or_else(missing)?,
             directory: self.directory.clone(),
             environment,
+            room_variables: None,
             confine,
             cleanup: self.cleanup.clone(),
         })

@@ -105,6 +105,21 @@ pub(super) const PRUNE_HELP: &str = "\
 Examples:
   modbox cache prune --max-size 100MiB";
 
+/// Of `modbox resource`.
+pub(super) const RESOURCE_HELP: &str = "\
+Examples:
+  modbox resource
+  modbox resource service
+  modbox resource service sshd ensure=running --check
+
+A provider is a program DIR/providers/NAME.prov that follows libral's conventions. Directories are searched in this \
+order: those of --include, those of --data-dir or else $RALSH_DATA_DIR, /usr/local/share/libral/data, \
+/usr/share/libral/data. Without a TYPE, the providers are listed. A provider runs as a module does: a path in an attribute is granted, \
+if the provider's metadata declares an access for it, and everything else is granted with --allow-* or in a policy file.
+
+Exit status: 0 ok · 1 not found or failed · 2 usage · 3 provider not found or not loaded · 4 denied · 5 limit reached · \
+6 provider crashed · 70 internal error of modbox. With --compat ralsh: 0 ok · 1 not found · 2 any error.";
+
 /// Of `modbox policy show`.
 pub(super) const SHOW_HELP: &str = "\
 Examples:

@@ -10,6 +10,7 @@ mod late;
 mod list;
 mod lookup;
 mod python;
+mod resource;
 mod rules;
 mod validate;
 
@@ -33,6 +34,7 @@ use self::late::Late;
 pub(crate) use self::list::ListArgs;
 pub(crate) use self::lookup::{LookupArgs, parse_interpreter};
 pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
+pub(crate) use self::resource::{Compatibility, ResourceArgs, ResourceOutput};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
 pub(crate) use self::validate::ValidateArgs;
 
@@ -58,6 +60,8 @@ pub(crate) enum Command {
     Batch(Late<BatchArgs>),
     /// List the modules that have a name.
     List(Late<ListArgs>),
+    /// Show and change resources, such as services, by providers of libral.
+    Resource(Late<ResourceArgs>),
     /// Show a module's kind, options and requests, without running it.
     Inspect(Late<InspectArgs>),
     /// Write a Python module and its imports to one file.

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use modbox_authoring::clear_shared_output;
 use modbox_wasm::CompileCache;
 
-use crate::app::clear_python_cache;
+use crate::app::{clear_descriptions, clear_python_cache};
 use crate::cli::args::CacheCommand;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -23,9 +23,14 @@ pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatu
         CacheCommand::Clear => {
             let python =
                 context.environment.cache_dir.as_ref().map_or(Ok(0), |dir| clear_python_cache(&dir.join("python")));
+            let described =
+                context.environment.cache_dir.as_ref().map_or(Ok(0), |dir| clear_descriptions(&dir.join("providers")));
             let built = context.environment.cache_dir.as_ref().map_or(Ok(0), |dir| clear_shared_output(dir));
             let built = built.context("failed to remove the compiled crates of projects").or_internal()?;
-            report(&cache, cache.store().clear().or_internal()? + python.or_internal()? + built)
+            report(
+                &cache,
+                cache.store().clear().or_internal()? + python.or_internal()? + described.or_internal()? + built,
+            )
         }
         CacheCommand::Prune { max_size } => report(&cache, cache.store().prune(*max_size).or_internal()?),
     }

@@ -6,10 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use modbox_argument_spec::{ArgumentSpec, Metadata};
-use modbox_kinds::detect;
 use modbox_python_json::{Value, decode, encode};
 
-use crate::app::{DescribedSpec, RequestComparison, WasmInfo, compare, locate, module_digest, wasm_bytes};
+use crate::app::{DescribedSpec, RequestComparison, WasmInfo, compare, detect_file, locate, module_digest, wasm_bytes};
 use crate::cli::args::{InspectArgs, LimitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -23,7 +22,7 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
     let found = lookup.find(context, &args.module)?;
     let path = found.path;
     let file = locate::read(&path).or_unavailable()?;
-    let detection = detect::detect(&file.bytes).or_unavailable()?;
+    let detection = detect_file(&path, &file.bytes).or_unavailable()?;
     let info = match wasm_bytes(&file.bytes) {
         Some(wasm) => WasmInfo::parse(wasm).or_unavailable()?,
         None => WasmInfo::default(),

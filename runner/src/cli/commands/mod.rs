@@ -15,6 +15,7 @@ pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod new;
 pub(crate) mod policy;
+pub(crate) mod resource;
 pub(crate) mod run;
 pub(crate) mod test;
 pub(crate) mod validate;
