@@ -39,6 +39,7 @@ const CRATES: [(&str, &[&str]); 18] = [
             "cleanup",
             "contract",
             "kernel",
+            "jinja",
             "kinds",
             "native",
             "policy",

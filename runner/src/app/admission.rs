@@ -78,7 +78,8 @@ impl Runner {
         };
         let EffectiveGrants { policy, arguments, missing, notes, obstacles } = grants;
         let obstacles = if real_run::is_check(&arguments) { obstacles } else { Vec::new() };
-        let mut report = Report { notes, obstacles, provider, ..Report::of_module(module, &policy).named(request.name) };
+        let mut report =
+            Report { notes, obstacles, provider, ..Report::of_module(module, &policy).named(request.name) };
         if kind.is_wasm() {
             report.grants.extend(program::needed_by_commands(&policy));
         }

@@ -19,6 +19,7 @@ use crate::cli::exit::{Failure, OrExit};
 use crate::cli::{settings, standard};
 
 /// How the modules of a command are looked up, resolved from its switches and the environment.
+#[derive(Clone)]
 pub(crate) struct Lookup {
     module_path: Vec<PathBuf>,
     /// Folders of collections and of utilities.
@@ -104,7 +105,18 @@ impl Lookup {
         }
     }
 
-    fn library<'a>(&'a self, context: &'a Context) -> Library<'a> {
+    /// Adds folders of modules after those of `--module-path`.
+    pub(crate) fn add_folders(&mut self, folders: &[PathBuf]) {
+        self.module_path.extend(folders.iter().cloned());
+    }
+
+    /// Returns the folders that have `ansible_collections` in them, in the order of the search.
+    pub(crate) fn collection_roots(&self, context: &Context) -> Vec<PathBuf> {
+        self.library(context).collection_roots()
+    }
+
+    /// Returns the places in which names are looked up.
+    pub(crate) fn library<'a>(&'a self, context: &'a Context) -> Library<'a> {
         let environment = &context.environment;
         Library {
             own: standard::name,

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use modbox_policy::{FileRules, LimitOverrides, MergedPolicy, Policy};
+use modbox_policy::{FileRules, LimitOverrides, MergedPolicy, Policy, Rules};
 use modbox_vocabulary::{FileFingerprint, Limits};
 
 use crate::app::library::FoundModule;
@@ -42,6 +43,17 @@ pub(crate) struct JobResolver<'a> {
     /// Number of calls of [`JobResolver::begin_round`]. One check of a module's file per round is enough.
     rounds: u64,
     setups: Vec<Arc<Setup>>,
+}
+
+/// What a task of a play adds to the settings of its job.
+#[derive(Debug, Default)]
+pub(crate) struct TaskRules {
+    /// Grants of the task's own.
+    pub(crate) rules: Rules,
+    /// Time that the task allows.
+    pub(crate) timeout: Option<Duration>,
+    /// Programs to start instead of an interpreter; `None` for those of the command line.
+    pub(crate) interpreters: Option<Arc<BTreeMap<String, String>>>,
 }
 
 /// A module in memory, with the fingerprint of its file when it was read.
@@ -98,16 +110,59 @@ impl<'a> JobResolver<'a> {
         self.resolve_job(job).map_err(|message| self.audit.job_not_run(&job.module, message))
     }
 
-    fn module(&mut self, job: &Job) -> Result<(FoundModule, Arc<Module>), String> {
-        let cached = self.modules.get_mut(&job.module).and_then(|kinds| kinds.get_mut(&job.options.kind));
+    /// Resolves a job whose module was found already, with the rules of its task. The failure of a job that cannot be run
+    /// is audited.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the job cannot be run.
+    pub(crate) fn resolve_found(
+        &mut self,
+        job: &Job,
+        found: &FoundModule,
+        task: &TaskRules,
+    ) -> Result<ResolvedJob, String> {
+        let loaded = self.load(&found.path.clone(), job, |_| Ok(found.clone()));
+        let resolved = loaded.and_then(|(_, module)| {
+            let granted = self.settings.for_task(&found.name, module.digest(), &task.rules, task.timeout);
+            let MergedPolicy { policy, limits, .. } = granted.map_err(|error| format!("{error:#}"))?;
+            let interpreters = task.interpreters.as_ref().unwrap_or(&self.interpreters);
+            let interpreters = Arc::clone(interpreters);
+            self.admit(job, found.clone(), module, (policy, limits), interpreters)
+        });
+        resolved.map_err(|message| self.audit.job_not_run(&job.module, message))
+    }
+
+    /// Returns the programs that the command line starts instead of interpreters.
+    pub(crate) fn interpreters(&self) -> BTreeMap<String, String> {
+        BTreeMap::clone(&self.interpreters)
+    }
+
+    /// Returns a module's bytes, read when they are first needed.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub(crate) fn loaded(&mut self, job: &Job, found: &FoundModule) -> Result<Arc<Module>, String> {
+        self.load(&found.path.clone(), job, |_| Ok(found.clone())).map(|(_, module)| module)
+    }
+
+    /// Returns a module from memory if its file has not changed, else from its file. `find` is called for a module that
+    /// is not in memory.
+    fn load(
+        &mut self,
+        key: &Path,
+        job: &Job,
+        find: impl FnOnce(&Self) -> Result<FoundModule, String>,
+    ) -> Result<(FoundModule, Arc<Module>), String> {
+        let cached = self.modules.get_mut(key).and_then(|kinds| kinds.get_mut(&job.options.kind));
         if let Some(cached) = cached
             && (cached.checked_round == self.rounds || fingerprint(&cached.found.path) == Some(cached.fingerprint))
         {
             cached.checked_round = self.rounds;
             return Ok((cached.found.clone(), Arc::clone(&cached.module)));
         }
-        let found = self.lookup.find(self.context, &job.module);
-        let found = found.map_err(|failure| format!("{:#}", failure.error))?;
+        let found = find(self)?;
         let missing = || format!("there is no module file `{}`", found.path.display());
         let fingerprint = fingerprint(&found.path).ok_or_else(missing)?;
         let file = locate::read(&found.path).map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;
@@ -120,7 +175,7 @@ impl<'a> JobResolver<'a> {
         let module = Arc::new(Module::new(file, job.kind()?));
         let (checked_round, own) = (self.rounds, Arc::clone(&module));
         let cached = CachedModule { found: found.clone(), fingerprint, checked_round, module: own };
-        self.modules.entry(job.module.clone()).or_default().insert(job.options.kind.clone(), cached);
+        self.modules.entry(key.to_owned()).or_default().insert(job.options.kind.clone(), cached);
         Ok((found, module))
     }
 
@@ -133,29 +188,49 @@ impl<'a> JobResolver<'a> {
     }
 
     fn resolve_job(&mut self, job: &Job) -> Result<ResolvedJob, String> {
-        let (found, module) = self.module(job)?;
-        // A job may give its module another name.
+        let (found, module) = self.load(&job.module, job, |resolver| {
+            let found = resolver.lookup.find(resolver.context, &job.module);
+            found.map_err(|failure| format!("{:#}", failure.error))
+        })?;
+        let specific = job.options.policy.is_some() || job.options.limits.is_some() || self.settings.has_module_rules();
+        let granted = if specific {
+            // A job may give its module another name.
+            let name = job.options.name.as_ref().unwrap_or(&found.name);
+            self.grants(job, name, &module)?
+        } else {
+            (self.policy.clone(), self.limits)
+        };
+        let interpreters = Arc::clone(&self.interpreters);
+        self.admit(job, found, module, granted, interpreters)
+    }
+
+    /// Admits a run, and returns the settings of an earlier job if they are the same.
+    fn admit(
+        &mut self,
+        job: &Job,
+        found: FoundModule,
+        module: Arc<Module>,
+        (policy, limits): (Policy, Limits),
+        interpreters: Arc<BTreeMap<String, String>>,
+    ) -> Result<ResolvedJob, String> {
         let name = job.options.name.clone().unwrap_or(found.name);
         let task_name = job.options.name.clone().unwrap_or(found.task_name);
-        let specific = job.options.policy.is_some() || job.options.limits.is_some() || self.settings.has_module_rules();
-        let granted = if specific { Some(self.grants(job, &name, &module)?) } else { None };
-        let (policy, limits) =
-            granted.as_ref().map_or((&self.policy, &self.limits), |(policy, limits)| (policy, limits));
         // A worker is confined to its grants irrevocably, so they must include the paths that the arguments name.
         let internal = Box::new(job.internal_args(&task_name));
         let arguments = Arguments::Task { args: job.args.clone(), internal };
-        let interpreters = &self.interpreters;
-        let request = RunRequest { interpreters, ..RunRequest::new(&name, arguments, policy, limits) };
+        let request = RunRequest { interpreters: &interpreters, ..RunRequest::new(&name, arguments, &policy, &limits) };
         let admission = self.runner.admit(&module, &request);
         let same = |setup: &&Arc<Setup>| {
-            Arc::ptr_eq(&setup.module, &module) && setup.limits == *limits && setup.policy == *admission.policy()
+            Arc::ptr_eq(&setup.module, &module)
+                && setup.limits == limits
+                && setup.interpreters == interpreters
+                && setup.policy == *admission.policy()
         };
         if let Some(setup) = self.setups.iter().find(same) {
             return Ok(ResolvedJob { setup: Arc::clone(setup), name, admission });
         }
-        let (policy, limits) = (admission.policy().clone(), *limits);
+        let policy = admission.policy().clone();
         let audit = self.audit.of_job(&policy).map_err(|error| modbox_vocabulary::error_chain(&error))?;
-        let interpreters = Arc::clone(&self.interpreters);
         let setup = Arc::new(Setup { module, policy, limits, interpreters, audit });
         if self.setups.len() >= MAX_SETUPS {
             self.setups.clear();

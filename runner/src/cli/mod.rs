@@ -14,18 +14,21 @@ mod context;
 mod environment;
 mod exit;
 mod find;
+mod html;
 mod job_resolver;
 mod logging;
 mod name_pattern;
 mod output;
 mod pager;
 mod perform;
+mod play;
 mod resource_output;
 mod roles;
 mod runner;
 mod settings;
 mod signals;
 mod standard;
+mod surroundings;
 mod task_args;
 mod usage_tips;
 
@@ -111,6 +114,8 @@ fn start(argv: &[OsString], cleanup: &Cleanup, early: Option<WorkerProcess>) -> 
             commands::run::run(&context, &args, &order, argv)
         }
         Command::Batch(args) => commands::batch::run(&context, &args),
+        Command::Play(args) => commands::play::run(&context, &args),
+        Command::Template(args) => commands::template::run(&context, &args),
         Command::Status(args) => commands::job::status(&context, &args),
         Command::Jobs(args) => commands::job::list(&context, &args),
         Command::Inspect(args) => commands::inspect::run(&context, &args),

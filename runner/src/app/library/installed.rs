@@ -63,10 +63,14 @@ impl<'a> Installed<'a> {
         folders.find(|folder| folder.is_dir())
     }
 
+    /// Returns the file in which a collection describes its plugins.
+    pub(super) fn runtime_file(folder: &Path, name: &QualifiedName) -> PathBuf {
+        folder.join(if name.is_builtin() { "config/ansible_builtin_runtime.yml" } else { "meta/runtime.yml" })
+    }
+
     /// Reads what a collection says about its modules.
     pub(super) fn routing(folder: &Path, name: &QualifiedName) -> Result<ModuleRouting, LookupError> {
-        let path =
-            folder.join(if name.is_builtin() { "config/ansible_builtin_runtime.yml" } else { "meta/runtime.yml" });
+        let path = Self::runtime_file(folder, name);
         if !path.exists() {
             return Ok(ModuleRouting::default());
         }

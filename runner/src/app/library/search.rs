@@ -84,6 +84,15 @@ impl Library<'_> {
             }
             Ok(_) | Err(_) => {}
         }
+        self.find_by_name(module)
+    }
+
+    /// Finds a module by its name alone. A file of that name in the working directory does not count.
+    ///
+    /// # Errors
+    ///
+    /// No such module.
+    pub fn find_by_name(&self, module: &Path) -> Result<Located, LookupError> {
         // modbox's own modules come after the library, and before those of an installed ansible-core.
         if let Some(own) = (self.own)(module)
             && self.in_folders(module, module).is_none()
@@ -93,12 +102,29 @@ impl Library<'_> {
         self.find_name(module).map(Located::File)
     }
 
+    /// Returns the file in which a collection, or ansible-core as `ansible.builtin`, describes its plugins.
+    #[must_use]
+    pub fn runtime_file(&self, collection: &str) -> Option<PathBuf> {
+        let name = QualifiedName::parse(&format!("{collection}.any"))?;
+        Some(Installed::runtime_file(&self.installed().folder(&name)?, &name))
+    }
+
+    /// Returns the folders that have `ansible_collections` in them, in the order of the search.
+    #[must_use]
+    pub fn collection_roots(&self) -> Vec<PathBuf> {
+        self.installed().roots().to_vec()
+    }
+
     pub(super) fn installed(&self) -> Installed<'_> {
         Installed::new(self.python, self.interpreter, self.directory)
     }
 
-    /// Finds a module by its name.
-    fn find_name(&self, module: &Path) -> Result<FoundModule, LookupError> {
+    /// Finds a module by its name, leaving out modbox's own.
+    ///
+    /// # Errors
+    ///
+    /// No such module.
+    pub fn find_name(&self, module: &Path) -> Result<FoundModule, LookupError> {
         let Some(asked) = module.to_str() else {
             return self.in_folders(module, module).ok_or_else(|| self.not_found(module, None));
         };

@@ -105,7 +105,9 @@ impl Runner {
                 let caller = Caller { directory, environment: variables, is_native: !kind.is_wasm() };
                 designation::apply(&spec, &uses, &policy, &arguments, &caller)
             }
-            None => EffectiveGrants { policy, arguments, missing: Vec::new(), notes: Vec::new(), obstacles: Vec::new() },
+            None => {
+                EffectiveGrants { policy, arguments, missing: Vec::new(), notes: Vec::new(), obstacles: Vec::new() }
+            }
         };
         if observes {
             effective.policy = effective.policy.read_only();

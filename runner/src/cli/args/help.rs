@@ -35,6 +35,30 @@ apply to every job. After the first SIGTERM or SIGINT, running jobs still finish
 
 Exit status: 0 every job was ok, changed or skipped · 1 some were not · 2 usage · 70 internal error of modbox.";
 
+/// Of `modbox play`.
+pub(super) const PLAY_HELP: &str = "\
+Examples:
+  modbox play site.yml --check --diff
+  modbox play --list-tasks site.yml
+  modbox play tasks.yml -e version=1.2 --allow-write /srv/app
+
+Plays run on this host, each module in its own sandbox. Paths in the arguments of tasks are granted as by `modbox run`; \
+everything else needs --allow-* or a policy file, for the whole play. A play for other hosts is skipped. What modules \
+return, facts and files are data and never templates.
+
+Exit status: 0 every task was ok, changed or skipped · 1 a task failed · 2 usage, or a file or keyword is wrong or \
+refused · 3 module not found, not built or not loaded · 4 denied · 5 limit reached · 6 module crashed · 70 internal \
+error of modbox.";
+
+/// Of `modbox template`.
+pub(super) const TEMPLATE_HELP: &str = "\
+Examples:
+  modbox template 'Hello {{ name | capitalize }}' -e name=world
+  modbox template --expression '[1, 2] | sum'
+  modbox template @motd.j2 -e @vars.yml
+
+Exit status: 0 done · 1 the template failed · 2 usage.";
+
 /// Of `modbox test`.
 pub(super) const TEST_HELP: &str = "\
 Examples:

@@ -9,6 +9,7 @@ mod jobs;
 mod late;
 mod list;
 mod lookup;
+mod play;
 mod python;
 mod resource;
 mod rules;
@@ -33,6 +34,7 @@ pub(crate) use self::jobs::{JobFolderArgs, JobsArgs, StatusArgs};
 use self::late::Late;
 pub(crate) use self::list::ListArgs;
 pub(crate) use self::lookup::{LookupArgs, parse_interpreter};
+pub(crate) use self::play::{PlayArgs, PlayFormat, Preference, TemplateArgs};
 pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::resource::{Compatibility, ResourceArgs, ResourceOutput};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
@@ -58,6 +60,10 @@ pub(crate) enum Command {
     Jobs(Late<JobsArgs>),
     /// Run many jobs in warm processes, with jobs and reports as JSON lines.
     Batch(Late<BatchArgs>),
+    /// Run the tasks of playbooks on this host.
+    Play(Late<PlayArgs>),
+    /// Render a template, as the tasks of a play do.
+    Template(Late<TemplateArgs>),
     /// List the modules that have a name.
     List(Late<ListArgs>),
     /// Show and change resources, such as services, by providers of libral.

@@ -1,21 +1,17 @@
 //! The runs of an audit log as one HTML page that needs nothing else: no file, no network, and a script only for sorting
 //! and filtering.
 //!
-//! The log is hostile. All of its text goes through [`Escaped`], none of it into the script, the style or an attribute
-//! without quotes; and the page's policy lets the browser run only the one script that belongs to the page. The page
-//! lists the newest runs that fit into it, and counts all.
+//! The log is hostile; see [`html`]. The page lists the newest runs that fit into it, and counts all.
 
 use std::collections::VecDeque;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::io;
 use std::time::UNIX_EPOCH;
-
-use sha2::{Digest, Sha256};
 
 use crate::cli::audit_view::details::{circumstances, course};
 use crate::cli::audit_view::entry::{AuditEntry, duration_text, time_text};
 use crate::cli::audit_view::summary::{AuditSummary, RunCounts};
-use crate::cli::clean::clean_line;
+use crate::cli::html::{self, Escaped};
 
 /// Runs that are listed. Browsers become slow with many more.
 const MAX_RUNS: usize = 5000;
@@ -32,13 +28,6 @@ const MAX_DETAILS: usize = 400;
 
 /// Modules in the summary.
 const MAX_MODULES: usize = 200;
-
-/// Statuses with a colour.
-const STATUSES: [&str; 9] =
-    ["ok", "changed", "skipped", "failed", "denied", "limit", "crashed", "cancelled", "interrupted"];
-
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
 
 /// A page that is put together.
 #[derive(Debug, Default)]
@@ -66,25 +55,12 @@ impl AuditPage {
     ///
     /// The output cannot be written.
     pub(crate) fn write(&self, mut out: impl io::Write) -> io::Result<()> {
-        let policy = format!(
-            "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-            base64(&Sha256::digest(STYLE)),
-            base64(&Sha256::digest(SCRIPT)),
-        );
-        write!(
-            out,
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n<title>modbox audit</title>\n\
-             <style>{STYLE}</style>\n</head>\n<body>\n{}",
-            self.head()
-        )?;
+        html::begin(&mut out, "modbox audit")?;
+        out.write_all(self.head().as_bytes())?;
         for run in self.runs.iter().rev() {
             out.write_all(run.as_bytes())?;
         }
-        write!(out, "</table>\n</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n")?;
-        out.flush()
+        html::end(&mut out)
     }
 
     /// Returns the page above the first run.
@@ -170,7 +146,7 @@ fn push_modules(text: &mut String, modules: &[(&str, RunCounts)]) {
 fn run(entry: &AuditEntry) -> String {
     let dash = |text: String| if text.is_empty() { "–".to_owned() } else { text };
     let status = entry.status();
-    let class = if STATUSES.contains(&status) { status } else { "other" };
+    let class = html::status_class(status);
     let exit = entry.exit().map_or_else(|| "–".to_owned(), |exit| exit.to_string());
     let denials = entry.denials();
     let micros = entry.time().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
@@ -197,62 +173,9 @@ fn run(entry: &AuditEntry) -> String {
     text + "</dl></td></tr>\n</tbody>\n"
 }
 
-/// Text of a log as HTML text, up to a number of characters. Control characters are written out, and no character has a
-/// meaning in HTML.
-struct Escaped<'a>(&'a str, usize);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let end = self.0.char_indices().nth(self.1).map(|(end, _)| end);
-        for c in clean_line(&self.0[..end.unwrap_or(self.0.len())]).chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                other => f.write_char(other)?,
-            }
-        }
-        if end.is_some() { f.write_str("…") } else { Ok(()) }
-    }
-}
-
-/// Returns bytes as base64 with padding, for the hashes of the page's policy.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or_default());
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for (at, shift) in [18, 12, 6, 0].into_iter().enumerate() {
-            match at <= chunk.len() {
-                true => text.push(char::from(DIGITS[(bits >> shift & 63) as usize])),
-                false => text.push('='),
-            }
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_padded() {
-        let encoded = [&b""[..], b"f", b"fo", b"foo", b"foob", b"\xff\xfe\xfd"].map(base64);
-        assert_eq!(encoded, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "//79"]);
-    }
-
-    #[test]
-    fn text_is_never_markup() {
-        assert_eq!(
-            Escaped("<a href='x\"'>&\u{1b}\n", 99).to_string(),
-            "&lt;a href=&#39;x&quot;&#39;&gt;&amp;\\u{1b}\\u{a}"
-        );
-        assert_eq!(Escaped("ééé", 2).to_string(), "éé…");
-    }
 
     #[test]
     fn the_newest_runs_are_listed_and_all_are_counted() {

@@ -3,11 +3,8 @@
 //!
 //! The checks are those of the argument-spec crate, which guests contain, too.
 
-use std::cell::OnceCell;
-use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::rc::Rc;
 
 use anyhow::Context as _;
 use modbox_argument_spec::{ArgumentSpec, ErrorKind, Metadata, Question, Secrets, Validated};
@@ -21,17 +18,15 @@ use crate::cli::args::ValidateArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
+use crate::cli::surroundings::Surroundings;
 use crate::cli::task_args::{ArgumentSource, task_args};
-use crate::cli::{bounded, environment, output};
+use crate::cli::{bounded, output};
 
 /// Maximum length of a question: the largest arguments, plus the other keys.
 const MAX_LINE: u64 = 65 << 20;
 
 /// Maximum bytes of a spec file: the same as for a module's metadata.
 const MAX_SPEC: u64 = modbox_argument_spec::MAX_METADATA_BYTES as u64;
-
-/// Maximum bytes of `/etc/passwd`. No real file is longer; users of a directory service are not in it.
-const MAX_PASSWD: u64 = 16 << 20;
 
 /// Validates arguments, and prints the errors.
 pub(crate) fn run(context: &Context, args: &ValidateArgs, order: &[ArgumentSource]) -> Result<ExitStatus, Failure> {
@@ -182,7 +177,7 @@ fn answer(line: &[u8], surroundings: &Surroundings) -> Result<Value, String> {
     Ok(match &question.environment {
         Some(variables) => {
             let variables = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
-            question.answer(&Surroundings { variables, passwd: surroundings.passwd.clone() })
+            question.answer(&surroundings.with_variables(variables))
         }
         None => question.answer(surroundings),
     })
@@ -191,48 +186,4 @@ fn answer(line: &[u8], surroundings: &Surroundings) -> Result<Value, String> {
 fn broken(error: &str, number: u64) -> Value {
     let entries = [("error".to_owned(), Value::from(error)), ("line".to_owned(), Value::from(number))];
     Value::Dict(Dict::from_iter(entries))
-}
-
-/// Environment for validation: variables for options' fallbacks, and home directories for paths.
-struct Surroundings {
-    variables: Vec<(OsString, OsString)>,
-    /// The content of `/etc/passwd`; read when first needed, once for all questions.
-    passwd: Rc<OnceCell<String>>,
-}
-
-impl Surroundings {
-    fn of_process(context: &Context) -> Self {
-        let environment::Environment { variables, .. } = &context.environment;
-        Self { variables: variables.clone(), passwd: Rc::default() }
-    }
-}
-
-impl modbox_argument_spec::Environment for Surroundings {
-    fn variable(&self, name: &str) -> Option<String> {
-        let (_, value) = self.variables.iter().find(|(other, _)| *other == OsStr::new(name))?;
-        value.to_str().map(str::to_owned)
-    }
-
-    /// Returns a home directory as Python's `expanduser` does: from `HOME`, or, without `HOME` or for another user,
-    /// from the password file.
-    fn home(&self, user: Option<&str>) -> Option<String> {
-        if user.is_none()
-            && let Some(home) = self.variable("HOME")
-        {
-            return Some(home);
-        }
-        let passwd = self.passwd.get_or_init(|| {
-            let bytes = bounded::read_file(Path::new("/etc/passwd"), MAX_PASSWD).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).into_owned()
-        });
-        let uid = rustix::process::getuid().as_raw().to_string();
-        passwd.lines().find_map(|line| {
-            let fields: Vec<&str> = line.split(':').collect();
-            let wanted = match user {
-                Some(user) => fields.first() == Some(&user),
-                None => fields.get(2) == Some(&uid.as_str()),
-            };
-            wanted.then(|| fields.get(5).map(|home| (*home).to_owned()))?
-        })
-    }
 }

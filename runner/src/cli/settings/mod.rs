@@ -8,6 +8,7 @@ mod python;
 mod switches;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use modbox_policy::{FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey, Rules, merge};
@@ -119,6 +120,28 @@ impl Settings {
         // A job's limits are the most specific ones, so they override even the switches.
         for (name, value) in limits.iter() {
             name.set(&mut effective.limits, value);
+        }
+        Ok(effective)
+    }
+
+    /// Returns the policy and limits of a task's module, including the task's own rules. `timeout` can only shorten the
+    /// time that the operator allows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Settings::for_module`].
+    pub(crate) fn for_task(
+        &self,
+        name: &str,
+        digest: &str,
+        rules: &Rules,
+        timeout: Option<Duration>,
+    ) -> anyhow::Result<MergedPolicy> {
+        let mut sources = self.of_module(name, digest)?;
+        sources.push(rules.clone());
+        let mut effective = self.merged(sources)?;
+        if let Some(timeout) = timeout {
+            effective.limits.timeout = effective.limits.timeout.min(timeout);
         }
         Ok(effective)
     }

@@ -1,0 +1,152 @@
+//! The switches of `modbox play` and `modbox template`, as typed. Those of Ansible keep its names.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::cli::args::help::{PLAY_HELP, TEMPLATE_HELP};
+use crate::cli::args::lookup::LookupArgs;
+use crate::cli::args::python::PythonArgs;
+use crate::cli::args::rules::{GrantArgs, LimitArgs};
+
+/// The output format of a play.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlayFormat {
+    /// What ansible-playbook prints, with denials and what allows them.
+    #[default]
+    Human,
+    /// One JSON object per event, with the whole report of each run.
+    Jsonl,
+    /// One HTML page.
+    Html,
+}
+
+/// Which module runs for a name that modbox has a component for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Preference {
+    /// The component, if it accepts the arguments of the task.
+    #[default]
+    Component,
+    /// Ansible's own module, if ansible-core is installed.
+    Classic,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = PLAY_HELP)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of ansible-playbook")]
+pub(crate) struct PlayArgs {
+    /// Playbooks, or lists of tasks.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Report what would change, and change nothing.
+    #[arg(short = 'C', long, help_heading = "Ansible's switches")]
+    pub(crate) check: bool,
+    /// Show differences.
+    #[arg(short = 'D', long, help_heading = "Ansible's switches")]
+    pub(crate) diff: bool,
+    /// Raise the verbosity. Repeatable.
+    #[arg(short, action = clap::ArgAction::Count, help_heading = "Ansible's switches")]
+    pub(crate) verbose: u8,
+    /// Set variables: KEY=VALUE words, JSON or YAML, or `@FILE`. Repeatable; the last one wins.
+    #[arg(short, long, value_name = "VARS", help_heading = "Ansible's switches")]
+    pub(crate) extra_vars: Vec<String>,
+    /// Run only tasks with one of these tags. Repeatable.
+    #[arg(short, long, value_name = "TAGS", value_delimiter = ',', help_heading = "Ansible's switches")]
+    pub(crate) tags: Vec<String>,
+    /// Do not run tasks with one of these tags. Repeatable.
+    #[arg(long, value_name = "TAGS", value_delimiter = ',', help_heading = "Ansible's switches")]
+    pub(crate) skip_tags: Vec<String>,
+    /// Start at the task with this name.
+    #[arg(long, value_name = "NAME", help_heading = "Ansible's switches")]
+    pub(crate) start_at_task: Option<String>,
+    /// Ask before each task.
+    #[arg(long, help_heading = "Ansible's switches")]
+    pub(crate) step: bool,
+    /// List the tasks that would run.
+    #[arg(long, help_heading = "Ansible's switches")]
+    pub(crate) list_tasks: bool,
+    /// List the tags.
+    #[arg(long, help_heading = "Ansible's switches")]
+    pub(crate) list_tags: bool,
+    /// Check the files, and run nothing.
+    #[arg(long, help_heading = "Ansible's switches")]
+    pub(crate) syntax_check: bool,
+    /// Run notified handlers even if a task failed.
+    #[arg(long, help_heading = "Ansible's switches")]
+    pub(crate) force_handlers: bool,
+    /// Forget facts. A run has none of earlier runs, so this changes nothing.
+    #[arg(long, help_heading = "Ansible's switches")]
+    pub(crate) flush_cache: bool,
+    /// Run tasks as another user where they do not say.
+    #[arg(short, long = "become", help_heading = "Ansible's switches")]
+    pub(crate) become_user_by_default: bool,
+    /// The user of `--become`.
+    #[arg(long, value_name = "USER", help_heading = "Ansible's switches")]
+    pub(crate) become_user: Option<String>,
+    /// Hosts of the play: names with commas, of which this host is one. Files of inventories are not read.
+    #[arg(short, long, value_name = "HOSTS", help_heading = "Ansible's switches")]
+    pub(crate) inventory: Vec<String>,
+    /// Run only if this host matches the pattern.
+    #[arg(short, long, value_name = "PATTERN", help_heading = "Ansible's switches")]
+    pub(crate) limit: Option<String>,
+    /// The connection, which must be `local`.
+    #[arg(short, long, value_name = "NAME", value_parser = ["local"], help_heading = "Ansible's switches")]
+    pub(crate) connection: Option<String>,
+    /// Search modules in this folder. As `--module-path`.
+    #[arg(short = 'M', value_name = "DIR", help_heading = "Ansible's switches")]
+    pub(crate) library: Vec<PathBuf>,
+
+    /// Name of this host, in `hosts` patterns and in the output.
+    #[arg(long = "as", value_name = "NAME", default_value = "localhost", help_heading = "This host")]
+    pub(crate) host: String,
+    /// Groups of this host. Repeatable.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "This host")]
+    pub(crate) groups: Vec<String>,
+
+    /// Output format.
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT", help_heading = "Output")]
+    pub(crate) output: PlayFormat,
+
+    /// Which module runs for a name that modbox has a component for.
+    #[arg(long, value_enum, default_value = "component", value_name = "KIND", help_heading = "Running")]
+    pub(crate) prefer: Preference,
+    /// Search roles in this folder, after `roles` beside the play and before $ANSIBLE_ROLES_PATH. Repeatable.
+    #[arg(long, value_name = "DIR", help_heading = "Running")]
+    pub(crate) roles_path: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) lookup: LookupArgs,
+    #[command(flatten)]
+    pub(crate) python: PythonArgs,
+    #[command(flatten)]
+    pub(crate) grants: GrantArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = TEMPLATE_HELP)]
+pub(crate) struct TemplateArgs {
+    /// A template, or `@FILE` for a template file.
+    #[arg(value_name = "TEXT|@FILE", required_unless_present = "jsonl")]
+    pub(crate) template: Option<OsString>,
+    /// Evaluate an expression, without `{{ }}`.
+    #[arg(long)]
+    pub(crate) expression: bool,
+    /// Set variables: KEY=VALUE words, JSON or YAML, or `@FILE`. Repeatable; the last one wins.
+    #[arg(short, long, value_name = "VARS")]
+    pub(crate) extra_vars: Vec<String>,
+    /// Print values as JSON. Text that is printed otherwise is printed as it is.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Answer questions on standard input, one JSON object per line: {"template" or "expression" or "condition": TEXT,
+    /// "variables": {…}, "data": {…}}. Only "variables" may have templates in them.
+    #[arg(long, conflicts_with_all = ["template", "expression"])]
+    pub(crate) jsonl: bool,
+    #[command(flatten)]
+    pub(crate) grants: GrantArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+}

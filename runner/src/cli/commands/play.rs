@@ -1,0 +1,200 @@
+//! `modbox play`: runs the tasks of playbooks on this host.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use modbox_policy::accounts::Accounts;
+use modbox_tasks::error::LoadErrors;
+use modbox_tasks::load::context::{LoadSettings, Loader};
+use modbox_tasks::load::playbook;
+use modbox_tasks::model::play::Playbook;
+use modbox_tasks::run::host::HostErrorKind;
+use modbox_tasks::run::listing::{self, Listing};
+use modbox_tasks::run::options::{RunOptions, UserInfo};
+use modbox_tasks::run::play::RunError;
+use modbox_tasks::run::playbook::{RunEnd, run as run_playbook};
+
+use crate::batch::{PoolConfig, Sequence};
+use crate::cli::args::PlayArgs;
+use crate::cli::context::Context;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::find::Lookup;
+use crate::cli::job_resolver::JobResolver;
+use crate::cli::output;
+use crate::cli::play::{self, ModuleNames, PlayHost, PlayTree, Sink, TaskModules};
+use crate::cli::runner::runner;
+use crate::cli::settings::Settings;
+
+/// Runs the playbooks.
+pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Failure> {
+    let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
+    let policy = settings.for_every_module().or_usage()?.policy;
+    if policy.allows_everything() {
+        output::print_note("--allow-all: the modules can do everything that you can");
+    }
+    let lookup = lookup(context, args)?;
+    let files: Vec<PathBuf> = args.files.iter().map(|file| context.environment.absolute(file)).collect();
+    if let Some(missing) = files.iter().find(|file| !file.is_file()) {
+        let shown = missing.display();
+        return Err(anyhow::anyhow!("failed to read the playbook `{shown}`: the file does not exist")).or_usage();
+    }
+    let load = load_settings(context, args, &lookup);
+    let tree = Arc::new(PlayTree::open(&folders(&files, &load), &policy));
+    let engine = play::engine(context, &tree);
+    let first_folder = files.first().and_then(|file| file.parent()).unwrap_or(Path::new("/")).to_owned();
+    let names = ModuleNames::new(context, lookup.clone(), &first_folder);
+    let options = run_options(args).or_usage()?;
+    let playbooks = read_all(&files, &Loader::new(&*tree, &engine, &names, &load), &options)?;
+    if args.syntax_check {
+        return syntax_checked(&playbooks);
+    }
+    if args.list_tasks || args.list_tags {
+        return list(&playbooks, &engine, &options, args);
+    }
+    let runner = Arc::new(runner(context, None, lookup.python.clone()));
+    let pool = PoolConfig {
+        jobs: 1,
+        runner: Arc::clone(&runner),
+        workers: context.workers.clone(),
+        cleanup: context.cleanup.clone(),
+    };
+    let sequence = Sequence::new(pool).or_internal()?;
+    let resolver = JobResolver::new(context, runner, lookup, settings)?;
+    let modules = TaskModules::new(context, resolver, sequence, args.prefer);
+    let mut host = PlayHost::new(context, &names, &tree, modules);
+    let mut sink = Sink::new(args.output, args.verbose);
+    let mut status = ExitStatus::Success;
+    for playbook in &playbooks {
+        let ended = run_playbook(playbook, &engine, &mut host, &mut sink, &options, &load);
+        status = exit_status(&ended);
+        if status != ExitStatus::Success {
+            break;
+        }
+    }
+    sink.finish().context("failed to write to standard output").or_internal()?;
+    Ok(status)
+}
+
+fn lookup(context: &Context, args: &PlayArgs) -> Result<Lookup, Failure> {
+    let mut lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
+    lookup.add_folders(&args.library);
+    Ok(lookup)
+}
+
+/// Returns where roles and collections are searched.
+fn load_settings(context: &Context, args: &PlayArgs, lookup: &Lookup) -> LoadSettings {
+    let environment = &context.environment;
+    let variable = environment.variable("ANSIBLE_ROLES_PATH").map(std::env::split_paths);
+    let named = args.roles_path.iter().cloned().chain(variable.into_iter().flatten());
+    let home = environment.variable("HOME").map(|home| Path::new(home).join(".ansible/roles"));
+    let usual = ["/usr/share/ansible/roles", "/etc/ansible/roles"].map(PathBuf::from);
+    let shown = |path: PathBuf| environment.absolute(&path).display().to_string();
+    LoadSettings {
+        roles_path: named.chain(home).chain(usual).map(shown).collect(),
+        collections_path: lookup.collection_roots(context).into_iter().map(shown).collect(),
+    }
+}
+
+/// Returns the folders of the plays' tree: those of the playbooks, roles and collections.
+fn folders(files: &[PathBuf], load: &LoadSettings) -> Vec<PathBuf> {
+    let of_files = files.iter().filter_map(|file| file.parent()).map(Path::to_owned);
+    let collections = load.collections_path.iter().map(|root| Path::new(root).join("ansible_collections"));
+    of_files.chain(load.roles_path.iter().map(PathBuf::from)).chain(collections).collect()
+}
+
+fn run_options(args: &PlayArgs) -> anyhow::Result<RunOptions> {
+    let mut groups = args.groups.clone();
+    let mut host = args.host.clone();
+    for inventory in &args.inventory {
+        let Some(names) = inventory.strip_suffix(',').or_else(|| inventory.contains(',').then_some(inventory)) else {
+            anyhow::bail!(
+                "failed to use the inventory `{inventory}`: files of inventories are not read, since a play runs on this \
+                 host alone; name this host with `--as NAME` and its groups with `--groups NAMES`"
+            );
+        };
+        if let [only] = names.split(',').map(str::trim).collect::<Vec<_>>()[..] {
+            only.clone_into(&mut host);
+        }
+    }
+    groups.retain(|group| !group.is_empty());
+    Ok(RunOptions {
+        host,
+        groups,
+        check: args.check,
+        diff: args.diff,
+        verbosity: args.verbose,
+        tags: args.tags.clone(),
+        skip_tags: args.skip_tags.clone(),
+        start_at_task: args.start_at_task.clone(),
+        step: args.step,
+        force_handlers: args.force_handlers,
+        become_by_default: args.become_user_by_default,
+        become_user: args.become_user.clone(),
+        user: user(),
+        extra_vars: Arc::new(play::extra_vars(&args.extra_vars)?),
+        limit: args.limit.clone(),
+        ..RunOptions::default()
+    })
+}
+
+/// Returns the user that modbox runs as.
+fn user() -> UserInfo {
+    let uid = rustix::process::geteuid();
+    let name = Accounts::host().users().name(uid.as_raw()).map_or_else(|| uid.as_raw().to_string(), str::to_owned);
+    UserInfo { name, is_root: uid.is_root() }
+}
+
+fn read_all(files: &[PathBuf], loader: &Loader<'_>, options: &RunOptions) -> Result<Vec<Playbook>, Failure> {
+    loader.vars.borrow_mut().extra = Arc::clone(&options.extra_vars);
+    let (mut playbooks, mut errors) = (Vec::new(), LoadErrors::default());
+    for file in files {
+        match playbook::read(loader, &file.display().to_string()) {
+            Ok(playbook) => playbooks.push(playbook),
+            Err(found) => errors.0.extend(found.0),
+        }
+    }
+    loader.take_warnings().iter().for_each(|warning| output::print_note(warning));
+    if options.verbosity > 0 {
+        loader.take_notes().iter().for_each(|note| output::print_note(note));
+    }
+    if errors.0.is_empty() { Ok(playbooks) } else { Err(anyhow::Error::new(errors)).or_usage() }
+}
+
+fn syntax_checked(playbooks: &[Playbook]) -> Result<ExitStatus, Failure> {
+    for playbook in playbooks {
+        output::print_name(&format!("\nplaybook: {}", playbook.file)).or_internal()?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn list(
+    playbooks: &[Playbook],
+    engine: &modbox_template::Engine,
+    options: &RunOptions,
+    args: &PlayArgs,
+) -> Result<ExitStatus, Failure> {
+    let listing = Listing { tasks: args.list_tasks, tags: args.list_tags };
+    for playbook in playbooks {
+        let text = listing::text(playbook, engine, options, listing).or_usage()?;
+        output::print_bytes(output::clean(&text).as_bytes()).or_internal()?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn exit_status(ended: &RunEnd) -> ExitStatus {
+    match (&ended.error, ended.first_failure) {
+        (Some(RunError::Load(errors)), _) => {
+            output::print_error(&anyhow::anyhow!("{errors}"));
+            ExitStatus::Usage
+        }
+        (_, Some(HostErrorKind::NotFound)) => ExitStatus::Unavailable,
+        (_, Some(HostErrorKind::Denied)) => ExitStatus::Denied,
+        (_, Some(HostErrorKind::Limit)) => ExitStatus::Limit,
+        (_, Some(HostErrorKind::Crash)) => ExitStatus::Crashed,
+        (_, Some(HostErrorKind::Internal)) => ExitStatus::Internal,
+        (Some(_), None) => ExitStatus::Failed,
+        (None, None) if ended.failed => ExitStatus::Failed,
+        (None, None) => ExitStatus::Success,
+    }
+}

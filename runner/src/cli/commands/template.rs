@@ -1,0 +1,171 @@
+//! `modbox template`: renders one template, evaluates one expression, or answers questions line by line.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use modbox_contract::{Dict, Value, decode, encode};
+use modbox_jinja::values;
+use modbox_template::{Engine, Layer, Origin, Scope, Slot, TemplateError, TemplateOptions};
+use modbox_yaml::{Source, load_extra_vars, template_file};
+
+use crate::cli::args::TemplateArgs;
+use crate::cli::bounded;
+use crate::cli::context::Context;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::output;
+use crate::cli::play::{self, PlayTree, described, extra_vars};
+use crate::cli::settings::Settings;
+
+/// Maximum bytes of a template, and of a question.
+const MAX_TEMPLATE: u64 = 16 << 20;
+
+/// What to make of a text.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Template,
+    Expression,
+    Condition,
+}
+
+/// Renders the template of the command line, or answers questions.
+pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, Failure> {
+    let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
+    let policy = settings.for_every_module().or_usage()?.policy;
+    let tree = Arc::new(PlayTree::open(std::slice::from_ref(&context.environment.cwd), &policy));
+    let engine = play::engine(context, &tree);
+    let extra = Arc::new(extra_vars(&args.extra_vars).or_usage()?);
+    if args.jsonl {
+        return filter(&engine, &extra).or_internal();
+    }
+    let scope: Scope = [extra].into_iter().collect();
+    let given = args.template.as_deref().unwrap_or_default();
+    let rendered = match given.as_bytes().strip_prefix(b"@") {
+        Some(path) => {
+            let path = Path::new(std::ffi::OsStr::from_bytes(path));
+            let text = read(path).or_usage()?;
+            let source = template_file(&text, &path.display().to_string());
+            let files = play::template_files(context, &policy, path);
+            engine.render_file(&source, &scope, &TemplateOptions::default(), files).map(|found| found.value)
+        }
+        None => {
+            let text = given.to_str().context("the template is not UTF-8").or_usage()?;
+            let form = if args.expression { Form::Expression } else { Form::Template };
+            evaluate(&engine, &template_file(text, "<template>"), &scope, form)
+        }
+    };
+    match rendered {
+        Ok(value) => {
+            print(&value, args.json).or_internal()?;
+            Ok(ExitStatus::Success)
+        }
+        Err(error) => Err(Failure { status: ExitStatus::Failed, error: explained(&error) }),
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    let bytes =
+        bounded::read_file(path, MAX_TEMPLATE).with_context(|| format!("failed to read `{}`", path.display()))?;
+    String::from_utf8(bytes).ok().with_context(|| format!("`{}` is not UTF-8", path.display()))
+}
+
+fn evaluate(
+    engine: &Engine,
+    source: &Source,
+    scope: &Scope,
+    form: Form,
+) -> Result<modbox_template::Value, TemplateError> {
+    match form {
+        Form::Template => engine.evaluate(source, scope).map(|found| found.value),
+        Form::Expression => engine.expression(source, scope).map(|found| found.value),
+        Form::Condition => engine.condition(source, scope).map(|found| found.value.into()),
+    }
+}
+
+fn print(value: &modbox_template::Value, json: bool) -> anyhow::Result<()> {
+    match value.as_str() {
+        Some(text) if !json => {
+            output::print_bytes(if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }.as_bytes())
+        }
+        _ => output::print_line(&encode(&values::to_json(value)?)),
+    }
+}
+
+fn explained(error: &TemplateError) -> anyhow::Error {
+    anyhow::anyhow!("{}: {}", error.position(), error.message())
+}
+
+/// Answers each line of standard input with a line on standard output. Flushes the output before it waits for input.
+fn filter(engine: &Engine, extra: &Arc<Layer>) -> anyhow::Result<ExitStatus> {
+    let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut line = Vec::new();
+    loop {
+        if !input.buffer().contains(&b'\n') {
+            output::written(out.flush())?;
+        }
+        line.clear();
+        let length = input.by_ref().take(MAX_TEMPLATE + 1).read_until(b'\n', &mut line);
+        if length.context("failed to read standard input")? == 0 {
+            break;
+        }
+        let answer = if line.len() as u64 > MAX_TEMPLATE && line.last() != Some(&b'\n') {
+            input.skip_until(b'\n').context("failed to read standard input")?;
+            broken(&format!("the line is longer than the limit of {MAX_TEMPLATE} bytes"))
+        } else if line.trim_ascii().is_empty() {
+            continue;
+        } else {
+            answer(engine, extra, &line).unwrap_or_else(|error| broken(&format!("{error:#}")))
+        };
+        output::written(out.write_all(encode(&answer).as_bytes()).and_then(|()| out.write_all(b"\n")))?;
+    }
+    output::written(out.flush())?;
+    Ok(ExitStatus::Success)
+}
+
+fn broken(message: &str) -> Value {
+    Value::from([("broken", message)])
+}
+
+fn answer(engine: &Engine, extra: &Arc<Layer>, line: &[u8]) -> anyhow::Result<Value> {
+    let text = str::from_utf8(line).context("the line is not UTF-8")?;
+    let question = decode(text).map_err(|error| anyhow::anyhow!("the line is not JSON: {error}"))?;
+    let Value::Dict(question) = question else { anyhow::bail!("expected an object") };
+    let forms = [("template", Form::Template), ("expression", Form::Expression), ("condition", Form::Condition)];
+    let asked = forms.iter().find_map(|(key, form)| Some((question.get(*key)?.as_str()?, *form)));
+    let (text, form) = asked.context("it has no `template`, `expression` or `condition` that is text")?;
+    let scope: Scope = [variables(&question)?, data(&question)?, Arc::clone(extra)].into_iter().collect();
+    let source = template_file(text, "<template>");
+    Ok(match evaluate(engine, &source, &scope, form) {
+        Ok(value) => {
+            Value::from([("value", values::to_json(&value)?), ("type", Value::from(values::type_name(&value)))])
+        }
+        Err(error) => Value::from([("error", error.message()), ("position", error.position().to_string())]),
+    })
+}
+
+/// Returns the variables that may have templates in them.
+fn variables(question: &Dict) -> anyhow::Result<Arc<Layer>> {
+    let Some(given) = question.get("variables") else { return Ok(Arc::default()) };
+    let root = load_extra_vars(&encode(given), "<variables>").map_err(described)?.root;
+    let layer = Layer::of_source(&root).context("`variables` must be an object")?;
+    Ok(Arc::new(layer))
+}
+
+/// Returns the variables that are data.
+fn data(question: &Dict) -> anyhow::Result<Arc<Layer>> {
+    let mut layer = Layer::default();
+    match question.get("data") {
+        None => {}
+        Some(Value::Dict(entries)) => {
+            for (name, value) in entries {
+                let slot = Slot::value(values::from_json(value), Origin::Result("data".into()));
+                layer.insert(name.as_str(), slot);
+            }
+        }
+        Some(_) => anyhow::bail!("`data` must be an object"),
+    }
+    Ok(Arc::new(layer))
+}

@@ -1,0 +1,96 @@
+//! Variables on the command line: `-e`.
+//!
+//! The operator wrote them, so they may have templates in them, as in Ansible.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use modbox_template::{Layer, Origin, Slot};
+use modbox_yaml::{Document, Key, Source, extra_vars_key_values, load_extra_vars};
+
+use crate::cli::bounded;
+
+/// Maximum bytes of a file of variables.
+const MAX_FILE: u64 = 64 << 20;
+
+/// Reads all `-e` of a command line; a later one hides the variables of an earlier one.
+///
+/// # Errors
+///
+/// A file cannot be read, or a text does not define variables.
+pub(crate) fn read(given: &[String]) -> anyhow::Result<Layer> {
+    let mut layer = Layer::default();
+    for text in given {
+        let root = parse(text)?;
+        let Some(map) = root.as_map() else {
+            if root.is_null() {
+                continue;
+            }
+            bail!("`-e {text}` does not define variables; write KEY=VALUE, a mapping in JSON or YAML, or @FILE");
+        };
+        for (key, entry) in map.iter() {
+            let Key::Text(name) = key else {
+                bail!("{}: the name of a variable must be text", entry.key.position());
+            };
+            layer.insert(name.clone(), Slot::source_from(entry.value.clone(), Origin::ExtraVars));
+        }
+    }
+    Ok(layer)
+}
+
+/// Reads one `-e`, in the form that its first character tells (ansible-core 2.19, `load_extra_vars`).
+fn parse(text: &str) -> anyhow::Result<Source> {
+    let document = if let Some(path) = text.strip_prefix('@') {
+        let bytes =
+            bounded::read_file(Path::new(path), MAX_FILE).with_context(|| format!("failed to read `{path}`"))?;
+        let content = String::from_utf8(bytes).ok().with_context(|| format!("`{path}` is not UTF-8"))?;
+        load_extra_vars(&content, path)
+    } else if text.starts_with(['{', '[']) {
+        load_extra_vars(text, "<-e>")
+    } else {
+        if text.starts_with(['/', '.']) {
+            bail!("`-e {text}` looks like the name of a file; write `@` in front of it");
+        }
+        extra_vars_key_values(text, "<-e>")
+    };
+    let Document { root, .. } = document.map_err(described)?;
+    Ok(root)
+}
+
+/// Returns an error of YAML with the line that it is about.
+pub(crate) fn described(error: modbox_yaml::YamlError) -> anyhow::Error {
+    match error.snippet() {
+        Some(snippet) => anyhow::anyhow!("{error}\n{snippet}"),
+        None => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(given: &[&str]) -> Result<Vec<String>, String> {
+        let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
+        let layer = read(&given).map_err(|error| format!("{error:#}"))?;
+        Ok(layer.iter().map(|(name, _)| name.to_string()).collect())
+    }
+
+    #[test]
+    fn takes_words_mappings_and_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("vars.yml");
+        std::fs::write(&file, "c: 3\n").unwrap();
+        let file = format!("@{}", file.display());
+        assert_eq!(names(&["a=1 b=2", r#"{"b": 3}"#, &file]).unwrap(), ["a", "b", "c"]);
+        assert_eq!(names(&["{}"]).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn says_what_does_not_define_variables() {
+        for (given, expect) in [("[1]", "KEY=VALUE"), ("/etc/x", "write `@`"), ("@/none/x", "failed to read `/none/x`")]
+        {
+            let error = names(&[given]).unwrap_err();
+            assert!(error.contains(expect), "{error}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What `modbox play` and `modbox template` need of this machine: modules by the names of tasks, their runs in warm
+//! processes, files, lookups that act, and the terminal.
+//!
+//! The engine of plays is the crate `modbox-tasks`. It reaches the machine only through what this folder gives it, under
+//! the policy of the command line.
+
+mod action_groups;
+mod clock;
+mod extra_vars;
+mod host;
+mod human;
+mod jsonl;
+mod machine;
+mod modules;
+mod names;
+mod page;
+mod sink;
+mod templates;
+mod terminal;
+mod tree;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use modbox_policy::Policy;
+use modbox_template::{Config, Engine, TemplateFiles};
+
+pub(crate) use self::extra_vars::{described, read as extra_vars};
+pub(crate) use self::host::PlayHost;
+use self::machine::Machine;
+pub(crate) use self::modules::TaskModules;
+pub(crate) use self::names::ModuleNames;
+pub(crate) use self::sink::Sink;
+pub(crate) use self::tree::PlayTree;
+use crate::cli::context::Context;
+
+/// Returns the engine of templates for a tree of files.
+pub(crate) fn engine(context: &Context, tree: &Arc<PlayTree>) -> Engine {
+    let machine = Machine::new(context.environment.clone(), Arc::clone(tree));
+    Engine::new(Config { host: Arc::new(machine), ..Config::default() })
+}
+
+/// Returns the files that a template file may include: those of its folder, and what the policy grants.
+pub(crate) fn template_files(context: &Context, policy: &Policy, template: &Path) -> Arc<dyn TemplateFiles> {
+    let path = context.environment.absolute(template);
+    let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
+    let tree = tree::PlayTree::open(std::slice::from_ref(&folder), policy);
+    Arc::new(templates::TemplateFolder::new(folder, tree))
+}

@@ -1,0 +1,202 @@
+//! Runs the modules of tasks, one at a time, in warm processes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use modbox_contract::{Dict, Value};
+use modbox_policy::{Access, EnvGrant, PathGrant, Rules, Shape};
+
+use crate::app::Report;
+use crate::app::library::FoundModule;
+use crate::batch::{Ended, Job, JobOptions, Sequence};
+use crate::cli::args::Preference;
+use crate::cli::context::Context;
+use crate::cli::job_resolver::{JobResolver, TaskRules};
+use crate::cli::play::names::{Candidates, ModuleNames};
+use crate::cli::standard;
+use crate::cli::surroundings::Surroundings;
+
+/// A run of a module for a task.
+#[derive(Debug, Default)]
+pub(crate) struct TaskRun<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) args: Dict,
+    pub(crate) check: bool,
+    pub(crate) diff: bool,
+    pub(crate) no_log: bool,
+    pub(crate) verbosity: u8,
+    pub(crate) environment: &'a [(String, String)],
+    /// Files of the run's own, which it may read.
+    pub(crate) readable: Vec<PathBuf>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) collections: &'a [String],
+    /// Python interpreter of the task's variables.
+    pub(crate) interpreter: Option<String>,
+}
+
+/// Why no module ran.
+#[derive(Debug)]
+pub(crate) enum NotRun {
+    /// The name leads to no module.
+    Unknown(String),
+    /// modbox failed.
+    Internal(String),
+}
+
+/// Runner of the modules of tasks.
+pub(crate) struct TaskModules<'a> {
+    context: &'a Context,
+    resolver: JobResolver<'a>,
+    sequence: Sequence,
+    preference: Preference,
+    surroundings: Surroundings,
+    /// modbox's own modules that were looked for, and the reason if there is no component.
+    own: HashMap<String, Result<FoundModule, String>>,
+    /// Interpreters by the Python that a task asks for.
+    interpreters: HashMap<String, Arc<BTreeMap<String, String>>>,
+}
+
+impl<'a> TaskModules<'a> {
+    /// Creates a runner. Nothing is started yet.
+    pub(crate) fn new(
+        context: &'a Context,
+        resolver: JobResolver<'a>,
+        sequence: Sequence,
+        preference: Preference,
+    ) -> Self {
+        Self {
+            context,
+            resolver,
+            sequence,
+            preference,
+            surroundings: Surroundings::of_process(context),
+            own: HashMap::new(),
+            interpreters: HashMap::new(),
+        }
+    }
+
+    /// Runs a module and waits for its end.
+    pub(crate) fn run(&mut self, names: &ModuleNames<'_>, run: TaskRun<'_>) -> Result<Report, NotRun> {
+        let candidates = names.find(run.name, run.collections);
+        let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;
+        let job = job(&run);
+        self.resolver.begin_round();
+        let (found, fallback) = self.choose(candidates, &job, run.name)?;
+        let rules = TaskRules {
+            rules: rules(&run),
+            timeout: run.timeout,
+            interpreters: run.interpreter.map(|python| self.interpreters(python)),
+        };
+        let resolved = self.resolver.resolve_found(&job, &found, &rules).map_err(NotRun::Internal)?;
+        let ended = self.sequence.run(job, resolved);
+        let Ended { mut report, is_unaudited } =
+            ended.map_err(|error| NotRun::Internal(modbox_vocabulary::error_chain(&error)))?;
+        if is_unaudited {
+            report.notes.push("the run has no entry in an audit file".to_owned());
+        }
+        report.notes.extend(found.deprecations);
+        report.notes.extend(fallback);
+        Ok(report)
+    }
+
+    /// Returns the module that runs, and the reason if it is not the component of that name.
+    fn choose(
+        &mut self,
+        candidates: Candidates,
+        job: &Job,
+        name: &str,
+    ) -> Result<(FoundModule, Option<String>), NotRun> {
+        let Candidates { own, classic } = candidates;
+        let Some(own) = own else {
+            let missing = || NotRun::Unknown(format!("no module is named `{name}`"));
+            return classic.map(|found| (found, None)).ok_or_else(missing);
+        };
+        if let (Some(classic), Preference::Classic) = (&classic, self.preference) {
+            return Ok((classic.clone(), None));
+        }
+        let refused = match self.own(&own, classic.is_some()) {
+            Ok(component) => match self.refuses(&component, job) {
+                None => return Ok((component, None)),
+                Some(reason) if classic.is_none() => {
+                    tracing::debug!(name, reason, "the component refuses the arguments, and no other module exists");
+                    return Ok((component, None));
+                }
+                Some(reason) => reason,
+            },
+            Err(reason) => reason,
+        };
+        match classic {
+            Some(classic) => {
+                let fallback = format!("Ansible's own module ran, not modbox's component `{own}`: {refused}");
+                Ok((classic, Some(fallback)))
+            }
+            None => Err(NotRun::Unknown(refused)),
+        }
+    }
+
+    /// Returns modbox's own module. Builds it if there is no other module for the name.
+    fn own(&mut self, name: &str, has_other: bool) -> Result<FoundModule, String> {
+        if let Some(known) = self.own.get(name) {
+            return known.clone();
+        }
+        let component = match standard::find(self.context, name) {
+            Some(component) => Ok(component),
+            None if has_other => Err(format!("it is not built; `modbox build {name}` builds it")),
+            None => standard::build_if_stale(self.context, name).map_err(|failure| format!("{:#}", failure.error)),
+        };
+        let found = component.map(|path| FoundModule::at(path, Path::new(name)));
+        self.own.insert(name.to_owned(), found.clone());
+        found
+    }
+
+    /// Returns why a component refuses the arguments of a task; `None` if it accepts them.
+    fn refuses(&mut self, component: &FoundModule, job: &Job) -> Option<String> {
+        let module = self.resolver.loaded(job, component).ok()?;
+        let spec = &module.metadata()?.argument_spec;
+        let validated = spec.validate(&job.args, &self.surroundings);
+        validated.errors.first().map(|error| format!("it does not accept the arguments ({})", error.message))
+    }
+
+    fn interpreters(&mut self, python: String) -> Arc<BTreeMap<String, String>> {
+        let default = self.resolver.interpreters();
+        let entry = self.interpreters.entry(python);
+        let of = |python: &String| {
+            let mut all = default.clone();
+            all.insert("python".to_owned(), python.clone());
+            Arc::new(all)
+        };
+        let key = entry.key().clone();
+        Arc::clone(entry.or_insert_with(|| of(&key)))
+    }
+}
+
+fn job(run: &TaskRun<'_>) -> Job {
+    let options = JobOptions {
+        check: run.check,
+        diff: run.diff,
+        verbosity: run.verbosity,
+        no_log: run.no_log,
+        ..JobOptions::default()
+    };
+    Job { id: Value::Null, module: PathBuf::from(run.name), args: run.args.clone(), options }
+}
+
+/// Returns the grants that a task brings: its environment, and files of the run's own.
+fn rules(run: &TaskRun<'_>) -> Rules {
+    let env = run.environment.iter().map(|(name, value)| EnvGrant {
+        name: name.clone(),
+        value: value.clone(),
+        source: "`environment` of the task".to_owned(),
+    });
+    let paths = run.readable.iter().map(|path| PathGrant {
+        host: path.clone(),
+        shape: Shape::Name,
+        guest: path.display().to_string(),
+        access: Access::Read,
+        source: "action of the task".to_owned(),
+    });
+    Rules { source: "task".to_owned(), env: env.collect(), paths: paths.collect(), ..Rules::default() }
+}

@@ -1,0 +1,153 @@
+//! Finds the modules of tasks by name.
+//!
+//! As in Ansible, `library` folders of roles and of the play come first. A name of ansible-core that modbox has a component
+//! for leads to both: the component runs if its argument spec accepts the arguments of the task, else Ansible's own
+//! module.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use modbox_tasks::load::context::ActionNames;
+
+use crate::app::library::{FoundModule, Located, LookupError, Place};
+use crate::cli::context::Context;
+use crate::cli::find::Lookup;
+use crate::cli::play::action_groups::ActionGroups;
+use crate::cli::standard;
+
+/// Maximum number of groups that one group extends, in all collections.
+const MAX_GROUPS: usize = 100;
+
+/// Prefixes of names of ansible-core.
+const BUILTIN: &str = "ansible.builtin.";
+const LEGACY: &str = "ansible.legacy.";
+
+/// Modules that a name leads to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Candidates {
+    /// Name of modbox's own module.
+    pub(crate) own: Option<String>,
+    /// A module of a library, a collection or ansible-core.
+    pub(crate) classic: Option<FoundModule>,
+}
+
+/// Modules by the names of tasks.
+pub(crate) struct ModuleNames<'a> {
+    context: &'a Context,
+    lookup: Lookup,
+    /// `library` folders: those of roles, the latest first, then those of the play.
+    libraries: RefCell<Vec<PathBuf>>,
+    /// Names that were looked up, with the collections to search. Cleared when a library is added.
+    known: RefCell<HashMap<(String, Vec<String>), Rc<Result<Candidates, String>>>>,
+}
+
+impl<'a> ModuleNames<'a> {
+    /// Creates an empty index.
+    pub(crate) fn new(context: &'a Context, lookup: Lookup, play_folder: &Path) -> Self {
+        let libraries = RefCell::new(vec![play_folder.join("library")]);
+        Self { context, lookup, libraries, known: RefCell::default() }
+    }
+
+    /// Adds the `library` folder of a role.
+    pub(crate) fn add_role(&self, role: &Path) {
+        let library = role.join("library");
+        if !library.is_dir() || self.libraries.borrow().contains(&library) {
+            return;
+        }
+        self.libraries.borrow_mut().insert(0, library);
+        self.known.borrow_mut().clear();
+    }
+
+    /// Returns the modules that a name leads to. `collections` is searched for a name without a collection.
+    pub(crate) fn find(&self, name: &str, collections: &[String]) -> Rc<Result<Candidates, String>> {
+        let key = (name.to_owned(), collections.to_vec());
+        if let Some(known) = self.known.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let found = Rc::new(self.search(name, collections));
+        self.known.borrow_mut().insert(key, Rc::clone(&found));
+        found
+    }
+
+    /// Returns the full name that a name means: that of the collection, or that of ansible-core.
+    pub(crate) fn full_name(&self, name: &str, collections: &[String]) -> Option<String> {
+        match &*self.find(name, collections) {
+            Ok(Candidates { own: Some(own), .. }) => Some(format!("{BUILTIN}{own}")),
+            Ok(Candidates { classic: Some(found), .. }) if found.name.contains('.') => Some(found.name.clone()),
+            Ok(Candidates { classic: Some(found), .. }) => Some(format!("{LEGACY}{}", found.name)),
+            _ => None,
+        }
+    }
+
+    /// Returns the full names of the actions in a group. A name without a collection is a group of ansible-core.
+    pub(crate) fn action_group(&self, group: &str) -> Option<Vec<String>> {
+        let library = self.lookup.library(self.context);
+        let (mut waiting, mut seen, mut all) = (vec![group.to_owned()], BTreeSet::new(), BTreeSet::new());
+        let mut is_known = false;
+        while let Some(next) = waiting.pop() {
+            if seen.len() == MAX_GROUPS || !seen.insert(next.clone()) {
+                continue;
+            }
+            let (collection, name) = next.rsplit_once('.').unwrap_or(("ansible.builtin", &next));
+            let Some(file) = library.runtime_file(collection) else { continue };
+            let Some((actions, others)) = ActionGroups::read(&file).members(name, collection) else { continue };
+            is_known = true;
+            all.extend(actions);
+            waiting.extend(others);
+        }
+        is_known.then(|| all.into_iter().collect())
+    }
+
+    fn search(&self, name: &str, collections: &[String]) -> Result<Candidates, String> {
+        let mut library = self.lookup.library(self.context);
+        let folders = self.libraries.borrow().clone();
+        // In place of `./library`: a play does not depend on the working directory.
+        library.folders.remove(0);
+        library.folders.insert(0, Place { origin: "`library` of the roles and the play", absent: "none", folders });
+        let by_name = |name: &str| library.find_by_name(Path::new(name));
+        if let Some(plain) = name.strip_prefix(BUILTIN) {
+            let own = standard::name(Path::new(plain)).map(str::to_owned);
+            let classic = library.find_name(Path::new(name));
+            return candidates(own, classic);
+        }
+        if name.contains('.') || name.starts_with(LEGACY) {
+            return candidates(None, library.find_name(Path::new(name)));
+        }
+        for collection in collections.iter().filter(|collection| !is_core(collection)) {
+            if let Ok(found) = library.find_name(Path::new(&format!("{collection}.{name}"))) {
+                return Ok(Candidates { own: None, classic: Some(found) });
+            }
+        }
+        match by_name(name) {
+            Ok(Located::Own(own)) => candidates(Some(own), library.find_name(Path::new(name))),
+            Ok(Located::File(found)) => Ok(Candidates { own: None, classic: Some(found) }),
+            Ok(Located::Project(_)) => {
+                Err(format!("`{name}` is a module project; build it, and put it into `library`"))
+            }
+            Err(error) => Err(modbox_vocabulary::error_chain(&error)),
+        }
+    }
+}
+
+impl ActionNames for ModuleNames<'_> {
+    fn is_known(&self, name: &str, collections: &[String]) -> bool {
+        self.find(name, collections).is_ok()
+    }
+
+    fn role_found(&self, path: &str) {
+        self.add_role(Path::new(path));
+    }
+}
+
+fn is_core(collection: &str) -> bool {
+    matches!(collection, "ansible.builtin" | "ansible.legacy")
+}
+
+fn candidates(own: Option<String>, classic: Result<FoundModule, LookupError>) -> Result<Candidates, String> {
+    match (own, classic) {
+        (None, Err(error)) => Err(modbox_vocabulary::error_chain(&error)),
+        (own, classic) => Ok(Candidates { own, classic: classic.ok() }),
+    }
+}

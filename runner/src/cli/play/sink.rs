@@ -1,0 +1,51 @@
+//! Where the events of a play go: text, JSON lines, or a page.
+
+use std::io;
+
+use modbox_tasks::report::events::{Event, Events};
+
+use crate::cli::args::PlayFormat;
+use crate::cli::play::human;
+use crate::cli::play::jsonl::JsonLines;
+use crate::cli::play::page::PlayPage;
+
+/// A receiver of events that is finished at the end of the run.
+pub(crate) enum Sink {
+    Human(Box<dyn Events>),
+    Jsonl(JsonLines<io::Stdout>),
+    Html(Box<PlayPage>),
+}
+
+impl Sink {
+    /// Creates the receiver of a format.
+    pub(crate) fn new(format: PlayFormat, verbosity: u8) -> Self {
+        match format {
+            PlayFormat::Human => Self::Human(Box::new(human::events(verbosity))),
+            PlayFormat::Jsonl => Self::Jsonl(JsonLines::new(io::stdout())),
+            PlayFormat::Html => Self::Html(Box::new(PlayPage::new())),
+        }
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    ///
+    /// Standard output cannot be written.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Human(_) => Ok(()),
+            Self::Jsonl(lines) => lines.finish(),
+            Self::Html(page) => page.write(io::stdout().lock()),
+        }
+    }
+}
+
+impl Events for Sink {
+    fn event(&mut self, event: Event<'_>) {
+        match self {
+            Self::Human(events) => events.event(event),
+            Self::Jsonl(lines) => lines.event(event),
+            Self::Html(page) => page.event(event),
+        }
+    }
+}

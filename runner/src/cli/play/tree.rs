@@ -1,0 +1,253 @@
+//! The files that a play may read: its own tree, and what the policy grants for reading.
+//!
+//! Each folder is opened once, and files in it through the opened folder, so that neither `..` nor a link leads out. A
+//! path in no folder is denied, with the switch that allows it.
+
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
+use modbox_jinja::FileQuestion;
+use modbox_policy::{Policy, Shape, normalize};
+use modbox_tasks::files::{FileError, FileKind, PlayFiles};
+use modbox_vocabulary::quoting::quote;
+use rustix::fs::OFlags;
+
+/// Maximum bytes of a file. Ansible holds a file in memory several times; no real file of a play is near this.
+const MAX_FILE: u64 = 64 << 20;
+
+/// Maximum names in a folder.
+const MAX_NAMES: usize = 100_000;
+
+/// The folders of a play's tree and of the policy's grants.
+#[derive(Debug, Default)]
+pub(crate) struct PlayTree {
+    roots: Vec<Root>,
+    /// Files that are granted alone.
+    files: Vec<PathBuf>,
+}
+
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    dir: Dir,
+}
+
+impl PlayTree {
+    /// Opens the folders of a play's tree, and those that the policy grants. Folders that do not exist are left out.
+    #[must_use]
+    pub(crate) fn open(folders: &[PathBuf], policy: &Policy) -> Self {
+        let mut tree = Self::default();
+        folders.iter().for_each(|folder| tree.add(folder));
+        for grant in policy.paths() {
+            match grant.shape {
+                Shape::Directory => tree.add(&grant.host),
+                _ => tree.files.push(grant.host.clone()),
+            }
+        }
+        tree
+    }
+
+    fn add(&mut self, folder: &Path) {
+        let path = normalize(folder);
+        if self.roots.iter().any(|root| root.path == path) {
+            return;
+        }
+        if let Ok(dir) = Dir::open_ambient_dir(&path, ambient_authority()) {
+            self.roots.push(Root { path, dir });
+        }
+    }
+
+    /// Returns the opened folder that holds a path, and the rest of the path.
+    fn locate(&self, path: &str) -> Result<(&Root, PathBuf), FileError> {
+        let whole = normalize(Path::new(path));
+        let holds = |root: &&Root| whole.starts_with(&root.path);
+        let innermost = self.roots.iter().filter(holds).max_by_key(|root| root.path.as_os_str().len());
+        let root = innermost.ok_or_else(|| denied(path, "it is outside of the play's folders"))?;
+        let rest = whole.strip_prefix(&root.path).unwrap_or(Path::new("")).to_owned();
+        Ok((root, if rest.as_os_str().is_empty() { PathBuf::from(".") } else { rest }))
+    }
+
+    fn is_granted_alone(&self, path: &str) -> bool {
+        let whole = normalize(Path::new(path));
+        self.files.contains(&whole)
+    }
+
+    /// Answers a question about a file.
+    ///
+    /// # Errors
+    ///
+    /// The path is neither in the play's folders nor granted.
+    pub(crate) fn answer(&self, path: &str, question: FileQuestion) -> Result<bool, FileError> {
+        if self.is_granted_alone(path) {
+            let path = Path::new(path);
+            return Ok(match question {
+                FileQuestion::Directory => path.is_dir(),
+                FileQuestion::File => path.is_file(),
+                FileQuestion::Link => path.is_symlink(),
+                FileQuestion::Exists => path.exists(),
+                FileQuestion::LinkExists => path.exists() || path.is_symlink(),
+                FileQuestion::Mount => false,
+            });
+        }
+        let (root, rest) = self.locate(path)?;
+        let (followed, own) = (root.dir.metadata(&rest).ok(), root.dir.symlink_metadata(&rest).ok());
+        Ok(match question {
+            FileQuestion::Directory => followed.is_some_and(|file| file.is_dir()),
+            FileQuestion::File => followed.is_some_and(|file| file.is_file()),
+            FileQuestion::Link => own.is_some_and(|file| file.is_symlink()),
+            FileQuestion::Exists => followed.is_some(),
+            FileQuestion::LinkExists => own.is_some(),
+            FileQuestion::Mount => Self::is_mount(root, &rest),
+        })
+    }
+
+    /// Says whether a folder is the root of a file system: its device is not that of the folder around it.
+    fn is_mount(root: &Root, rest: &Path) -> bool {
+        let device = |path: &Path| root.dir.symlink_metadata(path).ok().map(|file| file.dev());
+        match rest.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => device(rest) != device(parent),
+            _ => root.path == Path::new("/") && rest == Path::new("."),
+        }
+    }
+
+    /// Returns a path without links, if it is in the play's folders or granted, and exists.
+    pub(crate) fn real_path(&self, path: &str) -> Option<PathBuf> {
+        if self.is_granted_alone(path) {
+            return Path::new(path).canonicalize().ok();
+        }
+        let (root, rest) = self.locate(path).ok()?;
+        root.dir.canonicalize(rest).ok().map(|rest| root.path.join(rest))
+    }
+
+    fn open_file(&self, path: &str) -> Result<cap_std::fs::File, FileError> {
+        // So that a FIFO without a writer does not block.
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+        let opened = if self.is_granted_alone(path) {
+            cap_std::fs::File::open_ambient_with(path, &options, ambient_authority())
+        } else {
+            let (root, rest) = self.locate(path)?;
+            root.dir.open_with(rest, &options)
+        };
+        opened.map_err(|error| failure(path, &error))
+    }
+}
+
+impl PlayFiles for PlayTree {
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, FileError> {
+        let file = self.open_file(path)?;
+        let metadata = file.metadata().map_err(|error| failure(path, &error))?;
+        if !metadata.is_file() {
+            return Err(FileError::Other { path: path.to_owned(), reason: "it is not a regular file".to_owned() });
+        }
+        let mut bytes = Vec::new();
+        file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| failure(path, &error))?;
+        if bytes.len() as u64 > MAX_FILE {
+            let limit = usize::try_from(MAX_FILE).unwrap_or(usize::MAX);
+            return Err(FileError::TooLarge { path: path.to_owned(), limit });
+        }
+        Ok(bytes)
+    }
+
+    fn kind(&self, path: &str) -> Result<Option<FileKind>, FileError> {
+        if self.is_granted_alone(path) {
+            return Ok(Path::new(path).exists().then_some(FileKind::File));
+        }
+        let (root, rest) = self.locate(path)?;
+        match root.dir.metadata(rest) {
+            Ok(metadata) if metadata.is_dir() => Ok(Some(FileKind::Folder)),
+            Ok(_) => Ok(Some(FileKind::File)),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(failure(path, &error)),
+        }
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>, FileError> {
+        let (root, rest) = self.locate(folder)?;
+        let mut names = Vec::new();
+        for entry in root.dir.read_dir(rest).map_err(|error| failure(folder, &error))? {
+            let entry = entry.map_err(|error| failure(folder, &error))?;
+            if names.len() == MAX_NAMES {
+                let reason = format!("it has more than {MAX_NAMES} names");
+                return Err(FileError::Other { path: folder.to_owned(), reason });
+            }
+            // A name that is not UTF-8 cannot be written in a play.
+            names.extend(entry.file_name().into_string().ok());
+        }
+        names.sort();
+        Ok(names)
+    }
+}
+
+fn denied(path: &str, reason: &str) -> FileError {
+    let remedy = format!("allow it with `--allow-read {}`", quote(path));
+    FileError::Denied { path: path.to_owned(), reason: reason.to_owned(), remedy }
+}
+
+fn failure(path: &str, error: &std::io::Error) -> FileError {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => FileError::NotFound { path: path.to_owned() },
+        // An opened folder refuses links and names that lead out of it.
+        ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+            denied(path, "a link or `..` in it leads out of the play's folders")
+        }
+        _ => FileError::Other { path: path.to_owned(), reason: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use modbox_policy::{Access, PathGrant};
+
+    use super::*;
+
+    fn shown(path: &Path) -> String {
+        path.display().to_string()
+    }
+
+    #[test]
+    fn reads_its_own_folders_and_nothing_beside_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let (play, other) = (dir.path().join("play"), dir.path().join("other"));
+        fs::create_dir_all(play.join("files")).unwrap();
+        fs::create_dir(&other).unwrap();
+        fs::write(play.join("files/a"), "a").unwrap();
+        fs::write(other.join("secret"), "s").unwrap();
+        symlink("../../other/secret", play.join("files/link")).unwrap();
+        symlink("a", play.join("files/inner")).unwrap();
+        let tree = PlayTree::open(std::slice::from_ref(&play), &Policy::default());
+        assert_eq!(tree.bytes(&shown(&play.join("files/a"))).unwrap(), b"a");
+        assert_eq!(tree.bytes(&shown(&play.join("files/../files/inner"))).unwrap(), b"a");
+        assert_eq!(tree.list(&shown(&play.join("files"))).unwrap(), ["a", "inner", "link"]);
+        assert_eq!(tree.kind(&shown(&play)), Ok(Some(FileKind::Folder)));
+        assert_eq!(tree.kind(&shown(&play.join("none"))), Ok(None));
+        for path in ["files/link", "../other/secret"] {
+            let error = tree.bytes(&shown(&play.join(path))).unwrap_err();
+            assert!(matches!(error, FileError::Denied { .. }), "{path}: {error}");
+            assert!(error.to_string().contains("--allow-read"), "{error}");
+        }
+    }
+
+    #[test]
+    fn reads_what_the_policy_grants() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("a"), "a").unwrap();
+        let mut policy = Policy::default();
+        let grant = PathGrant {
+            host: dir.path().to_owned(),
+            shape: Shape::Directory,
+            guest: shown(dir.path()),
+            access: Access::Read,
+            source: "test".to_owned(),
+        };
+        let path = shown(&dir.path().join("a"));
+        assert!(PlayTree::open(&[], &policy).bytes(&path).is_err());
+        policy.allow_path(grant).unwrap();
+        assert_eq!(PlayTree::open(&[], &policy).bytes(&path).unwrap(), b"a");
+    }
+}
