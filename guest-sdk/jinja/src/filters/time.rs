@@ -24,7 +24,7 @@ pub(super) fn strftime_filter(call: &mut Call<'_, '_, '_>) -> Outcome {
     };
     let local = call.host.offset(seconds);
     let offset =
-        if flag(utc.as_ref()) { Offset { seconds: 0, name: Some("UTC".to_owned()) } } else { local.clone()? };
+        if flag(utc.as_ref()) { Offset { seconds: 0, name: Some("GMT".to_owned()) } } else { local.clone()? };
     let out_of_range = || failure("timestamp out of range for platform time_t");
     let moment = Moment::from_micros(i128::from(seconds) * 1_000_000, Some(offset.clone())).ok_or_else(out_of_range)?;
     // `%s` takes the parts of the moment for local time, whatever they are.

@@ -79,11 +79,10 @@ impl Reader<'_> {
         layout.check()?;
         let kind = self.rest.next().ok_or_else(|| failure("incomplete format"))?;
         if kind == '%' {
-            // With anything between the two, Python takes a value for it.
-            if named.is_none() && !is_plain {
-                self.value()?;
+            // With anything between the two, Python looks for a value and then refuses.
+            if is_plain {
+                return Ok("%".to_owned());
             }
-            return Ok("%".to_owned());
         }
         let value = match named {
             Some(value) => value,
