@@ -1,0 +1,90 @@
+//! The line `#jinja2: …` at the start of a template, which sets options of the syntax.
+
+use crate::options::TemplateOptions;
+
+const PREFIX: &str = "#jinja2:";
+
+/// Returns the rest of a template, and the options with those of its header.
+///
+/// # Errors
+///
+/// The header cannot be read; the error is the cause in words.
+pub(crate) fn options_of<'a>(text: &'a str, given: &TemplateOptions) -> Result<(&'a str, TemplateOptions), String> {
+    let Some(rest) = text.strip_prefix(PREFIX) else { return Ok((text, given.clone())) };
+    let (line, template) = rest.split_once('\n').ok_or("Missing newline after '#jinja2:' override.")?;
+    let mut options = given.clone();
+    for pair in line.split(',') {
+        if pair.trim().is_empty() {
+            return Err("Empty '#jinja2:' override pair not allowed.".to_owned());
+        }
+        let (key, value) = pair
+            .split_once(':')
+            .ok_or_else(|| format!("Missing key-value separator `:` in '#jinja2:' override pair '{pair}'."))?;
+        set(&mut options, key.trim(), value.trim())?;
+    }
+    Ok((template, options))
+}
+
+fn set(options: &mut TemplateOptions, key: &str, value: &str) -> Result<(), String> {
+    let text = || text_of(value).ok_or_else(|| format!("the value of `{key}` must be a text in quotes, not {value}"));
+    let truth = || match value {
+        "True" => Ok(true),
+        "False" => Ok(false),
+        _ => Err(format!("the value of `{key}` must be True or False, not {value}")),
+    };
+    match key {
+        "block_start_string" => options.block_start = text()?,
+        "block_end_string" => options.block_end = text()?,
+        "variable_start_string" => options.variable_start = text()?,
+        "variable_end_string" => options.variable_end = text()?,
+        "comment_start_string" => options.comment_start = text()?,
+        "comment_end_string" => options.comment_end = text()?,
+        "line_statement_prefix" => options.line_statement_prefix = optional(value, key)?,
+        "line_comment_prefix" => options.line_comment_prefix = optional(value, key)?,
+        "trim_blocks" => options.trim_blocks = truth()?,
+        "lstrip_blocks" => options.lstrip_blocks = truth()?,
+        "keep_trailing_newline" => options.keep_trailing_newline = truth()?,
+        "newline_sequence" => {
+            options.newline_sequence = match text()?.as_str() {
+                "\n" => "\n",
+                "\r\n" => "\r\n",
+                "\r" => "\r",
+                other => return Err(format!("invalid `newline_sequence` {other:?}")),
+            }
+        }
+        _ => return Err(format!("Invalid '#jinja2:' override key '{key}'.")),
+    }
+    Ok(())
+}
+
+fn optional(value: &str, key: &str) -> Result<Option<String>, String> {
+    match (value, text_of(value)) {
+        ("None", _) => Ok(None),
+        (_, Some(text)) => Ok(Some(text)),
+        _ => Err(format!("the value of `{key}` must be a text in quotes or None, not {value}")),
+    }
+}
+
+fn text_of(value: &str) -> Option<String> {
+    super::literal::read(value, 0, value.len(), super::literal::Escapes::Processed).map(|literal| literal.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_options() {
+        let text = "#jinja2: trim_blocks: False, variable_start_string: '[%', newline_sequence: '\\r\\n'\nrest\n";
+        let (rest, options) = options_of(text, &TemplateOptions::default()).unwrap();
+        assert_eq!(rest, "rest\n");
+        assert_eq!((options.trim_blocks, &*options.variable_start, options.newline_sequence), (false, "[%", "\r\n"));
+    }
+
+    #[test]
+    fn refuses_what_it_does_not_know() {
+        for text in ["#jinja2: x", "#jinja2: x\n", "#jinja2: foo: 1\n", "#jinja2: trim_blocks: 1\n", "#jinja2:\n"] {
+            assert!(options_of(text, &TemplateOptions::default()).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The engine: what the rest of modbox calls.
+
+use std::fmt;
+use std::sync::Arc;
+
+use minijinja::Value;
+use modbox_yaml::Source;
+
+use crate::cache::Cache;
+use crate::compile::Form;
+use crate::error::{Kind, TemplateError};
+use crate::evaluation::Evaluation;
+use crate::files::{Files, TemplateFiles};
+use crate::globals::globals;
+use crate::lookup::{Lookups, NoLookups};
+use crate::machine::{Machine, Now};
+use crate::omit::Omit;
+use crate::options::TemplateOptions;
+use crate::origin::Provenance;
+use crate::result::{finalized, run};
+use crate::run::Rendering;
+use crate::scope::Scope;
+use crate::{plugins, text};
+
+/// What an engine needs of its caller.
+pub struct Config {
+    /// Lookups that act.
+    pub lookups: Arc<dyn Lookups>,
+    /// The clock of `now()`.
+    pub now: Arc<Now>,
+}
+
+impl Default for Config {
+    /// No lookups that act, and no clock.
+    fn default() -> Self {
+        Self { lookups: Arc::new(NoLookups), now: Arc::new(|_| None) }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config").finish_non_exhaustive()
+    }
+}
+
+/// A result, and what it was made of.
+#[derive(Debug, Clone)]
+pub struct Evaluated<T = Value> {
+    /// The result. It is plain data.
+    pub value: T,
+    /// The origins of all variables that were read.
+    pub provenance: Provenance,
+}
+
+/// Evaluates templates, expressions and conditions. Cloning is cheap; clones share compiled texts.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    machine: Arc<Machine>,
+}
+
+impl Engine {
+    /// Makes an engine.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let machine = Machine {
+            environment: plugins::environment(),
+            filters: plugins::filters(),
+            tests: plugins::tests(),
+            globals: globals(),
+            lookups: config.lookups,
+            now: config.now,
+            cache: Cache::default(),
+        };
+        Self { machine: Arc::new(machine) }
+    }
+
+    /// Renders all templates in a node, and returns its data. A text that is one template keeps the type of its value.
+    /// Entries of dicts and items of lists that are `omit` are left out.
+    ///
+    /// # Errors
+    ///
+    /// A template fails, or the value as a whole is `omit`.
+    pub fn evaluate(&self, source: &Source, scope: &Scope) -> Result<Evaluated, TemplateError> {
+        let found = self.evaluate_omittable(source, scope)?;
+        let omitted = || TemplateError::Omitted { kind: Kind::Template, at: source.position().clone() };
+        Ok(Evaluated { value: found.value.ok_or_else(omitted)?, provenance: found.provenance })
+    }
+
+    /// Evaluates like [`Engine::evaluate`]. The value is `None` if it is `omit`.
+    ///
+    /// # Errors
+    ///
+    /// A template fails.
+    pub fn evaluate_omittable(
+        &self,
+        source: &Source,
+        scope: &Scope,
+    ) -> Result<Evaluated<Option<Value>>, TemplateError> {
+        let found = self.within(scope, None, |evaluation| {
+            finalized(evaluation, source, Ok(evaluation.source_value(source)), Kind::Template)
+        })?;
+        let value = Some(found.value).filter(|value| !Omit::is(value));
+        Ok(Evaluated { value, provenance: found.provenance })
+    }
+
+    /// Evaluates an expression without delimiters, such as `item.name | lower`.
+    ///
+    /// # Errors
+    ///
+    /// The text cannot be parsed, the expression fails, or its value is `omit`.
+    pub fn expression(&self, source: &Source, scope: &Scope) -> Result<Evaluated, TemplateError> {
+        let found = self.within(scope, None, |evaluation| {
+            finalized(evaluation, source, run(evaluation, source, Form::Expression), Kind::Expression)
+        })?;
+        if Omit::is(&found.value) {
+            return Err(TemplateError::Omitted { kind: Kind::Expression, at: source.position().clone() });
+        }
+        Ok(found)
+    }
+
+    /// Evaluates a condition, as that of `when`. It must be a boolean, or an expression whose value is one. A template that
+    /// is nothing but a variable stands for the expression in that variable.
+    ///
+    /// # Errors
+    ///
+    /// The condition cannot be parsed, fails, or is not a boolean.
+    pub fn condition(&self, source: &Source, scope: &Scope) -> Result<Evaluated<bool>, TemplateError> {
+        self.within(scope, None, |evaluation| crate::condition::holds(evaluation, source))
+    }
+
+    /// Renders a template file. Unlike [`Engine::evaluate`], it may include, import and extend others.
+    ///
+    /// # Errors
+    ///
+    /// The template cannot be parsed, or fails.
+    pub fn render_file(
+        &self,
+        template: &Source,
+        scope: &Scope,
+        options: &TemplateOptions,
+        files: Arc<dyn TemplateFiles>,
+    ) -> Result<Evaluated, TemplateError> {
+        let files = Files { files, options: TemplateOptions { process_escapes: true, ..options.clone() } };
+        self.within(scope, Some(files), |evaluation| {
+            let rendering = Rendering { form: Form::Template, options, keeps_line_ends: true };
+            finalized(evaluation, template, evaluation.run(template, &rendering), Kind::Template)
+        })
+    }
+
+    fn within<T>(
+        &self,
+        scope: &Scope,
+        files: Option<Files>,
+        evaluate: impl FnOnce(&Arc<Evaluation>) -> Result<T, TemplateError>,
+    ) -> Result<Evaluated<T>, TemplateError> {
+        let evaluation = Evaluation::new(self.machine.clone(), scope.clone(), files);
+        let result = evaluate(&evaluation);
+        let provenance = evaluation.finish();
+        result.map(|value| Evaluated { value, provenance })
+    }
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self::new(Config::default())
+    }
+}
+
+/// Says whether a node has template syntax in it, valid or not.
+#[must_use]
+pub fn is_template(source: &Source) -> bool {
+    text::has_template(source)
+}

@@ -1,0 +1,171 @@
+//! One evaluation: the variables that it sees, what it read, and how much it may still do.
+//!
+//! Lazy containers hold it, so that the templates in them can be rendered when they are read. It ends with
+//! [`Evaluation::finish`], which breaks the circles between variables that were read and containers that read them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use minijinja::Value;
+use modbox_yaml::Position;
+
+use crate::files::Files;
+use crate::frame::Frame;
+use crate::limits::{MAX_LEVELS, MAX_OUTPUT, MAX_STEPS, MAX_TEMPLATES};
+use crate::machine::Machine;
+use crate::marker::{Cause, Marker, Run, Stop, Trip};
+use crate::origin::{Origin, Provenance};
+use crate::scope::Scope;
+
+/// The state of an evaluation.
+#[derive(Debug)]
+pub(crate) struct Evaluation {
+    pub(crate) machine: Arc<Machine>,
+    pub(crate) scope: Scope,
+    /// Where other templates come from, if the evaluation is that of a file.
+    pub(crate) files: Option<Files>,
+    pub(crate) trip: Arc<Trip>,
+    /// Whether the running filter may read markers from containers.
+    accepts_markers: AtomicBool,
+    /// Variables that were read.
+    variables: Mutex<HashMap<Arc<str>, Value>>,
+    provenance: Mutex<Provenance>,
+    /// Scopes that macros hold.
+    frames: Mutex<Vec<Arc<Frame>>>,
+    steps: AtomicU64,
+    levels: AtomicU32,
+    templates: AtomicU32,
+    output: AtomicU64,
+    limit: OnceLock<Arc<Marker>>,
+}
+
+impl Evaluation {
+    pub(crate) fn new(machine: Arc<Machine>, scope: Scope, files: Option<Files>) -> Arc<Self> {
+        Arc::new(Self {
+            machine,
+            scope,
+            files,
+            trip: Arc::default(),
+            accepts_markers: AtomicBool::new(false),
+            variables: Mutex::default(),
+            provenance: Mutex::default(),
+            frames: Mutex::default(),
+            steps: AtomicU64::new(MAX_STEPS),
+            levels: AtomicU32::new(0),
+            templates: AtomicU32::new(0),
+            output: AtomicU64::new(MAX_OUTPUT),
+            limit: OnceLock::new(),
+        })
+    }
+
+    /// Drops what was read, and returns the origins of it.
+    pub(crate) fn finish(&self) -> Provenance {
+        lock(&self.frames).drain(..).for_each(|frame| frame.clear());
+        lock(&self.variables).clear();
+        self.trip.take();
+        std::mem::take(&mut lock(&self.provenance))
+    }
+
+    /// Adds an origin of what is read.
+    pub(crate) fn read(&self, origin: &Origin) {
+        lock(&self.provenance).insert(origin.clone());
+    }
+
+    /// Keeps a scope from outliving the evaluation, although a macro in it holds it.
+    pub(crate) fn own(&self, frame: &Arc<Frame>) {
+        lock(&self.frames).push(frame.clone());
+    }
+
+    pub(crate) fn known_variable(&self, name: &str) -> Option<Value> {
+        lock(&self.variables).get(name).cloned()
+    }
+
+    pub(crate) fn keep_variable(&self, name: &str, value: &Value) {
+        lock(&self.variables).insert(name.into(), value.clone());
+    }
+
+    /// Makes a marker.
+    pub(crate) fn marker(&self, cause: Cause, message: impl Into<Arc<str>>, at: &Position, line: u32) -> Arc<Marker> {
+        Arc::new(Marker { cause, message: message.into(), at: at.clone(), line, trip: self.trip.clone() })
+    }
+
+    /// Counts a step.
+    pub(crate) fn step(&self, at: &Position, line: u32) -> Run<()> {
+        if self.steps.load(Ordering::Relaxed) == 0 {
+            return Err(self.exceed("the template runs for too long", at, line));
+        }
+        self.steps.fetch_sub(1, Ordering::Relaxed);
+        self.limit.get().map_or(Ok(()), |limit| Err(Stop(limit.clone())))
+    }
+
+    /// Counts bytes or items that are made.
+    pub(crate) fn produce(&self, size: usize, at: &Position, line: u32) -> Run<()> {
+        let size = u64::try_from(size).unwrap_or(u64::MAX);
+        let left = self.output.load(Ordering::Relaxed);
+        if size > left {
+            return Err(self.exceed("the template makes too much output", at, line));
+        }
+        self.output.store(left - size, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Opens a level of nesting.
+    pub(crate) fn enter(&self, at: &Position, line: u32) -> Run<()> {
+        if self.levels.fetch_add(1, Ordering::Relaxed) >= MAX_LEVELS {
+            self.levels.fetch_sub(1, Ordering::Relaxed);
+            return Err(self.exceed("Recursive loop detected in template: nested too deeply", at, line));
+        }
+        Ok(())
+    }
+
+    /// Closes a level of nesting.
+    pub(crate) fn leave(&self) {
+        self.levels.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Begins a template within others.
+    pub(crate) fn begin_template(&self, at: &Position) -> Run<()> {
+        if self.templates.fetch_add(1, Ordering::Relaxed) >= MAX_TEMPLATES {
+            self.templates.fetch_sub(1, Ordering::Relaxed);
+            let message = format!("Recursive loop detected in template: {MAX_TEMPLATES} templates render each other");
+            return Err(self.exceed(&message, at, 1));
+        }
+        Ok(())
+    }
+
+    /// Ends a template within others.
+    pub(crate) fn end_template(&self) {
+        self.templates.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Ends the evaluation: a limit cannot be settled by `default`.
+    fn exceed(&self, message: &str, at: &Position, line: u32) -> Stop {
+        let made = || self.marker(Cause::Limit, message, at, line);
+        Stop(self.limit.get_or_init(made).clone())
+    }
+
+    /// Returns the limit that was reached.
+    pub(crate) fn exceeded(&self) -> Option<Stop> {
+        self.limit.get().cloned().map(Stop)
+    }
+
+    /// Sets whether reading a marker from a container is a use of it, and returns the old setting.
+    pub(crate) fn accept_markers(&self, accept: bool) -> bool {
+        self.accepts_markers.swap(accept, Ordering::Relaxed)
+    }
+
+    /// Records that other code reads a value from a container.
+    pub(crate) fn hand_out(&self, value: Value) -> Value {
+        if !self.accepts_markers.load(Ordering::Relaxed)
+            && let Some(marker) = Marker::of(&value)
+        {
+            self.trip.set(&marker);
+        }
+        value
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

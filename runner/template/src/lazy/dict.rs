@@ -1,0 +1,185 @@
+//! Dicts.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use minijinja::value::{Enumerator, Object, Value};
+use modbox_jinja::values::{Key, MutableDict, Table, ValueError, entries, equal, items};
+use modbox_yaml::Source;
+
+use super::nodes;
+use crate::evaluation::Evaluation;
+use crate::scope::Scope;
+
+/// A dict of a variable, of a result, or of a literal in a template; or variables by their names.
+pub(crate) struct LazyDict {
+    evaluation: Arc<Evaluation>,
+    entries: Entries,
+    /// Values that were read and are not data.
+    read: Mutex<HashMap<Key, Value>>,
+    /// The dict with its changes, once there are some.
+    changed: OnceLock<Value>,
+}
+
+/// Where the entries are.
+#[derive(Debug)]
+pub(crate) enum Entries {
+    Source(Source),
+    /// Data. It `is_plain` when no value needs to be finalized.
+    Data {
+        value: Value,
+        is_plain: bool,
+    },
+    Made(Table),
+    Scope(Scope),
+}
+
+impl LazyDict {
+    pub(crate) fn value(evaluation: &Arc<Evaluation>, entries: Entries) -> Value {
+        let evaluation = evaluation.clone();
+        Value::from_object(Self { evaluation, entries, read: Mutex::default(), changed: OnceLock::new() })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        if let Some(changed) = self.changed.get() {
+            return changed.len().unwrap_or(0);
+        }
+        match &self.entries {
+            Entries::Source(source) => source.as_map().map_or(0, modbox_yaml::Map::len),
+            Entries::Data { value, .. } => value.len().unwrap_or(0),
+            Entries::Made(table) => table.len(),
+            Entries::Scope(scope) => scope.names().len(),
+        }
+    }
+
+    pub(crate) fn keys(&self) -> Vec<Value> {
+        if let Some(changed) = self.changed.get() {
+            return items(changed).unwrap_or_default();
+        }
+        match &self.entries {
+            Entries::Source(source) => nodes::keys(source),
+            Entries::Data { value, .. } => items(value).unwrap_or_default(),
+            Entries::Made(table) => table.iter().map(|(key, _)| key.clone()).collect(),
+            Entries::Scope(scope) => scope.names().iter().map(|name| Value::from(&**name)).collect(),
+        }
+    }
+
+    /// Returns the value of a key, which may be a marker.
+    ///
+    /// # Errors
+    ///
+    /// The key has no hash.
+    pub(crate) fn get(&self, key: &Value) -> Result<Option<Value>, ValueError> {
+        if let Some(changed) = self.changed.get() {
+            return find(changed, key);
+        }
+        if let Entries::Made(table) = &self.entries {
+            return Ok(table.get(key)?.cloned());
+        }
+        let hashed = Key::new(key.clone())?;
+        if let Some(known) = self.read.lock().unwrap_or_else(PoisonError::into_inner).get(&hashed) {
+            return Ok(Some(known.clone()));
+        }
+        let found = match &self.entries {
+            Entries::Source(source) => nodes::get(source, key).map(|value| (self.evaluation.source_value(value), true)),
+            Entries::Data { value, is_plain } => find(value, key)?.map(|value| self.evaluation.wrap(value, *is_plain)),
+            Entries::Scope(scope) => {
+                let slot = key.as_str().and_then(|name| scope.get(name));
+                slot.map(|slot| (self.evaluation.slot_value(slot), true))
+            }
+            Entries::Made(_) => None,
+        };
+        let Some((value, is_kept)) = found else { return Ok(None) };
+        if is_kept {
+            self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(hashed, value.clone());
+        }
+        Ok(Some(value))
+    }
+
+    /// Says whether there is a key, without reading its value.
+    ///
+    /// # Errors
+    ///
+    /// The key has no hash.
+    pub(crate) fn has_key(&self, key: &Value) -> Result<bool, ValueError> {
+        Key::new(key.clone())?;
+        match (&self.entries, self.changed.get()) {
+            (Entries::Source(source), None) => Ok(nodes::get(source, key).is_some()),
+            (Entries::Scope(scope), None) => Ok(key.as_str().is_some_and(|name| scope.get(name).is_some())),
+            _ => self.get(key).map(|found| found.is_some()),
+        }
+    }
+
+    /// Returns all entries; some values may be markers.
+    pub(crate) fn all(&self) -> Vec<(Value, Value)> {
+        let pair = |key: Value| self.get(&key).ok().flatten().map(|value| (key, value));
+        self.keys().into_iter().filter_map(pair).collect()
+    }
+
+    /// Returns the data, if it is that, unread and unchanged.
+    pub(crate) fn untouched(&self) -> Option<Value> {
+        match &self.entries {
+            Entries::Data { value, is_plain: true } if self.changed.get().is_none() => {
+                let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+                read.is_empty().then(|| value.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the dict that methods change.
+    ///
+    /// # Errors
+    ///
+    /// The dict is too deep or too large.
+    pub(crate) fn changeable(&self) -> Result<Value, ValueError> {
+        if self.changed.get().is_none() {
+            let all = self.all();
+            let dict = MutableDict::default();
+            dict.change(|table| all.into_iter().try_for_each(|(key, value)| table.insert(key, value)))?;
+            // Another thread cannot be ahead: an evaluation runs on one.
+            let _ = self.changed.set(Value::from_object(dict));
+        }
+        Ok(self.changed.get().cloned().unwrap_or_default())
+    }
+}
+
+/// Returns the value of a key of data. minijinja's dicts have other rules for equal keys than Python, except for text.
+fn find(dict: &Value, key: &Value) -> Result<Option<Value>, ValueError> {
+    if key.as_str().is_some() {
+        return Ok(dict.as_object().and_then(|object| object.get_value(key)));
+    }
+    Key::new(key.clone())?;
+    for (known, value) in entries(dict).unwrap_or_default() {
+        if equal(&known, key)? {
+            return Ok(Some(value));
+        }
+    }
+    Ok(None)
+}
+
+impl fmt::Debug for LazyDict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LazyDict").field("entries", &self.entries).finish_non_exhaustive()
+    }
+}
+
+impl Object for LazyDict {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get(key).ok().flatten().map(|value| self.evaluation.hand_out(value))
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.keys())
+    }
+
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        Some(self.len())
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = modbox_jinja::values::repr(&Value::from_dyn_object(self.clone()));
+        f.write_str(&text.map_err(|_| fmt::Error)?)
+    }
+}

@@ -1,0 +1,20 @@
+//! Limits of an evaluation. Templates come from people who write plays, and values from hosts; both may be hostile.
+
+/// How many nodes of templates one evaluation may run.
+pub(crate) const MAX_STEPS: u64 = 10_000_000;
+
+/// How many templates may render each other. Deeper nesting is a loop in practice.
+pub(crate) const MAX_TEMPLATES: u32 = 50;
+
+/// How many levels of expressions and blocks may be open at once, over all templates of an evaluation. A level takes at
+/// most two kilobytes of stack in a release build.
+pub(crate) const MAX_LEVELS: u32 = 400;
+
+/// How many bytes of text, and how many items of lists, one evaluation may produce.
+pub(crate) const MAX_OUTPUT: u64 = 32 * 1024 * 1024;
+
+/// How many items a range may give.
+pub(crate) const MAX_RANGE: usize = 1_000_000;
+
+/// How many compiled templates an engine keeps.
+pub(crate) const MAX_CACHED: usize = 65_536;

@@ -1,0 +1,110 @@
+//! The functions `lookup`, `query` and `q`.
+
+use minijinja::Value;
+use modbox_jinja::values;
+
+use super::table::{Lookup, find};
+use crate::lookup::{LookupCall, LookupError};
+use crate::marker::{Cause, Marker, Run, Stop};
+use crate::origin::Origin;
+use crate::run::{Given, Interpreter, Mode};
+
+/// What a failure becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OnError {
+    Fail,
+    Ignore,
+}
+
+impl Interpreter<'_> {
+    /// Calls a lookup. `query` always wants a list.
+    pub(crate) fn lookup(&mut self, given: Given, wants_list: bool) -> Run<Value> {
+        let mut given = given;
+        if given.positional.is_empty() {
+            return Err(self.raise("missing the name of the lookup"));
+        }
+        let name = given.positional.remove(0);
+        let Some(name) = name.as_str().map(str::to_owned) else {
+            return if Marker::is(&name) { Ok(name) } else { Err(self.raise("the name of a lookup must be text")) };
+        };
+        let Some(lookup) = find(&name) else {
+            return Err(self.stop(Cause::Failed, LookupError::Unknown(name).to_string()));
+        };
+        if let Some(marker) = given.marker().filter(|_| !lookup.accepts_markers) {
+            return Ok(marker);
+        }
+        let wants_list = take(&mut given, "wantlist").map_or(wants_list, |value| values::is_true(&value) || wants_list);
+        let on_error = match take(&mut given, "errors").as_ref().and_then(|value| value.as_str()) {
+            Some("ignore" | "warn") => OnError::Ignore,
+            _ => OnError::Fail,
+        };
+        let outer = self.evaluation.accept_markers(lookup.accepts_markers);
+        let results = self.results(lookup, &given);
+        self.evaluation.accept_markers(outer);
+        match results {
+            Ok(results) => Ok(self.shaped(results, wants_list)),
+            // Only failures can be ignored; an undefined value and a limit cannot.
+            Err(stop) if stop.0.cause == Cause::Raised && on_error == OnError::Ignore => {
+                Ok(if wants_list { Value::from(Vec::<Value>::new()) } else { Value::from(()) })
+            }
+            Err(stop) if stop.0.cause == Cause::Raised => {
+                let message = format!("The lookup plugin '{name}' failed: {}", stop.0.message);
+                Err(self.stop(Cause::Failed, message))
+            }
+            Err(stop) => Err(stop),
+        }
+    }
+
+    fn results(&mut self, lookup: &Lookup, given: &Given) -> Run<Vec<Value>> {
+        let results = match lookup.compute {
+            Some(compute) => compute(self, given),
+            None => self.acted(lookup, given),
+        };
+        match self.evaluation.trip.take() {
+            Some(marker) => Err(Stop(marker)),
+            None => results,
+        }
+    }
+
+    /// Asks the caller. It gets plain data, as a lookup does not need more.
+    fn acted(&mut self, lookup: &Lookup, given: &Given) -> Run<Vec<Value>> {
+        let (at, line) = (self.source.position(), self.line);
+        let plain = |value: &Value| match lookup.accepts_markers && Marker::is(value) {
+            true => Ok(Value::UNDEFINED),
+            false => self.evaluation.finalize(value, Mode::Result, at, line),
+        };
+        let terms = given.positional.iter().map(plain).collect::<Run<Vec<_>>>()?;
+        let mut options = Vec::new();
+        for (name, value) in &given.named {
+            options.push((name.clone(), plain(value)?));
+        }
+        let scope = &self.evaluation.scope;
+        let call = LookupCall { name: lookup.name, terms, options, scope };
+        self.evaluation.read(&Origin::Lookup(lookup.name.into()));
+        self.evaluation.machine.lookups.lookup(&call).map_err(|error| match error {
+            LookupError::Unknown(_) => self.stop(Cause::Failed, error.to_string()),
+            LookupError::Denied(_) | LookupError::Failed(_) => self.raise(error.to_string()),
+        })
+    }
+
+    /// Returns the results as a template gets them: a list, the only one, or texts joined by commas.
+    fn shaped(&self, results: Vec<Value>, wants_list: bool) -> Value {
+        if wants_list {
+            return Value::from(results);
+        }
+        if let [only] = &results[..] {
+            return only.clone();
+        }
+        let texts: Option<Vec<&str>> = results.iter().map(Value::as_str).collect();
+        match texts.filter(|texts| !texts.is_empty()) {
+            Some(texts) => Value::from(texts.join(",")),
+            None => Value::from(results),
+        }
+    }
+}
+
+/// Removes a named argument and returns it.
+fn take(given: &mut Given, name: &str) -> Option<Value> {
+    let at = given.named.iter().position(|(known, _)| **known == *name)?;
+    Some(given.named.remove(at).1)
+}

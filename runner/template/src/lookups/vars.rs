@@ -1,0 +1,25 @@
+//! `vars`: variables by their names.
+
+use minijinja::Value;
+
+use crate::marker::{Marker, Run, Stop};
+use crate::run::{Given, Interpreter};
+
+pub(super) fn vars(interpreter: &mut Interpreter<'_>, given: &Given) -> Run<Vec<Value>> {
+    let default = given.named.iter().find(|(name, _)| &**name == "default").map(|(_, value)| value.clone());
+    let mut found = Vec::new();
+    for term in &given.positional {
+        let Some(name) = term.as_str() else {
+            let type_name = crate::types::type_name(term);
+            let message = format!("Variable name must be 'str' not '{type_name}'.");
+            return Err(interpreter.raise(message));
+        };
+        let value = interpreter.variable(name).or_else(|| default.clone());
+        let value = value.ok_or_else(|| interpreter.missing_variable(name))?;
+        if let Some(marker) = Marker::of(&value) {
+            return Err(Stop(marker));
+        }
+        found.push(value);
+    }
+    Ok(found)
+}

@@ -1,0 +1,84 @@
+//! What all evaluations of an engine share: filters, tests and globals by name, lookups, the clock, compiled texts.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use minijinja::{Environment, Value};
+use modbox_jinja::values::Moment;
+
+use crate::cache::Cache;
+use crate::compile::{Mention, Program, SyntaxFailure};
+use crate::lookup::Lookups;
+
+/// The clock: the time now, in UTC or in the zone of the host.
+pub type Now = dyn Fn(Zone) -> Option<Moment> + Send + Sync;
+
+/// What zone a time is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Zone {
+    /// UTC.
+    Utc,
+    /// The zone of the host.
+    Local,
+}
+
+/// A filter or a test.
+#[derive(Debug, Clone)]
+pub(crate) struct Plugin {
+    pub(crate) function: Value,
+    /// The full name, for messages.
+    pub(crate) name: Cow<'static, str>,
+    /// Whether an argument may be a marker.
+    pub(crate) accepts_markers: bool,
+    /// Whether an item of an argument may be a marker.
+    pub(crate) accepts_marker_items: bool,
+}
+
+/// The shared parts.
+pub(crate) struct Machine {
+    pub(crate) environment: Environment<'static>,
+    pub(crate) filters: HashMap<String, Plugin>,
+    pub(crate) tests: HashMap<String, Plugin>,
+    pub(crate) globals: HashMap<&'static str, Value>,
+    pub(crate) lookups: Arc<dyn Lookups>,
+    pub(crate) now: Arc<Now>,
+    pub(crate) cache: Cache,
+}
+
+impl fmt::Debug for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Machine").finish_non_exhaustive()
+    }
+}
+
+impl Machine {
+    /// Checks that the filters and tests that a program certainly reaches exist, as Jinja does when it compiles.
+    ///
+    /// # Errors
+    ///
+    /// One does not exist.
+    pub(crate) fn check_names(&self, program: &Program) -> Result<(), SyntaxFailure> {
+        for mention in &program.mentions {
+            match mention {
+                Mention::Filter { name, line, is_certain: true } if !self.filters.contains_key(&**name) => {
+                    return Err(SyntaxFailure { message: self.unknown_filter(name), line: *line });
+                }
+                Mention::Test { name, line, is_certain: true } if !self.tests.contains_key(&**name) => {
+                    return Err(SyntaxFailure { message: self.unknown_test(name), line: *line });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn unknown_filter(&self, name: &str) -> String {
+        format!("No filter named '{name}'.")
+    }
+
+    pub(crate) fn unknown_test(&self, name: &str) -> String {
+        format!("No test named '{name}'.")
+    }
+}

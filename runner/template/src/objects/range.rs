@@ -1,0 +1,69 @@
+//! `range(…)`: integers that are not made until they are read.
+
+use std::fmt;
+use std::sync::Arc;
+
+use minijinja::value::{Enumerator, Object, ObjectRepr, Value};
+use minijinja::{Error, ErrorKind};
+
+use crate::limits::MAX_RANGE;
+
+/// Integers from a first one to a last one.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) start: i64,
+    pub(crate) stop: i64,
+    pub(crate) step: i64,
+}
+
+impl Range {
+    pub(crate) fn len(&self) -> usize {
+        let (start, stop, step) = (i128::from(self.start), i128::from(self.stop), i128::from(self.step));
+        let span = if step > 0 { stop - start } else { start - stop };
+        let count = if span <= 0 { 0 } else { (span - 1) / step.abs() + 1 };
+        usize::try_from(count).unwrap_or(usize::MAX)
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<Value> {
+        let index = i64::try_from(index).ok().filter(|_| index < self.len())?;
+        Some(Value::from(self.start.checked_add(self.step.checked_mul(index)?)?))
+    }
+
+    /// Says whether two ranges have the same items.
+    pub(crate) fn equals(&self, other: &Self) -> bool {
+        let length = self.len();
+        length == other.len()
+            && (length == 0 || (self.start == other.start && (length == 1 || self.step == other.step)))
+    }
+}
+
+impl Object for Range {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Seq
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get(key.as_usize()?)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        let range = self.clone();
+        if self.len() <= MAX_RANGE {
+            return Enumerator::Seq(self.len());
+        }
+        let items = (0..MAX_RANGE).map_while(move |index| range.get(index));
+        let end = Error::new(ErrorKind::InvalidOperation, format!("a range has more than {MAX_RANGE} items"));
+        Enumerator::Iter(Box::new(items.chain(std::iter::once(Value::from(end)))))
+    }
+
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        Some(self.len())
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.step {
+            1 => write!(f, "range({}, {})", self.start, self.stop),
+            step => write!(f, "range({}, {}, {step})", self.start, self.stop),
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Calls: filters, tests, functions and methods.
+//!
+//! A failure within a call becomes its value, a marker. So does a marker as an argument, unless the callee accepts it.
+
+use std::sync::Arc;
+
+use minijinja::value::Kwargs;
+use minijinja::{Error, Value};
+use modbox_jinja::values::{self, entries};
+
+use super::interpreter::Interpreter;
+use crate::compile::{Arguments, Call, Expr};
+use crate::lazy::{LazyDict, LazyList};
+use crate::machine::Plugin;
+use crate::marker::{Cause, Marker, Run, Stop};
+use crate::methods::changes;
+use crate::objects::{Cycler, Function, Joiner, LoopContext, Macro, Method, SelfReference};
+use crate::types::type_name;
+
+/// Evaluated arguments.
+#[derive(Debug, Default)]
+pub(crate) struct Given {
+    pub(crate) positional: Vec<Value>,
+    pub(crate) named: Vec<(Arc<str>, Value)>,
+}
+
+impl Given {
+    /// Returns the first argument that is a marker.
+    pub(crate) fn marker(&self) -> Option<Value> {
+        let named = self.named.iter().map(|(_, value)| value);
+        self.positional.iter().chain(named).find(|value| Marker::is(value)).cloned()
+    }
+
+    /// Makes arguments by their places.
+    pub(crate) fn of(positional: Vec<Value>) -> Self {
+        Self { positional, named: Vec::new() }
+    }
+
+    /// Returns the argument of a parameter.
+    pub(crate) fn parameter(&self, place: usize, name: &str) -> Option<Value> {
+        let named = || self.named.iter().find(|(known, _)| **known == *name).map(|(_, value)| value);
+        self.positional.get(place).or_else(named).cloned()
+    }
+
+    /// Returns the arguments as minijinja passes them.
+    fn passed(self) -> Vec<Value> {
+        let mut all = self.positional;
+        if !self.named.is_empty() {
+            let named = self.named.iter().map(|(name, value)| (&**name, value.clone()));
+            all.push(Value::from(named.collect::<Kwargs>()));
+        }
+        all
+    }
+}
+
+impl Interpreter<'_> {
+    pub(crate) fn given(&mut self, arguments: &Arguments, first: Option<Value>) -> Run<Given> {
+        let mut given = Given { positional: first.into_iter().collect(), named: Vec::new() };
+        for argument in &arguments.positional {
+            given.positional.push(self.expression(argument)?);
+        }
+        for (name, argument) in &arguments.named {
+            given.named.push((name.clone(), self.expression(argument)?));
+        }
+        if let Some(more) = &arguments.more {
+            let more = self.expression(more)?;
+            given.positional.extend(self.iterate(&more)?);
+        }
+        if let Some(more) = &arguments.more_named {
+            let more = self.expression(more)?;
+            if let Some(marker) = Marker::of(&more) {
+                return Err(Stop(marker));
+            }
+            let Some(all) = entries(&more) else {
+                return Err(self.raise("argument after ** must be a mapping"));
+            };
+            given.named.extend(all.into_iter().filter_map(|(name, value)| Some((name.to_str()?, value))));
+        }
+        Ok(given)
+    }
+
+    pub(crate) fn filter(&mut self, name: &str, input: &Expr, arguments: &Arguments) -> Run<Value> {
+        let input = self.expression(input)?;
+        let given = self.given(arguments, Some(input))?;
+        let Some(plugin) = self.evaluation.machine.filters.get(name) else {
+            let message = self.evaluation.machine.unknown_filter(name);
+            return Err(self.stop(Cause::Raised, message));
+        };
+        let value = self.plugin(plugin, "filter", given)?;
+        if value.is_undefined() {
+            return Ok(self.undefined(absent(name)));
+        }
+        Ok(self.evaluation.wrap(value, false).0)
+    }
+
+    pub(crate) fn test(&mut self, name: &str, input: &Expr, arguments: &Arguments) -> Run<Value> {
+        let input = self.expression(input)?;
+        let given = self.given(arguments, Some(input))?;
+        let Some(plugin) = self.evaluation.machine.tests.get(name) else {
+            let message = self.evaluation.machine.unknown_test(name);
+            return Err(self.stop(Cause::Raised, message));
+        };
+        let value = self.plugin(plugin, "test", given)?;
+        if Marker::is(&value) { Ok(value) } else { Ok(Value::from(values::is_true(&value))) }
+    }
+
+    fn plugin(&mut self, plugin: &Plugin, kind: &str, given: Given) -> Run<Value> {
+        if let Some(marker) = given.marker().filter(|_| !plugin.accepts_markers) {
+            return Ok(marker);
+        }
+        let arguments = given.passed();
+        let outer = self.evaluation.accept_markers(plugin.accepts_marker_items);
+        let result = plugin.function.call(self.state(), &arguments);
+        self.evaluation.accept_markers(outer);
+        if let Some(limit) = self.evaluation.exceeded() {
+            return Err(limit);
+        }
+        self.settled(result, |interpreter, error| {
+            let message = format!("The {kind} plugin '{}' failed: {}", plugin.name, detail(&error));
+            interpreter.stop(Cause::Failed, message).value()
+        })
+    }
+
+    /// Returns the value of a call: a marker that it used, its result, or its failure as a marker.
+    fn settled(&self, result: Result<Value, Error>, failed: impl FnOnce(&Self, Error) -> Value) -> Run<Value> {
+        if let Some(marker) = self.evaluation.trip.take() {
+            return Ok(marker.value());
+        }
+        Ok(match result {
+            Ok(value) => value,
+            Err(error) => match stop_of(&error) {
+                Some(stop) => stop.value(),
+                None => failed(self, error),
+            },
+        })
+    }
+
+    /// Calls what an expression names. A call block passes its body as `caller`.
+    pub(crate) fn call_with(&mut self, call: &Call, caller: Option<Value>) -> Run<Value> {
+        let callee = self.expression(&call.callee)?;
+        let mut given = self.given(&call.arguments, None)?;
+        if let Some(caller) = caller {
+            given.named.push(("caller".into(), caller));
+        }
+        let called = self.call(&callee, given);
+        if let Some(limit) = self.evaluation.exceeded() {
+            return Err(limit);
+        }
+        let value = called.unwrap_or_else(|stop| stop.value());
+        if Marker::is(&value) {
+            return Ok(value);
+        }
+        Ok(self.evaluation.wrap(value, false).0)
+    }
+
+    fn call(&mut self, callee: &Value, given: Given) -> Run<Value> {
+        if Marker::is(callee) {
+            return Ok(callee.clone());
+        }
+        if let Some(definition) = callee.downcast_object::<Macro>() {
+            return self.call_macro(&definition, given);
+        }
+        if let Some(function) = callee.downcast_object_ref::<Function>() {
+            return self.function(function.0, given);
+        }
+        if let Some(marker) = given.marker() {
+            return Ok(marker);
+        }
+        if let Some(method) = callee.downcast_object_ref::<Method>() {
+            return self.method(&method.receiver, &method.name, given);
+        }
+        if let Some(joiner) = callee.downcast_object_ref::<Joiner>() {
+            return Ok(joiner.next());
+        }
+        if let Some(context) = callee.downcast_object_ref::<LoopContext>() {
+            return match &given.positional[..] {
+                [items] => self.recurse(context, items),
+                _ => Err(self.raise("a loop takes one argument")),
+            };
+        }
+        Err(self.raise(format!("'{}' object is not callable", type_name(callee))))
+    }
+
+    pub(crate) fn method(&mut self, receiver: &Value, name: &Arc<str>, given: Given) -> Run<Value> {
+        if receiver.downcast_object_ref::<SelfReference>().is_some() {
+            return self.block_value(name);
+        }
+        if let Some(context) = receiver.downcast_object_ref::<LoopContext>() {
+            return self.loop_method(context, name, &given.positional);
+        }
+        if let Some(cycler) = receiver.downcast_object_ref::<Cycler>() {
+            return cycler.call(name).ok_or_else(|| self.raise(format!("a cycler has no method `{name}`")));
+        }
+        let changed = if !changes(name) {
+            None
+        } else if let Some(list) = receiver.downcast_object_ref::<LazyList>() {
+            Some(self.checked(list.changeable())?)
+        } else if let Some(dict) = receiver.downcast_object_ref::<LazyDict>() {
+            Some(self.checked(dict.changeable())?)
+        } else {
+            None
+        };
+        if let ("get", Some(dict), [key, ..]) =
+            (&**name, receiver.downcast_object_ref::<LazyDict>(), &given.positional[..])
+        {
+            let found = self.checked(dict.get(key))?;
+            let default = || given.positional.get(1).cloned().unwrap_or_else(|| Value::from(()));
+            return Ok(found.unwrap_or_else(default));
+        }
+        let receiver = changed.unwrap_or_else(|| receiver.clone());
+        let arguments = given.passed();
+        let result = crate::plugins::call_method(self.state(), &receiver, name, &arguments);
+        self.settled(result, |interpreter, error| interpreter.raise(detail(&error)).value())
+    }
+
+    fn loop_method(&self, context: &LoopContext, name: &str, arguments: &[Value]) -> Run<Value> {
+        match (name, arguments.len()) {
+            ("cycle", 0) => Err(self.raise("no items for cycling given")),
+            ("cycle", length) => Ok(arguments[context.at() % length].clone()),
+            _ => {
+                let last = context.exchange(arguments);
+                let same = |last: &Vec<Value>| {
+                    let pairs = last.iter().zip(arguments);
+                    last.len() == arguments.len()
+                        && pairs.clone().all(|(left, right)| values::equal(left, right).unwrap_or(false))
+                };
+                Ok(Value::from(!last.is_some_and(|last| same(&last))))
+            }
+        }
+    }
+}
+
+/// Returns the failure that an error carries.
+fn stop_of(error: &Error) -> Option<Stop> {
+    let mut source = std::error::Error::source(error);
+    while let Some(found) = source {
+        if let Some(stop) = found.downcast_ref::<Stop>() {
+            return Some(stop.clone());
+        }
+        source = found.source();
+    }
+    None
+}
+
+/// Returns the message of an error without minijinja's names of kinds.
+pub(crate) fn detail(error: &Error) -> String {
+    error.detail().map_or_else(|| error.kind().to_string(), str::to_owned)
+}
+
+/// Returns why a filter gave an undefined value.
+fn absent(filter: &str) -> String {
+    match filter.rsplit('.').next().unwrap_or(filter) {
+        "first" => "No first item, sequence was empty.".to_owned(),
+        "last" => "No last item, sequence was empty.".to_owned(),
+        "min" | "max" => "No aggregated item, sequence was empty.".to_owned(),
+        "random" => "No random item, sequence was empty.".to_owned(),
+        name => format!("the filter `{name}` gave an undefined value"),
+    }
+}

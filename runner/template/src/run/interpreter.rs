@@ -1,0 +1,80 @@
+//! The state of running one template.
+
+use std::sync::Arc;
+
+use minijinja::{State, Value};
+use modbox_yaml::Source;
+
+use crate::blocks::Blocks;
+use crate::compile::Program;
+use crate::evaluation::Evaluation;
+use crate::frame::Frame;
+use crate::marker::{Cause, Run, Stop};
+
+/// A template that is running.
+pub(crate) struct Interpreter<'e> {
+    pub(crate) evaluation: &'e Arc<Evaluation>,
+    pub(crate) source: &'e Source,
+    pub(crate) program: &'e Arc<Program>,
+    pub(crate) frame: Arc<Frame>,
+    pub(crate) blocks: Arc<Blocks>,
+    /// The name and the depth of the block that runs, for `super()`.
+    pub(crate) block: Option<(Arc<str>, usize)>,
+    /// The line of the node that runs.
+    pub(crate) line: u32,
+    /// The texts that filter blocks around the running expression captured.
+    pub(crate) captured: Vec<Value>,
+    state: Option<State<'e, 'e>>,
+}
+
+impl<'e> Interpreter<'e> {
+    pub(crate) fn new(
+        evaluation: &'e Arc<Evaluation>,
+        source: &'e Source,
+        program: &'e Arc<Program>,
+        frame: Arc<Frame>,
+        blocks: Arc<Blocks>,
+    ) -> Self {
+        let (block, captured, state) = (None, Vec::new(), None);
+        Self { evaluation, source, program, frame, blocks, block, line: 1, captured, state }
+    }
+
+    /// Returns the state that filters get. Making one costs more than most expressions, so it is made when needed.
+    pub(crate) fn state(&mut self) -> &mut State<'e, 'e> {
+        let environment = &self.evaluation.machine.environment;
+        self.state.get_or_insert_with(|| environment.empty_state())
+    }
+
+    /// Counts a step.
+    pub(crate) fn step(&self) -> Run<()> {
+        self.evaluation.step(self.source.position(), self.line)
+    }
+
+    /// Counts bytes or items that are made.
+    pub(crate) fn produce(&self, size: usize) -> Run<()> {
+        self.evaluation.produce(size, self.source.position(), self.line)
+    }
+
+    /// Makes the failure of an operation.
+    pub(crate) fn raise(&self, message: impl Into<Arc<str>>) -> Stop {
+        self.stop(Cause::Raised, message)
+    }
+
+    pub(crate) fn stop(&self, cause: Cause, message: impl Into<Arc<str>>) -> Stop {
+        Stop(self.evaluation.marker(cause, message, self.source.position(), self.line))
+    }
+
+    /// Makes the value of what does not exist.
+    pub(crate) fn undefined(&self, message: impl Into<Arc<str>>) -> Value {
+        self.stop(Cause::Undefined, message).value()
+    }
+
+    /// Returns a result of code that sees markers as objects, unless it used one.
+    pub(crate) fn checked<T, E: std::fmt::Display>(&self, result: Result<T, E>) -> Run<T> {
+        match (self.evaluation.trip.take(), result) {
+            (Some(marker), _) => Err(Stop(marker)),
+            (None, Ok(value)) => Ok(value),
+            (None, Err(error)) => Err(self.raise(error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! `for` blocks, and the items of values.
+
+use std::sync::Arc;
+
+use minijinja::Value;
+use modbox_jinja::values::{View, items, view};
+
+use super::interpreter::Interpreter;
+use crate::compile::For;
+use crate::frame::Frame;
+use crate::lazy::{LazyDict, LazyList};
+use crate::marker::{Marker, Run, Stop};
+use crate::objects::LoopContext;
+
+impl Interpreter<'_> {
+    pub(crate) fn each(&mut self, each: &Arc<For>, out: &mut Vec<Value>) -> Run<()> {
+        let iterable = self.expression(&each.iterable)?;
+        self.each_of(each, &iterable, 0, out)
+    }
+
+    fn each_of(&mut self, each: &Arc<For>, iterable: &Value, depth: usize, out: &mut Vec<Value>) -> Run<()> {
+        let mut items = self.iterate(iterable)?;
+        if let Some(filter) = &each.filter {
+            let mut kept = Vec::new();
+            for item in items {
+                self.step()?;
+                let keeps = self.within(|interpreter| {
+                    interpreter.assign(&each.target, item.clone())?;
+                    let keeps = interpreter.expression(filter)?;
+                    interpreter.is_true(&keeps)
+                })?;
+                if keeps {
+                    kept.push(item);
+                }
+            }
+            items = kept;
+        }
+        if items.is_empty() {
+            return self.within(|interpreter| interpreter.nodes(&each.otherwise, out));
+        }
+        self.iterations(each, items, depth, out)
+    }
+
+    fn iterations(&mut self, each: &Arc<For>, items: Vec<Value>, depth: usize, out: &mut Vec<Value>) -> Run<()> {
+        let recursion = each.is_recursive.then(|| (each.clone(), self.frame.clone()));
+        let context = Arc::new(LoopContext::new(items, depth, recursion));
+        let loop_name: Arc<str> = "loop".into();
+        for (index, item) in context.items.iter().enumerate() {
+            context.go_to(index);
+            self.within(|interpreter| {
+                interpreter.frame.set(&loop_name, Value::from_dyn_object(context.clone()));
+                interpreter.assign(&each.target, item.clone())?;
+                interpreter.nodes(&each.body, out)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Runs a recursive loop again, for other items: `loop(items)`.
+    pub(crate) fn recurse(&mut self, context: &LoopContext, iterable: &Value) -> Run<Value> {
+        let Some((each, frame)) = &context.recursion else {
+            return Err(self.raise("The loop must have the 'recursive' marker to be called recursively."));
+        };
+        let outer = std::mem::replace(&mut self.frame, Frame::within(frame));
+        let mut out = Vec::new();
+        let ran = self.each_of(each, iterable, context.depth + 1, &mut out);
+        self.frame = outer;
+        ran?;
+        self.concatenate(out)
+    }
+
+    /// Returns the items of a value: of a list, the keys of a dict, the characters of a text. Some may be markers.
+    pub(crate) fn iterate(&self, value: &Value) -> Run<Vec<Value>> {
+        if let Some(marker) = Marker::of(value) {
+            return Err(Stop(marker));
+        }
+        if let Some(list) = value.downcast_object_ref::<LazyList>() {
+            return Ok(list.all());
+        }
+        if let Some(dict) = value.downcast_object_ref::<LazyDict>() {
+            return Ok(dict.keys());
+        }
+        if matches!(view(value), View::Undefined) {
+            return Ok(Vec::new());
+        }
+        let found = self.checked(items(value))?;
+        // A range that is too long ends with an error.
+        if let Some(error) = found.last().filter(|last| last.kind() == minijinja::value::ValueKind::Invalid) {
+            return Err(self.raise(error.to_string()));
+        }
+        Ok(found)
+    }
+}
