@@ -29,6 +29,20 @@ pub fn of_file(path: &Path, algorithm: &str) -> io::Result<String> {
     }
 }
 
+/// Returns the checksum of bytes by the same names, or `None` if the checksum is unknown.
+#[must_use]
+pub fn of_bytes(bytes: &[u8], algorithm: &str) -> Option<String> {
+    Some(match algorithm {
+        "md5" => md5(bytes),
+        "sha1" => sha1(bytes),
+        "sha224" => hex(&Sha224::digest(bytes)),
+        "sha256" => hex(&Sha256::digest(bytes)),
+        "sha384" => hex(&Sha384::digest(bytes)),
+        "sha512" => hex(&Sha512::digest(bytes)),
+        _ => return None,
+    })
+}
+
 fn of_reader<D: Digest>(mut file: File) -> io::Result<String> {
     let mut digest = D::new();
     let mut buffer = vec![0; 64 * 1024];
@@ -74,6 +88,10 @@ mod tests {
         assert_eq!(sha1(b"abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
         let lengths = ["sha224", "sha256", "sha384", "sha512"].map(|name| of_file(&path, name).unwrap().len());
         assert_eq!(lengths, [56, 64, 96, 128]);
+        for name in ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"] {
+            assert_eq!(of_bytes(&contents, name), of_file(&path, name).ok());
+        }
+        assert_eq!(of_bytes(b"", "crc32"), None);
         assert_eq!(of_file(&path, "crc32").unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
 }

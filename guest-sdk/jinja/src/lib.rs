@@ -4,9 +4,24 @@
 //! type. This crate gives minijinja's values that behaviour. The runner's templates and the guest module `template`
 //! share it.
 //!
-//! The crate is pure. It reads no clock, no environment and no files.
+//! The crate is pure. It reads no clock, no environment and no files; see [`Host`].
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod call;
+pub mod checks;
+mod failure;
+pub mod filters;
+mod host;
+mod install;
+mod plugin;
+mod text;
 pub mod values;
+mod yaml;
+
+pub use call::Call;
+pub use failure::Outcome;
+pub use host::{FileQuestion, Host, HostError, NoHost};
+pub use install::add;
+pub use plugin::{Function, PREFIXES, Plugin};

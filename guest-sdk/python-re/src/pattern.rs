@@ -119,6 +119,17 @@ impl Pattern {
         Ok(self.regex.captures(text.as_str())?.map(|captures| self.matched(&text, &captures)))
     }
 
+    /// Returns whether the text matches from its start, and with `whole` up to its end: `re.match` and `re.fullmatch`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Pattern::search`].
+    pub fn matches_start(&self, contents: &[u8], whole: bool) -> Result<bool, PatternError> {
+        let end = if whole { r"\z" } else { "" };
+        let anchored = compile(&format!(r"\A(?:{}){end}", self.text))?;
+        Ok(anchored.is_match(&self.encode(contents)?)?)
+    }
+
     pub(crate) fn regex(&self) -> &Regex {
         &self.regex
     }
@@ -238,6 +249,16 @@ mod tests {
         let pattern = Pattern::new("(a.)b", Subject::Text, Flags::default()).unwrap();
         let found = pattern.search(b"\xFFa\xFEb").unwrap().unwrap();
         assert_eq!((found.group(1), found.span(0)), (Some(&b"a\xFE"[..]), Some((1, 4))));
+    }
+
+    #[test]
+    fn matches_from_the_start() {
+        let matches = |pattern: &str, text: &str, whole| bytes(pattern).unwrap().matches_start(text.as_bytes(), whole);
+        assert_eq!(matches("b|ab", "abc", false), Ok(true));
+        assert_eq!(matches("b", "abc", false), Ok(false));
+        assert_eq!(matches("(?m)^b", "a\nb", false), Ok(false));
+        assert_eq!(matches("a|ab", "ab", true), Ok(true));
+        assert_eq!(matches("a", "ab", true), Ok(false));
     }
 
     #[test]

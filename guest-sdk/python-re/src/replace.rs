@@ -1,6 +1,6 @@
-//! `re.subn`: replaces every match.
+//! `re.subn` and `re.findall`: every match of a pattern.
 
-use crate::pattern::{Pattern, PatternError};
+use crate::pattern::{Match, Pattern, PatternError};
 use crate::template::Template;
 
 impl Pattern {
@@ -12,9 +12,54 @@ impl Pattern {
     ///
     /// The template is wrong, even if nothing matches; and the errors of [`Pattern::search`].
     pub fn replace_all(&self, template: &str, contents: &[u8]) -> Result<(Vec<u8>, usize), PatternError> {
+        self.replace(template, contents, None)
+    }
+
+    /// Replaces at most a number of matches, and returns how many were replaced.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Pattern::replace_all`].
+    pub fn replace(
+        &self,
+        template: &str,
+        contents: &[u8],
+        most: Option<usize>,
+    ) -> Result<(Vec<u8>, usize), PatternError> {
         let template = Template::new(template, self)?;
         let text = self.encode(contents)?;
-        let (mut out, mut count) = (Vec::with_capacity(contents.len()), 0);
+        let (mut out, mut count, mut start) = (Vec::with_capacity(contents.len()), 0, 0);
+        self.each_match(&text, |range, found| {
+            out.extend_from_slice(&self.decode(&text[start..range.start]));
+            out.extend_from_slice(&template.expand(&found));
+            (start, count) = (range.end, count + 1);
+            Some(count) != most
+        })?;
+        out.extend_from_slice(&self.decode(&text[start.min(text.len())..]));
+        Ok((out, count))
+    }
+
+    /// Returns all matches, without their positions: `re.findall`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Pattern::search`].
+    pub fn find_all(&self, contents: &[u8]) -> Result<Vec<Match>, PatternError> {
+        let text = self.encode(contents)?;
+        let mut all = Vec::new();
+        self.each_match(&text, |_, found| {
+            all.push(found);
+            true
+        })?;
+        Ok(all)
+    }
+
+    /// Calls a function with each match until it returns false.
+    fn each_match(
+        &self,
+        text: &str,
+        mut take: impl FnMut(std::ops::Range<usize>, Match) -> bool,
+    ) -> Result<(), PatternError> {
         let (mut start, mut was_empty) = (0, false);
         let mut advancing = None;
         while start <= text.len() {
@@ -23,15 +68,14 @@ impl Pattern {
                 (true, Some(regex)) => regex,
                 (true, none) => none.insert(self.advancing()?),
             };
-            let Some(captures) = regex.captures_from_pos(text.as_str(), start)? else { break };
+            let Some(captures) = regex.captures_from_pos(text, start)? else { break };
             let Some(whole) = captures.get(0) else { break };
-            out.extend_from_slice(&self.decode(&text[start..whole.start()]));
-            out.extend_from_slice(&template.expand(&self.groups_of(&captures)));
-            count += 1;
             (start, was_empty) = (whole.end(), whole.start() == whole.end());
+            if !take(whole.start()..whole.end(), self.groups_of(&captures)) {
+                break;
+            }
         }
-        out.extend_from_slice(&self.decode(&text[start.min(text.len())..]));
-        Ok((out, count))
+        Ok(())
     }
 }
 
@@ -53,5 +97,14 @@ mod tests {
         check("^", "# ", "a\nb\n", ("# a\n# b\n# ", 3));
         check("^|a", "-", "a", ("--", 2));
         check("(a)(b)?", r"[\2\1]", "ab a", ("[ba] [a]", 2));
+    }
+
+    #[test]
+    fn finds_and_replaces_some() {
+        let pattern = Pattern::new("(a)|(b)", Subject::Text, Flags::default()).unwrap();
+        let found = pattern.find_all(b"xab").unwrap();
+        let groups: Vec<_> = found.iter().map(|found| (found.group(1), found.group(2))).collect();
+        assert_eq!(groups, [(Some(&b"a"[..]), None), (None, Some(&b"b"[..]))]);
+        assert_eq!(pattern.replace("-", b"aab", Some(2)).unwrap(), (b"--b".to_vec(), 2));
     }
 }

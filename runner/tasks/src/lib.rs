@@ -1,6 +1,22 @@
 //! Plays and tasks: reading them, running them, and the actions around modules.
+//!
+//! A playbook is read by [`load::playbook::read`] into the types of [`model`], and run by [`run::playbook::run`] on this
+//! host. Everything that touches the machine goes through traits that the caller implements: [`files::PlayFiles`] for the
+//! play's tree, and [`run::host::ActionHost`] for modules, time and questions. What happens is told as events to
+//! [`report::events::Events`]; [`report::callback::Callback`] writes them as Ansible's default callback does.
+//!
+//! Results of modules, facts and answers are values, never sources: nothing in them is ever evaluated as a template.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod actions;
+pub mod error;
+pub mod files;
 pub mod keywords;
+pub mod load;
+pub mod model;
+pub mod paths;
+pub mod report;
+pub mod run;
+pub mod vars;

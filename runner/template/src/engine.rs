@@ -7,6 +7,7 @@ use minijinja::Value;
 use modbox_yaml::Source;
 
 use crate::cache::Cache;
+use crate::check::{Finding, check};
 use crate::compile::Form;
 use crate::error::{Kind, TemplateError};
 use crate::evaluation::Evaluation;
@@ -103,6 +104,20 @@ impl Engine {
         Ok(Evaluated { value, provenance: found.provenance })
     }
 
+    /// Returns the items of a loop that a lookup gives: those of `with_items` and the like, by the name of the lookup.
+    ///
+    /// # Errors
+    ///
+    /// A term cannot be rendered, the lookup is unknown, or it fails.
+    pub fn loop_items(
+        &self,
+        lookup: &str,
+        terms: &Source,
+        scope: &Scope,
+    ) -> Result<Evaluated<Vec<Value>>, TemplateError> {
+        self.within(scope, None, |evaluation| crate::loop_items::of(evaluation, lookup, terms))
+    }
+
     /// Evaluates an expression without delimiters, such as `item.name | lower`.
     ///
     /// # Errors
@@ -145,6 +160,15 @@ impl Engine {
             let rendering = Rendering { form: Form::Template, options, keeps_line_ends: true };
             finalized(evaluation, template, evaluation.run(template, &rendering), Kind::Template)
         })
+    }
+
+    /// Returns the problems of all texts in a node: of templates in it, or of expressions or conditions. Nothing is
+    /// evaluated.
+    #[must_use]
+    pub fn check_syntax(&self, source: &Source, kind: Kind) -> Vec<Finding> {
+        let mut found = Vec::new();
+        check(&self.machine, source, kind, &mut found);
+        found
     }
 
     fn within<T>(

@@ -38,6 +38,7 @@
 
 mod blocks;
 mod cache;
+mod check;
 mod compile;
 mod condition;
 mod engine;
@@ -50,6 +51,7 @@ mod lazy;
 mod limits;
 mod lookup;
 mod lookups;
+mod loop_items;
 mod machine;
 mod marker;
 mod methods;
@@ -65,6 +67,7 @@ mod settling;
 mod text;
 mod types;
 
+pub use check::{Finding, Problem};
 pub use engine::{Config, Engine, Evaluated, is_template};
 pub use error::{Kind, TemplateError};
 pub use files::TemplateFiles;

@@ -15,6 +15,8 @@ pub struct LookupCall<'a> {
     pub terms: Vec<Value>,
     /// The named arguments, without `wantlist` and `errors`.
     pub options: Vec<(Arc<str>, Value)>,
+    /// Whether the results are the items of a loop, as with `with_first_found`.
+    pub is_loop: bool,
     /// The variables that the template sees.
     pub scope: &'a Scope,
 }

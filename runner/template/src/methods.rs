@@ -28,7 +28,6 @@ pub(crate) fn is_method(value: &Value, name: &str) -> bool {
     let has = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
     match view(value) {
         View::Str(_) | View::Surrogates(_) => has(STR),
-        View::List if value.downcast_object_ref::<Range>().is_some() => has(TUPLE),
         View::List => has(LIST),
         View::Tuple => has(TUPLE),
         View::Dict => has(DICT),
@@ -42,6 +41,7 @@ pub(crate) fn is_method(value: &Value, name: &str) -> bool {
         View::Other => {
             (value.downcast_object_ref::<LoopContext>().is_some() && has("cycle changed"))
                 || (value.downcast_object_ref::<Cycler>().is_some() && has("next reset"))
+                || (value.downcast_object_ref::<Range>().is_some() && has(TUPLE))
         }
         View::Undefined | View::None => false,
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use minijinja::value::Rest;
+use minijinja::value::{Rest, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value};
 
 use crate::machine::Plugin;
@@ -22,7 +22,9 @@ const TESTS: &str = "boolean divisibleby endingwith eq equalto escaped even fals
 /// Returns the filters by their names.
 pub(crate) fn filters() -> HashMap<String, Plugin> {
     let engine = FILTERS.split_ascii_whitespace().map(|name| {
-        let call = move |state: &mut State<'_, '_>, arguments: Rest<Value>| state.apply_filter(name, &arguments);
+        let call = move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
+            state.apply_filter(name, &arguments.into_values())
+        };
         plugin(name, Value::from_function(call), false)
     });
     let own = settling::FILTERS.into_iter().map(|(name, settle)| plugin(name, settling::function(settle), true));
@@ -32,7 +34,9 @@ pub(crate) fn filters() -> HashMap<String, Plugin> {
 /// Returns the tests by their names.
 pub(crate) fn tests() -> HashMap<String, Plugin> {
     let engine = TESTS.split_ascii_whitespace().map(|name| {
-        let call = move |state: &mut State<'_, '_>, arguments: Rest<Value>| state.perform_test(name, &arguments);
+        let call = move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
+            state.perform_test(name, &arguments.into_values())
+        };
         plugin(name, Value::from_function(call), false)
     });
     let own = settling::TESTS.into_iter().map(|(name, settle)| plugin(name, settling::function(settle), true));
@@ -53,7 +57,8 @@ fn with_full_names(plugins: impl Iterator<Item = (&'static str, Plugin)>) -> Has
 /// Returns the environment in which filters find each other, as `map('default', 1)` needs.
 pub(crate) fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
-    let register = |settle: Settle| move |_: &mut State<'_, '_>, arguments: Rest<Value>| settle(&arguments);
+    let register =
+        |settle: Settle| move |_: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| settle(&arguments.into_values());
     for (name, settle) in settling::FILTERS {
         environment.add_filter(name, register(settle));
     }

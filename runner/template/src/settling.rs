@@ -1,6 +1,6 @@
 //! The filters and tests that accept undefined values.
 
-use minijinja::value::Rest;
+use minijinja::value::{Rest, ValueOrKwargs};
 use minijinja::{Error, ErrorKind, State, Value};
 use modbox_jinja::values::is_true;
 
@@ -19,7 +19,7 @@ pub(crate) const TESTS: [(&str, Settle); 2] = [("defined", defined), ("undefined
 
 /// Returns a filter or test as minijinja calls it.
 pub(crate) fn function(settle: Settle) -> Value {
-    Value::from_function(move |_: &mut State<'_, '_>, arguments: Rest<Value>| settle(&arguments))
+    Value::from_function(move |_: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| settle(&arguments.into_values()))
 }
 
 /// Binds arguments to parameters. A parameter without an argument is `None`.

@@ -1,10 +1,10 @@
-//! Python's `==` and `in`.
+//! Python's `==` and `in`, and the hashes that go with them.
 
 use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
 
 use minijinja::Value;
 
-use super::hashing::Key;
 use super::number::Number;
 use super::view::{View, entries, items, type_name, view};
 use super::walk::{ValueError, Walk};
@@ -71,6 +71,74 @@ fn equal_entries(left: &Value, right: &Value, walk: &mut Walk) -> Result<bool, V
         }
     }
     Ok(true)
+}
+
+/// A value that Python can hash. `1`, `1.0` and `True` are the same key.
+#[derive(Debug, Clone)]
+pub struct Key(Value);
+
+impl Key {
+    /// Returns a key.
+    ///
+    /// # Errors
+    ///
+    /// The value is a list or dict, or has one in it.
+    pub fn new(value: Value) -> Result<Self, ValueError> {
+        check(&value, &mut Walk::default())?;
+        Ok(Self(value))
+    }
+
+    /// Returns the value.
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        &self.0
+    }
+
+    /// Returns the value.
+    #[must_use]
+    pub fn into_value(self) -> Value {
+        self.0
+    }
+}
+
+fn check(value: &Value, walk: &mut Walk) -> Result<(), ValueError> {
+    match view(value) {
+        View::List | View::Dict => Err(ValueError::Unhashable(type_name(value))),
+        View::Tuple => walk.deeper(|walk| items(value)?.iter().try_for_each(|item| check(item, walk))),
+        _ => walk.step(),
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        // Depth and size were checked when the keys were made.
+        equal(&self.0, &other.0).unwrap_or(false)
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        hash(&self.0, state);
+    }
+}
+
+fn hash<H: Hasher>(value: &Value, state: &mut H) {
+    if let Some(number) = Number::of(value) {
+        // Equal numbers have the same nearest float.
+        let float = number.to_f64();
+        return (if float == 0.0 { 0 } else { float.to_bits() }).hash(state);
+    }
+    match view(value) {
+        View::Str(text) => text.hash(state),
+        View::Surrogates(text) => text.units().hash(state),
+        View::Bytes(bytes) => bytes.hash(state),
+        View::Tuple => items(value).unwrap_or_default().iter().for_each(|item| hash(item, state)),
+        View::Date(date) => date.hash(state),
+        View::DateTime(moment) => moment.instant().hash(state),
+        _ => type_name(value).hash(state),
+    }
 }
 
 /// Returns the result of Python's `item in container`.
@@ -155,5 +223,12 @@ mod tests {
         assert_eq!(contains(&Value::from(vec![1, 2]), &Value::from(2.0)), Ok(true));
         assert!(contains(&Value::from(1), &Value::from(1)).is_err());
         assert!(contains(&Value::from_pairs([("a", 1)]), &Value::from(vec![1])).is_err());
+    }
+
+    #[test]
+    fn lists_are_not_keys() {
+        assert_eq!(Key::new(Value::from(vec![1])).err(), Some(ValueError::Unhashable("list")));
+        assert!(Key::new(Value::from((1, vec![1]))).is_err());
+        assert!(Key::new(Value::from((1, "a"))).is_ok());
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use minijinja::Value;
 use minijinja::value::{Enumerator, Object, ObjectRepr};
 
-use super::hashing::Table;
+use super::table::Table;
 use super::view::{View, entries, items, view};
 use super::walk::{ValueError, Walk};
 

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use minijinja::Value;
 use modbox_python_json::Value as Json;
 
+use super::decimal::{compare_decimals, decimal_digit, is_python_space};
 use super::json::from_json;
 use super::view::{View, view};
 
@@ -76,20 +77,19 @@ fn compare_float(left: f64, right: &str) -> Option<Ordering> {
     Some(compare_decimals(whole, right).then_with(|| left.fract().partial_cmp(&0.0).unwrap_or(Ordering::Equal)))
 }
 
-/// Compares two integers in decimal, which have no leading zeros.
-pub(crate) fn compare_decimals(left: &str, right: &str) -> Ordering {
-    let size = |text: &str, other: &str| text.len().cmp(&other.len()).then_with(|| text.cmp(other));
-    match (left.strip_prefix('-'), right.strip_prefix('-')) {
-        (None, None) => size(left, right),
-        (Some(left), Some(right)) => size(right, left),
-        (Some(_), None) => Ordering::Less,
-        (None, Some(_)) => Ordering::Greater,
-    }
-}
-
 /// Returns the value of an integer in decimal text.
 pub(crate) fn integer(text: &str) -> Option<Value> {
     Json::int_from_decimal(text).as_ref().map(from_json)
+}
+
+/// Returns the integer part of a float: Python's `int()`. `None`: it is not finite.
+#[must_use]
+pub fn whole_number(number: f64) -> Option<Value> {
+    if !number.is_finite() {
+        return None;
+    }
+    let digits = format!("{:.0}", number.trunc());
+    integer(if digits == "-0" { "0" } else { &digits })
 }
 
 /// Returns the result of Python's `int(text, base)`: blanks around it, underscores between digits, and the prefix of
@@ -144,17 +144,6 @@ fn plain_digits(text: &str) -> Option<String> {
     if single { text.chars().filter_map(digit).collect::<Result<_, ()>>().ok() } else { None }
 }
 
-/// Returns the ASCII digit of a decimal digit of another script.
-fn decimal_digit(c: char) -> Option<char> {
-    // Unicode has decimal digits in runs of ten. These are the runs of scripts in use.
-    const ZEROS: [char; 12] = [
-        '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{b66}', '\u{be6}', '\u{c66}',
-        '\u{e50}', '\u{ff10}',
-    ];
-    let zero = ZEROS.into_iter().find(|zero| (u32::from(*zero)..u32::from(*zero) + 10).contains(&u32::from(c)))?;
-    char::from_digit(u32::from(c) - u32::from(zero), 10)
-}
-
 /// Returns the result of Python's `float(text)`, or `None` for its `ValueError`.
 #[must_use]
 pub fn parse_float(text: &str) -> Option<f64> {
@@ -174,11 +163,6 @@ pub fn parse_float(text: &str) -> Option<f64> {
         _ if unsigned.bytes().all(|byte| byte.is_ascii_digit() || b".e+-".contains(&byte)) => plain.parse().ok(),
         _ => None,
     }
-}
-
-/// Returns whether Python's `str.isspace` accepts the character.
-pub(crate) fn is_python_space(c: char) -> bool {
-    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
 #[cfg(test)]

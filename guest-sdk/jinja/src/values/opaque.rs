@@ -20,7 +20,7 @@ impl Object for LongInteger {
 
     fn custom_cmp(self: &Arc<Self>, other: &DynObject) -> Option<Ordering> {
         let other = other.downcast_ref::<Self>()?;
-        Some(super::number::compare_decimals(self.0.as_str(), other.0.as_str()))
+        Some(super::decimal::compare_decimals(self.0.as_str(), other.0.as_str()))
     }
 
     fn render(self: &Arc<Self>, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,6 +7,7 @@ use minijinja::value::ValueKind;
 use modbox_python_json::Surrogates;
 
 use super::dates::{Calendar, Clock, Duration, Moment};
+use super::group::Group;
 use super::opaque::{LongInteger, SurrogateText};
 use super::walk::ValueError;
 
@@ -62,7 +63,9 @@ pub fn view(value: &Value) -> View<'_> {
         ValueKind::Number => View::Float(f64::try_from(value.clone()).unwrap_or(f64::NAN)),
         ValueKind::String => View::Str(value.as_str().unwrap_or_default()),
         ValueKind::Bytes => View::Bytes(value.as_bytes().unwrap_or_default()),
-        ValueKind::Seq | ValueKind::Iterable if value.is_tuple() => View::Tuple,
+        ValueKind::Seq | ValueKind::Iterable if value.is_tuple() || value.downcast_object_ref::<Group>().is_some() => {
+            View::Tuple
+        }
         ValueKind::Seq | ValueKind::Iterable => View::List,
         ValueKind::Map => View::Dict,
         _ => object(value),

@@ -17,10 +17,9 @@ mod program;
 mod statements;
 mod syntax;
 
-pub(crate) use header::options_of;
 pub(crate) use names::Mention;
 pub(crate) use parse::compile;
 pub(crate) use program::{
     Arguments, Branch, Call, Comparison, Expr, For, Imported, MacroDefinition, Node, Operator, Program, Target,
 };
-pub(crate) use syntax::{Form, Syntax, SyntaxFailure};
+pub(crate) use syntax::{Form, SyntaxFailure};

@@ -5,18 +5,28 @@ use std::borrow::Cow;
 use minijinja::machinery::{parse, parse_expr};
 use minijinja::syntax::SyntaxConfig;
 
+use super::header::options_of;
 use super::mask::mask;
 use super::program::{Expr, Node, Program};
 use super::statements::Translation;
 use super::syntax::{Form, Syntax, SyntaxFailure};
 use crate::options::TemplateOptions;
 
-/// Compiles a text that begins at a byte of a source.
+/// Compiles a text, with the options that its header sets.
 ///
 /// # Errors
 ///
-/// The text cannot be parsed.
-pub(crate) fn compile(text: &str, start: usize, syntax: &Syntax) -> Result<Program, SyntaxFailure> {
+/// The header or the text cannot be parsed.
+pub(crate) fn compile(text: &str, form: Form, options: &TemplateOptions) -> Result<Program, SyntaxFailure> {
+    let (rest, options) = match form {
+        Form::Template => options_of(text, options).map_err(|message| SyntaxFailure { message, line: 1 })?,
+        Form::Expression | Form::Condition => (text, options.clone()),
+    };
+    compile_rest(rest, text.len() - rest.len(), &Syntax { form, options })
+}
+
+/// Compiles a text that begins at a byte of a source.
+fn compile_rest(text: &str, start: usize, syntax: &Syntax) -> Result<Program, SyntaxFailure> {
     let text = with_plain_line_ends(text);
     let masked = mask(&text);
     // With other line ends, offsets are not those of the source.

@@ -9,7 +9,7 @@ use minijinja::Value;
 use super::names::Mention;
 
 /// A compiled template or expression.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Program {
     pub(crate) body: Vec<Node>,
     pub(crate) blocks: IndexMap<Arc<str>, Arc<Vec<Node>>>,

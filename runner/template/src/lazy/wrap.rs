@@ -11,7 +11,6 @@ use super::list::{Items, LazyList};
 use super::nodes::date_value;
 use crate::evaluation::Evaluation;
 use crate::marker::Cause;
-use crate::objects::Range;
 use crate::scope::{Content, Slot};
 
 impl Evaluation {
@@ -49,7 +48,6 @@ impl Evaluation {
             || value.downcast_object_ref::<LazyDict>().is_some()
             || value.downcast_object_ref::<MutableList>().is_some()
             || value.downcast_object_ref::<MutableDict>().is_some()
-            || value.downcast_object_ref::<Range>().is_some()
             || value.is_kwargs();
         if is_own {
             return (value, false);

@@ -19,6 +19,11 @@ enum OnError {
 impl Interpreter<'_> {
     /// Calls a lookup. `query` always wants a list.
     pub(crate) fn lookup(&mut self, given: Given, wants_list: bool) -> Run<Value> {
+        self.lookup_for(given, wants_list, false)
+    }
+
+    /// Calls a lookup, for a loop or within a template.
+    pub(crate) fn lookup_for(&mut self, given: Given, wants_list: bool, is_loop: bool) -> Run<Value> {
         let mut given = given;
         if given.positional.is_empty() {
             return Err(self.raise("missing the name of the lookup"));
@@ -39,7 +44,7 @@ impl Interpreter<'_> {
             _ => OnError::Fail,
         };
         let outer = self.evaluation.accept_markers(lookup.accepts_markers);
-        let results = self.results(lookup, &given);
+        let results = self.results(lookup, &given, is_loop);
         self.evaluation.accept_markers(outer);
         match results {
             Ok(results) => Ok(self.shaped(results, wants_list)),
@@ -55,10 +60,10 @@ impl Interpreter<'_> {
         }
     }
 
-    fn results(&mut self, lookup: &Lookup, given: &Given) -> Run<Vec<Value>> {
+    fn results(&mut self, lookup: &Lookup, given: &Given, is_loop: bool) -> Run<Vec<Value>> {
         let results = match lookup.compute {
             Some(compute) => compute(self, given),
-            None => self.acted(lookup, given),
+            None => self.acted(lookup, given, is_loop),
         };
         match self.evaluation.trip.take() {
             Some(marker) => Err(Stop(marker)),
@@ -67,7 +72,7 @@ impl Interpreter<'_> {
     }
 
     /// Asks the caller. It gets plain data, as a lookup does not need more.
-    fn acted(&mut self, lookup: &Lookup, given: &Given) -> Run<Vec<Value>> {
+    fn acted(&mut self, lookup: &Lookup, given: &Given, is_loop: bool) -> Run<Vec<Value>> {
         let (at, line) = (self.source.position(), self.line);
         let plain = |value: &Value| match lookup.accepts_markers && Marker::is(value) {
             true => Ok(Value::UNDEFINED),
@@ -79,7 +84,7 @@ impl Interpreter<'_> {
             options.push((name.clone(), plain(value)?));
         }
         let scope = &self.evaluation.scope;
-        let call = LookupCall { name: lookup.name, terms, options, scope };
+        let call = LookupCall { name: lookup.name, terms, options, is_loop, scope };
         self.evaluation.read(&Origin::Lookup(lookup.name.into()));
         self.evaluation.machine.lookups.lookup(&call).map_err(|error| match error {
             LookupError::Unknown(_) => self.stop(Cause::Failed, error.to_string()),

@@ -1,7 +1,20 @@
 //! Lookups: those that only compute are here, and those that act are the caller's.
 
+mod dict;
 mod dispatch;
+mod flatten;
+mod flattened;
+mod indexed_items;
+mod items;
+mod list;
+mod nested;
+mod random_choice;
+mod sequence;
+mod subelements;
 mod table;
+mod together;
+mod varnames;
 mod vars;
 
+pub(crate) use table::find;
 pub use table::{KnownLookup, known_lookups};

@@ -43,6 +43,10 @@ impl Object for Macro {
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "<Macro '{}'>", self.definition.name)
+        match &*self.definition.name {
+            // The body of a call block.
+            "caller" => f.write_str("<Macro anonymous>"),
+            name => write!(f, "<Macro '{name}'>"),
+        }
     }
 }

@@ -20,4 +20,4 @@ pub(crate) use macros::Macro;
 pub(crate) use method::Method;
 pub(crate) use module::{Module, SelfReference};
 pub(crate) use namespace::Namespace;
-pub(crate) use range::Range;
+pub(crate) use range::{Range, RangeItems};

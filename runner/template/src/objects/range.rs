@@ -37,27 +37,17 @@ impl Range {
     }
 }
 
+/// The items of a range, as filters read them.
+#[derive(Debug)]
+pub(crate) struct RangeItems(pub(crate) Arc<Range>);
+
 impl Object for Range {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Seq
+        ObjectRepr::Plain
     }
 
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get(key.as_usize()?)
-    }
-
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        let range = self.clone();
-        if self.len() <= MAX_RANGE {
-            return Enumerator::Seq(self.len());
-        }
-        let items = (0..MAX_RANGE).map_while(move |index| range.get(index));
-        let end = Error::new(ErrorKind::InvalidOperation, format!("a range has more than {MAX_RANGE} items"));
-        Enumerator::Iter(Box::new(items.chain(std::iter::once(Value::from(end)))))
-    }
-
-    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
-        Some(self.len())
+    fn is_true(self: &Arc<Self>) -> bool {
+        self.len() > 0
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,5 +55,29 @@ impl Object for Range {
             1 => write!(f, "range({}, {})", self.start, self.stop),
             step => write!(f, "range({}, {}, {step})", self.start, self.stop),
         }
+    }
+}
+
+impl Object for RangeItems {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Seq
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.0.get(key.as_usize()?)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        let range = self.0.clone();
+        if range.len() <= MAX_RANGE {
+            return Enumerator::Seq(range.len());
+        }
+        let items = (0..MAX_RANGE).map_while(move |index| range.get(index));
+        let end = Error::new(ErrorKind::InvalidOperation, format!("a range has more than {MAX_RANGE} items"));
+        Enumerator::Iter(Box::new(items.chain(std::iter::once(Value::from(end)))))
+    }
+
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        Some(self.0.len())
     }
 }

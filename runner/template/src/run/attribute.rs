@@ -59,7 +59,10 @@ impl Interpreter<'_> {
                 let length = if text.is_ascii() { text.len() } else { text.chars().count() };
                 index_of(key, length).and_then(|at| text.chars().nth(at)).map(|c| Value::from(String::from(c)))
             }
-            View::Other => object.as_object().and_then(|object| object.get_value(key)),
+            View::Other => match object.downcast_object_ref::<Range>() {
+                Some(range) => index_of(key, range.len()).and_then(|at| range.get(at)),
+                None => object.as_object().and_then(|object| object.get_value(key)),
+            },
             _ => None,
         };
         if let Some(value) = found {
@@ -113,6 +116,11 @@ impl Interpreter<'_> {
                 let picked = picked(characters.len(), numbers).into_iter().filter_map(|at| characters.get(at));
                 Ok(Value::from(picked.collect::<String>()))
             }
+            View::Other if object.downcast_object_ref::<Range>().is_some() => {
+                let items = self.iterate(object)?;
+                let picked = picked(items.len(), numbers).into_iter().filter_map(|at| items.get(at).cloned());
+                Ok(LazyList::value(self.evaluation, Items::Made(picked.collect())))
+            }
             View::List | View::Tuple => {
                 let items = self.iterate(object)?;
                 let picked = picked(items.len(), numbers).into_iter().filter_map(|at| items.get(at).cloned());
@@ -141,7 +149,7 @@ fn built_in(object: &Value, name: &Arc<str>) -> Option<Value> {
         (View::Int(_) | View::Long(_) | View::Bool(_), "imag") => Some(Value::from(0)),
         (View::Int(_) | View::Long(_) | View::Bool(_), "denominator") => Some(Value::from(1)),
         (View::Float(_), "imag") => Some(Value::from(0.0)),
-        (View::List, "start" | "stop" | "step") => {
+        (View::Other, "start" | "stop" | "step") => {
             let range = object.downcast_object_ref::<Range>()?;
             let number = if &**name == "start" { range.start } else { range.stop };
             Some(Value::from(if &**name == "step" { range.step } else { number }))

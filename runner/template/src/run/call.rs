@@ -14,7 +14,7 @@ use crate::lazy::{LazyDict, LazyList};
 use crate::machine::Plugin;
 use crate::marker::{Cause, Marker, Run, Stop};
 use crate::methods::changes;
-use crate::objects::{Cycler, Function, Joiner, LoopContext, Macro, Method, SelfReference};
+use crate::objects::{Cycler, Function, Joiner, LoopContext, Macro, Method, Range, RangeItems, SelfReference};
 use crate::types::type_name;
 
 /// Evaluated arguments.
@@ -44,9 +44,9 @@ impl Given {
 
     /// Returns the arguments as minijinja passes them.
     fn passed(self) -> Vec<Value> {
-        let mut all = self.positional;
+        let mut all = self.positional.into_iter().map(read_range).collect::<Vec<_>>();
         if !self.named.is_empty() {
-            let named = self.named.iter().map(|(name, value)| (&**name, value.clone()));
+            let named = self.named.iter().map(|(name, value)| (&**name, read_range(value.clone())));
             all.push(Value::from(named.collect::<Kwargs>()));
         }
         all
@@ -104,6 +104,24 @@ impl Interpreter<'_> {
         if Marker::is(&value) { Ok(value) } else { Ok(Value::from(values::is_true(&value))) }
     }
 
+    /// Applies a filter to values, for lookups.
+    pub(crate) fn apply_filter(&mut self, name: &str, arguments: &[Value]) -> Run<Value> {
+        let given = Given::of(arguments.to_vec());
+        match self.evaluation.machine.filters.get(name) {
+            Some(plugin) => self.plugin(plugin, "filter", given).and_then(defined),
+            None => Err(self.raise(self.evaluation.machine.unknown_filter(name))),
+        }
+    }
+
+    /// Performs a test of values, for lookups.
+    pub(crate) fn perform_test(&mut self, name: &str, arguments: &[Value]) -> Run<bool> {
+        let given = Given::of(arguments.to_vec());
+        match self.evaluation.machine.tests.get(name) {
+            Some(plugin) => self.plugin(plugin, "test", given).and_then(defined).map(|found| values::is_true(&found)),
+            None => Err(self.raise(self.evaluation.machine.unknown_test(name))),
+        }
+    }
+
     fn plugin(&mut self, plugin: &Plugin, kind: &str, given: Given) -> Run<Value> {
         if let Some(marker) = given.marker().filter(|_| !plugin.accepts_markers) {
             return Ok(marker);
@@ -127,7 +145,7 @@ impl Interpreter<'_> {
             return Ok(marker.value());
         }
         Ok(match result {
-            Ok(value) => value,
+            Ok(value) => unread_range(value),
             Err(error) => match stop_of(&error) {
                 Some(stop) => stop.value(),
                 None => failed(self, error),
@@ -228,6 +246,22 @@ impl Interpreter<'_> {
             }
         }
     }
+}
+
+/// Returns the items of a range, which filters take for a list.
+fn read_range(value: Value) -> Value {
+    value.downcast_object::<Range>().map_or(value, |range| Value::from_object(RangeItems(range)))
+}
+
+/// Returns the range that items are of, when a filter returns its argument.
+fn unread_range(value: Value) -> Value {
+    let range = value.downcast_object_ref::<RangeItems>().map(|items| items.0.clone());
+    range.map_or(value, Value::from_dyn_object)
+}
+
+/// Returns a value that is not a marker.
+fn defined(value: Value) -> Run<Value> {
+    Marker::of(&value).map_or(Ok(value), |marker| Err(Stop(marker)))
 }
 
 /// Returns the failure that an error carries.

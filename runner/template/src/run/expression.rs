@@ -10,6 +10,7 @@ use super::interpreter::Interpreter;
 use crate::compile::{Comparison, Expr};
 use crate::lazy::{Entries, Items, LazyDict, LazyList};
 use crate::marker::{Marker, Run, Stop};
+use crate::objects::Range;
 
 impl Interpreter<'_> {
     /// Evaluates an expression. The value may be a marker.
@@ -135,7 +136,10 @@ impl Interpreter<'_> {
     pub(super) fn is_true(&self, value: &Value) -> Run<bool> {
         match Marker::of(value) {
             Some(marker) => Err(Stop(marker)),
-            None => Ok(values::is_true(value)),
+            None => match value.downcast_object_ref::<Range>() {
+                Some(range) => Ok(range.len() > 0),
+                None => Ok(values::is_true(value)),
+            },
         }
     }
 

@@ -9,7 +9,6 @@ use modbox_yaml::Position;
 use crate::evaluation::Evaluation;
 use crate::lazy::{LazyDict, LazyList};
 use crate::marker::{Cause, Marker, Run, Stop};
-use crate::objects::Range;
 use crate::omit::Omit;
 
 /// What the value is for.
@@ -30,7 +29,6 @@ impl Evaluation {
         self.step(at, line)?;
         match view(value) {
             View::Undefined | View::Other => self.object(value, mode, at, line),
-            View::List if value.downcast_object_ref::<Range>().is_some() => self.object(value, mode, at, line),
             View::List | View::Tuple => {
                 let list = value.downcast_object_ref::<LazyList>();
                 if let Some(data) = list.and_then(LazyList::untouched) {

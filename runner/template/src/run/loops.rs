@@ -9,8 +9,9 @@ use super::interpreter::Interpreter;
 use crate::compile::For;
 use crate::frame::Frame;
 use crate::lazy::{LazyDict, LazyList};
+use crate::limits::MAX_RANGE;
 use crate::marker::{Marker, Run, Stop};
-use crate::objects::LoopContext;
+use crate::objects::{LoopContext, Range};
 
 impl Interpreter<'_> {
     pub(crate) fn each(&mut self, each: &Arc<For>, out: &mut Vec<Value>) -> Run<()> {
@@ -69,6 +70,12 @@ impl Interpreter<'_> {
         self.concatenate(out)
     }
 
+    /// Returns the items of a value, none of which is a marker.
+    pub(crate) fn read_items(&self, value: &Value) -> Run<Vec<Value>> {
+        let items = self.iterate(value)?;
+        items.iter().find_map(Marker::of).map_or(Ok(items), |marker| Err(Stop(marker)))
+    }
+
     /// Returns the items of a value: of a list, the keys of a dict, the characters of a text. Some may be markers.
     pub(crate) fn iterate(&self, value: &Value) -> Run<Vec<Value>> {
         if let Some(marker) = Marker::of(value) {
@@ -80,14 +87,15 @@ impl Interpreter<'_> {
         if let Some(dict) = value.downcast_object_ref::<LazyDict>() {
             return Ok(dict.keys());
         }
+        if let Some(range) = value.downcast_object_ref::<Range>() {
+            return match range.len() {
+                0..=MAX_RANGE => Ok((0..range.len()).map_while(|index| range.get(index)).collect()),
+                _ => Err(self.raise(format!("a range has more than {MAX_RANGE} items"))),
+            };
+        }
         if matches!(view(value), View::Undefined) {
             return Ok(Vec::new());
         }
-        let found = self.checked(items(value))?;
-        // A range that is too long ends with an error.
-        if let Some(error) = found.last().filter(|last| last.kind() == minijinja::value::ValueKind::Invalid) {
-            return Err(self.raise(error.to_string()));
-        }
-        Ok(found)
+        self.checked(items(value))
     }
 }

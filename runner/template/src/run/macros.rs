@@ -53,7 +53,8 @@ impl Interpreter<'_> {
                 *value = at.map(|at| named.remove(at).1);
             }
         }
-        let caller = named.iter().position(|(known, _)| &**known == "caller").map(|at| named.remove(at).1);
+        let is_caller = |(known, _): &(Arc<str>, Value)| definition.takes_caller && &**known == "caller";
+        let caller = named.iter().position(is_caller).map(|at| named.remove(at).1);
         let more: Vec<Value> = positional.collect();
         if let Some((keyword, _)) = named.first().filter(|_| !definition.takes_keywords) {
             let taken = definition.parameters.iter().any(|(parameter, _)| parameter == keyword);
@@ -65,9 +66,6 @@ impl Interpreter<'_> {
         }
         if !more.is_empty() && !definition.takes_more {
             return Err(self.raise(format!("macro '{name}' takes not more than {count} argument(s)")));
-        }
-        if caller.is_some() && !definition.takes_caller {
-            return Err(self.raise(format!("macro '{name}' takes no keyword argument 'caller'")));
         }
         Ok(Matched { values, more, named, caller })
     }

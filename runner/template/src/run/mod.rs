@@ -20,4 +20,4 @@ mod statements;
 pub(crate) use call::Given;
 pub(crate) use finalize::Mode;
 pub(crate) use interpreter::Interpreter;
-pub(crate) use render::Rendering;
+pub(crate) use render::{Rendering, lookup_items};

@@ -47,7 +47,7 @@ impl Interpreter<'_> {
                 self.produce(first.len() + second.len())?;
                 Ok(Value::from([first, second].concat()))
             }
-            (View::List, View::List) if !is_range(left) && !is_range(right) => {
+            (View::List, View::List) => {
                 let all = [items(left)?, items(right)?].concat();
                 self.produce(all.len())?;
                 Ok(LazyList::value(self.evaluation, Items::Made(all)))
@@ -57,7 +57,7 @@ impl Interpreter<'_> {
                 self.produce(all.len())?;
                 Ok(Value::from(Tuple::from(all)))
             }
-            (View::Str(_) | View::List | View::Tuple, _) if !is_range(left) => {
+            (View::Str(_) | View::List | View::Tuple, _) => {
                 let (own, other) = (type_name(left), type_name(right));
                 Err(self.raise(format!("can only concatenate {own} (not \"{other}\") to {own}")))
             }
@@ -82,7 +82,7 @@ impl Interpreter<'_> {
                 size(text.len())?;
                 Ok(Value::from(if text.is_empty() { String::new() } else { text.repeat(count) }))
             }
-            View::List | View::Tuple if !is_range(sequence) => {
+            View::List | View::Tuple => {
                 let items = self.iterate(sequence)?;
                 size(items.len())?;
                 let all = if items.is_empty() {
@@ -180,10 +180,6 @@ impl Interpreter<'_> {
         }
         self.checked(values::contains(container, item))
     }
-}
-
-fn is_range(value: &Value) -> bool {
-    value.downcast_object_ref::<Range>().is_some()
 }
 
 fn symbol(operator: Operator) -> &'static str {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use minijinja::Value;
 use modbox_yaml::Source;
 
+use super::call::Given;
 use super::finalize::Mode;
 use super::interpreter::Interpreter;
 use crate::blocks::Blocks;
 use crate::cache::Compiled;
-use crate::compile::{Form, Node, Program, Syntax, SyntaxFailure, compile, options_of};
+use crate::compile::{Form, Node, Program, SyntaxFailure, compile};
 use crate::evaluation::Evaluation;
 use crate::marker::{Cause, Marker, Run, Stop};
 use crate::options::TemplateOptions;
@@ -64,13 +65,7 @@ impl Evaluation {
     }
 
     fn compile(&self, text: &str, rendering: &Rendering<'_>) -> Compiled {
-        let unreadable = |message| SyntaxFailure { message, line: 1 };
-        let (rest, options) = match rendering.form {
-            Form::Template => options_of(text, rendering.options).map_err(unreadable)?,
-            Form::Expression | Form::Condition => (text, rendering.options.clone()),
-        };
-        let start = text.len() - rest.len();
-        let program = compile(rest, start, &Syntax { form: rendering.form, options })?;
+        let program = compile(text, rendering.form, rendering.options)?;
         self.machine.check_names(&program)?;
         Ok(Arc::new(program))
     }
@@ -149,7 +144,12 @@ impl Interpreter<'_> {
             match node.as_str() {
                 Some(part) => text.push_str(part),
                 None => {
-                    let node = self.evaluation.finalize(node, Mode::Text, self.source.position(), self.line)?;
+                    let node = self.evaluation.finalize(node, Mode::Text, self.source.position(), self.line);
+                    let node = match node {
+                        Ok(node) => node,
+                        // What holds a marker is one.
+                        Err(stop) => return Ok(stop.value()),
+                    };
                     text.push_str(&self.checked(modbox_jinja::values::text(&node))?);
                 }
             }
@@ -157,4 +157,18 @@ impl Interpreter<'_> {
         }
         Ok(Value::from(text))
     }
+}
+
+/// Returns the results of a lookup for a loop.
+pub(crate) fn lookup_items(
+    evaluation: &Arc<Evaluation>,
+    source: &Source,
+    lookup: &str,
+    terms: Vec<Value>,
+) -> Run<Value> {
+    let program = Arc::new(Program::default());
+    let mut interpreter = Interpreter::new(evaluation, source, &program, Arc::default(), Arc::default());
+    let given = Given::of(std::iter::once(Value::from(lookup)).chain(terms).collect());
+    let found = interpreter.lookup_for(given, true, true);
+    found.map_err(|stop| evaluation.complete(&stop, Form::Template))
 }

@@ -1,15 +1,11 @@
-//! From the events of the parser to a graph.
-//!
-//! The parser is `libyaml-safer`, a port of libyaml: the parser that ansible-core itself uses, by way of PyYAML. So what is
-//! YAML, what is an error, and where each node begins, is the same.
+//! From events to a graph: anchors and aliases, and the types of plain scalars.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use libyaml_safer::{Event, EventData, Parser};
-
-use super::graph::{Content, Graph, GraphNode, Mark, NodeId};
+use super::graph::{Content, Graph, GraphNode, NodeId};
 use crate::error::{Problem, YamlError};
+use crate::events::{Event, Mark, Parser, Properties, SyntaxError};
 use crate::limits::{MAX_DEPTH, MAX_NODES, MAX_TEXT};
 use crate::position::Position;
 use crate::scalar::resolve;
@@ -27,46 +23,40 @@ pub(crate) fn compose<'a>(text: &'a str, file: &Arc<str>) -> Result<Graph<'a>, Y
         return Err(YamlError::new(&start, Problem::TooLong));
     }
     check_characters(&graph)?;
-    let mut parser = Parser::new();
-    parser.set_input(text.as_bytes());
+    let mut parser = Parser::new(text);
     let mut composer = Composer { graph, anchors: HashMap::new(), open: Vec::new() };
-    let mut is_second = false;
-    for event in parser {
-        let Event { data, start_mark, .. } = event.map_err(|error| composer.syntax_error(&error))?;
-        let mark = mark(start_mark);
-        match data {
-            EventData::DocumentStart { .. } if is_second => {
-                return Err(composer.graph.error(mark, Problem::SecondDocument));
-            }
-            EventData::DocumentStart { .. } => is_second = true,
-            EventData::StreamStart { .. } | EventData::StreamEnd | EventData::DocumentEnd { .. } => {}
-            data => composer.event(data, mark)?,
+    let mut has_document = false;
+    while let Some((event, mark)) = parser.next().map_err(|error| composer.syntax_error(&error))? {
+        match event {
+            Event::DocumentStart if has_document => return Err(composer.graph.error(mark, Problem::SecondDocument)),
+            Event::DocumentStart => has_document = true,
+            event => composer.event(event, mark)?,
         }
     }
     Ok(composer.graph)
 }
 
-/// Refuses characters that YAML does not allow. The parser does the same, but does not say where they are.
+/// Refuses characters that YAML forbids.
 fn check_characters(graph: &Graph<'_>) -> Result<(), YamlError> {
-    let Some((offset, character)) = graph.text.char_indices().find(|(_, character)| !is_allowed(*character)) else {
-        return Ok(());
-    };
-    let before = &graph.text[..offset];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let count = |number: usize| u32::try_from(number + 1).unwrap_or(u32::MAX);
-    let mark = Mark { line: count(before.matches('\n').count()), column: count(before[line_start..].chars().count()) };
-    Err(graph.error(mark, Problem::ControlCharacter(character.into())))
+    let mut mark = Mark::default();
+    for character in graph.text.chars() {
+        if !is_allowed(character) {
+            return Err(graph.error(mark, Problem::ControlCharacter(character.into())));
+        }
+        if character == '\n' {
+            mark.line += 1;
+            mark.column = 0;
+        } else {
+            mark.column += 1;
+        }
+    }
+    Ok(())
 }
 
 fn is_allowed(character: char) -> bool {
     matches!(character,
         '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}'
         | '\u{10000}'..)
-}
-
-fn mark(mark: libyaml_safer::Mark) -> Mark {
-    let count = |number: u64| u32::try_from(number.saturating_add(1)).unwrap_or(u32::MAX);
-    Mark { line: count(mark.line), column: count(mark.column) }
 }
 
 /// The state while events are read.
@@ -85,51 +75,64 @@ struct Open {
 }
 
 impl Composer<'_> {
-    fn event(&mut self, data: EventData, mark: Mark) -> Result<(), YamlError> {
-        match data {
-            EventData::Alias { anchor } => {
+    fn event(&mut self, event: Event, mark: Mark) -> Result<(), YamlError> {
+        match event {
+            Event::Alias(anchor) => {
                 let Some(id) = self.anchors.get(&anchor).copied() else {
                     return Err(self.graph.error(mark, Problem::UndefinedAlias(anchor)));
                 };
                 self.attach(id);
                 Ok(())
             }
-            EventData::Scalar { anchor, tag, value, plain_implicit, .. } => {
-                let tag = match tag {
-                    Some(name) => Tag::of_name(name),
-                    None if plain_implicit => resolve(&value),
-                    None => Tag::Str,
-                };
-                self.node(anchor, tag, Content::Scalar(value.into()), mark).map(|_| ())
+            Event::Scalar { properties, text, is_plain } => {
+                let implicit = if is_plain { resolve(&text) } else { Tag::Str };
+                self.node(properties, implicit, Content::Scalar(text.into()), mark).map(|_| ())
             }
-            EventData::SequenceStart { anchor, tag, .. } => {
-                self.collection(anchor, tag.map_or(Tag::Seq, Tag::of_name), Content::Sequence(Vec::new()), mark)
+            Event::SequenceStart(properties) => {
+                self.collection(properties, Tag::Seq, Content::Sequence(Vec::new()), mark)
             }
-            EventData::MappingStart { anchor, tag, .. } => {
-                self.collection(anchor, tag.map_or(Tag::Map, Tag::of_name), Content::Mapping(Vec::new()), mark)
+            Event::MappingStart(properties) => {
+                self.collection(properties, Tag::Map, Content::Mapping(Vec::new()), mark)
             }
-            _ => {
+            Event::CollectionEnd => {
                 self.open.pop();
                 Ok(())
             }
+            Event::DocumentStart | Event::DocumentEnd => Ok(()),
         }
     }
 
-    fn collection(&mut self, anchor: Option<String>, tag: Tag, content: Content, mark: Mark) -> Result<(), YamlError> {
+    fn collection(
+        &mut self,
+        properties: Properties,
+        implicit: Tag,
+        content: Content,
+        mark: Mark,
+    ) -> Result<(), YamlError> {
         if self.open.len() >= MAX_DEPTH as usize {
             return Err(self.graph.error(mark, Problem::TooDeep));
         }
-        let id = self.node(anchor, tag, content, mark)?;
+        let id = self.node(properties, implicit, content, mark)?;
         self.open.push(Open { id, key: None });
         Ok(())
     }
 
-    fn node(&mut self, anchor: Option<String>, tag: Tag, content: Content, mark: Mark) -> Result<NodeId, YamlError> {
+    /// Adds a node. Its type is `implicit` unless it has a tag.
+    fn node(
+        &mut self,
+        Properties { anchor, tag }: Properties,
+        implicit: Tag,
+        content: Content,
+        mark: Mark,
+    ) -> Result<NodeId, YamlError> {
         let id = self.graph.nodes.len();
         if id >= MAX_NODES {
             return Err(self.graph.error(mark, Problem::TooManyNodes));
         }
-        self.graph.nodes.push(GraphNode { tag, content, mark });
+        let tag = tag.filter(|tag| tag != "!").map_or(implicit, Tag::of_name);
+        let is_within = self.open.last().is_some_and(|open| self.graph.nodes[open.id].is_unsafe);
+        let is_unsafe = is_within || tag == Tag::Unsafe;
+        self.graph.nodes.push(GraphNode { tag, content, mark, is_unsafe });
         if let Some(anchor) = anchor {
             if self.anchors.contains_key(&anchor) {
                 return Err(self.graph.error(mark, Problem::DuplicateAnchor(anchor)));
@@ -156,14 +159,11 @@ impl Composer<'_> {
         }
     }
 
-    fn syntax_error(&self, error: &libyaml_safer::Error) -> YamlError {
-        let mut place = error.problem_mark().map_or(Mark { line: 1, column: 1 }, mark);
-        let context = error.context().zip(error.context_mark()).map(|(doing, began)| (doing, mark(began)));
+    fn syntax_error(&self, error: &SyntaxError) -> YamlError {
         // A quote that is not closed is found at the end of the text; the mistake is where it opens.
-        if let Some((_, began)) = context.filter(|_| error.problem() == "found unexpected end of stream") {
-            place = began;
-        }
-        let context = context.map(|(doing, began)| (doing, began.line));
-        self.graph.error(place, Problem::Syntax { problem: error.problem(), context })
+        let began = error.context.map(|(_, began)| began);
+        let place = began.filter(|_| error.problem == "found unexpected end of stream").unwrap_or(error.place);
+        let context = error.context.map(|(doing, began)| (doing, began.line + 1));
+        self.graph.error(place, Problem::Syntax { problem: error.problem, context })
     }
 }

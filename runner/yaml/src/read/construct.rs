@@ -1,7 +1,7 @@
 //! From a graph to a tree: the value of each node by its tag, as PyYAML's `SafeConstructor` and Ansible's own make it.
 //!
-//! A node that several aliases lead to is one node of the tree, too. Within `!unsafe` all text is data, also that of nodes
-//! which an alias takes from elsewhere: those are made a second time.
+//! A node that several aliases lead to is one node of the tree, too. Within `!unsafe` all text is data: what is written
+//! there stays data where an alias takes it, and what an alias takes in from elsewhere is made a second time, as data.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -72,6 +72,7 @@ enum Trust {
 
 impl Constructor<'_> {
     fn node(&mut self, id: NodeId, trust: Trust, depth: u32) -> Result<Source, YamlError> {
+        let trust = if self.graph.nodes[id].is_unsafe { Trust::Unsafe } else { trust };
         match &self.made[id][trust as usize] {
             Made::Done(source) => return Ok(source.clone()),
             Made::Begun => return Err(self.graph.error_at(id, Problem::Recursion)),
@@ -92,7 +93,7 @@ impl Constructor<'_> {
 
     fn value(&mut self, id: NodeId, trust: Trust, depth: u32) -> Result<Node, YamlError> {
         let tag = match &self.graph.nodes[id].tag {
-            Tag::Unsafe => return self.typed(id, self.untagged(id), Trust::Unsafe, depth),
+            Tag::Unsafe => self.untagged(id),
             tag @ (Tag::Vault | Tag::VaultEncrypted) => {
                 if *tag == Tag::VaultEncrypted {
                     self.deprecated(id, "!vault-encrypted", "Use the `!vault` tag instead.");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Problem, YamlError};
+use crate::events::Mark;
 use crate::position::Position;
 use crate::tag::Tag;
 
@@ -28,6 +29,8 @@ pub(super) struct GraphNode {
     pub(super) tag: Tag,
     pub(super) content: Content,
     pub(super) mark: Mark,
+    /// The node is written with or within `!unsafe`.
+    pub(super) is_unsafe: bool,
 }
 
 /// What a node consists of.
@@ -36,13 +39,6 @@ pub(super) enum Content {
     Scalar(Arc<str>),
     Sequence(Vec<NodeId>),
     Mapping(Vec<(NodeId, NodeId)>),
-}
-
-/// Where a node begins, from 1.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Mark {
-    pub(super) line: u32,
-    pub(super) column: u32,
 }
 
 impl Content {
@@ -59,7 +55,7 @@ impl Content {
 impl Graph<'_> {
     /// Returns the position of a place in the text.
     pub(super) fn position(&self, mark: Mark) -> Position {
-        Position { file: Arc::clone(&self.file), line: mark.line, column: mark.column }
+        Position { file: Arc::clone(&self.file), line: mark.line + 1, column: mark.column + 1 }
     }
 
     /// Returns an error at a place in the text.

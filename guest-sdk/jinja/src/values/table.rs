@@ -1,86 +1,15 @@
-//! Python's hashing: which values can be keys, and which keys are the same.
-
-use std::hash::{Hash, Hasher};
+//! Dicts with Python's keys.
 
 use indexmap::IndexMap;
 use minijinja::Value;
 
-use super::equality::equal;
-use super::number::Number;
-use super::view::{View, items, type_name, view};
-use super::walk::{ValueError, Walk};
-
-/// A value that Python can hash. `1`, `1.0` and `True` are the same key.
-#[derive(Debug, Clone)]
-pub struct Key(Value);
+use super::equality::Key;
+use super::view::entries;
+use super::walk::ValueError;
 
 /// A dict with Python's keys.
 #[derive(Debug, Clone, Default)]
 pub struct Table(IndexMap<Key, Value>);
-
-impl Key {
-    /// Returns a key.
-    ///
-    /// # Errors
-    ///
-    /// The value is a list or dict, or has one in it.
-    pub fn new(value: Value) -> Result<Self, ValueError> {
-        check(&value, &mut Walk::default())?;
-        Ok(Self(value))
-    }
-
-    /// Returns the value.
-    #[must_use]
-    pub fn value(&self) -> &Value {
-        &self.0
-    }
-
-    /// Returns the value.
-    #[must_use]
-    pub fn into_value(self) -> Value {
-        self.0
-    }
-}
-
-fn check(value: &Value, walk: &mut Walk) -> Result<(), ValueError> {
-    match view(value) {
-        View::List | View::Dict => Err(ValueError::Unhashable(type_name(value))),
-        View::Tuple => walk.deeper(|walk| items(value)?.iter().try_for_each(|item| check(item, walk))),
-        _ => walk.step(),
-    }
-}
-
-impl PartialEq for Key {
-    fn eq(&self, other: &Self) -> bool {
-        // Depth and size were checked when the keys were made.
-        equal(&self.0, &other.0).unwrap_or(false)
-    }
-}
-
-impl Eq for Key {}
-
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        hash(&self.0, state);
-    }
-}
-
-fn hash<H: Hasher>(value: &Value, state: &mut H) {
-    if let Some(number) = Number::of(value) {
-        // Equal numbers have the same nearest float.
-        let float = number.to_f64();
-        return (if float == 0.0 { 0 } else { float.to_bits() }).hash(state);
-    }
-    match view(value) {
-        View::Str(text) => text.hash(state),
-        View::Surrogates(text) => text.units().hash(state),
-        View::Bytes(bytes) => bytes.hash(state),
-        View::Tuple => items(value).unwrap_or_default().iter().for_each(|item| hash(item, state)),
-        View::Date(date) => date.hash(state),
-        View::DateTime(moment) => moment.instant().hash(state),
-        _ => type_name(value).hash(state),
-    }
-}
 
 impl Table {
     /// Returns the table of a dict, or `None` for any other value.
@@ -89,7 +18,7 @@ impl Table {
     ///
     /// A key cannot be hashed.
     pub fn of(value: &Value) -> Result<Option<Self>, ValueError> {
-        let Some(entries) = super::view::entries(value) else { return Ok(None) };
+        let Some(entries) = entries(value) else { return Ok(None) };
         let mut table = Self::default();
         for (key, value) in entries {
             table.insert(key, value)?;
@@ -170,12 +99,5 @@ mod tests {
             table.insert(key, Value::from(index)).unwrap();
         }
         assert_eq!(table.into_value().to_string(), "{1: 2}");
-    }
-
-    #[test]
-    fn lists_are_not_keys() {
-        assert_eq!(Key::new(Value::from(vec![1])).err(), Some(ValueError::Unhashable("list")));
-        assert!(Key::new(Value::from((1, vec![1]))).is_err());
-        assert!(Key::new(Value::from((1, "a"))).is_ok());
     }
 }

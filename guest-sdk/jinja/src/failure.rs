@@ -1,0 +1,36 @@
+//! Errors of filters, tests and methods, in Python's words where Python has some.
+
+use std::borrow::Cow;
+
+use minijinja::{Error, ErrorKind, Value};
+
+use crate::values::{ContainsError, ValueError, type_name};
+
+/// The result of a filter, a test or a method.
+pub type Outcome<T = Value> = Result<T, Error>;
+
+/// Returns an error with a message.
+pub(crate) fn failure(message: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::InvalidOperation, message)
+}
+
+/// Returns the error for a value of a wrong type.
+pub(crate) fn wrong_type(what: &str, expected: &str, value: &Value) -> Error {
+    failure(format!("{what} must be {expected}, not {}", type_name(value)))
+}
+
+impl From<ValueError> for Error {
+    fn from(error: ValueError) -> Self {
+        let kind = if error == ValueError::Undefined { ErrorKind::UndefinedError } else { ErrorKind::InvalidOperation };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<ContainsError> for Error {
+    fn from(error: ContainsError) -> Self {
+        match error {
+            ContainsError::Value(error) => error.into(),
+            other => failure(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! `zip`, `zip_longest`, `product`, `permutations` and `combinations`.
+
+use minijinja::Value;
+use minijinja::value::Tuple;
+
+use super::limits::MAX_ITEMS;
+use crate::call::{Call, flag, given, int_argument};
+use crate::failure::{Outcome, failure};
+use crate::values::{ValueError, items};
+
+fn columns(call: &Call<'_, '_, '_>) -> Outcome<Vec<Vec<Value>>> {
+    Ok(call.positional.iter().map(items).collect::<Result<Vec<_>, _>>()?)
+}
+
+fn tuples(rows: Vec<Vec<Value>>) -> Value {
+    Value::from(rows.into_iter().map(|row| Value::from(Tuple::from(row))).collect::<Vec<_>>())
+}
+
+/// Joins lists item by item, as long as the shortest one.
+pub(super) fn zip(call: &mut Call<'_, '_, '_>) -> Outcome {
+    let [strict] = call.options(["strict"])?;
+    let columns = columns(call)?;
+    let length = columns.iter().map(Vec::len).min().unwrap_or(0);
+    if flag(strict.as_ref()) && columns.iter().any(|column| column.len() != length) {
+        return Err(failure("zip() arguments have different lengths"));
+    }
+    let row = |at: usize| columns.iter().map(|column| column[at].clone()).collect();
+    Ok(tuples((0..length).map(row).collect()))
+}
+
+/// Joins lists item by item, as long as the longest one.
+pub(super) fn zip_longest(call: &mut Call<'_, '_, '_>) -> Outcome {
+    let [fill] = call.options(["fillvalue"])?;
+    let fill = fill.unwrap_or_else(|| Value::from(()));
+    let columns = columns(call)?;
+    let length = columns.iter().map(Vec::len).max().unwrap_or(0);
+    let row = |at: usize| columns.iter().map(|column| column.get(at).unwrap_or(&fill).clone()).collect();
+    Ok(tuples((0..length).map(row).collect()))
+}
+
+/// Returns all rows with one item of each list.
+pub(super) fn product(call: &mut Call<'_, '_, '_>) -> Outcome {
+    let [repeat] = call.options(["repeat"])?;
+    let repeat = repeat.as_ref().map_or(Ok(1), int_argument)?;
+    let repeat = usize::try_from(repeat).map_err(|_| failure("repeat argument cannot be negative"))?;
+    let columns = if repeat == 0 { Vec::new() } else { columns(call)? };
+    let mut rows: Vec<Vec<Value>> = vec![Vec::new()];
+    if repeat.saturating_mul(columns.len()) > MAX_ITEMS {
+        return Err(ValueError::TooLarge.into());
+    }
+    for column in std::iter::repeat_n(&columns, repeat).flatten() {
+        check(rows.len().saturating_mul(column.len()), rows.first().map_or(0, Vec::len) + 1)?;
+        let with = |row: &Vec<Value>| -> Vec<Vec<Value>> {
+            column.iter().map(|item| row.iter().chain([item]).cloned().collect()).collect()
+        };
+        rows = rows.iter().flat_map(with).collect();
+    }
+    Ok(tuples(rows))
+}
+
+fn check(rows: usize, length: usize) -> Outcome<()> {
+    if rows.saturating_mul(length) > MAX_ITEMS { Err(ValueError::TooLarge.into()) } else { Ok(()) }
+}
+
+/// Returns all arrangements of items.
+pub(super) fn permutations(call: &mut Call<'_, '_, '_>) -> Outcome {
+    let ([value], [length]) = call.bind(["iterable"], ["r"])?;
+    let pool = items(&value)?;
+    let length = given(length).as_ref().map(int_argument).transpose()?;
+    let length = length.map_or(Ok(pool.len()), usize::try_from).map_err(|_| failure("r must be non-negative"))?;
+    if length > pool.len() {
+        return Ok(tuples(Vec::new()));
+    }
+    let count = (0..length).fold(1usize, |count, taken| count.saturating_mul(pool.len() - taken));
+    check(count, length)?;
+    let (mut rows, mut picked) = (Vec::new(), Vec::new());
+    arrange(&pool, length, &mut picked, &mut rows, |at, picked| !picked.contains(&at));
+    Ok(tuples(rows))
+}
+
+/// Returns all selections of items.
+pub(super) fn combinations(call: &mut Call<'_, '_, '_>) -> Outcome {
+    let ([value, length], []) = call.bind(["iterable", "r"], [])?;
+    let pool = items(&value)?;
+    let length = usize::try_from(int_argument(&length)?).map_err(|_| failure("r must be non-negative"))?;
+    if length > pool.len() {
+        return Ok(tuples(Vec::new()));
+    }
+    let shorter = length.min(pool.len() - length);
+    let count = (0..shorter).fold(1u128, |count, taken| {
+        let (more, divisor) = (pool.len() - taken, taken + 1);
+        count.saturating_mul(u128::try_from(more).unwrap_or(u128::MAX)) / u128::try_from(divisor).unwrap_or(1)
+    });
+    check(usize::try_from(count).unwrap_or(usize::MAX), length)?;
+    let (mut rows, mut picked) = (Vec::new(), Vec::new());
+    arrange(&pool, length, &mut picked, &mut rows, |at, picked| picked.last().is_none_or(|last| at > *last));
+    Ok(tuples(rows))
+}
+
+fn arrange(
+    pool: &[Value],
+    length: usize,
+    picked: &mut Vec<usize>,
+    rows: &mut Vec<Vec<Value>>,
+    may: fn(usize, &[usize]) -> bool,
+) {
+    if picked.len() == length {
+        rows.push(picked.iter().map(|at| pool[*at].clone()).collect());
+        return;
+    }
+    for at in 0..pool.len() {
+        if may(at, picked) {
+            picked.push(at);
+            arrange(pool, length, picked, rows, may);
+            picked.pop();
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The filters of Ansible and Jinja.
+//!
+//! [`ALL`] has one line for each filter.
+
+mod attribute;
+mod chance;
+mod combinatorics;
+mod comment;
+mod dict;
+mod encoding;
+mod hash;
+mod json;
+mod json_writer;
+mod limits;
+mod list;
+mod logic;
+mod markup;
+mod merge;
+mod mersenne;
+mod number;
+mod path;
+mod pretty;
+pub(crate) mod regex;
+mod select;
+mod sets;
+mod size;
+mod table;
+mod time;
+pub(crate) mod url;
+mod urlize;
+mod windows;
+mod words;
+mod yaml;
+
+pub(crate) use encoding::bytes_of;
+pub use table::ALL;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::Plugin;
+
+    #[test]
+    fn names_are_unique_and_documented() {
+        let mut names: Vec<String> = ALL.iter().flat_map(Plugin::names).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(ALL.iter().all(|plugin| plugin.doc.ends_with('.') && plugin.doc.len() > 10));
+        assert!(ALL.is_sorted_by_key(|plugin| plugin.name));
+    }
+}

@@ -1,0 +1,70 @@
+//! `assert`: checks that conditions hold.
+
+use modbox_python_json::{Dict, Value};
+use modbox_template::Content;
+use modbox_yaml::Source;
+
+use crate::actions::context::{ActionContext, entry};
+use crate::actions::error::ActionError;
+use crate::load::values;
+use crate::run::conditions;
+
+/// Checks conditions.
+///
+/// # Errors
+///
+/// The task gives unknown arguments or no conditions, or a condition cannot be evaluated.
+pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
+    context.check_args(&["that", "fail_msg", "msg", "success_msg", "quiet"])?;
+    let that = context.sources.get("that").map(|argument| argument.value.clone());
+    let that = that.ok_or_else(|| ActionError::failed("missing required arguments: that"))?;
+    let fail = message(context, &["fail_msg", "msg"], "Assertion failed")?;
+    let success = message(context, &["success_msg"], "All assertions passed")?;
+    let quiet = context.flag("quiet", false)?;
+    let mut result = Dict::new();
+    if !quiet {
+        result.insert("_ansible_verbose_always".to_owned(), Value::Bool(true));
+    }
+    for condition in expressions(context, &that) {
+        if !context.engine.condition(&condition, context.scope)?.value {
+            result.extend(entry("failed", true));
+            result.extend(entry("evaluated_to", false));
+            result.extend(entry("assertion", conditions::shown(&condition)));
+            result.extend(entry("msg", fail));
+            return Ok(result);
+        }
+    }
+    result.extend(entry("changed", false));
+    result.extend(entry("msg", success));
+    Ok(result)
+}
+
+/// Returns the conditions: those of a list, or of a variable that is a list of the play.
+fn expressions(context: &ActionContext<'_>, that: &Source) -> Vec<Source> {
+    let name = that.as_text().and_then(|text| text.trim().strip_prefix("{{")?.strip_suffix("}}").map(str::trim));
+    if let Some(name) = name.filter(|name| values::is_variable_name(name)) {
+        if let Some(Content::Source(source)) = context.scope.get(name).map(modbox_template::Slot::content) {
+            if source.as_list().is_some() {
+                return conditions::conditions(source);
+            }
+        }
+    }
+    conditions::conditions(that)
+}
+
+/// Returns a message: a text or a list of texts.
+fn message(context: &ActionContext<'_>, names: &[&str], default: &str) -> Result<Value, ActionError> {
+    let given = names.iter().find_map(|name| Some((*name, context.args.get(*name)?)));
+    let is_text = |value: &Value| value.as_str().is_some();
+    match given {
+        None => Ok(Value::from(default)),
+        Some((_, value)) if is_text(value) || value.as_list().is_some_and(|items| items.iter().all(is_text)) => {
+            Ok(value.clone())
+        }
+        Some((name, value)) => Err(ActionError::failed(format!(
+            "argument '{name}' is of type {} and we were unable to convert to str_or_list_of_str: a string or list of \
+             strings is required",
+            value.type_name()
+        ))),
+    }
+}

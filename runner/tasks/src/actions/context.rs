@@ -1,0 +1,180 @@
+//! What an action works with: its arguments, the task's variables, and the caller's host.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use modbox_python_json::{Dict, Value};
+use modbox_template::{Engine, Provenance, Scope, TemplateError};
+use modbox_yaml::Source;
+
+use crate::actions::error::ActionError;
+use crate::load::find;
+use crate::model::task::{Argument, Task};
+use crate::report::events::{Event, Events};
+use crate::report::message::Message;
+use crate::run::fields;
+use crate::run::host::{ActionHost, ModuleCall, ModuleOptions};
+use crate::run::result;
+use crate::vars::{layer, magic};
+
+/// What an action works with.
+pub struct ActionContext<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// The name of the action, evaluated, as the task writes it.
+    pub action: String,
+    /// The arguments, evaluated. Free form is `_raw_params`.
+    pub args: Dict,
+    /// Arguments that the action evaluates itself.
+    pub sources: IndexMap<Arc<str>, Argument>,
+    /// Where the arguments come from.
+    pub provenance: Vec<(String, Provenance)>,
+    /// The variables.
+    pub scope: &'a Scope,
+    /// The template engine.
+    pub engine: &'a Engine,
+    /// The caller's host.
+    pub host: &'a mut dyn ActionHost,
+    /// Where events go.
+    pub events: &'a mut dyn Events,
+    /// How modules run.
+    pub options: ModuleOptions,
+    /// What the action found besides its result.
+    pub findings: Findings,
+}
+
+/// What an action found besides its result.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Warnings.
+    pub warnings: Vec<Message>,
+    /// Reports of modules.
+    pub reports: Vec<Value>,
+    /// Why the module that ran last failed.
+    pub module_error: Option<Message>,
+    /// Variables of files of the play, for the rest of the play.
+    pub included: Vec<(Arc<str>, Source)>,
+}
+
+impl std::fmt::Debug for ActionContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ActionContext").field("action", &self.action).finish_non_exhaustive()
+    }
+}
+
+impl ActionContext<'_> {
+    /// Runs a module with the task's options, and cleans its result.
+    ///
+    /// # Errors
+    ///
+    /// The module cannot be run.
+    pub fn run_module(&mut self, name: &str, args: Dict) -> Result<Dict, ActionError> {
+        let provenance = self.provenance.iter().filter(|(name, _)| args.contains_key(name)).cloned().collect();
+        let call = ModuleCall { name: name.to_owned(), args, provenance, options: self.options.clone() };
+        let run = self.host.run_module(&call)?;
+        self.findings.reports.push(run.report);
+        let mut cleaned = result::clean(run.result);
+        self.findings.warnings.append(&mut cleaned.warnings);
+        self.findings.module_error = module_error(&mut cleaned.data);
+        Ok(cleaned.data)
+    }
+
+    /// Evaluates a source with the task's variables.
+    ///
+    /// # Errors
+    ///
+    /// The template fails.
+    pub fn evaluate(&self, source: &Source) -> Result<Value, TemplateError> {
+        Ok(layer::to_json(&self.engine.evaluate(source, self.scope)?.value))
+    }
+
+    /// Returns the text of an argument. `None` if the task does not give it, or gives null.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.args.get(name).filter(|value| **value != Value::Null).map(modbox_python_json::str)
+    }
+
+    /// Returns the truth of an argument.
+    ///
+    /// # Errors
+    ///
+    /// The value is not a boolean or a word for one.
+    pub fn flag(&self, name: &str, default: bool) -> Result<bool, ActionError> {
+        let Some(value) = self.args.get(name).filter(|value| **value != Value::Null) else { return Ok(default) };
+        fields::truth(value).ok_or_else(|| {
+            let found = modbox_python_json::repr(value);
+            ActionError::failed(format!(
+                "The value {found} is not a valid boolean.  Valid booleans include: 0, 1, '0', '1', 'f', 'false', 'n', \
+                 'no', 'off', 'on', 't', 'true', 'y', 'yes'"
+            ))
+        })
+    }
+
+    /// Checks that the task gives no other arguments than these.
+    ///
+    /// # Errors
+    ///
+    /// The task gives another one.
+    pub fn check_args(&self, valid: &[&str]) -> Result<(), ActionError> {
+        let given = self.args.keys().map(String::as_str).chain(self.sources.keys().map(|name| &**name));
+        let mut invalid: Vec<&str> = given.filter(|name| !valid.contains(name)).collect();
+        if invalid.is_empty() {
+            return Ok(());
+        }
+        invalid.sort_unstable();
+        Err(ActionError::failed(format!("Invalid options for {}: {}", self.action, invalid.join(","))))
+    }
+
+    /// Finds a file that the task names: in the folders of its role and play, first in the one for such files.
+    ///
+    /// # Errors
+    ///
+    /// There is no such file.
+    pub fn find_file(&self, kind: &str, name: &str) -> Result<String, ActionError> {
+        let search = magic::search_path(self.task);
+        let candidates = find::stack(self.host.files(), &search, kind, name, &self.options.play_folder);
+        let found = candidates.iter().find(|path| self.host.files().exists(path));
+        found.cloned().ok_or_else(|| {
+            let searched = candidates.iter().map(|path| format!("\n\t\t{path}")).collect::<String>();
+            ActionError::failed(format!(
+                "Could not find or access '{name}'\nSearched in:{} on the Ansible Controller.\nIf you are using a module \
+                 and expect the file to exist on the remote, see the remote_src option",
+                searched.replacen("\n\t\t", "\n\t", 1)
+            ))
+        })
+    }
+
+    /// Shows a text to the person at the terminal.
+    pub fn display(&mut self, text: &str) {
+        self.events.event(Event::Display { text });
+    }
+
+    /// Adds a warning to the result.
+    pub fn warn(&mut self, text: impl Into<String>) {
+        self.findings.warnings.push(Message::new(text));
+    }
+}
+
+/// Takes the exception out of a module's result, and returns why the module failed.
+fn module_error(data: &mut Dict) -> Option<Message> {
+    let exception = data.shift_remove("exception").filter(Value::is_truthy);
+    let failed = data.get("failed").is_some_and(Value::is_truthy);
+    if !failed && exception.is_none() {
+        return None;
+    }
+    if let Some(summary) =
+        exception.filter(|exception| exception.as_dict().is_some_and(|dict| dict.contains_key("event")))
+    {
+        let message = result::message(&summary);
+        data.entry("msg".to_owned()).or_insert_with(|| Value::from(message.brief()));
+        return Some(message);
+    }
+    let text = data.get("msg").map_or_else(|| "Unknown error.".to_owned(), modbox_python_json::str);
+    Some(Message::new(text))
+}
+
+/// Returns a result with one entry.
+#[must_use]
+pub fn entry(name: &str, value: impl Into<Value>) -> Dict {
+    std::iter::once((name.to_owned(), value.into())).collect()
+}

@@ -1,0 +1,33 @@
+//! Why an action could not do its work.
+
+use modbox_template::TemplateError;
+
+use crate::files::FileError;
+use crate::run::host::HostError;
+
+/// A failure of an action. A module that ran and failed is a result instead.
+#[derive(Debug, thiserror::Error)]
+pub enum ActionError {
+    /// The arguments are wrong, or the action cannot be done.
+    #[error("{0}")]
+    Failed(String),
+    /// The action does not run now.
+    #[error("{0}")]
+    Skipped(String),
+    /// A template or condition of an argument fails.
+    #[error("{}", .0.message())]
+    Template(#[from] TemplateError),
+    /// A file of the play's tree cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A module cannot be run.
+    #[error(transparent)]
+    Host(#[from] HostError),
+}
+
+impl ActionError {
+    /// Returns a failure with a text.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self::Failed(text.into())
+    }
+}

@@ -1,0 +1,52 @@
+//! `set_fact`: sets variables of the host. Their values are data: text in them is never a template.
+
+use modbox_python_json::{Dict, Value};
+
+use crate::actions::context::{ActionContext, entry};
+use crate::actions::error::ActionError;
+use crate::load::values;
+
+/// Sets variables.
+///
+/// # Errors
+///
+/// The task gives none, or a name that variables cannot have.
+pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
+    let cacheable = context.flag("cacheable", false)?;
+    let mut facts = std::mem::take(&mut context.args);
+    facts.shift_remove("cacheable");
+    if let Some(raw) = facts.shift_remove("_raw_params") {
+        let Value::Dict(entries) = raw else {
+            return Err(ActionError::failed(
+                "No key/value pairs provided, at least one is required for this action to succeed",
+            ));
+        };
+        for (name, value) in entries {
+            facts.entry(name).or_insert(value);
+        }
+    }
+    if facts.is_empty() {
+        return Err(ActionError::failed(
+            "No key/value pairs provided, at least one is required for this action to succeed",
+        ));
+    }
+    check_names(facts.keys())?;
+    let mut result = entry("ansible_facts", facts);
+    result.insert("_ansible_facts_cacheable".to_owned(), Value::Bool(cacheable));
+    Ok(result)
+}
+
+/// Checks that names are those of variables.
+///
+/// # Errors
+///
+/// One is not.
+pub fn check_names<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), ActionError> {
+    for name in names {
+        if !values::is_variable_name(name) {
+            let name = modbox_python_json::str_repr(name);
+            return Err(ActionError::failed(format!("Invalid variable name {name}.")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! The table of actions.
+
+use modbox_python_json::Dict;
+
+use crate::actions::context::ActionContext;
+use crate::actions::error::ActionError;
+use crate::actions::{
+    add_host, assert, command, debug, fail, group_by, include_vars, normal, pause, set_fact, set_stats,
+};
+use crate::model::task::short_name;
+
+/// The function of an action.
+pub type ActionFunction = fn(&mut ActionContext<'_>) -> Result<Dict, ActionError>;
+
+/// An action.
+#[derive(Debug, Clone, Copy)]
+pub struct Action {
+    /// The name in `ansible.builtin`.
+    pub name: &'static str,
+    /// What it does.
+    pub run: ActionFunction,
+    /// Whether it takes free form, which is the argument `_raw_params`.
+    pub free_form: bool,
+    /// Arguments that it evaluates itself, which it gets as sources.
+    pub unevaluated: &'static [&'static str],
+    /// Whether the names of its arguments are evaluated, too.
+    pub evaluates_names: bool,
+    /// Whether it does no harm in check mode. If not, it is skipped there.
+    pub check_mode: bool,
+    /// Whether it can run as a job.
+    pub job: bool,
+}
+
+const fn action(name: &'static str, run: ActionFunction) -> Action {
+    Action { name, run, free_form: false, unevaluated: &[], evaluates_names: false, check_mode: true, job: false }
+}
+
+/// All actions but that of ordinary modules, in alphabetical order.
+pub static ALL: &[Action] = &[
+    Action { free_form: true, ..action("add_host", add_host::run) },
+    Action { unevaluated: &["that"], ..action("assert", assert::run) },
+    Action { free_form: true, job: true, ..action("command", command::run) },
+    Action { unevaluated: &["var"], ..action("debug", debug::run) },
+    action("fail", fail::run),
+    Action { free_form: true, ..action("group_by", group_by::run) },
+    Action { free_form: true, ..action("include_vars", include_vars::run) },
+    action("pause", pause::run),
+    Action { free_form: true, evaluates_names: true, ..action("set_fact", set_fact::run) },
+    action("set_stats", set_stats::run),
+    Action { free_form: true, job: true, ..action("shell", command::run_shell) },
+];
+
+/// The action of all modules that have none of their own.
+pub static NORMAL: Action = Action { job: true, ..action("normal", normal::run) };
+
+/// What the engine evaluates of includes, which it does itself.
+pub static INCLUDE: Action = Action { free_form: true, unevaluated: &["apply"], ..action("include", normal::run) };
+
+/// Actions that run nothing by themselves: the engine does what they say.
+pub const ENGINE: [&str; 6] =
+    ["import_playbook", "import_role", "import_tasks", "include_role", "include_tasks", "meta"];
+
+/// Finds the action of a name, written with or without its collection.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Action> {
+    let name = short_name(name);
+    ALL.iter().find(|action| action.name == name)
+}
+
+/// Says whether a name is that of an action that needs no module.
+#[must_use]
+pub fn is_builtin(name: &str) -> bool {
+    find(name).is_some() || ENGINE.contains(&short_name(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_and_found_by_all_names() {
+        let names: Vec<&str> = ALL.iter().map(|action| action.name).collect();
+        let mut sorted = names.clone();
+        sorted.sort_unstable();
+        assert_eq!(names, sorted);
+        for name in names {
+            assert!(find(name).is_some() && find(&format!("ansible.builtin.{name}")).is_some());
+            assert!(find(&format!("ansible.legacy.{name}")).is_some());
+        }
+        assert!(find("community.general.debug").is_none());
+        assert!(is_builtin("ansible.builtin.meta") && !is_builtin("ping"));
+    }
+}

@@ -1,0 +1,101 @@
+//! Errors of reading plays: what is wrong, and where.
+//!
+//! A file can have several. Reading goes on after one where that makes sense, so that all errors of a file are reported
+//! at once. Errors of a task that runs are results, in `run`.
+
+use std::fmt;
+
+use modbox_template::TemplateError;
+use modbox_yaml::{Position, YamlError};
+
+use crate::files::FileError;
+use crate::keywords::{Kind, Place};
+
+/// Something in a play that modbox cannot or may not run.
+#[derive(Debug, thiserror::Error)]
+#[error("{position}: {problem}")]
+pub struct LoadError {
+    /// Where it is written.
+    pub position: Position,
+    /// What is wrong.
+    #[source]
+    pub problem: Problem,
+}
+
+/// What is wrong with a play.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages document the fields")]
+pub enum Problem {
+    #[error("unknown keyword `{key}` of a {place}{}", nearest.map_or_else(String::new, |word| format!("; did you mean `{word}`?")))]
+    UnknownKeyword { key: String, place: Place, nearest: Option<&'static str> },
+    #[error("unknown module or keyword `{key}`, since the task has the action `{action}` already{}", nearest.map_or_else(String::new, |word| format!("; did you mean `{word}`?")))]
+    TwoActions { action: String, key: String, nearest: Option<&'static str> },
+    #[error("the task names no module; write a module's name as a key, such as `command: uptime`")]
+    NoAction,
+    #[error(
+        "failed to find the action or module `{name}`; check its spelling, install its collection, or name a folder with modules"
+    )]
+    UnknownAction { name: String },
+    #[error("`{keyword}` is not supported: {reason}")]
+    Refused { keyword: String, reason: String },
+    #[error("failed to read `{what}`: expected {expected}, found {found}")]
+    WrongType { what: String, expected: String, found: &'static str },
+    #[error("failed to read `{keyword}`: expected a {expected}, found `{found}`")]
+    WrongValue { keyword: String, expected: Kind, found: String },
+    #[error("`{keyword}` needs a value")]
+    Missing { keyword: String },
+    #[error("`{name}` is not a valid variable name; use letters, digits and underscores, not starting with a digit")]
+    VariableName { name: String },
+    #[error("`{keyword}` cannot be used with `{other}`; {remedy}")]
+    Conflict { keyword: String, other: String, remedy: &'static str },
+    #[error("unknown option `{option}` of `{action}`; expected one of: {expected}")]
+    UnknownOption { action: String, option: String, expected: String },
+    #[error("failed to find {kind} `{name}`; looked at: {}", searched.join(", "))]
+    NotFound { kind: &'static str, name: String, searched: Vec<String> },
+    #[error("{0}")]
+    File(#[source] FileError),
+    #[error("{0}")]
+    Yaml(#[source] YamlError),
+    #[error("{0}")]
+    Template(#[source] TemplateError),
+    #[error("{kind} include each other more than {limit} levels deep; look for one that includes itself")]
+    TooDeep { kind: &'static str, limit: usize },
+    #[error("{0}")]
+    Other(String),
+}
+
+/// All errors of reading plays, in the order in which they were found.
+#[derive(Debug, Default, thiserror::Error)]
+pub struct LoadErrors(pub Vec<LoadError>);
+
+impl fmt::Display for LoadErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl LoadError {
+    /// Returns an error at a position.
+    #[must_use]
+    pub fn new(position: &Position, problem: Problem) -> Self {
+        Self { position: position.clone(), problem }
+    }
+}
+
+impl From<LoadError> for LoadErrors {
+    fn from(error: LoadError) -> Self {
+        Self(vec![error])
+    }
+}
+
+/// Returns the position of a file's beginning, for errors that belong to a file as a whole.
+#[must_use]
+pub fn beginning(file: &str) -> Position {
+    Position { file: file.into(), line: 1, column: 1 }
+}

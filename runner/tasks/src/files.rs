@@ -1,0 +1,72 @@
+//! Access to the files of plays, given by the caller.
+//!
+//! The crate opens no file by itself. The program gives folders that it has opened, so that a role or an include cannot
+//! leave them unless the policy says so. Paths are absolute, as Ansible's variables show them.
+
+/// The files of a play's tree.
+pub trait PlayFiles {
+    /// Reads a file of bounded size.
+    ///
+    /// # Errors
+    ///
+    /// The file does not exist, may not be read, or is too large.
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, FileError>;
+
+    /// Returns what lies at a path, or `None` if nothing does.
+    ///
+    /// # Errors
+    ///
+    /// The path may not be looked at.
+    fn kind(&self, path: &str) -> Result<Option<FileKind>, FileError>;
+
+    /// Returns the names in a folder, sorted. A folder with too many names is an error.
+    ///
+    /// # Errors
+    ///
+    /// The folder does not exist, may not be read, or has too many names.
+    fn list(&self, folder: &str) -> Result<Vec<String>, FileError>;
+
+    /// Reads a file as UTF-8 text.
+    ///
+    /// # Errors
+    ///
+    /// As [`PlayFiles::bytes`], and if the file is not UTF-8.
+    fn text(&self, path: &str) -> Result<String, FileError> {
+        String::from_utf8(self.bytes(path)?).map_err(|_| FileError::NotText { path: path.to_owned() })
+    }
+
+    /// Says whether anything that may be looked at lies at a path.
+    fn exists(&self, path: &str) -> bool {
+        matches!(self.kind(path), Ok(Some(_)))
+    }
+
+    /// Says whether a folder lies at a path.
+    fn is_folder(&self, path: &str) -> bool {
+        matches!(self.kind(path), Ok(Some(FileKind::Folder)))
+    }
+}
+
+/// What lies at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A file with content.
+    File,
+    /// A folder.
+    Folder,
+}
+
+/// A failure to read a file of a play's tree.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages document the fields")]
+pub enum FileError {
+    #[error("failed to read `{path}`: the file does not exist")]
+    NotFound { path: String },
+    #[error("failed to read `{path}`: {reason}; {remedy}")]
+    Denied { path: String, reason: String, remedy: String },
+    #[error("failed to read `{path}`: the file is larger than {limit} bytes")]
+    TooLarge { path: String, limit: usize },
+    #[error("failed to read `{path}`: the file is not UTF-8 text")]
+    NotText { path: String },
+    #[error("failed to read `{path}`: {reason}")]
+    Other { path: String, reason: String },
+}

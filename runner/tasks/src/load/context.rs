@@ -1,0 +1,179 @@
+//! What reading plays works with: the caller's files and names of actions, the template engine, and what was found.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use modbox_template::{Engine, Layer, Scope};
+use modbox_yaml::Source;
+
+use crate::error::{LoadError, LoadErrors, Problem};
+use crate::files::PlayFiles;
+use crate::keywords::{Place, Status};
+use crate::model::role::Role;
+use crate::vars::layer;
+
+/// Names of actions and modules that can be run, given by the caller.
+pub trait ActionNames {
+    /// Says whether a name is that of an action or a module. `collections` is searched for names without a collection.
+    fn is_known(&self, name: &str, collections: &[String]) -> bool;
+
+    /// Takes note of a role, whose `library` has modules for the rest of the play.
+    fn role_found(&self, path: &str);
+}
+
+/// What the operator decides about reading plays.
+#[derive(Debug, Clone, Default)]
+pub struct LoadSettings {
+    /// Folders with roles, after the folder `roles` beside the play.
+    pub roles_path: Vec<String>,
+    /// Folders that have `ansible_collections` in them.
+    pub collections_path: Vec<String>,
+}
+
+/// Variables that are known while a play is read.
+#[derive(Debug, Clone)]
+pub struct StaticVars {
+    /// The variables of the play.
+    pub play: Vec<Arc<Layer>>,
+    /// Roles with public variables.
+    pub roles: Vec<Arc<Role>>,
+    /// Extra variables of the operator.
+    pub extra: Arc<Layer>,
+    /// Variables of the engine, such as `playbook_dir`.
+    pub magic: Arc<Layer>,
+}
+
+impl Default for StaticVars {
+    fn default() -> Self {
+        Self { play: Vec::new(), roles: Vec::new(), extra: layer::empty(), magic: layer::empty() }
+    }
+}
+
+/// The state of reading plays.
+pub struct Loader<'a> {
+    /// The play's files.
+    pub files: &'a dyn PlayFiles,
+    /// The template engine.
+    pub engine: &'a Engine,
+    /// Names of actions.
+    pub names: &'a dyn ActionNames,
+    /// The operator's settings.
+    pub settings: &'a LoadSettings,
+    /// Variables that names of files and roles can use.
+    pub vars: RefCell<StaticVars>,
+    /// The folder of the playbook that is being read.
+    pub folder: RefCell<String>,
+    errors: RefCell<Vec<LoadError>>,
+    warnings: RefCell<Vec<String>>,
+    notes: RefCell<Vec<String>>,
+}
+
+impl std::fmt::Debug for Loader<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loader").field("folder", &self.folder).field("errors", &self.errors).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Loader<'a> {
+    /// Returns a loader that has read nothing yet.
+    #[must_use]
+    pub fn new(
+        files: &'a dyn PlayFiles,
+        engine: &'a Engine,
+        names: &'a dyn ActionNames,
+        settings: &'a LoadSettings,
+    ) -> Self {
+        Self {
+            files,
+            engine,
+            names,
+            settings,
+            vars: RefCell::default(),
+            folder: RefCell::default(),
+            errors: RefCell::default(),
+            warnings: RefCell::default(),
+            notes: RefCell::default(),
+        }
+    }
+
+    /// Records an error; reading goes on.
+    pub fn report(&self, error: LoadError) {
+        self.errors.borrow_mut().push(error);
+    }
+
+    /// Records an error if a result is one, and returns the value otherwise.
+    pub fn check<T>(&self, result: Result<T, LoadError>) -> Option<T> {
+        result.map_err(|error| self.report(error)).ok()
+    }
+
+    /// Records a warning, once.
+    pub fn warn(&self, warning: String) {
+        let mut warnings = self.warnings.borrow_mut();
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    /// Takes the errors that were reported.
+    ///
+    /// # Errors
+    ///
+    /// There is at least one.
+    pub fn finish(&self) -> Result<(), LoadErrors> {
+        let errors = std::mem::take(&mut *self.errors.borrow_mut());
+        if errors.is_empty() { Ok(()) } else { Err(LoadErrors(errors)) }
+    }
+
+    /// Takes the warnings.
+    #[must_use]
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.warnings.borrow_mut())
+    }
+
+    /// Takes the notes on keywords that make no difference here.
+    #[must_use]
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notes.borrow_mut())
+    }
+
+    /// Applies the status of a keyword that an object has: refuses it, or notes that it makes no difference.
+    pub fn judge(&self, place: Place, row: &crate::keywords::Row, key: &Source, value: &Source) {
+        let keyword = row.keyword.text();
+        match row.status {
+            Status::Does => {}
+            Status::Refuses(reason) => {
+                let problem = Problem::Refused { keyword: keyword.to_owned(), reason: reason.to_owned() };
+                self.report(LoadError::new(key.position(), problem));
+            }
+            Status::Noted(reason) => {
+                let note = format!("`{keyword}` makes no difference here: {reason}");
+                let mut notes = self.notes.borrow_mut();
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+            Status::Only(values, reason) => {
+                let Some(text) = value.as_text().filter(|_| !modbox_template::is_template(value)) else { return };
+                if !values.contains(&&**text) {
+                    let keyword = format!("{keyword}: {text}");
+                    let problem = Problem::Refused { keyword, reason: reason.to_owned() };
+                    self.report(LoadError::new(value.position(), problem));
+                }
+            }
+        }
+        debug_assert!(row.places.contains(&place));
+    }
+
+    /// Evaluates a text, such as the name of a file, with the variables that are known before the play runs.
+    ///
+    /// # Errors
+    ///
+    /// The template is wrong, or needs a variable that is not known yet.
+    pub fn text(&self, source: &Source, scope: &Scope) -> Result<String, LoadError> {
+        let evaluated = self
+            .engine
+            .evaluate(source, scope)
+            .map_err(|error| LoadError::new(source.position(), Problem::Template(error)))?;
+        Ok(modbox_python_json::str(&layer::to_json(&evaluated.value)))
+    }
+}

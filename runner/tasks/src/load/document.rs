@@ -1,0 +1,34 @@
+//! Reading a file of YAML of a play's tree.
+
+use modbox_yaml::{Source, load_play_file};
+
+use crate::error::{LoadError, Problem, beginning};
+use crate::files::FileError;
+use crate::load::context::Loader;
+
+/// Reads a file of YAML. Returns `None` if the file has no content. Warnings are recorded.
+///
+/// # Errors
+///
+/// The file cannot be read, or is not YAML.
+pub fn read(loader: &Loader<'_>, path: &str) -> Result<Option<Source>, LoadError> {
+    let text = loader.files.text(path).map_err(|error| LoadError::new(&beginning(path), Problem::File(error)))?;
+    let document =
+        load_play_file(&text, path).map_err(|error| LoadError::new(&error.position().clone(), Problem::Yaml(error)))?;
+    for warning in document.warnings {
+        loader.warn(warning.to_string());
+    }
+    Ok(Some(document.root).filter(|root| !root.is_null()))
+}
+
+/// Reads a file of YAML. Returns `None` if there is no such file, or if it has no content.
+///
+/// # Errors
+///
+/// The file cannot be read although it exists, or is not YAML.
+pub fn read_if_present(loader: &Loader<'_>, path: &str) -> Result<Option<Source>, LoadError> {
+    match read(loader, path) {
+        Err(LoadError { problem: Problem::File(FileError::NotFound { .. }), .. }) => Ok(None),
+        result => result,
+    }
+}

@@ -1,0 +1,149 @@
+//! Reading one play.
+
+use std::sync::Arc;
+
+use modbox_template::Layer;
+use modbox_yaml::Source;
+
+use crate::error::{LoadError, Problem};
+use crate::keywords::{Keyword, Place};
+use crate::load::context::Loader;
+use crate::load::expand::{self, Additions};
+use crate::load::{list, role, task, values};
+use crate::model::block::Item;
+use crate::model::frame::{Frame, FrameKind};
+use crate::model::keywords::KeywordValues;
+use crate::model::play::Play;
+use crate::vars::layer;
+
+/// What the statements that import a playbook add to its plays.
+#[derive(Debug, Clone, Default)]
+pub struct PlayImport {
+    /// Variables, outermost first.
+    pub vars: Vec<Arc<Layer>>,
+    /// Frames with conditions and tags, innermost first: each has the next one around it.
+    pub frame: Option<Arc<Frame>>,
+}
+
+/// Reads a play. Errors are reported to the loader.
+///
+/// # Errors
+///
+/// The node is not a mapping.
+pub fn read(loader: &Loader<'_>, source: &Source, import: &PlayImport) -> Result<Play, LoadError> {
+    let map = values::map(source, "play")?;
+    let mut keywords = task::read_keywords(loader, Place::Play, map, &["vars"]);
+    check_hosts(loader, source, &keywords);
+    if let (Some(user), None) = (keywords.take(Keyword::User), keywords.get(Keyword::RemoteUser)) {
+        keywords.set(Keyword::RemoteUser, user);
+    }
+    let own = values::vars(loader, map.get("vars"));
+    let mut vars = vec![own];
+    vars.extend(import.vars.iter().cloned());
+    Ok(build(loader, source, keywords, vars, import))
+}
+
+/// Returns the play that runs a plain list of tasks on this host.
+#[must_use]
+pub fn of_tasks(loader: &Loader<'_>, source: &Source) -> Play {
+    let mut keywords = KeywordValues::default();
+    keywords.set(Keyword::Hosts, Source::literal("localhost"));
+    keywords.set(Keyword::GatherFacts, Source::literal("false"));
+    keywords.set(Keyword::Tasks, source.clone());
+    build(loader, source, keywords, Vec::new(), &PlayImport::default())
+}
+
+fn build(
+    loader: &Loader<'_>,
+    source: &Source,
+    mut keywords: KeywordValues,
+    vars: Vec<Arc<Layer>>,
+    import: &PlayImport,
+) -> Play {
+    let parts = [Keyword::PreTasks, Keyword::Roles, Keyword::Tasks, Keyword::PostTasks, Keyword::Handlers];
+    let [pre_tasks, roles, tasks, post_tasks, handlers] = parts.map(|part| keywords.take(part));
+    let frame = Arc::new(Frame {
+        kind: FrameKind::Play,
+        keywords,
+        vars: layer::empty(),
+        outer: import.frame.clone(),
+        position: source.position().clone(),
+    });
+    {
+        let mut known = loader.vars.borrow_mut();
+        known.play.clone_from(&vars);
+        known.roles.clear();
+    }
+    let mut of_roles = Additions::default();
+    let role_tasks = roles.map(|roles| read_roles(loader, &roles, &frame, &mut of_roles)).unwrap_or_default();
+    let mut added = Additions::default();
+    let own_handlers = handlers.map(|source| {
+        let drafts = list::read(loader, &source, &frame, true);
+        expand::handlers(loader, drafts, 0, &mut added)
+    });
+    let mut read_part = |source: Option<Source>| -> Vec<Item> {
+        let Some(source) = source else { return Vec::new() };
+        let drafts = list::read(loader, &source, &frame, false);
+        expand::items(loader, drafts, 0, &mut added)
+    };
+    let (pre_tasks, tasks, post_tasks) = (read_part(pre_tasks), read_part(tasks), read_part(post_tasks));
+    let mut handlers = of_roles.handlers;
+    handlers.extend(own_handlers.unwrap_or_default());
+    handlers.extend(added.handlers);
+    let mut roles = of_roles.roles;
+    roles.extend(added.roles);
+    Play {
+        position: source.position().clone(),
+        vars,
+        folder: loader.folder.borrow().clone(),
+        pre_tasks,
+        role_tasks,
+        tasks,
+        post_tasks,
+        handlers,
+        roles,
+        imported_when: import.frame.as_ref().map(|frame| imported_when(frame)).unwrap_or_default(),
+        frame,
+    }
+}
+
+/// Reads the entries of `roles`.
+fn read_roles(loader: &Loader<'_>, source: &Source, frame: &Arc<Frame>, added: &mut Additions) -> Vec<Item> {
+    if source.is_null() {
+        return Vec::new();
+    }
+    let Some(entries) = source.as_list() else {
+        loader.report(values::wrong_type(source, "roles", "a list of roles"));
+        return Vec::new();
+    };
+    let mut items = Vec::new();
+    for entry in entries {
+        let read = role::request(loader, entry, None).and_then(|mut request| {
+            request.collections = expand::collections_of(frame);
+            let node = role::load(loader, request, 0)?;
+            expand::use_role(loader, &node, frame, 0, added)
+        });
+        items.extend(loader.check(read).unwrap_or_default());
+    }
+    items
+}
+
+fn check_hosts(loader: &Loader<'_>, source: &Source, keywords: &KeywordValues) {
+    let Some(hosts) = keywords.get(Keyword::Hosts) else {
+        let problem = Problem::Missing { keyword: "hosts".to_owned() };
+        return loader.report(LoadError::new(source.position(), problem));
+    };
+    let entries = values::items(hosts);
+    let named = |entry: &Source| values::scalar_text(entry).is_some_and(|text| !text.is_empty());
+    if entries.is_empty() || !entries.iter().all(named) {
+        loader.report(values::wrong_type(hosts, "hosts", "a pattern, or a list of patterns"));
+    }
+}
+
+fn imported_when(frame: &Frame) -> Vec<Source> {
+    let mut conditions = Vec::new();
+    for source in frame.collected(Keyword::When) {
+        conditions.splice(0..0, values::items(source));
+    }
+    conditions
+}

@@ -1,0 +1,380 @@
+//! Reading one task or handler: its action, keywords and loop.
+
+use std::sync::Arc;
+
+use modbox_yaml::{Map, Source};
+
+use crate::error::{LoadError, Problem};
+use crate::keywords::{self, Keyword, Kind, Place};
+use crate::load::action::{self, ActionCall};
+use crate::load::context::Loader;
+use crate::load::draft::Draft;
+use crate::load::values;
+use crate::model::frame::Frame;
+use crate::model::keywords::KeywordValues;
+use crate::model::task::{Task, TaskKind, short_name};
+use crate::vars::layer;
+
+/// Lookups that `with_` keywords can name.
+const LOOKUPS: [&str; 26] = [
+    "config",
+    "csvfile",
+    "dict",
+    "env",
+    "file",
+    "fileglob",
+    "first_found",
+    "flattened",
+    "indexed_items",
+    "ini",
+    "inventory_hostnames",
+    "items",
+    "lines",
+    "list",
+    "nested",
+    "password",
+    "pipe",
+    "random_choice",
+    "sequence",
+    "subelements",
+    "template",
+    "together",
+    "unvault",
+    "url",
+    "vars",
+    "varnames",
+];
+
+/// Reads an entry of a list of tasks that is not a block.
+///
+/// # Errors
+///
+/// The entry has no action that can be told. Other errors are reported to the loader.
+pub fn read(loader: &Loader<'_>, source: &Source, frame: &Arc<Frame>, handler: bool) -> Result<Draft, LoadError> {
+    let map = values::map(source, "task")?;
+    let collections = collections(map, frame);
+    let call = action::find(loader, source, map, &collections)?;
+    check_known(loader, &call, &collections);
+    let place = place(&call, handler);
+    let mut task = Task {
+        action: call.action.clone(),
+        args: call.args,
+        lookup: None,
+        loop_control: KeywordValues::default(),
+        keywords: KeywordValues::default(),
+        vars: values::vars(loader, map.get("vars")),
+        frame: Arc::clone(frame),
+        position: source.position().clone(),
+        kind: if handler { TaskKind::Handler(Vec::new()) } else { TaskKind::Task },
+    };
+    for (key, entry) in map.iter() {
+        let name = values::key_text(key);
+        if name == call.key || name == "args" || name == "vars" {
+            continue;
+        }
+        read_keyword(loader, &mut task, place, &name, &entry.key, &entry.value);
+    }
+    if call.local && task.keywords.get(Keyword::DelegateTo).is_none() {
+        task.keywords.set(Keyword::DelegateTo, Source::literal("localhost"));
+    }
+    if handler {
+        task.kind = TaskKind::Handler(listen(&task));
+    }
+    classify(loader, task)
+}
+
+/// Reads one key of a task that is not its action.
+fn read_keyword(loader: &Loader<'_>, task: &mut Task, place: Place, name: &str, key: &Source, value: &Source) {
+    if let Some(lookup) = name.strip_prefix("with_") {
+        if read_lookup(loader, task, lookup, key, value) {
+            return;
+        }
+    }
+    let Some(row) = keywords::find(place, name) else {
+        let nearest = keywords::nearest(place, name);
+        let problem = Problem::UnknownKeyword { key: name.to_owned(), place, nearest };
+        return loader.report(LoadError::new(key.position(), problem));
+    };
+    loader.judge(place, row, key, value);
+    match row.keyword {
+        Keyword::LoopControl => read_loop_control(loader, task, value),
+        Keyword::Register => read_register(loader, task, value),
+        keyword => {
+            check_shape(loader, row, value);
+            task.keywords.set(keyword, value.clone());
+        }
+    }
+}
+
+/// Reads a `with_` keyword. Returns whether its lookup is known.
+fn read_lookup(loader: &Loader<'_>, task: &mut Task, lookup: &str, key: &Source, value: &Source) -> bool {
+    if !LOOKUPS.contains(&lookup) {
+        return false;
+    }
+    if task.lookup.is_some() || task.keywords.get(Keyword::Loop).is_some() {
+        let (keyword, other) = (format!("with_{lookup}"), "loop".to_owned());
+        loader.report(LoadError::new(key.position(), Problem::Conflict { keyword, other, remedy: "keep one loop" }));
+    } else if value.is_null() {
+        loader.report(LoadError::new(key.position(), Problem::Missing { keyword: format!("with_{lookup}") }));
+    } else {
+        task.lookup = Some((lookup.to_owned(), value.clone()));
+    }
+    true
+}
+
+fn read_loop_control(loader: &Loader<'_>, task: &mut Task, value: &Source) {
+    let Some(map) = loader.check(values::map(value, "loop_control")) else { return };
+    task.loop_control = read_keywords(loader, Place::LoopControl, map, &[]);
+}
+
+fn read_register(loader: &Loader<'_>, task: &mut Task, value: &Source) {
+    let name = values::scalar_text(value).unwrap_or_default();
+    if values::is_variable_name(&name) {
+        task.keywords.set(Keyword::Register, value.clone());
+    } else if !value.is_null() {
+        loader.report(LoadError::new(value.position(), Problem::VariableName { name }));
+    }
+}
+
+/// Reads the keywords of an object that is not a task. Keys that `skipped` has are left to the caller.
+#[must_use]
+pub fn read_keywords(loader: &Loader<'_>, place: Place, map: &Map, skipped: &[&str]) -> KeywordValues {
+    let mut found = KeywordValues::default();
+    for (key, entry) in map.iter() {
+        let name = values::key_text(key);
+        if skipped.contains(&&*name) {
+            continue;
+        }
+        let Some(row) = keywords::find(place, &name) else {
+            let nearest = keywords::nearest(place, &name);
+            let problem = Problem::UnknownKeyword { key: name, place, nearest };
+            loader.report(LoadError::new(entry.key.position(), problem));
+            continue;
+        };
+        loader.judge(place, row, &entry.key, &entry.value);
+        check_shape(loader, row, &entry.value);
+        found.set(row.keyword, entry.value.clone());
+    }
+    found
+}
+
+/// Checks that a value is not of a shape that its keyword can never have.
+fn check_shape(loader: &Loader<'_>, row: &keywords::Row, value: &Source) {
+    let keyword = row.keyword.text();
+    let structured = value.as_list().is_some() || value.as_map().is_some();
+    match row.kind {
+        Kind::Text | Kind::Bool | Kind::Int | Kind::Float | Kind::Percent if structured => {
+            loader.report(values::wrong_type(value, keyword, &format!("a {}", row.kind)));
+        }
+        _ if row.keyword == Keyword::Tags && !is_tags(value) => {
+            loader.report(values::wrong_type(value, keyword, "a list of tags, or text"));
+        }
+        _ => {}
+    }
+}
+
+fn is_tags(value: &Source) -> bool {
+    value.as_list().is_some() || value.is_null() || values::scalar_text(value).is_some()
+}
+
+/// Returns where the keywords of a task are looked up: dynamic includes take only some.
+fn place(call: &ActionCall, handler: bool) -> Place {
+    let action = call.action.as_text().map_or("", |text| text);
+    match short_name(action) {
+        "include_tasks" | "include_role" => Place::Include,
+        _ if handler => Place::Handler,
+        _ => Place::Task,
+    }
+}
+
+/// Reports an action that nothing provides. An action that is a template is looked up when the task runs.
+fn check_known(loader: &Loader<'_>, call: &ActionCall, collections: &[String]) {
+    if modbox_template::is_template(&call.action) {
+        return;
+    }
+    let Some(name) = call.action.as_text() else { return };
+    if !loader.names.is_known(name, collections) {
+        let problem = Problem::UnknownAction { name: name.to_string() };
+        loader.report(LoadError::new(call.action.position(), problem));
+    }
+}
+
+/// Returns the collections in which an action without a collection is looked up.
+fn collections(map: &Map, frame: &Frame) -> Vec<String> {
+    let own = map.get("collections").or_else(|| frame.inherited(Keyword::Collections));
+    let mut names: Vec<String> =
+        own.map(values::items).unwrap_or_default().iter().filter_map(values::scalar_text).collect();
+    if let Some(collection) = frame.role().and_then(|role| role.collection.clone()) {
+        names.insert(0, collection);
+    }
+    names
+}
+
+/// Returns the topics of a handler, each also with the names of its role before it.
+fn listen(task: &Task) -> Vec<String> {
+    let Some(source) = task.keywords.get(Keyword::Listen) else { return Vec::new() };
+    let mut topics: Vec<String> = values::items(source).iter().filter_map(values::scalar_text).collect();
+    if let Some(role) = task.frame.role() {
+        let full: Vec<String> = topics.iter().map(|topic| format!("{} : {topic}", role.full_name())).collect();
+        let short: Vec<String> = topics.iter().map(|topic| format!("{} : {topic}", role.name)).collect();
+        topics.extend(full);
+        topics.extend(short);
+    }
+    topics
+}
+
+/// Decides whether a task is an import, and checks the options of imports, includes and `meta`.
+fn classify(loader: &Loader<'_>, mut task: Task) -> Result<Draft, LoadError> {
+    let action = task.action_text().to_owned();
+    match short_name(&action) {
+        "import_tasks" | "include_tasks" => {
+            check_tasks_options(&mut task, &action)?;
+            if short_name(&action) == "include_tasks" {
+                return Ok(Draft::Task(task));
+            }
+            check_import(&task, "include_tasks")?;
+            Ok(Draft::ImportTasks(task))
+        }
+        "import_role" | "include_role" => {
+            check_role_options(&task, &action)?;
+            if task.is_handler() {
+                let reason = "a handler cannot use a role; notify a handler of that role".to_owned();
+                return Err(LoadError::new(&task.position, Problem::Refused { keyword: action, reason }));
+            }
+            if short_name(&action) == "include_role" {
+                return Ok(Draft::Task(task));
+            }
+            check_import(&task, "include_role")?;
+            Ok(Draft::ImportRole(task))
+        }
+        "meta" => {
+            check_meta(loader, &task);
+            Ok(Draft::Task(task))
+        }
+        _ => Ok(Draft::Task(task)),
+    }
+}
+
+fn check_import(task: &Task, instead: &'static str) -> Result<(), LoadError> {
+    if !task.has_loop() {
+        return Ok(());
+    }
+    let remedy = if instead == "include_tasks" { "use `include_tasks`" } else { "use `include_role`" };
+    let problem = Problem::Conflict { keyword: "loop".to_owned(), other: task.action_text().to_owned(), remedy };
+    Err(LoadError::new(&task.position, problem))
+}
+
+/// Checks the options of `import_tasks` and `include_tasks`, and moves the file's name to the free form.
+fn check_tasks_options(task: &mut Task, action: &str) -> Result<(), LoadError> {
+    let dynamic = short_name(action) == "include_tasks";
+    let allowed: &[&str] = if dynamic { &["file", "apply"] } else { &["file"] };
+    check_options(task, action, allowed)?;
+    if let Some(file) = task.args.named.shift_remove("file") {
+        task.args.raw = task.args.raw.take().or(Some(file.value));
+    }
+    let given = task.args.raw.as_ref().is_some_and(|raw| raw.as_text().is_none_or(|text| !text.trim().is_empty()));
+    if !given && task.args.whole.is_none() {
+        return Err(LoadError::new(&task.position, Problem::Missing { keyword: format!("{action}: file") }));
+    }
+    check_apply(task)
+}
+
+fn check_role_options(task: &Task, action: &str) -> Result<(), LoadError> {
+    const OPTIONS: [&str; 9] = [
+        "name",
+        "role",
+        "tasks_from",
+        "vars_from",
+        "defaults_from",
+        "handlers_from",
+        "public",
+        "allow_duplicates",
+        "rolespec_validate",
+    ];
+    let mut allowed = OPTIONS.to_vec();
+    if short_name(action) == "include_role" {
+        allowed.push("apply");
+    }
+    check_options(task, action, &allowed)?;
+    let named = ["name", "role"].iter().any(|option| task.args.named.contains_key(*option));
+    if !named && task.args.whole.is_none() {
+        return Err(LoadError::new(&task.position, Problem::Missing { keyword: format!("{action}: name") }));
+    }
+    for option in ["tasks_from", "vars_from", "defaults_from", "handlers_from"] {
+        if let Some(argument) = task.args.named.get(option).filter(|argument| argument.value.as_text().is_none()) {
+            return Err(values::wrong_type(&argument.value, option, "the name of a file"));
+        }
+    }
+    check_apply(task)
+}
+
+fn check_apply(task: &Task) -> Result<(), LoadError> {
+    match task.args.named.get("apply") {
+        Some(apply) if apply.value.as_map().is_none() => Err(values::wrong_type(&apply.value, "apply", "a mapping")),
+        _ => Ok(()),
+    }
+}
+
+fn check_options(task: &Task, action: &str, allowed: &[&str]) -> Result<(), LoadError> {
+    match task.args.named.iter().find(|(name, _)| !allowed.contains(&&***name)) {
+        None => Ok(()),
+        Some((name, argument)) => {
+            let (action, option) = (action.to_owned(), name.to_string());
+            let problem = Problem::UnknownOption { action, option, expected: allowed.join(", ") };
+            Err(LoadError::new(argument.key.position(), problem))
+        }
+    }
+}
+
+/// Checks what a `meta` task does.
+fn check_meta(loader: &Loader<'_>, task: &Task) {
+    const ALL: [&str; 11] = [
+        "noop",
+        "flush_handlers",
+        "refresh_inventory",
+        "clear_facts",
+        "clear_host_errors",
+        "end_play",
+        "end_host",
+        "end_batch",
+        "end_role",
+        "reset_connection",
+        "role_complete",
+    ];
+    let problem = match task.meta() {
+        Some("end_role") if task.is_handler() => Problem::Other("a handler cannot end a role".to_owned()),
+        Some("end_role") if task.frame.role().is_none() => {
+            Problem::Other("`meta: end_role` ends a role; there is no role around the task".to_owned())
+        }
+        Some(meta) if ALL.contains(&meta) => return,
+        found => Problem::UnknownOption {
+            action: "meta".to_owned(),
+            option: found.unwrap_or_default().to_owned(),
+            expected: ALL[..10].join(", "),
+        },
+    };
+    loader.report(LoadError::new(&task.position, problem));
+}
+
+/// Returns a task that the engine adds.
+#[must_use]
+pub fn implicit(kind: crate::model::task::ImplicitTask, frame: &Arc<Frame>) -> Task {
+    use crate::model::task::{Args, ImplicitTask};
+    let (action, raw) = match kind {
+        ImplicitTask::GatherFacts => ("ansible.builtin.gather_facts", None),
+        ImplicitTask::FlushHandlers => ("meta", Some(Source::literal("flush_handlers"))),
+        ImplicitTask::RoleComplete => ("meta", Some(Source::literal("role_complete"))),
+        ImplicitTask::ValidateArguments => ("ansible.builtin.validate_argument_spec", None),
+    };
+    Task {
+        action: Source::literal(action),
+        args: Args { raw, ..Args::default() },
+        lookup: None,
+        loop_control: KeywordValues::default(),
+        keywords: KeywordValues::default(),
+        vars: layer::empty(),
+        frame: Arc::clone(frame),
+        position: frame.position.clone(),
+        kind: TaskKind::Implicit(kind),
+    }
+}

@@ -1,0 +1,217 @@
+//! Running a task's action until it succeeds, or until the attempts are used up, and deciding the status.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use modbox_jinja::values as convert;
+use modbox_python_json::{Dict, Value};
+use modbox_template::{Layer, Origin, Scope, Slot, TemplateError};
+use modbox_yaml::Source;
+
+use crate::actions::context::{ActionContext, Findings};
+use crate::actions::error::ActionError;
+use crate::keywords::Keyword;
+use crate::load::values;
+use crate::report::events::Event;
+use crate::report::message::Message;
+use crate::report::outcome::Outcome;
+use crate::run::conditions;
+use crate::run::errors;
+use crate::run::facts;
+use crate::run::prepare::Prepared;
+use crate::run::result;
+use crate::run::session::Session;
+use crate::run::task_fields::TaskFields;
+use crate::run::task_run::TaskRun;
+
+/// Variables of files of the play that an action read.
+pub type IncludedVars = Vec<(Arc<str>, Source)>;
+
+/// Runs the action until it succeeds, or until the attempts are used up.
+///
+/// # Errors
+///
+/// The action cannot be done, or what decides about another attempt cannot be evaluated.
+pub fn run(
+    run: &TaskRun<'_>,
+    session: &mut Session<'_>,
+    fields: &TaskFields,
+    prepared: &Prepared,
+) -> Result<(Outcome, IncludedVars), Message> {
+    let until = run.task.keyword(Keyword::Until).map(conditions::conditions).unwrap_or_default();
+    let attempts = match fields.retries {
+        Some(retries) => 1 + retries.max(0),
+        None if until.is_empty() => 1,
+        None => 4,
+    };
+    for attempt in 1..=attempts {
+        let (mut outcome, included) = act(run, session, fields, prepared)?;
+        result::set_defaults(&mut outcome.data);
+        if attempts > 1 {
+            outcome.data.insert("attempts".to_owned(), Value::Int(attempt));
+        }
+        let scope = after(run, &outcome);
+        if !outcome.data.contains_key("skipped") {
+            decide(run, session, &scope, &mut outcome);
+        }
+        if attempts == 1 {
+            return Ok((outcome, included));
+        }
+        let scope = after(run, &outcome);
+        let done = if until.is_empty() {
+            !outcome.data.get("failed").is_some_and(Value::is_truthy)
+        } else {
+            let found = conditions::first_false(session.engine, &scope, &until);
+            found.map_err(|error| errors::of_template(session, &error))?.is_none()
+        };
+        if done {
+            return Ok((outcome, included));
+        }
+        if attempt == attempts || session.host.is_interrupted() {
+            outcome.data.insert("attempts".to_owned(), Value::Int(attempts - 1));
+            outcome.data.insert("failed".to_owned(), Value::Bool(true));
+            return Ok((outcome, included));
+        }
+        outcome.data.insert("_ansible_retry".to_owned(), Value::Bool(true));
+        outcome.data.insert("retries".to_owned(), Value::Int(attempts));
+        session.events.event(Event::Retry { task: run.info, outcome: &outcome });
+        session.host.sleep(Duration::try_from_secs_f64(fields.delay).unwrap_or_default());
+    }
+    Err(Message::new("the task has no attempts"))
+}
+
+/// Runs the action once.
+fn act(
+    run: &TaskRun<'_>,
+    session: &mut Session<'_>,
+    fields: &TaskFields,
+    prepared: &Prepared,
+) -> Result<(Outcome, IncludedVars), Message> {
+    if let Some(skipped) = unsupported(fields, prepared)? {
+        return Ok((skipped, Vec::new()));
+    }
+    let mut context = ActionContext {
+        task: run.task,
+        action: prepared.name.clone(),
+        args: prepared.args.args.clone(),
+        sources: prepared.args.sources.clone(),
+        provenance: prepared.args.provenance.clone(),
+        scope: &run.scope,
+        engine: session.engine,
+        host: &mut *session.host,
+        events: &mut *session.events,
+        options: prepared.options.clone(),
+        findings: Findings::default(),
+    };
+    let result = (prepared.action.run)(&mut context);
+    let findings = std::mem::take(&mut context.findings);
+    let mut outcome = match result {
+        Ok(data) => Outcome::of(data),
+        Err(error) => action_failed(session, error)?,
+    };
+    outcome.warnings = findings.warnings;
+    outcome.reports = findings.reports;
+    outcome.error = outcome.error.or_else(|| findings.module_error.map(|error| error.causing("Module failed.", None)));
+    outcome.warnings.extend(result::take_warnings(&mut outcome.data));
+    outcome.deprecations = result::take_deprecations(&mut outcome.data);
+    Ok((outcome, findings.included))
+}
+
+/// Returns the outcome of an action that could not do its work, or the failure of the task.
+fn action_failed(session: &mut Session<'_>, error: ActionError) -> Result<Outcome, Message> {
+    match error {
+        ActionError::Skipped(text) => {
+            let mut data = Dict::new();
+            data.insert("skipped".to_owned(), Value::Bool(true));
+            data.insert("msg".to_owned(), Value::from(text));
+            Ok(Outcome::of(data))
+        }
+        ActionError::Template(error) => Err(errors::of_template(session, &error)),
+        ActionError::Failed(text) => Err(errors::of_action(text)),
+        ActionError::File(error) => Err(Message::new(error.to_string())),
+        ActionError::Host(error) => {
+            session.note_failure(error.kind);
+            let mut data = Dict::new();
+            data.insert("failed".to_owned(), Value::Bool(true));
+            data.insert("msg".to_owned(), Value::from(error.message.as_str()));
+            let mut outcome = Outcome::of(data);
+            outcome.reports.extend(error.report);
+            outcome.error = Some(Message::new(error.message).causing("Module failed.", None));
+            Ok(outcome)
+        }
+    }
+}
+
+/// Returns the variables after a result: with the result itself, and with its facts.
+fn after(run: &TaskRun<'_>, outcome: &Outcome) -> Scope {
+    let mut scope = run.scope.clone();
+    if let Some(facts) = facts::as_variables(run.task, &outcome.data) {
+        scope.push(Arc::new(facts));
+    }
+    if let Some(name) = run.task.keyword(Keyword::Register).and_then(values::scalar_text) {
+        let value = convert::from_json(&Value::Dict(outcome.with_items()));
+        let mut layer = Layer::default();
+        layer.insert(name.as_str(), Slot::value(value, Origin::Result(name.as_str().into())));
+        scope.push(Arc::new(layer));
+    }
+    scope
+}
+
+/// Applies `changed_when` and `failed_when`.
+fn decide(run: &TaskRun<'_>, session: &Session<'_>, scope: &Scope, outcome: &mut Outcome) {
+    let conditions = |keyword| run.task.keyword(keyword).map(conditions::conditions).unwrap_or_default();
+    let holds = |scope: &Scope, list: &[Source]| {
+        conditions::first_false(session.engine, scope, list).map(|found| found.is_none())
+    };
+    let changed = conditions(Keyword::ChangedWhen);
+    if !changed.is_empty() {
+        match holds(scope, &changed) {
+            Ok(changed) => drop(outcome.data.insert("changed".to_owned(), Value::Bool(changed))),
+            Err(error) => return undecided(outcome, "changed_when_result", &error),
+        }
+    }
+    let failed = conditions(Keyword::FailedWhen);
+    if failed.is_empty() {
+        return;
+    }
+    match holds(&after(run, outcome), &failed) {
+        Ok(failed) => {
+            outcome.data.insert("failed_when_result".to_owned(), Value::Bool(failed));
+            outcome.data.insert("failed".to_owned(), Value::Bool(failed));
+            if !failed && outcome.error.take().is_some() {
+                let text = Value::from("(traceback unavailable)");
+                outcome.data.insert("failed_when_suppressed_exception".to_owned(), text);
+            }
+        }
+        Err(error) => undecided(outcome, "failed_when_result", &error),
+    }
+}
+
+/// Returns the outcome of an action that does not run in check mode, or the failure of one that cannot run as a job.
+fn unsupported(fields: &TaskFields, prepared: &Prepared) -> Result<Option<Outcome>, Message> {
+    let action = prepared.action;
+    if fields.job_limit > 0 && !action.job {
+        let text = format!("This action ({}) does not support async.", prepared.name);
+        return Err(errors::of_action(text));
+    }
+    if fields.check && !action.check_mode {
+        let mut data = Dict::new();
+        data.insert("skipped".to_owned(), Value::Bool(true));
+        data.insert(
+            "msg".to_owned(),
+            Value::from(format!("This action ({}) does not support check mode.", prepared.name)),
+        );
+        return Ok(Some(Outcome::of(data)));
+    }
+    if fields.check && fields.job_limit > 0 {
+        let text = "\"check mode\" and \"async\" cannot be used on same task.";
+        return Err(errors::of_action(text));
+    }
+    Ok(None)
+}
+
+/// Fails a result whose status cannot be decided.
+fn undecided(outcome: &mut Outcome, key: &str, error: &TemplateError) {
+    outcome.data.insert("failed".to_owned(), Value::Bool(true));
+    outcome.data.insert(key.to_owned(), Value::from(error.message()));
+}

@@ -1,0 +1,83 @@
+//! What a result changes for the tasks after it: facts, variables, groups and statistics.
+
+use modbox_python_json::{Dict, Value};
+use modbox_template::{Layer, Origin};
+
+use crate::model::task::{Task, is_builtin, is_one_of};
+use crate::report::outcome::Outcome;
+use crate::run::session::Session;
+use crate::vars::facts::Facts;
+use crate::vars::layer;
+
+/// Returns the facts of a result as variables, for the conditions of the same task.
+#[must_use]
+pub fn as_variables(task: &Task, data: &Dict) -> Option<Layer> {
+    let facts = data.get("ansible_facts")?.as_dict()?;
+    if is_builtin(task.action_text(), "debug") {
+        return None;
+    }
+    if is_one_of(task.action_text(), &["set_fact", "include_vars"]) {
+        return Some(layer::of_data(facts, &Origin::Result(task.action_text().into())));
+    }
+    let mut found = Facts::default();
+    found.extend(facts);
+    Some(found.layer())
+}
+
+/// Applies what the result of a task or of an item changes. Failed and skipped results change nothing.
+pub fn apply(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
+    let data = &outcome.data;
+    if let Some(host) = data.get("add_host").and_then(Value::as_dict) {
+        let name = host.get("host_name").map(modbox_python_json::str).unwrap_or_default();
+        if session.options.is_this_host(&name) {
+            let groups = host.get("groups").and_then(Value::as_list).unwrap_or_default();
+            groups.iter().for_each(|group| add_group(session, &modbox_python_json::str(group)));
+        } else if !session.added_hosts.contains(&name) {
+            session.added_hosts.push(name);
+        }
+    }
+    if let Some(group) = data.get("add_group") {
+        add_group(session, &modbox_python_json::str(group));
+    }
+    if let Some(facts) = data.get("ansible_facts").and_then(Value::as_dict) {
+        if !is_builtin(task.action_text(), "debug") {
+            apply_facts(session, task, data, facts);
+        }
+    }
+    if let Some(stats) = data.get("ansible_stats").and_then(Value::as_dict) {
+        apply_stats(session, stats);
+    }
+}
+
+fn apply_facts(session: &mut Session<'_>, task: &Task, data: &Dict, facts: &Dict) {
+    let action = task.action_text();
+    if is_builtin(action, "include_vars") {
+        // Those that are text of the play were taken over as such.
+        facts.iter().for_each(|(name, value)| session.vars.include_data(name, value));
+        return;
+    }
+    let set = is_builtin(action, "set_fact");
+    let cacheable = data.get("_ansible_facts_cacheable").is_some_and(Value::is_truthy);
+    if !set || cacheable {
+        session.vars.add_facts(facts);
+    }
+    if set {
+        let origin = Origin::Result(action.into());
+        facts.iter().for_each(|(name, value)| session.vars.set(name, value, origin.clone()));
+    }
+}
+
+fn add_group(session: &mut Session<'_>, group: &str) {
+    if !session.groups.iter().any(|known| known == group) {
+        session.groups.push(group.to_owned());
+        session.refresh_magic();
+    }
+}
+
+fn apply_stats(session: &mut Session<'_>, stats: &Dict) {
+    let flag = |name: &str, default: bool| stats.get(name).map_or(default, Value::is_truthy);
+    let (per_host, aggregate) = (flag("per_host", true), flag("aggregate", false));
+    for (name, value) in stats.get("data").and_then(Value::as_dict).into_iter().flatten() {
+        session.custom.record(per_host, aggregate, name, value);
+    }
+}

@@ -1,0 +1,211 @@
+//! Finalizing a task's arguments: evaluating them, with the defaults of `module_defaults` below them.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use modbox_python_json::{Dict, Value};
+use modbox_template::{Engine, Provenance, Scope, TemplateError};
+use modbox_yaml::{Map, Source};
+
+use crate::actions::table::Action;
+use crate::keywords::Keyword;
+use crate::load::values;
+use crate::model::task::{Args, Argument, Task};
+use crate::run::host::ActionHost;
+use crate::vars::layer;
+
+/// Finalized arguments.
+#[derive(Debug, Default)]
+pub struct FinalArgs {
+    /// The arguments, evaluated.
+    pub args: Dict,
+    /// Arguments that the action evaluates itself.
+    pub sources: IndexMap<Arc<str>, Argument>,
+    /// Where the arguments come from.
+    pub provenance: Vec<(String, Provenance)>,
+}
+
+/// Why arguments cannot be finalized.
+#[derive(Debug)]
+pub enum FinalizeError {
+    /// The action takes no free form.
+    FreeForm(Source),
+    /// An argument cannot be evaluated.
+    Argument {
+        /// Its name.
+        name: String,
+        /// Its source.
+        source: Source,
+        /// Why.
+        cause: TemplateError,
+    },
+    /// A template for all arguments is not a mapping.
+    NotMapping {
+        /// The template.
+        source: Source,
+        /// The type of its value.
+        found: &'static str,
+    },
+}
+
+/// Evaluates arguments with the variables of a task.
+pub struct Finalizer<'a> {
+    /// The template engine.
+    pub engine: &'a Engine,
+    /// The variables.
+    pub scope: &'a Scope,
+    /// The action.
+    pub action: &'static Action,
+}
+
+impl std::fmt::Debug for Finalizer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Finalizer").field("action", &self.action.name).finish_non_exhaustive()
+    }
+}
+
+impl Finalizer<'_> {
+    /// Evaluates arguments: the defaults, then a template for all of them, then each by itself.
+    ///
+    /// # Errors
+    ///
+    /// An argument cannot be evaluated, or the action does not take its form.
+    pub fn finalize(&self, args: &Args, defaults: &[Source]) -> Result<FinalArgs, FinalizeError> {
+        let mut found = FinalArgs::default();
+        for source in defaults {
+            self.mapping(source, &mut found)?;
+        }
+        if let Some(whole) = &args.whole {
+            self.mapping(whole, &mut found)?;
+        }
+        if let Some(raw) = &args.raw {
+            if self.action.free_form {
+                self.argument("_raw_params", raw, &mut found)?;
+            } else if raw.as_text().is_some_and(|text| text.trim_start().starts_with("{{")) {
+                self.mapping(raw, &mut found)?;
+            } else {
+                return Err(FinalizeError::FreeForm(raw.clone()));
+            }
+        }
+        for (name, argument) in &args.named {
+            if self.action.unevaluated.contains(&&**name) {
+                found.args.shift_remove(&**name);
+                found.sources.insert(Arc::clone(name), argument.clone());
+            } else if self.action.evaluates_names && modbox_template::is_template(&argument.key) {
+                let name = self.evaluate(name, &argument.key)?.map(|(name, _)| modbox_python_json::str(&name));
+                self.argument(&name.unwrap_or_default(), &argument.value, &mut found)?;
+            } else {
+                self.argument(name, &argument.value, &mut found)?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Evaluates an argument. One that is omitted is left out.
+    fn argument(&self, name: &str, source: &Source, found: &mut FinalArgs) -> Result<(), FinalizeError> {
+        match self.evaluate(name, source)? {
+            None => drop(found.args.shift_remove(name)),
+            Some((value, provenance)) => {
+                found.args.insert(name.to_owned(), value);
+                found.provenance.retain(|(known, _)| known != name);
+                if !provenance.is_empty() {
+                    found.provenance.push((name.to_owned(), provenance));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&self, name: &str, source: &Source) -> Result<Option<(Value, Provenance)>, FinalizeError> {
+        let failed = |cause| FinalizeError::Argument { name: name.to_owned(), source: source.clone(), cause };
+        let evaluated = self.engine.evaluate_omittable(source, self.scope).map_err(failed)?;
+        let provenance = evaluated.provenance;
+        Ok(evaluated.value.map(|value| (layer::to_json(&value), provenance)))
+    }
+
+    /// Adds the arguments of a mapping, or of a template for one.
+    fn mapping(&self, source: &Source, found: &mut FinalArgs) -> Result<(), FinalizeError> {
+        if let Some(map) = source.as_map() {
+            for (key, entry) in map.iter() {
+                self.argument(&values::key_text(key), &entry.value, found)?;
+            }
+            return Ok(());
+        }
+        if source.is_null() {
+            return Ok(());
+        }
+        let Some((value, provenance)) = self.evaluate("args", source)? else { return Ok(()) };
+        let Value::Dict(entries) = value else {
+            return Err(FinalizeError::NotMapping { source: source.clone(), found: value.type_name() });
+        };
+        for (name, value) in entries {
+            found.provenance.push((name.clone(), provenance.clone()));
+            found.args.insert(name, value);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the defaults that `module_defaults` gives to an action, lowest first.
+#[must_use]
+pub fn defaults(task: &Task, full_name: &str, host: &dyn ActionHost) -> Vec<Source> {
+    let mut groups = Vec::new();
+    let mut own = Vec::new();
+    // A later mapping replaces the whole entry of an earlier one; inner levels come later.
+    for source in task.collected(Keyword::ModuleDefaults).into_iter().rev() {
+        for mapping in values::items(source) {
+            let Some(map) = mapping.as_map() else { continue };
+            collect(map, full_name, host, &mut groups, &mut own);
+        }
+    }
+    let values = |entries: Vec<(String, Source)>| entries.into_iter().map(|(_, value)| value);
+    values(groups).chain(values(own)).collect()
+}
+
+fn collect(
+    map: &Map,
+    full_name: &str,
+    host: &dyn ActionHost,
+    groups: &mut Vec<(String, Source)>,
+    own: &mut Vec<(String, Source)>,
+) {
+    for (key, entry) in map.iter() {
+        let name = values::key_text(key);
+        let list = match name.strip_prefix("group/") {
+            Some(group) => match host.action_group(group) {
+                Some(actions) if actions.iter().any(|action| action == full_name) => &mut *groups,
+                _ => continue,
+            },
+            None if is_same_action(&name, full_name) => &mut *own,
+            None => continue,
+        };
+        list.retain(|(known, _)| *known != name);
+        list.push((name, entry.value.clone()));
+    }
+}
+
+/// Says whether a key of `module_defaults` names an action. A name without a collection is that of a builtin action or of
+/// a module beside the play.
+fn is_same_action(key: &str, full_name: &str) -> bool {
+    key == full_name
+        || (!key.contains('.')
+            && matches!(full_name.strip_suffix(key), Some("ansible.builtin." | "ansible.legacy." | "")))
+        || (key.strip_prefix("ansible.legacy.").is_some_and(|name| full_name == format!("ansible.builtin.{name}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_name_actions_in_all_forms() {
+        let check = |key: &str, name: &str, expect| assert_eq!(is_same_action(key, name), expect, "{key} {name}");
+        check("copy", "ansible.builtin.copy", true);
+        check("ansible.builtin.copy", "ansible.builtin.copy", true);
+        check("ansible.legacy.copy", "ansible.builtin.copy", true);
+        check("py", "ansible.builtin.copy", false);
+        check("own", "own", true);
+        check("copy", "community.general.copy", false);
+        check("community.general.copy", "community.general.copy", true);
+    }
+}

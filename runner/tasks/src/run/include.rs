@@ -1,0 +1,214 @@
+//! Dynamic includes: `include_tasks` and `include_role`, once their arguments are known.
+
+use std::sync::Arc;
+
+use modbox_jinja::values as convert;
+use modbox_python_json::{Dict, Value};
+use modbox_template::{Layer, Origin, Slot};
+
+use crate::error::LoadErrors;
+use crate::files::FileError;
+use crate::load::context::{Loader, StaticVars};
+use crate::load::expand::{self, Additions};
+use crate::load::include::IncludeSearch;
+use crate::load::role::{self, FromFiles, RoleRequest, TaskRequest};
+use crate::load::{document, list};
+use crate::model::block::Item;
+use crate::model::frame::{Frame, FrameKind};
+use crate::model::keywords::KeywordValues;
+use crate::model::task::{Task, is_builtin};
+use crate::paths;
+use crate::report::events::{Event, TaskInfo};
+use crate::report::outcome::Outcome;
+use crate::run::fields;
+use crate::run::session::Session;
+
+/// What an include read.
+#[derive(Debug)]
+pub struct Included {
+    /// The tasks.
+    pub items: Vec<Item>,
+    /// What is shown: the path of the file, or the name of the role.
+    pub name: String,
+}
+
+/// Why an include failed.
+#[derive(Debug)]
+pub enum IncludeError {
+    /// The file does not exist, or is not a list: the include fails.
+    Missing(String),
+    /// The file or role has errors: the whole run ends, as if the play had them.
+    Wrong(LoadErrors),
+}
+
+/// How deep includes may nest.
+const MAX_DEPTH: usize = 200;
+
+/// Reads what a task with a result includes.
+///
+/// # Errors
+///
+/// The file or role cannot be read.
+pub fn read(session: &mut Session<'_>, task: &Task, outcome: &Outcome) -> Result<Included, IncludeError> {
+    let depth = task.frame.chain().filter(|frame| matches!(frame.kind, FrameKind::Include(_))).count();
+    if depth > MAX_DEPTH {
+        let text = format!("includes nest more than {MAX_DEPTH} levels deep; look for one that includes itself");
+        return Err(IncludeError::Missing(text));
+    }
+    let args = outcome.data.get("include_args").and_then(Value::as_dict).cloned().unwrap_or_default();
+    let vars = Arc::new(vars(task, outcome));
+    if is_builtin(task.action_text(), "include_role") {
+        role(session, task, &args, vars)
+    } else {
+        tasks(session, task, outcome, vars)
+    }
+}
+
+/// Returns the variables of an include: those of the task, and those of the loop.
+fn vars(task: &Task, outcome: &Outcome) -> Layer {
+    let mut layer = Layer::clone(&task.vars);
+    let mut put = |name: &str, value: &Value| {
+        layer.insert(name, Slot::value(convert::from_json(value), Origin::LoopItem));
+    };
+    for marker in ["ansible_loop_var", "ansible_index_var"] {
+        let Some(name) = outcome.data.get(marker).and_then(Value::as_str) else { continue };
+        if let Some(value) = outcome.data.get(name) {
+            put(name, value);
+            put(marker, &Value::from(name));
+        }
+    }
+    if let Some(value) = outcome.data.get("ansible_loop") {
+        put("ansible_loop", value);
+    }
+    layer
+}
+
+/// Returns the frame of an include, with that of `apply` in it.
+fn frame(loader: &Loader<'_>, task: &Task, kind: FrameKind, vars: Arc<Layer>) -> Arc<Frame> {
+    let include = Arc::new(Frame { vars, ..expand::import_frame(kind, task) });
+    let Some(apply) = task.args.named.get("apply") else { return include };
+    let Some(map) = apply.value.as_map() else { return include };
+    Arc::new(list::frame_of(loader, map, &include, &apply.value, &[]))
+}
+
+fn loader<'s>(session: &'s Session<'_>) -> Loader<'s> {
+    let loader = Loader::new(session.host.files(), session.engine, session.host, session.settings);
+    *loader.folder.borrow_mut() = session.play.folder.clone();
+    let mut play = session.play.vars.clone();
+    play.extend(session.play.files.iter().cloned());
+    *loader.vars.borrow_mut() = StaticVars {
+        play,
+        roles: session.play.roles.clone(),
+        extra: Arc::clone(&session.options.extra_vars),
+        magic: crate::vars::layer::of_texts([("playbook_dir", session.play.folder.as_str())]),
+    };
+    loader
+}
+
+fn tasks(
+    session: &mut Session<'_>,
+    task: &Task,
+    outcome: &Outcome,
+    vars: Arc<Layer>,
+) -> Result<Included, IncludeError> {
+    let name = outcome.data.get("include").map(modbox_python_json::str).unwrap_or_default();
+    let loader = loader(session);
+    let search = IncludeSearch {
+        files: loader.files,
+        frame: &task.frame,
+        base: &session.play.folder,
+        handler: task.is_handler(),
+        dynamic: true,
+    };
+    let path = search.find(&name);
+    let kind = FrameKind::Include(paths::parent(&name).into());
+    let source = match document::read(&loader, &path) {
+        Ok(Some(source)) => source,
+        Ok(None) => return Ok(Included { items: Vec::new(), name: path }),
+        Err(error) => {
+            return Err(match error.problem {
+                crate::error::Problem::File(FileError::NotFound { .. }) => {
+                    IncludeError::Missing(format!("Could not find or access '{path}' on the Ansible Controller."))
+                }
+                crate::error::Problem::File(error) => IncludeError::Missing(error.to_string()),
+                _ => IncludeError::Wrong(error.into()),
+            });
+        }
+    };
+    if source.as_list().is_none() {
+        return Err(IncludeError::Missing("included task files must contain a list of tasks".to_owned()));
+    }
+    let frame = frame(&loader, task, kind, vars);
+    let drafts = list::read(&loader, &source, &frame, task.is_handler());
+    let mut added = Additions::default();
+    let items = if task.is_handler() {
+        expand::handlers(&loader, drafts, 0, &mut added).into_iter().map(Item::Task).collect()
+    } else {
+        expand::items(&loader, drafts, 0, &mut added)
+    };
+    finish(&loader).map_err(IncludeError::Wrong)?;
+    add(session, added);
+    Ok(Included { items, name: path })
+}
+
+fn role(session: &mut Session<'_>, task: &Task, args: &Dict, vars: Arc<Layer>) -> Result<Included, IncludeError> {
+    let text = |name: &str| args.get(name).filter(|value| **value != Value::Null).map(modbox_python_json::str);
+    let flag = |name: &str, default| args.get(name).and_then(fields::truth).unwrap_or(default);
+    let name = text("name").or_else(|| text("role")).unwrap_or_default();
+    let loader = loader(session);
+    let request = RoleRequest {
+        name: name.clone(),
+        position: task.position.clone(),
+        keywords: KeywordValues::default(),
+        vars: Arc::clone(&vars),
+        parameters: Vec::new(),
+        from: FromFiles {
+            tasks: text("tasks_from"),
+            vars: text("vars_from"),
+            defaults: text("defaults_from"),
+            handlers: text("handlers_from"),
+        },
+        beside: task.frame.role().map(|role| paths::parent(&role.path).to_owned()),
+        collections: expand::collections_of(&task.frame),
+        task: Some(TaskRequest {
+            public: flag("public", false),
+            allow_duplicates: flag("allow_duplicates", true),
+            validate: flag("rolespec_validate", true),
+        }),
+    };
+    let node = role::load(&loader, request, 0).map_err(|error| match error.problem {
+        crate::error::Problem::NotFound { .. } => IncludeError::Missing(error.problem.to_string()),
+        _ => IncludeError::Wrong(error.into()),
+    })?;
+    let frame = frame(&loader, task, FrameKind::Include(node.role.path.as_str().into()), vars);
+    let mut added = Additions::default();
+    let used = expand::use_role(&loader, &node, &frame, 0, &mut added);
+    let items = used.map_err(|error| IncludeError::Wrong(error.into()))?;
+    finish(&loader).map_err(IncludeError::Wrong)?;
+    add(session, added);
+    Ok(Included { items, name })
+}
+
+/// Fails if the loader found errors.
+fn finish(loader: &Loader<'_>) -> Result<(), LoadErrors> {
+    loader.finish()
+}
+
+/// Adds the handlers and roles of an include to the play.
+fn add(session: &mut Session<'_>, added: Additions) {
+    session.play.handlers.extend(added.handlers);
+    if !added.roles.is_empty() {
+        session.play.roles.extend(added.roles);
+        session.refresh_magic();
+    }
+}
+
+/// Tells that an include was read.
+pub fn announce(session: &mut Session<'_>, info: &TaskInfo, outcome: &Outcome, name: &str) {
+    let shown = outcome.data.get("_ansible_item_label").filter(|label| label.is_truthy());
+    let label = match shown {
+        Some(_) if outcome.is_hidden() => Some("(censored due to no_log)".to_owned()),
+        label => label.map(modbox_python_json::str),
+    };
+    session.event(Event::Included { task: info, name, label });
+}

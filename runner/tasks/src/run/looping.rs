@@ -1,0 +1,305 @@
+//! Loops: their items, the variables of an item, and the result of them all.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use modbox_jinja::values as convert;
+use modbox_python_json::{Dict, Value as Json};
+use modbox_template::{Layer, Origin, Provenance, Slot, Value};
+use modbox_yaml::Source;
+
+use crate::keywords::Keyword;
+use crate::load::values;
+use crate::model::task::Task;
+use crate::report::events::Event;
+use crate::report::message::Message;
+use crate::report::outcome::Outcome;
+use crate::run::attempt::{self, AttemptEnd};
+use crate::run::conditions;
+use crate::run::errors;
+use crate::run::fields::{Fields, float, truth};
+use crate::run::session::Session;
+use crate::run::task_run::TaskRun;
+use crate::vars::layer;
+
+/// The items of a loop, and where they come from.
+#[derive(Debug)]
+pub struct Items {
+    values: Vec<Value>,
+    origin: Origin,
+}
+
+impl Items {
+    /// Says whether there are no items.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+}
+
+/// Why there are no items.
+#[derive(Debug)]
+pub enum LoopError {
+    /// Something is undefined, which does not matter if the task is skipped.
+    Undefined(Message),
+    /// The loop is wrong.
+    Wrong(Message),
+}
+
+/// `loop_control`, evaluated.
+#[derive(Debug)]
+struct Control {
+    variable: String,
+    index: Option<String>,
+    pause: Duration,
+    extended: bool,
+    all_items: bool,
+    break_when: Vec<Source>,
+}
+
+/// Returns the items of a task's loop; `None` if it has no loop.
+///
+/// # Errors
+///
+/// The loop cannot be evaluated, or is not a list.
+pub fn items(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Option<Items>, LoopError> {
+    if let Some((name, terms)) = &run.task.lookup {
+        return lookup(run, session, name, terms).map(Some);
+    }
+    let Some(source) = run.task.keywords.get(Keyword::Loop) else { return Ok(None) };
+    let evaluated = evaluate(run, session, source)?;
+    let Some(values) = list(&evaluated.0) else {
+        let found = convert::type_name(&evaluated.0);
+        let message = Message::new(format!("The `loop` value must resolve to a 'list', not '{found}'."))
+            .at(session.excerpt(source.position()))
+            .with_help("Provide a list of items/templates, or a template resolving to a list.");
+        return Err(LoopError::Wrong(message));
+    };
+    Ok(Some(Items { values, origin: origin(&evaluated.1) }))
+}
+
+/// Returns the results of the lookup of a `with_` keyword.
+fn lookup(run: &TaskRun<'_>, session: &Session<'_>, name: &str, terms: &Source) -> Result<Items, LoopError> {
+    let (terms, provenance) = evaluate(run, session, terms)?;
+    let terms = list(&terms).unwrap_or_else(|| vec![terms]);
+    let mut layer = Layer::default();
+    layer.insert("_modbox_lookup", Slot::value(Value::from(name), Origin::Magic));
+    layer.insert("_modbox_terms", Slot::value(Value::from(terms), origin(&provenance)));
+    let call = Source::literal("query(_modbox_lookup, *_modbox_terms)");
+    let scope = run.scope.with(Arc::new(layer));
+    let evaluated = session.engine.expression(&call, &scope).map_err(|error| {
+        let place = run.task.lookup.as_ref().and_then(|(_, terms)| session.excerpt(terms.position()));
+        let message = Message::new(error.message()).at(place);
+        if error.is_undefined() { LoopError::Undefined(message) } else { LoopError::Wrong(message) }
+    })?;
+    Ok(Items { values: list(&evaluated.value).unwrap_or_default(), origin: origin(&provenance) })
+}
+
+fn evaluate(run: &TaskRun<'_>, session: &Session<'_>, source: &Source) -> Result<(Value, Provenance), LoopError> {
+    match session.engine.evaluate(source, &run.scope) {
+        Ok(evaluated) => Ok((evaluated.value, evaluated.provenance)),
+        Err(error) => {
+            let message = errors::of_template(session, &error);
+            Err(if error.is_undefined() { LoopError::Undefined(message) } else { LoopError::Wrong(message) })
+        }
+    }
+}
+
+/// Returns the items of a list.
+fn list(value: &Value) -> Option<Vec<Value>> {
+    matches!(convert::view(value), convert::View::List).then(|| convert::items(value).ok()).flatten()
+}
+
+/// Returns the origin of items: the module whose result they are made of, if there is one.
+fn origin(provenance: &Provenance) -> Origin {
+    let of_results = |origin: &&Origin| matches!(origin, Origin::Facts | Origin::Result(_) | Origin::Lookup(_));
+    provenance.iter().find(of_results).cloned().unwrap_or(Origin::LoopItem)
+}
+
+/// Runs a task for each item. Returns the ends of all items, and the result of the whole.
+///
+/// # Errors
+///
+/// `loop_control` cannot be evaluated.
+pub fn run(run: &TaskRun<'_>, session: &mut Session<'_>, items: &Items) -> Result<(Vec<AttemptEnd>, Outcome), Message> {
+    let control = control(run, session)?;
+    if run.scope.get(&control.variable).is_some() {
+        let help = "You should set the `loop_var` value in the `loop_control` option for the task to something else to \
+                    avoid variable collisions and unexpected behavior.";
+        let text = format!("The loop variable '{}' is already in use.", control.variable);
+        session.events.event(Event::Warning(&Message::new(text).with_help(help)));
+    }
+    let mut ends: Vec<AttemptEnd> = Vec::new();
+    let mut registered: Option<Arc<Layer>> = None;
+    for index in 0..items.values.len() {
+        if index > 0 && !control.pause.is_zero() {
+            session.host.sleep(control.pause);
+        }
+        let mut scope = run.scope.clone();
+        registered.take().into_iter().for_each(|layer| scope.push(layer));
+        scope.push(Arc::new(item_layer(&control, items, index)));
+        let item_run = TaskRun { task: run.task, info: run.info, scope };
+        let mut end = attempt::run(&item_run, session, None);
+        registered = register_layer(run.task, &end.outcome);
+        let mut scope = item_run.scope.clone();
+        registered.iter().for_each(|layer| scope.push(Arc::clone(layer)));
+        complete(&control, items, index, &mut end.outcome);
+        label(run, session, &control, &scope, &mut end.outcome);
+        session.events.event(Event::Item { task: run.info, outcome: &end.outcome });
+        ends.push(end);
+        if session.host.is_interrupted() {
+            break;
+        }
+        if !control.break_when.is_empty() {
+            let found = conditions::first_false(session.engine, &scope, &control.break_when);
+            if found.map_err(|error| errors::of_template(session, &error))?.is_none() {
+                break;
+            }
+        }
+    }
+    let whole = whole(&mut ends);
+    Ok((ends, whole))
+}
+
+fn control(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Control, Message> {
+    let given = &run.task.loop_control;
+    let fields = Fields { engine: session.engine, scope: &run.scope };
+    let value = |keyword| match given.get(keyword) {
+        None => Ok(None),
+        Some(source) => fields.source(keyword, source).map_err(|error| errors::of_field(session, &error)),
+    };
+    let text = |keyword| Ok::<_, Message>(value(keyword)?.map(|value: Json| modbox_python_json::str(&value)));
+    let flag = |keyword, default| match value(keyword)? {
+        None => Ok(default),
+        Some(value) => truth(&value).ok_or_else(|| wrong(session, given.get(keyword), &value, "bool")),
+    };
+    let pause = match value(Keyword::Pause)? {
+        None => 0.0,
+        Some(value) => float(&value).ok_or_else(|| wrong(session, given.get(Keyword::Pause), &value, "float"))?,
+    };
+    Ok(Control {
+        variable: text(Keyword::LoopVar)?.unwrap_or_else(|| "item".to_owned()),
+        index: text(Keyword::IndexVar)?,
+        pause: Duration::try_from_secs_f64(pause).unwrap_or_default(),
+        extended: flag(Keyword::Extended, false)?,
+        all_items: flag(Keyword::ExtendedAllitems, true)?,
+        break_when: given.get(Keyword::BreakWhen).map(conditions::conditions).unwrap_or_default(),
+    })
+}
+
+fn wrong(session: &Session<'_>, source: Option<&Source>, value: &Json, kind: &str) -> Message {
+    let text = format!("The value {} could not be converted to '{kind}'.", modbox_python_json::repr(value));
+    Message::new(text).at(source.and_then(|source| session.excerpt(source.position())))
+}
+
+/// Returns the variables of an item.
+fn item_layer(control: &Control, items: &Items, index: usize) -> Layer {
+    let mut layer = Layer::default();
+    let item = items.values.get(index).cloned().unwrap_or_default();
+    layer.insert("ansible_loop_var", Slot::value(Value::from(control.variable.as_str()), Origin::Magic));
+    layer.insert(control.variable.as_str(), Slot::value(item, items.origin.clone()));
+    if let Some(name) = &control.index {
+        layer.insert("ansible_index_var", Slot::value(Value::from(name.as_str()), Origin::Magic));
+        layer.insert(name.as_str(), Slot::value(Value::from(index), Origin::Magic));
+    }
+    if control.extended {
+        layer.insert("ansible_loop", Slot::value(extended(control, items, index), items.origin.clone()));
+    }
+    layer
+}
+
+/// Returns `ansible_loop`.
+fn extended(control: &Control, items: &Items, index: usize) -> Value {
+    let length = items.values.len();
+    let mut entries = vec![
+        ("index", Value::from(index + 1)),
+        ("index0", Value::from(index)),
+        ("first", Value::from(index == 0)),
+        ("last", Value::from(index + 1 == length)),
+        ("length", Value::from(length)),
+        ("revindex", Value::from(length - index)),
+        ("revindex0", Value::from(length - index - 1)),
+    ];
+    if control.all_items {
+        entries.push(("allitems", Value::from(items.values.clone())));
+    }
+    if let Some(next) = items.values.get(index + 1) {
+        entries.push(("nextitem", next.clone()));
+    }
+    if let Some(previous) = index.checked_sub(1).and_then(|index| items.values.get(index)) {
+        entries.push(("previtem", previous.clone()));
+    }
+    Value::from_pairs(entries)
+}
+
+/// Returns the variable that the next items see as the result of the task.
+fn register_layer(task: &Task, outcome: &Outcome) -> Option<Arc<Layer>> {
+    let name = task.keyword(Keyword::Register).and_then(values::scalar_text)?;
+    let value = convert::from_json(&Json::Dict(outcome.with_items()));
+    let mut layer = Layer::default();
+    layer.insert(name.as_str(), Slot::value(value, Origin::Result(name.as_str().into())));
+    Some(Arc::new(layer))
+}
+
+/// Adds to the outcome of an item what it was for.
+fn complete(control: &Control, items: &Items, index: usize, outcome: &mut Outcome) {
+    let data = &mut outcome.data;
+    let item = items.values.get(index).map(layer::to_json).unwrap_or_default();
+    data.insert(control.variable.clone(), item);
+    data.insert("ansible_loop_var".to_owned(), Json::from(control.variable.as_str()));
+    if let Some(name) = &control.index {
+        data.insert(name.clone(), Json::from(u64::try_from(index).unwrap_or(u64::MAX)));
+        data.insert("ansible_index_var".to_owned(), Json::from(name.as_str()));
+    }
+    if control.extended {
+        data.insert("ansible_loop".to_owned(), layer::to_json(&extended(control, items, index)));
+    }
+    data.insert("_ansible_item_result".to_owned(), Json::Bool(true));
+}
+
+/// Evaluates the label of an item.
+fn label(
+    run: &TaskRun<'_>,
+    session: &Session<'_>,
+    control: &Control,
+    scope: &modbox_template::Scope,
+    outcome: &mut Outcome,
+) {
+    let label = match run.task.loop_control.get(Keyword::Label) {
+        None => Ok(outcome.data.get(&control.variable).cloned().unwrap_or_default()),
+        Some(source) => session.engine.evaluate(source, scope).map(|evaluated| layer::to_json(&evaluated.value)),
+    };
+    match label {
+        Ok(label) => drop(outcome.data.insert("_ansible_item_label".to_owned(), label)),
+        Err(error) => {
+            let text = format!("Failed to template loop_control.label: {}", error.message());
+            outcome.data.insert("failed".to_owned(), Json::Bool(true));
+            outcome.data.insert("msg".to_owned(), Json::from(text));
+        }
+    }
+}
+
+/// Returns the result of all items.
+fn whole(ends: &mut [AttemptEnd]) -> Outcome {
+    let mut data = Dict::new();
+    let holds = |outcome: &Outcome, key: &str| outcome.data.get(key).is_some_and(Json::is_truthy);
+    let any = |ends: &[AttemptEnd], key| ends.iter().any(|end| holds(&end.outcome, key));
+    let skipped = ends.iter().all(|end| holds(&end.outcome, "skipped"));
+    data.insert("skipped".to_owned(), Json::Bool(skipped));
+    for key in ["_ansible_no_log", "changed", "failed", "unreachable"] {
+        if any(ends, key) {
+            data.insert(key.to_owned(), Json::Bool(true));
+        }
+    }
+    let text = match (any(ends, "failed"), skipped) {
+        (_, true) => "All items skipped",
+        (true, false) => "One or more items failed",
+        (false, false) => "All items completed",
+    };
+    data.insert("msg".to_owned(), Json::from(text));
+    data.entry("changed".to_owned()).or_insert(Json::Bool(false));
+    let mut outcome = Outcome::of(data);
+    outcome.is_loop = true;
+    outcome.items = ends.iter().map(|end| end.outcome.clone()).collect();
+    outcome
+}

@@ -1,0 +1,36 @@
+//! Running plays on one host.
+//!
+//! `iterator` says which task comes next, `task` runs one, and `play` leads one to the other. What a module does is the
+//! business of the caller, through [`host::ActionHost`].
+
+pub mod act;
+pub mod attempt;
+pub mod become_user;
+pub mod conditions;
+pub mod errors;
+pub mod facts;
+pub mod fields;
+pub mod finalize;
+pub mod handlers;
+pub mod host;
+pub mod hosts;
+pub mod include;
+pub mod iterator;
+pub mod listing;
+pub mod looping;
+pub mod meta;
+pub mod names;
+pub mod options;
+pub mod play;
+pub mod play_files;
+pub mod playbook;
+pub mod prepare;
+pub mod prompt;
+pub mod refusals;
+pub mod result;
+pub mod session;
+pub mod settle;
+pub mod tags;
+pub mod task;
+pub mod task_fields;
+pub mod task_run;

@@ -1,0 +1,87 @@
+//! What the operator decides about a run.
+
+use std::sync::Arc;
+
+use modbox_template::Layer;
+
+use crate::vars::layer;
+
+/// The operator's options.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// The host's name: what `hosts` patterns are compared with, and what output shows.
+    pub host: String,
+    /// Groups of the host, besides `all` and `ungrouped`.
+    pub groups: Vec<String>,
+    /// Whether nothing may be changed.
+    pub check: bool,
+    /// Whether differences are shown.
+    pub diff: bool,
+    /// The number of `-v`.
+    pub verbosity: u8,
+    /// Tags of tasks to run; empty for all.
+    pub tags: Vec<String>,
+    /// Tags of tasks not to run.
+    pub skip_tags: Vec<String>,
+    /// The name of the first task to run.
+    pub start_at_task: Option<String>,
+    /// Whether to ask before each task.
+    pub step: bool,
+    /// Whether notified handlers run although a task failed.
+    pub force_handlers: bool,
+    /// Whether tasks become another user where they do not say.
+    pub become_by_default: bool,
+    /// The user that tasks become where they do not say.
+    pub become_user: Option<String>,
+    /// The user that modbox runs as.
+    pub user: UserInfo,
+    /// Extra variables.
+    pub extra_vars: Arc<Layer>,
+    /// The limit of hosts, as the operator gave it.
+    pub limit: Option<String>,
+    /// The version of ansible-core that variables show.
+    pub ansible_version: String,
+    /// The interpreter of Python that variables show.
+    pub python: String,
+}
+
+/// The user that modbox runs as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserInfo {
+    /// The name.
+    pub name: String,
+    /// Whether it is root.
+    pub is_root: bool,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            host: "localhost".to_owned(),
+            groups: Vec::new(),
+            check: false,
+            diff: false,
+            verbosity: 0,
+            tags: Vec::new(),
+            skip_tags: Vec::new(),
+            start_at_task: None,
+            step: false,
+            force_handlers: false,
+            become_by_default: false,
+            become_user: None,
+            user: UserInfo { name: "root".to_owned(), is_root: true },
+            extra_vars: layer::empty(),
+            limit: None,
+            ansible_version: "2.19.14".to_owned(),
+            python: "/usr/bin/python3".to_owned(),
+        }
+    }
+}
+
+impl RunOptions {
+    /// Says whether a name is that of this host.
+    #[must_use]
+    pub fn is_this_host(&self, name: &str) -> bool {
+        name == self.host || matches!(name, "localhost" | "127.0.0.1" | "::1")
+    }
+}

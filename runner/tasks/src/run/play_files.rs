@@ -1,0 +1,99 @@
+//! Files of variables of a play that runs: `vars_files`, whose names can need facts.
+
+use std::sync::Arc;
+
+use modbox_python_json::Value;
+use modbox_template::Layer;
+use modbox_yaml::Source;
+
+use crate::error::LoadError;
+use crate::keywords::Keyword;
+use crate::load::context::Loader;
+use crate::load::{find, values};
+use crate::paths;
+use crate::report::message::Message;
+use crate::run::errors;
+use crate::run::session::Session;
+use crate::vars::{files, layer};
+
+/// Reads the files of variables of the play again, if their names can have changed since.
+///
+/// # Errors
+///
+/// A name is not text, or a file cannot be read or is not YAML.
+pub fn refresh(session: &mut Session<'_>) -> Result<(), Message> {
+    let Some(source) = session.play.keyword(Keyword::VarsFiles).cloned() else { return Ok(()) };
+    let entries = values::items(&source);
+    let dynamic = entries.iter().any(modbox_template::is_template);
+    let generation = session.vars.generation();
+    let current = session.play.files_generation.is_some_and(|read| !dynamic || read == generation);
+    if current {
+        return Ok(());
+    }
+    let first = session.play.files_generation.is_none();
+    session.play.files_generation = Some(generation);
+    session.play.files.clear();
+    for entry in &entries {
+        if let Some(layer) = one(session, entry, first)? {
+            session.play.files.push(layer);
+        }
+    }
+    Ok(())
+}
+
+/// Reads an entry of `vars_files`: a file, or the first of a list that exists.
+fn one(session: &mut Session<'_>, entry: &Source, first: bool) -> Result<Option<Arc<Layer>>, Message> {
+    for candidate in values::items(entry) {
+        let scope = session.scope(None);
+        let name = match session.engine.evaluate(&candidate, &scope) {
+            Ok(evaluated) => layer::to_json(&evaluated.value),
+            Err(error) if error.is_undefined() => {
+                if first {
+                    session.warn("skipping vars_files item due to an undefined variable");
+                }
+                return Ok(None);
+            }
+            Err(error) => return Err(errors::of_template(session, &error)),
+        };
+        let Value::Str(name) = name else {
+            let text = format!("Invalid `vars_files` value of type '{}'.", name.type_name());
+            let help = "A `vars_files` value should either be a string or list of strings.";
+            return Err(Message::new(text).at(session.excerpt(candidate.position())).with_help(help));
+        };
+        let search = vec![paths::parent(&session.play.frame.position.file).to_owned()];
+        let candidates = find::stack(session.host.files(), &search, "vars", &name, &session.play.folder);
+        if let Some(path) = candidates.iter().find(|path| session.host.files().exists(path)) {
+            return read(session, path).map(Some).map_err(|error| load_message(session, &error));
+        }
+    }
+    if first {
+        let names: Vec<String> = values::items(entry).iter().filter_map(values::scalar_text).collect();
+        session.warn(format!("no file of `vars_files` exists: {}", names.join(", ")));
+    }
+    Ok(None)
+}
+
+fn read(session: &Session<'_>, path: &str) -> Result<Arc<Layer>, LoadError> {
+    let loader = Loader::new(session.host.files(), session.engine, session.host, session.settings);
+    files::read(&loader, path)
+}
+
+/// Reads the variables of groups and of the host beside the play.
+///
+/// # Errors
+///
+/// A file cannot be read or is not YAML.
+pub fn read_inventory(session: &mut Session<'_>) -> Result<(), Message> {
+    let loader = Loader::new(session.host.files(), session.engine, session.host, session.settings);
+    let found = files::inventory(&loader, &session.play.folder, &session.groups, &session.options.host);
+    let mut layers = found.map_err(|error| load_message(session, &error))?;
+    layers.insert(0, Arc::clone(&session.connection));
+    session.vars.inventory = layers;
+    Ok(())
+}
+
+/// Returns the message of an error of reading.
+#[must_use]
+pub fn load_message(session: &Session<'_>, error: &LoadError) -> Message {
+    Message::new(error.problem.to_string()).at(session.excerpt(&error.position))
+}

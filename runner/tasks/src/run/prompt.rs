@@ -1,0 +1,81 @@
+//! `vars_prompt`: variables that a person types before a play starts.
+
+use std::sync::Arc;
+
+use modbox_python_json::{Dict, Value};
+use modbox_template::{Layer, Origin, Slot, Value as TemplateValue};
+
+use crate::keywords::Keyword;
+use crate::load::values;
+use crate::report::message::Message;
+use crate::run::errors;
+use crate::run::fields::{Fields, truth};
+use crate::run::host::{Prompt, PromptError};
+use crate::run::session::Session;
+
+const KEYS: [&str; 9] = ["name", "prompt", "default", "private", "confirm", "encrypt", "salt_size", "salt", "unsafe"];
+
+/// Asks for the variables of the play that the operator has not given. Answers are data, never templates.
+///
+/// # Errors
+///
+/// A prompt has an unknown key, or asks for encryption; or the person interrupts.
+pub fn ask(session: &mut Session<'_>) -> Result<(), Message> {
+    let Some(source) = session.play.keyword(Keyword::VarsPrompt).cloned() else { return Ok(()) };
+    let mut layer = Layer::default();
+    for entry in values::items(&source) {
+        let scope = session.scope(None);
+        let fields = Fields { engine: session.engine, scope: &scope };
+        let place = |session: &Session<'_>| session.excerpt(entry.position());
+        let value = fields.source(Keyword::VarsPrompt, &entry).map_err(|error| errors::of_field(session, &error))?;
+        let Some(Value::Dict(prompt)) = value else {
+            return Err(Message::new("Invalid vars_prompt data structure, missing 'name' key").at(place(session)));
+        };
+        if let Some(key) = prompt.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            let text = format!("Invalid vars_prompt data structure, found unsupported key '{key}'");
+            return Err(Message::new(text).at(place(session)));
+        }
+        let Some(name) = prompt.get("name").map(modbox_python_json::str) else {
+            return Err(Message::new("Invalid vars_prompt data structure, missing 'name' key").at(place(session)));
+        };
+        if prompt.get("encrypt").is_some_and(Value::is_truthy) {
+            let text = "`encrypt` of `vars_prompt` is not supported; use the filter `password_hash`";
+            return Err(Message::new(text).at(place(session)));
+        }
+        if session.options.extra_vars.get(&name).is_some() {
+            continue;
+        }
+        let answer = one(session, &name, &prompt)?;
+        layer.insert(name, Slot::value(TemplateValue::from(answer), Origin::Prompt));
+    }
+    session.play.vars.push(Arc::new(layer));
+    Ok(())
+}
+
+/// Asks for one variable.
+fn one(session: &mut Session<'_>, name: &str, prompt: &Dict) -> Result<String, Message> {
+    let flag = |key: &str, default| prompt.get(key).and_then(truth).unwrap_or(default);
+    let text = |key: &str| prompt.get(key).filter(|value| **value != Value::Null).map(modbox_python_json::str);
+    let (private, confirm, default) = (flag("private", true), flag("confirm", false), text("default"));
+    let question = match (text("prompt").filter(|text| !text.is_empty()), &default) {
+        (Some(prompt), Some(default)) => format!("{prompt} [{default}]: "),
+        (Some(prompt), None) => format!("{prompt}: "),
+        (None, _) => format!("input for {name}: "),
+    };
+    let mut ask = |text: &str| session.host.prompt(&Prompt { text: text.to_owned(), private, timeout: None });
+    // A person who cannot type the same twice in a few attempts gives up.
+    for _ in 0..10 {
+        let answer = match ask(&question) {
+            Ok(answer) => answer,
+            Err(PromptError::NotInteractive) => {
+                session.warn("Not prompting as we are not in interactive mode");
+                return Ok(default.unwrap_or_default());
+            }
+            Err(PromptError::Interrupted) => return Err(Message::new("the prompt was interrupted")),
+        };
+        if !confirm || ask(&format!("confirm {question}")).as_ref() == Ok(&answer) {
+            return Ok(if answer.is_empty() { default.unwrap_or_default() } else { answer });
+        }
+    }
+    Err(Message::new(format!("the answers for `{name}` differ")))
+}

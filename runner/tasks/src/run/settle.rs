@@ -1,0 +1,164 @@
+//! What a task's end means for the play: counters, facts, notifications, registered results and failures.
+
+use std::sync::Arc;
+
+use modbox_python_json::{Dict, Value};
+use modbox_template::Origin;
+
+use crate::keywords::Keyword;
+use crate::load::values;
+use crate::model::task::{Task, is_one_of};
+use crate::report::events::{Event, TaskInfo};
+use crate::report::message::Message;
+use crate::report::outcome::{Outcome, Status};
+use crate::run::facts;
+use crate::run::handlers;
+use crate::run::host::HostErrorKind;
+use crate::run::iterator::PlayIterator;
+use crate::run::session::Session;
+use crate::run::task::TaskEnd;
+
+/// Applies the end of a task.
+///
+/// # Errors
+///
+/// A notification means no handler.
+pub fn settle(
+    session: &mut Session<'_>,
+    iterator: &mut PlayIterator,
+    task: &Task,
+    info: &TaskInfo,
+    end: &TaskEnd,
+) -> Result<(), Message> {
+    session.counters.touched = true;
+    let outcome = &end.outcome;
+    let status = outcome.status();
+    match status {
+        Status::Failed => fail(session, iterator, task, info, end),
+        Status::Unreachable => session.counters.unreachable += 1,
+        Status::Skipped => session.counters.skipped += 1,
+        Status::Ok | Status::Changed => succeed(session, iterator, task, end)?,
+    }
+    let ignored = status == Status::Failed && end.ignore_errors;
+    session.event(Event::Result { task: info, outcome, ignored });
+    register(session, task, outcome);
+    if !matches!(status, Status::Skipped | Status::Unreachable) {
+        if let Some(role) = task.frame.role() {
+            session.play.role_states.entry(role.identity.clone()).or_default().had_task = true;
+        }
+    }
+    Ok(())
+}
+
+fn fail(session: &mut Session<'_>, iterator: &mut PlayIterator, task: &Task, info: &TaskInfo, end: &TaskEnd) {
+    if end.ignore_errors {
+        session.counters.ok += 1;
+        session.counters.ignored += 1;
+        session.counters.changed += u64::from(end.outcome.is_changed());
+        return;
+    }
+    if iterator.fail() {
+        session.counters.rescued += 1;
+        let failed = Value::Dict(failed_task(task, info));
+        session.vars.set("ansible_failed_task", &failed, Origin::Magic);
+        let result = Value::Dict(end.outcome.with_items());
+        session.vars.set("ansible_failed_result", &result, Origin::Result(info.name.as_str().into()));
+    } else {
+        session.counters.failed += 1;
+    }
+}
+
+fn succeed(session: &mut Session<'_>, iterator: &PlayIterator, task: &Task, end: &TaskEnd) -> Result<(), Message> {
+    let changed = end.outcome.is_changed();
+    for part in &end.parts {
+        if changed && !part.notify.is_empty() {
+            handlers::notify(session, &part.notify, iterator.is_in_handlers())?;
+        }
+        if part.included.is_empty() {
+            facts::apply(session, task, &part.outcome);
+        }
+        for (name, source) in &part.included {
+            session.vars.include(name, source.clone());
+        }
+    }
+    if !task.is_include() {
+        session.counters.ok += 1;
+        session.counters.changed += u64::from(changed);
+    }
+    Ok(())
+}
+
+/// Registers the result of a task.
+fn register(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
+    if let Some(name) = task.keyword(Keyword::Register).and_then(values::scalar_text) {
+        let origin = Origin::Result(name.as_str().into());
+        session.vars.set(&name, &Value::Dict(outcome.registered()), origin);
+    }
+}
+
+/// Returns what `ansible_failed_task` shows of a task.
+fn failed_task(task: &Task, info: &TaskInfo) -> Dict {
+    let mut shown = Dict::new();
+    for (keyword, source) in task.keywords.iter() {
+        shown.insert(keyword.text().to_owned(), source.to_data().unwrap_or_default());
+    }
+    let name = if task.keywords.get(Keyword::Name).is_some() { info.short_name.clone() } else { String::new() };
+    shown.insert("name".to_owned(), Value::from(name));
+    shown.insert("action".to_owned(), Value::from(task.action_text()));
+    let mut args = Dict::new();
+    if let Some(raw) = &task.args.raw {
+        args.insert("_raw_params".to_owned(), raw.to_data().unwrap_or_default());
+    }
+    for (name, argument) in &task.args.named {
+        args.insert(name.to_string(), argument.value.to_data().unwrap_or_default());
+    }
+    shown.insert("args".to_owned(), Value::Dict(args));
+    shown
+}
+
+/// Counts an include that was read.
+pub fn count_include(session: &mut Session<'_>) {
+    session.counters.ok += 1;
+}
+
+/// Fails an include whose file cannot be read.
+pub fn fail_include(
+    session: &mut Session<'_>,
+    iterator: &mut PlayIterator,
+    info: &TaskInfo,
+    mut outcome: Outcome,
+    reason: &str,
+) {
+    session.event(Event::Error(&Message::new(reason)));
+    outcome.data.insert("failed".to_owned(), Value::Bool(true));
+    outcome.data.insert("reason".to_owned(), Value::from(reason));
+    session.counters.failed += 1;
+    session.note_failure(HostErrorKind::NotFound);
+    iterator.fail();
+    session.event(Event::Result { task: info, outcome: &outcome, ignored: false });
+}
+
+/// Says whether a task belongs to a use of a role that ran already and does not run twice.
+#[must_use]
+pub fn is_repeated_role(session: &Session<'_>, task: &Task) -> bool {
+    task.frame.role().is_some_and(|role| {
+        let completed = session.play.role_states.get(&role.identity).is_some_and(|state| state.completed);
+        !role.allow_duplicates && completed
+    })
+}
+
+/// Returns the outcomes of the parts of an include that ran.
+#[must_use]
+pub fn included_parts(end: &TaskEnd) -> Vec<&Outcome> {
+    let ran = |outcome: &&Outcome| {
+        let holds = |key: &str| outcome.data.get(key).is_some_and(Value::is_truthy);
+        !holds("skipped") && !holds("failed")
+    };
+    end.parts.iter().map(|part| &part.outcome).filter(ran).collect()
+}
+
+/// Says whether a task is one of those that the engine does itself.
+#[must_use]
+pub fn is_meta(task: &Arc<Task>) -> bool {
+    is_one_of(task.action_text(), &["meta"])
+}

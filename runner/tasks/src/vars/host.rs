@@ -1,0 +1,95 @@
+//! Variables of the host that tasks change while a play runs: facts, `include_vars`, `set_fact` and results.
+
+use std::sync::Arc;
+
+use modbox_jinja::values;
+use modbox_python_json::{Dict, Value as Json};
+use modbox_template::{Layer, Origin, Scope, Slot};
+use modbox_yaml::Source;
+
+use crate::vars::facts::Facts;
+use crate::vars::layer;
+
+/// Variables of the host.
+#[derive(Debug, Default)]
+pub struct HostVars {
+    /// Variables of groups and of the host, from files, lowest first.
+    pub inventory: Vec<Arc<Layer>>,
+    facts: Facts,
+    fact_layer: Arc<Layer>,
+    included: Arc<Layer>,
+    set: Arc<Layer>,
+    generation: u64,
+}
+
+impl HostVars {
+    /// Adds facts of the host.
+    pub fn add_facts(&mut self, facts: &Dict) {
+        self.facts.extend(facts);
+        self.fact_layer = Arc::new(self.facts.layer());
+        self.generation += 1;
+    }
+
+    /// Removes all facts.
+    pub fn clear_facts(&mut self) {
+        self.facts = Facts::default();
+        self.fact_layer = layer::empty();
+        self.generation += 1;
+    }
+
+    /// Returns the facts.
+    #[must_use]
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Sets a variable as `set_fact` and `register` do.
+    pub fn set(&mut self, name: &str, value: &Json, origin: Origin) {
+        let slot = Slot::value(values::from_json(value), origin);
+        // The layer is copied only while the scope of a task is still in use.
+        Arc::make_mut(&mut self.set).insert(name, slot);
+        self.generation += 1;
+    }
+
+    /// Sets a variable as `include_vars` does: text of a file of the play, evaluated when it is used.
+    pub fn include(&mut self, name: &str, source: Source) {
+        Arc::make_mut(&mut self.included).insert(name, Slot::source(source));
+        self.generation += 1;
+    }
+
+    /// Sets a variable as `include_vars` does, of data.
+    pub fn include_data(&mut self, name: &str, value: &Json) {
+        let slot = Slot::value(values::from_json(value), Origin::Result("include_vars".into()));
+        Arc::make_mut(&mut self.included).insert(name, slot);
+        self.generation += 1;
+    }
+
+    /// Returns a number that changes whenever a variable does.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Adds the layers below the play's variables: inventory and facts.
+    pub fn push_low(&self, layers: &mut Vec<Arc<Layer>>) {
+        layers.extend(self.inventory.iter().cloned());
+        layers.push(Arc::clone(&self.fact_layer));
+    }
+
+    /// Adds the layers above the task's variables: `include_vars`, then `set_fact` and results.
+    pub fn push_high(&self, layers: &mut Vec<Arc<Layer>>) {
+        layers.push(Arc::clone(&self.included));
+        layers.push(Arc::clone(&self.set));
+    }
+
+    /// Returns the variables that `hostvars` shows of this host: those that belong to no play.
+    #[must_use]
+    pub fn hostvars(&self, extra: &Arc<Layer>, magic: &[Arc<Layer>]) -> Scope {
+        let mut layers = Vec::new();
+        self.push_low(&mut layers);
+        self.push_high(&mut layers);
+        layers.push(Arc::clone(extra));
+        layers.extend(magic.iter().cloned());
+        layers.into_iter().collect()
+    }
+}

@@ -1,0 +1,84 @@
+//! Making layers of variables, and converting values of templates.
+
+use std::sync::Arc;
+
+use modbox_jinja::values;
+use modbox_python_json::{Dict, Value as Json};
+use modbox_template::{Content, Layer, Origin, Slot, Value};
+use modbox_yaml::{Key, Map, Source};
+
+/// Returns a layer without variables.
+#[must_use]
+pub fn empty() -> Arc<Layer> {
+    Arc::default()
+}
+
+/// Returns the layer of a mapping of a play.
+#[must_use]
+pub fn of_map(map: &Map) -> Arc<Layer> {
+    of_maps(std::iter::once(map))
+}
+
+/// Returns the layer of several mappings of a play. A later one hides names of earlier ones.
+#[must_use]
+pub fn of_maps<'a>(maps: impl IntoIterator<Item = &'a Map>) -> Arc<Layer> {
+    let mut layer = Layer::default();
+    for (key, entry) in maps.into_iter().flat_map(Map::iter) {
+        if let Key::Text(name) = key {
+            layer.insert(Arc::clone(name), Slot::source(entry.value.clone()));
+        }
+    }
+    Arc::new(layer)
+}
+
+/// Returns the layer of sources by name.
+#[must_use]
+pub fn of_sources(sources: impl IntoIterator<Item = (Arc<str>, Source)>) -> Arc<Layer> {
+    Arc::new(sources.into_iter().map(|(name, source)| (name, Slot::source(source))).collect())
+}
+
+/// Returns the layer of texts that the engine sets.
+#[must_use]
+pub fn of_texts<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Arc<Layer> {
+    let slots = texts.into_iter().map(|(name, text)| (name.into(), Slot::value(Value::from(text), Origin::Magic)));
+    Arc::new(slots.collect())
+}
+
+/// Returns the layer of data.
+#[must_use]
+pub fn of_data(data: &Dict, origin: &Origin) -> Layer {
+    let slot = |value: &Json| Slot::value(values::from_json(value), origin.clone());
+    data.iter().map(|(name, value)| (name.as_str().into(), slot(value))).collect()
+}
+
+/// Returns a slot that the engine sets.
+#[must_use]
+pub fn magic(value: &Json) -> Slot {
+    Slot::value(values::from_json(value), Origin::Magic)
+}
+
+/// Converts a value of a template to JSON. A value that JSON lacks becomes the text that Python's `str` gives.
+#[must_use]
+pub fn to_json(value: &Value) -> Json {
+    values::to_json(value).unwrap_or_else(|_| Json::from(values::text(value).unwrap_or_default()))
+}
+
+/// Returns a text that is the same for layers with the same content.
+#[must_use]
+pub fn describe(layer: &Layer) -> String {
+    let mut text = String::new();
+    for (name, slot) in layer.iter() {
+        text.push_str(name);
+        text.push('=');
+        match slot.content() {
+            Content::Source(source) => match source.to_data() {
+                Ok(data) => text.push_str(&modbox_python_json::encode(&data)),
+                Err(_) => text.push_str(&source.position().to_string()),
+            },
+            Content::Value(value) => text.push_str(&modbox_python_json::encode(&to_json(value))),
+            Content::Scope(_) | Content::Everything => text.push('*'),
+        }
+        text.push('\u{1e}');
+    }
+    text
+}

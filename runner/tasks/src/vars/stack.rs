@@ -1,0 +1,129 @@
+//! The order of variables: which layers a play or a task sees, lowest first.
+//!
+//! The order is that of Ansible: defaults of roles, group and host variables, facts, variables of the play, of its files
+//! and its roles, of blocks and tasks, of `include_vars`, of `set_fact` and results, parameters of roles and includes,
+//! extra variables, and variables of the engine.
+
+use std::sync::Arc;
+
+use modbox_template::{Layer, Scope};
+
+use crate::load::context::StaticVars;
+use crate::model::frame::{Frame, FrameKind};
+use crate::model::role::Role;
+use crate::model::task::Task;
+use crate::vars::host::HostVars;
+
+/// What a scope is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Layers<'a> {
+    /// Variables of the host; `None` while a play is read.
+    pub host: Option<&'a HostVars>,
+    /// Variables of the play, then those of its prompts and files, lowest first.
+    pub play: &'a [Arc<Layer>],
+    /// Roles of the play, in the order of their use.
+    pub roles: &'a [Arc<Role>],
+    /// Extra variables of the operator.
+    pub extra: &'a Arc<Layer>,
+    /// Variables of the engine, lowest first.
+    pub magic: &'a [Arc<Layer>],
+}
+
+impl Layers<'_> {
+    /// Returns the scope of a task, or of the play itself.
+    #[must_use]
+    pub fn scope(&self, task: Option<&Task>) -> Scope {
+        let mut layers: Vec<Arc<Layer>> = Vec::with_capacity(24);
+        let public = || self.roles.iter().filter(|role| role.public);
+        public().for_each(|role| role.push_defaults(&mut layers));
+        let frame = task.map(|task| &*task.frame);
+        if let Some(frame) = frame {
+            push_role_defaults(frame, &mut layers);
+        }
+        if let Some(host) = self.host {
+            host.push_low(&mut layers);
+        }
+        layers.extend(self.play.iter().cloned());
+        public().for_each(|role| role.push_exports(&mut layers));
+        if let Some(task) = task {
+            push_role_vars(&task.frame, &mut layers);
+            push_frames(&task.frame, &mut layers);
+            layers.push(Arc::clone(&task.vars));
+        }
+        if let Some(host) = self.host {
+            host.push_high(&mut layers);
+        }
+        if let Some(frame) = frame {
+            push_parameters(frame, &mut layers);
+        }
+        layers.push(Arc::clone(self.extra));
+        layers.extend(self.magic.iter().cloned());
+        layers.into_iter().collect()
+    }
+}
+
+/// Returns the variables that are known before a play starts.
+#[must_use]
+pub fn before_play(known: &StaticVars) -> Scope {
+    before(known, None)
+}
+
+/// Returns the variables that a task sees before its play starts.
+#[must_use]
+pub fn before_task(known: &StaticVars, task: &Task) -> Scope {
+    before(known, Some(task))
+}
+
+fn before(known: &StaticVars, task: Option<&Task>) -> Scope {
+    let magic = std::slice::from_ref(&known.magic);
+    Layers { host: None, play: &known.play, roles: &known.roles, extra: &known.extra, magic }.scope(task)
+}
+
+/// Returns the roles around a task, outermost first, and its own role last.
+fn role_chain(frame: &Frame) -> Vec<&Arc<Role>> {
+    let mut roles: Vec<&Arc<Role>> = frame.roles().collect();
+    roles.reverse();
+    roles
+}
+
+/// Adds the defaults of a task's role: of its dependencies, of the roles that use it, and its own.
+fn push_role_defaults(frame: &Frame, layers: &mut Vec<Arc<Layer>>) {
+    let chain = role_chain(frame);
+    let Some((role, users)) = chain.split_last() else { return };
+    role.dependencies.iter().for_each(|dependency| dependency.push_defaults(layers));
+    layers.extend(users.iter().map(|user| Arc::clone(&user.defaults)));
+    layers.push(Arc::clone(&role.defaults));
+}
+
+/// Adds the variables of a task's role: of the roles that use it, of its dependencies, and its own.
+fn push_role_vars(frame: &Frame, layers: &mut Vec<Arc<Layer>>) {
+    let chain = role_chain(frame);
+    let Some((role, users)) = chain.split_last() else { return };
+    for user in users {
+        layers.push(Arc::clone(&user.given));
+        layers.push(Arc::clone(&user.vars));
+    }
+    // The role is the last of its own chain.
+    layers.push(Arc::clone(&role.given));
+    layers.push(Arc::clone(&role.vars));
+    role.dependencies.iter().for_each(|dependency| dependency.push_exports(layers));
+    layers.push(Arc::clone(&role.vars));
+    layers.push(Arc::clone(&role.given));
+}
+
+/// Adds the variables of blocks, imports and includes around a task, outermost first.
+fn push_frames(frame: &Frame, layers: &mut Vec<Arc<Layer>>) {
+    let first = layers.len();
+    let frames = frame.chain().filter(|frame| !matches!(frame.kind, FrameKind::Role(_) | FrameKind::Play));
+    layers.extend(frames.map(|frame| Arc::clone(&frame.vars)));
+    layers[first..].reverse();
+}
+
+/// Adds the parameters of roles, and the variables of dynamic includes, which hide even facts that tasks have set.
+fn push_parameters(frame: &Frame, layers: &mut Vec<Arc<Layer>>) {
+    layers.extend(role_chain(frame).into_iter().map(|role| Arc::clone(&role.parameters)));
+    let first = layers.len();
+    let includes = frame.chain().filter(|frame| matches!(frame.kind, FrameKind::Include(_)));
+    layers.extend(includes.map(|frame| Arc::clone(&frame.vars)));
+    layers[first..].reverse();
+}

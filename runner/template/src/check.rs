@@ -1,0 +1,106 @@
+//! Checks before anything runs: syntax, and names of filters, tests and lookups. Nothing is evaluated.
+
+use modbox_yaml::{Node, Position, Source};
+
+use crate::compile::{Form, Mention, compile};
+use crate::error::Kind;
+use crate::lookups::find;
+use crate::machine::Machine;
+use crate::options::TemplateOptions;
+use crate::text;
+
+/// A problem of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Where the text begins.
+    pub position: Position,
+    /// The line within the text, from 1.
+    pub line: u32,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with a text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// The text cannot be parsed.
+    #[error("failed to parse the {kind}: {message}")]
+    Syntax {
+        /// What the text is.
+        kind: Kind,
+        /// What was found.
+        message: String,
+    },
+    /// A filter that modbox does not have.
+    #[error("{message}")]
+    Filter {
+        /// The filter.
+        name: String,
+        /// Why it cannot be used.
+        message: String,
+    },
+    /// A test that modbox does not have.
+    #[error("{message}")]
+    Test {
+        /// The test.
+        name: String,
+        /// Why it cannot be used.
+        message: String,
+    },
+    /// A lookup that modbox does not have.
+    #[error("unknown lookup `{name}`; lookups of collections are Python plugins, which modbox does not run")]
+    Lookup {
+        /// The lookup.
+        name: String,
+    },
+}
+
+/// Adds the problems of all texts in a node.
+pub(crate) fn check(machine: &Machine, source: &Source, kind: Kind, found: &mut Vec<Finding>) {
+    match source.node() {
+        Node::List(items) => items.iter().for_each(|item| check(machine, item, kind, found)),
+        Node::Map(map) => map.iter().for_each(|(_, entry)| check(machine, &entry.value, kind, found)),
+        Node::Text(written) => match kind {
+            Kind::Template if !text::is_template(written) => {}
+            Kind::Template => check_text(machine, source, written, Form::Template, found),
+            Kind::Expression => check_text(machine, source, written, Form::Expression, found),
+            // A template as a condition stands for the expression in a variable.
+            Kind::Condition if text::is_all_template(written.trim()) => {
+                check_text(machine, source, written, Form::Template, found);
+            }
+            Kind::Condition => check_text(machine, source, written.trim(), Form::Condition, found),
+        },
+        _ => {}
+    }
+}
+
+fn check_text(machine: &Machine, source: &Source, written: &str, form: Form, found: &mut Vec<Finding>) {
+    let mut add = |line, problem| found.push(Finding { position: source.position().clone(), line, problem });
+    let program = match compile(written, form, &TemplateOptions::default()) {
+        Ok(program) => program,
+        Err(failure) => {
+            let kind = match form {
+                Form::Template => Kind::Template,
+                Form::Expression => Kind::Expression,
+                Form::Condition => Kind::Condition,
+            };
+            return add(failure.line, Problem::Syntax { kind, message: failure.message });
+        }
+    };
+    for mention in &program.mentions {
+        match mention {
+            Mention::Filter { name, line, .. } if !machine.filters.contains_key(&**name) => {
+                let (name, message) = (name.to_string(), machine.unknown_filter(name));
+                add(*line, Problem::Filter { name, message });
+            }
+            Mention::Test { name, line, .. } if !machine.tests.contains_key(&**name) => {
+                let (name, message) = (name.to_string(), machine.unknown_test(name));
+                add(*line, Problem::Test { name, message });
+            }
+            Mention::Lookup { name, line } if find(name).is_none() => {
+                add(*line, Problem::Lookup { name: name.to_string() });
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! `sequence`: numbers as text.
+
+use minijinja::Value;
+use modbox_jinja::values::{View, parse_int, view};
+
+use crate::limits::MAX_RANGE;
+use crate::marker::Run;
+use crate::run::{Given, Interpreter};
+
+/// The numbers of a sequence, and how they are written.
+#[derive(Debug, Clone)]
+struct Sequence {
+    start: i64,
+    end: Option<i64>,
+    count: Option<i64>,
+    stride: i64,
+    format: String,
+}
+
+impl Default for Sequence {
+    fn default() -> Self {
+        Self { start: 1, end: None, count: None, stride: 1, format: "%d".to_owned() }
+    }
+}
+
+pub(super) fn sequence(interpreter: &mut Interpreter<'_>, given: &Given) -> Run<Vec<Value>> {
+    let mut usual = Sequence::default();
+    for (name, value) in &given.named {
+        let text = match view(value) {
+            View::Int(number) => number.to_string(),
+            _ => value.as_str().unwrap_or_default().to_owned(),
+        };
+        set(&mut usual, name, &text).map_err(|message| interpreter.raise(message))?;
+    }
+    let mut terms = given.positional.clone();
+    if terms.is_empty() && !given.named.is_empty() {
+        terms.push(Value::from(""));
+    }
+    let mut made = Vec::new();
+    for term in &terms {
+        let Some(term) = term.as_str() else {
+            let message = "unknown error parsing with_sequence arguments: the term must be text";
+            return Err(interpreter.raise(message));
+        };
+        let sequence = parse(term, &usual).map_err(|message| interpreter.raise(message))?;
+        made.extend(numbers(interpreter, &sequence)?);
+    }
+    Ok(made)
+}
+
+fn parse(term: &str, usual: &Sequence) -> Result<Sequence, String> {
+    let mut sequence = usual.clone();
+    if shortcut(term, &mut sequence).is_some() {
+        return Ok(sequence);
+    }
+    for part in words(term)? {
+        let (name, value) =
+            part.split_once('=').ok_or_else(|| format!("unrecognized arguments to with_sequence: ['{part}']"))?;
+        set(&mut sequence, name, value)?;
+    }
+    Ok(sequence)
+}
+
+/// Splits a text at blanks that are not in quotes, and removes the quotes.
+fn words(term: &str) -> Result<Vec<String>, String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in term.chars() {
+        match (quote, c) {
+            (Some(open), _) if open == c => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None, _) if c.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    if quote.is_some() {
+        return Err(format!("unknown error parsing with_sequence arguments: a quote in '{term}' does not end"));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+/// Reads the short form `[start-]end[/stride][:format]`.
+fn shortcut(term: &str, sequence: &mut Sequence) -> Option<()> {
+    let (numbers, format) = term.split_once(':').map_or((term, None), |(numbers, format)| (numbers, Some(format)));
+    let (range, stride) = numbers.split_once('/').map_or((numbers, None), |(range, stride)| (range, Some(stride)));
+    let (start, end) = range.split_once('-').map_or((None, range), |(start, end)| (Some(start), end));
+    let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| integer(text)).flatten();
+    let (start, end, stride) = (start.map(number), number(end)?, stride.map(number));
+    if format.is_some_and(str::is_empty) {
+        return None;
+    }
+    if let Some(start) = start {
+        sequence.start = start?;
+    }
+    if let Some(stride) = stride {
+        sequence.stride = stride?;
+    }
+    sequence.end = Some(end);
+    if let Some(format) = format {
+        format.clone_into(&mut sequence.format);
+    }
+    Some(())
+}
+
+fn integer(text: &str) -> Option<i64> {
+    parse_int(text, 10).and_then(|value| value.as_i64())
+}
+
+fn set(sequence: &mut Sequence, name: &str, value: &str) -> Result<(), String> {
+    let number = || integer(value).ok_or_else(|| format!("can't parse {name}={value} as integer"));
+    match name {
+        "start" => sequence.start = number()?,
+        "end" => sequence.end = Some(number()?),
+        "count" => sequence.count = Some(number()?),
+        "stride" => sequence.stride = number()?,
+        "format" => value.clone_into(&mut sequence.format),
+        _ => return Err(format!("unrecognized arguments to with_sequence: ['{name}']")),
+    }
+    Ok(())
+}
+
+fn numbers(interpreter: &mut Interpreter<'_>, sequence: &Sequence) -> Run<Vec<Value>> {
+    let Some((end, stride)) = end_of(sequence).map_err(|message| interpreter.raise(message))? else {
+        return Ok(Vec::new());
+    };
+    let mut made = Vec::new();
+    let mut at = sequence.start;
+    while (stride > 0 && at <= end) || (stride < 0 && at >= end) {
+        if made.len() >= MAX_RANGE {
+            return Err(interpreter.raise(format!("the sequence has more than {MAX_RANGE} items")));
+        }
+        let arguments = [Value::from(sequence.format.as_str()), Value::from(at)];
+        let text = interpreter.apply_filter("format", &arguments);
+        let format = &sequence.format;
+        made.push(text.map_err(|_| interpreter.raise(format!("problem formatting {at} with '{format}'")))?);
+        let Some(next) = at.checked_add(stride) else { break };
+        at = next;
+    }
+    Ok(made)
+}
+
+/// Returns the last number and the stride, or nothing if there are no numbers.
+fn end_of(sequence: &Sequence) -> Result<Option<(i64, i64)>, String> {
+    let Sequence { start, end, count, stride, format } = sequence;
+    let end = match (end, count) {
+        (None, None) => return Err("must specify count or end in with_sequence".to_owned()),
+        (Some(_), Some(_)) => return Err("can't specify both count and end in with_sequence".to_owned()),
+        (None, Some(0)) => return Ok(None),
+        (None, Some(count)) => {
+            let last =
+                count.checked_mul(*stride).and_then(|span| start.checked_add(span)).and_then(|end| end.checked_sub(1));
+            last.ok_or("the sequence is too long")?
+        }
+        (Some(end), None) => *end,
+    };
+    if *stride > 0 && end < *start {
+        return Err("to count backwards make stride negative".to_owned());
+    }
+    if *stride < 0 && end > *start {
+        return Err("to count forward don't make stride negative".to_owned());
+    }
+    if *stride == 0 {
+        return Ok(None);
+    }
+    if format.matches('%').count() != 1 {
+        return Err(format!("bad formatting string: {format}"));
+    }
+    Ok(Some((end, *stride)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(term: &str, expect: Option<(i64, i64, i64, &str)>) {
+        let mut sequence = Sequence::default();
+        let found = shortcut(term, &mut sequence).map(|()| sequence);
+        let found = found.as_ref().map(|found| (found.start, found.end.unwrap_or(0), found.stride, &*found.format));
+        assert_eq!(found, expect, "{term}");
+    }
+
+    #[test]
+    fn reads_the_short_form() {
+        check("5", Some((1, 5, 1, "%d")));
+        check("2-10/2", Some((2, 10, 2, "%d")));
+        check("4:host%02d", Some((1, 4, 1, "host%02d")));
+        check("0x0a-0x0f", None);
+        check("start=1", None);
+        check("", None);
+    }
+}

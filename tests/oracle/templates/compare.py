@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Compares a program that evaluates templates with ansible-core's own `TemplateEngine`.
+
+    VENV/bin/python tests/oracle/templates/compare.py [--seed N] [--cases N] [--show N] PROGRAM [ARG…]
+
+The program is a filter: one JSON object a line in, `{"kind", "text", "variables"}`, and one a line out, `{"value"}` with
+Python's `repr` of the result, or `{"error"}`. Each difference is printed, and the exit status is 1 if there are too many.
+
+What is compared: the value with its type, and whether there is an error. Words of errors are compared only where something is
+undefined. The exceptions are in `EXPECTED`, each with its reason.
+"""
+
+import argparse
+import json
+import random
+import re
+import subprocess
+import sys
+import time
+
+import engine
+import generate
+
+# The share of cases that may differ without a reason in `EXPECTED`.
+TOLERATED = 0.001
+
+EXPECTED = [
+]
+
+
+def expected(case, theirs, ours):
+    """Returns the reason why a case may differ, if there is one."""
+    for reason, applies in EXPECTED:
+        if applies(case["text"] + case["variables"], theirs, ours):
+            return reason
+    return None
+
+
+def same(theirs, ours):
+    if "value" in theirs or "value" in ours:
+        return theirs.get("value") == ours.get("value")
+    return "error" in theirs and "error" in ours
+
+
+def ask(command, cases):
+    """Returns the program's answers."""
+    lines = "".join(json.dumps(case) + "\n" for case in cases)
+    ran = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
+    answers = [json.loads(line) for line in ran.stdout.splitlines()]
+    if len(answers) != len(cases):
+        sys.exit(f"the program ended early, at {cases[len(answers)]}: {ran.stderr}")
+    return answers
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cases", type=int, default=5000)
+    parser.add_argument("--show", type=int, default=20)
+    parser.add_argument("program", nargs="+")
+    options = parser.parse_args()
+    generator = generate.Generator(random.Random(options.seed))
+    cases = [generator.case() for _ in range(options.cases)]
+    start = time.monotonic()
+    answers = ask(options.program, cases)
+    middle = time.monotonic()
+    different, reasons, errors, words = 0, {}, 0, 0
+    for case, ours in zip(cases, answers):
+        theirs = engine.answer(case)
+        errors += "error" in theirs
+        words += "error" in theirs and theirs == ours
+        if same(theirs, ours):
+            continue
+        reason = expected(case, theirs, ours)
+        if reason:
+            reasons[reason] = reasons.get(reason, 0) + 1
+            continue
+        different += 1
+        if different <= options.show:
+            print(f"{case['kind']} {json.loads(case['text'])!r}\n  with {case['variables']}\n  {theirs}\n  {ours}")
+    for reason, count in sorted(reasons.items()):
+        print(f"{count} differ as expected: {reason}")
+    seconds = f"{middle - start:.1f} s and {time.monotonic() - middle:.1f} s"
+    print(f"seed {options.seed}: {len(cases)} compared, {errors} errors ({words} in the same words), in {seconds}")
+    print(f"{different} different, {sum(reasons.values())} expected")
+    sys.exit(different > len(cases) * TOLERATED)
+
+
+if __name__ == "__main__":
+    main()
