@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use modbox_python_json::{Dict, Value};
 use modbox_tasks::actions::table;
-use modbox_tasks::files::{FileError, FileKind, PlayFiles};
+use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
 use modbox_tasks::load::context::{ActionNames, LoadSettings, Loader};
 use modbox_tasks::load::playbook;
 use modbox_tasks::model::task::short_name;
@@ -54,6 +54,18 @@ impl PlayFiles for Machine {
             entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         Ok(names)
+    }
+
+    fn details(&self, path: &str) -> Result<FileDetails, FileError> {
+        use std::os::unix::fs::MetadataExt as _;
+        let data = std::fs::metadata(path)
+            .map_err(|error| FileError::Other { path: path.to_owned(), reason: error.to_string() })?;
+        let modified = data.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        Ok(FileDetails { mode: data.mode() & 0o7777, modified, owner: data.uid().to_string() })
+    }
+
+    fn link(&self, path: &str) -> Result<Option<String>, FileError> {
+        Ok(std::fs::read_link(path).ok().map(|target| target.to_string_lossy().into_owned()))
     }
 }
 
