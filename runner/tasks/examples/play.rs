@@ -168,6 +168,7 @@ fn command(call: &ModuleCall) -> Result<Dict, HostError> {
 #[derive(Default)]
 struct Arguments {
     file: String,
+    given: String,
     options: RunOptions,
     listing: Option<Listing>,
     syntax: bool,
@@ -199,27 +200,31 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             verbose if verbose.starts_with("-v") => {
                 found.options.verbosity = u8::try_from(verbose.len() - 1)?;
             }
-            file => found.file = std::path::absolute(file)?.to_string_lossy().into_owned(),
+            file => {
+                found.file = std::path::absolute(file)?.to_string_lossy().into_owned();
+                file.clone_into(&mut found.given);
+            }
         }
     }
     Ok(found)
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let Arguments { file, options, listing, syntax } = arguments()?;
+    let Arguments { file, given, options, listing, syntax } = arguments()?;
     let engine = Engine::new(Config::default());
     let settings = LoadSettings::default();
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let mut machine = Machine;
     let loader = Loader::new(&Machine, &engine, &Machine, &settings);
     loader.vars.borrow_mut().extra = Arc::clone(&options.extra_vars);
-    let playbook = match playbook::read(&loader, &file) {
+    let mut playbook = match playbook::read(&loader, &file) {
         Ok(playbook) => playbook,
         Err(errors) => {
             writeln!(err, "{errors}")?;
             return Ok(ExitCode::from(2));
         }
     };
+    playbook.file = given;
     for warning in loader.take_warnings() {
         writeln!(err, "[WARNING]: {warning}")?;
     }

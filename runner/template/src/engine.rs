@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use minijinja::Value;
+use modbox_jinja::{Host, NoHost};
 use modbox_yaml::Source;
 
 use crate::cache::Cache;
@@ -14,7 +15,7 @@ use crate::evaluation::Evaluation;
 use crate::files::{Files, TemplateFiles};
 use crate::globals::globals;
 use crate::lookup::{Lookups, NoLookups};
-use crate::machine::{Machine, Now};
+use crate::machine::Machine;
 use crate::omit::Omit;
 use crate::options::TemplateOptions;
 use crate::origin::Provenance;
@@ -27,14 +28,14 @@ use crate::{plugins, text};
 pub struct Config {
     /// Lookups that act.
     pub lookups: Arc<dyn Lookups>,
-    /// The clock of `now()`.
-    pub now: Arc<Now>,
+    /// The clock, chance and files, as far as templates may see them.
+    pub host: Arc<dyn Host>,
 }
 
 impl Default for Config {
-    /// No lookups that act, and no clock.
+    /// No lookups that act, and a host that answers nothing.
     fn default() -> Self {
-        Self { lookups: Arc::new(NoLookups), now: Arc::new(|_| None) }
+        Self { lookups: Arc::new(NoLookups), host: Arc::new(NoHost) }
     }
 }
 
@@ -63,13 +64,14 @@ impl Engine {
     /// Makes an engine.
     #[must_use]
     pub fn new(config: Config) -> Self {
+        let (filters, tests) = (plugins::filters(&config.host), plugins::tests(&config.host));
         let machine = Machine {
-            environment: plugins::environment(),
-            filters: plugins::filters(),
-            tests: plugins::tests(),
+            environment: plugins::environment(&filters, &tests),
+            filters,
+            tests,
             globals: globals(),
             lookups: config.lookups,
-            now: config.now,
+            host: config.host,
             cache: Cache::default(),
         };
         Self { machine: Arc::new(machine) }

@@ -36,6 +36,8 @@ pub(crate) struct Evaluation {
     steps: AtomicU64,
     levels: AtomicU32,
     templates: AtomicU32,
+    /// Where the template that runs begins.
+    current: Mutex<Option<Position>>,
     output: AtomicU64,
     limit: OnceLock<Arc<Marker>>,
 }
@@ -54,6 +56,7 @@ impl Evaluation {
             steps: AtomicU64::new(MAX_STEPS),
             levels: AtomicU32::new(0),
             templates: AtomicU32::new(0),
+            current: Mutex::default(),
             output: AtomicU64::new(MAX_OUTPUT),
             limit: OnceLock::new(),
         })
@@ -152,7 +155,14 @@ impl Evaluation {
             let message = format!("Recursive loop detected in template: {MAX_TEMPLATES} templates render each other");
             return Err(self.exceed(&message, at, 1));
         }
+        *lock(&self.current) = Some(at.clone());
         Ok(())
+    }
+
+    /// Makes the marker for an item that a filter did not find.
+    pub(crate) fn undefined_item(&self) -> Arc<Marker> {
+        let at = lock(&self.current).clone().unwrap_or_else(|| Position::start_of("<template>"));
+        self.marker(Cause::Undefined, "an item is undefined", &at, 1)
     }
 
     /// Ends a template within others.

@@ -1,4 +1,4 @@
-//! What all evaluations of an engine share: filters, tests and globals by name, lookups, the clock, compiled texts.
+//! What all evaluations of an engine share: filters, tests and globals by name, lookups, the host, compiled texts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,23 +6,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use minijinja::{Environment, Value};
-use modbox_jinja::values::Moment;
+use modbox_jinja::Host;
 
 use crate::cache::Cache;
 use crate::compile::{Mention, Program, SyntaxFailure};
 use crate::lookup::Lookups;
-
-/// The clock: the time now, in UTC or in the zone of the host.
-pub type Now = dyn Fn(Zone) -> Option<Moment> + Send + Sync;
-
-/// What zone a time is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Zone {
-    /// UTC.
-    Utc,
-    /// The zone of the host.
-    Local,
-}
 
 /// A filter or a test.
 #[derive(Debug, Clone)]
@@ -43,7 +31,7 @@ pub(crate) struct Machine {
     pub(crate) tests: HashMap<String, Plugin>,
     pub(crate) globals: HashMap<&'static str, Value>,
     pub(crate) lookups: Arc<dyn Lookups>,
-    pub(crate) now: Arc<Now>,
+    pub(crate) host: Arc<dyn Host>,
     pub(crate) cache: Cache,
 }
 

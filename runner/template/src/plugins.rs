@@ -1,71 +1,94 @@
 //! The filters, tests and methods that templates have.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use minijinja::value::{Rest, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value};
+use modbox_jinja::{Host, PREFIXES, checks, filters as shared};
 
 use crate::machine::Plugin;
-use crate::settling::{self, Settle};
+use crate::marker::{Marker, Stop};
+use crate::settling;
 
 /// Filters whose arguments may hold undefined items.
 const LAZY_FILTERS: [&str; 7] = ["map", "reject", "rejectattr", "select", "selectattr", "to_nice_yaml", "to_yaml"];
 
-const FILTERS: &str = "abs batch bool capitalize chain count dictsort e escape first float format groupby indent int \
-                       items join last length lines list lower map max min pprint reject rejectattr replace reverse \
-                       round safe select selectattr slice sort split string sum title trim unique upper zip";
-const TESTS: &str = "boolean divisibleby endingwith eq equalto escaped even false filter float ge greaterthan gt in \
-                     integer iterable le lessthan lower lt mapping ne none number odd safe sameas sequence startingwith \
-                     string test true upper";
+/// Filters or tests by their names.
+pub(crate) type Plugins = HashMap<String, Plugin>;
 
-/// Returns the filters by their names.
-pub(crate) fn filters() -> HashMap<String, Plugin> {
-    let engine = FILTERS.split_ascii_whitespace().map(|name| {
+/// Returns the filters.
+pub(crate) fn filters(host: &Arc<dyn Host>) -> Plugins {
+    plugins(shared::ALL, &settling::FILTERS, host)
+}
+
+/// Returns the tests.
+pub(crate) fn tests(host: &Arc<dyn Host>) -> Plugins {
+    plugins(checks::ALL, &settling::TESTS, host)
+}
+
+fn plugins(
+    all: &'static [modbox_jinja::Plugin],
+    settling: &[(&'static str, settling::Settle)],
+    host: &Arc<dyn Host>,
+) -> Plugins {
+    let mut plugins = Plugins::new();
+    for plugin in all {
+        let host = host.clone();
         let call = move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
-            state.apply_filter(name, &arguments.into_values())
+            plugin.call(state, &*host, &arguments.into_values())
         };
-        plugin(name, Value::from_function(call), false)
-    });
-    let own = settling::FILTERS.into_iter().map(|(name, settle)| plugin(name, settling::function(settle), true));
-    with_full_names(engine.chain(own))
-}
-
-/// Returns the tests by their names.
-pub(crate) fn tests() -> HashMap<String, Plugin> {
-    let engine = TESTS.split_ascii_whitespace().map(|name| {
-        let call = move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
-            state.perform_test(name, &arguments.into_values())
+        let made = Plugin {
+            function: Value::from_function(call),
+            name: format!("ansible.builtin.{}", plugin.name).into(),
+            accepts_markers: false,
+            accepts_marker_items: LAZY_FILTERS.contains(&plugin.name),
         };
-        plugin(name, Value::from_function(call), false)
-    });
-    let own = settling::TESTS.into_iter().map(|(name, settle)| plugin(name, settling::function(settle), true));
-    with_full_names(engine.chain(own))
-}
-
-fn plugin(name: &'static str, function: Value, accepts_markers: bool) -> (&'static str, Plugin) {
-    let full = format!("ansible.builtin.{name}");
-    let accepts_marker_items = LAZY_FILTERS.contains(&name);
-    (name, Plugin { function, name: Cow::Owned(full), accepts_markers, accepts_marker_items })
-}
-
-fn with_full_names(plugins: impl Iterator<Item = (&'static str, Plugin)>) -> HashMap<String, Plugin> {
-    let names = |name: &str| [name.to_owned(), format!("ansible.builtin.{name}"), format!("ansible.legacy.{name}")];
-    plugins.flat_map(|(name, plugin)| names(name).map(|name| (name, plugin.clone()))).collect()
+        plugins.extend(plugin.names().map(|name| (name, made.clone())));
+    }
+    // These need to see what is undefined.
+    for (name, settle) in settling {
+        let made = Plugin {
+            function: settling::function(*settle),
+            name: format!("ansible.builtin.{name}").into(),
+            accepts_markers: true,
+            accepts_marker_items: false,
+        };
+        plugins.extend(PREFIXES.map(|prefix| (format!("{prefix}{name}"), made.clone())));
+    }
+    plugins
 }
 
 /// Returns the environment in which filters find each other, as `map('default', 1)` needs.
-pub(crate) fn environment() -> Environment<'static> {
-    let mut environment = Environment::new();
-    let register =
-        |settle: Settle| move |_: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| settle(&arguments.into_values());
-    for (name, settle) in settling::FILTERS {
-        environment.add_filter(name, register(settle));
+pub(crate) fn environment(filters: &Plugins, tests: &Plugins) -> Environment<'static> {
+    let mut environment = Environment::empty();
+    for (name, plugin) in filters {
+        environment.add_filter(name.clone(), call(plugin.clone(), Ok));
     }
-    for (name, settle) in settling::TESTS {
-        environment.add_test(name, register(settle));
+    for (name, plugin) in tests {
+        // The result of a test is its truth, which a marker does not have.
+        environment.add_test(name.clone(), call(plugin.clone(), settled));
     }
     environment
+}
+
+/// Returns a plugin that returns a marker among its arguments, and the results of which are checked.
+fn call(
+    plugin: Plugin,
+    check: fn(Value) -> Result<Value, Error>,
+) -> impl Fn(&mut State<'_, '_>, Rest<ValueOrKwargs>) -> Result<Value, Error> {
+    move |state, arguments| {
+        let arguments = arguments.into_values();
+        let marker = arguments.iter().find(|argument| Marker::is(argument));
+        match marker.filter(|_| !plugin.accepts_markers) {
+            Some(marker) => check(marker.clone()),
+            None => check(plugin.function.call(state, &arguments)?),
+        }
+    }
+}
+
+fn settled(value: Value) -> Result<Value, Error> {
+    Marker::of(&value).map_or(Ok(value), |marker| Err(Stop(marker).into()))
 }
 
 /// Calls a method of Python's types.

@@ -154,7 +154,7 @@ class Generator:
         if kind == 3:
             return self.literal()
         if kind in (4, 5):
-            return f"{self.postfix(depth)}.{self.pick(['k', 'a', 'n', 'x', 'nope', 'items', 'first', 'k.a'])}"
+            return f"{self.postfix(depth)}.{self.pick(['k', 'a', 'n', 'x', 'nope', 'first', 'k.a', 'x'])}"
         if kind in (6, 7):
             return f"{self.postfix(depth)}[{self.pick(['0', '1', '-1', '9', repr('k'), repr('n'), repr('nope'), 'a', 's'])}]"
         if kind == 8:
@@ -181,7 +181,7 @@ class Generator:
         if kind == 19:
             return self.function(depth)
         if kind == 20:
-            return self.pick(["omit", "undef()", "undef('hint')", "range(3)", "range(a)", "range(1, 9, 3)", "loop.index", "now"])
+            return self.pick(["omit", "undef()", "undef('hint')", "range(3)", "range(a)", "range(1, 9, 3)", "loop.index"])
         return f"({inner()} | default({inner()}{self.pick(['', '', ', true', ', boolean=true'])}))"
 
     def postfix(self, depth):
@@ -206,8 +206,6 @@ class Generator:
                 f"int({inner()})",
                 f"mandatory({self.pick([repr('message'), ''])})",
                 f"batch(2) | list",
-                f"union({inner()})",
-                f"difference({inner()})",
                 f"zip({inner()}) | list",
                 f"regex_replace('^(.)', '\\\\1\\\\1')",
                 f"format({inner()})",

@@ -42,12 +42,11 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
 /// Returns the conditions: those of a list, or of a variable that is a list of the play.
 fn expressions(context: &ActionContext<'_>, that: &Source) -> Vec<Source> {
     let name = that.as_text().and_then(|text| text.trim().strip_prefix("{{")?.strip_suffix("}}").map(str::trim));
-    if let Some(name) = name.filter(|name| values::is_variable_name(name)) {
-        if let Some(Content::Source(source)) = context.scope.get(name).map(modbox_template::Slot::content) {
-            if source.as_list().is_some() {
-                return conditions::conditions(source);
-            }
-        }
+    if let Some(name) = name.filter(|name| values::is_variable_name(name))
+        && let Some(Content::Source(source)) = context.scope.get(name).map(modbox_template::Slot::content)
+        && source.as_list().is_some()
+    {
+        return conditions::conditions(source);
     }
     conditions::conditions(that)
 }

@@ -88,7 +88,10 @@ fn facts(context: &mut ActionContext<'_>, found: &Found) -> Result<Dict, ActionE
                 }
             }
         }
-        return Ok(name.map_or(facts.clone(), |name| entry(&name, facts)));
+        return Ok(match name {
+            None => facts,
+            Some(name) => entry(&name, facts),
+        });
     }
     match name {
         None => {

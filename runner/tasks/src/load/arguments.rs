@@ -77,13 +77,13 @@ fn merged(action: &str, own: Args, additional: Option<&Source>) -> Result<Args, 
     };
     args.raw = own.raw.or(args.raw);
     args.named.extend(own.named);
-    if !is_free_form(action) {
-        if let Some((name, argument)) = args.named.iter().find(|(name, _)| name.starts_with("_ansible_")) {
-            let problem = Problem::Other(format!(
-                "unknown option `{name}` of `{action}`: names that start with `_ansible_` are for Ansible's own use"
-            ));
-            return Err(LoadError::new(argument.key.position(), problem));
-        }
+    if !is_free_form(action)
+        && let Some((name, argument)) = args.named.iter().find(|(name, _)| name.starts_with("_ansible_"))
+    {
+        let problem = Problem::Other(format!(
+            "unknown option `{name}` of `{action}`: names that start with `_ansible_` are for Ansible's own use"
+        ));
+        return Err(LoadError::new(argument.key.position(), problem));
     }
     Ok(args)
 }

@@ -6,7 +6,7 @@ use crate::paths;
 /// Returns the first path of a list that something lies at, or the last one if nothing does.
 #[must_use]
 pub fn first_or_last(files: &dyn PlayFiles, candidates: &[String]) -> Option<String> {
-    candidates.iter().find(|path| files.exists(path)).or(candidates.last()).cloned()
+    candidates.iter().find(|path| files.exists(path)).or_else(|| candidates.last()).cloned()
 }
 
 /// Lists the places where a file can be that a play or a role names, most preferred first.

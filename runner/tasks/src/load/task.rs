@@ -85,10 +85,10 @@ pub fn read(loader: &Loader<'_>, source: &Source, frame: &Arc<Frame>, handler: b
 
 /// Reads one key of a task that is not its action.
 fn read_keyword(loader: &Loader<'_>, task: &mut Task, place: Place, name: &str, key: &Source, value: &Source) {
-    if let Some(lookup) = name.strip_prefix("with_") {
-        if read_lookup(loader, task, lookup, key, value) {
-            return;
-        }
+    if let Some(lookup) = name.strip_prefix("with_")
+        && read_lookup(loader, task, lookup, key, value)
+    {
+        return;
     }
     let Some(row) = keywords::find(place, name) else {
         let nearest = keywords::nearest(place, name);

@@ -40,7 +40,7 @@ fn write_dict(entries: &Dict, style: Style, depth: usize, text: &mut String) {
         return text.push_str("{}");
     }
     let mut sorted: Vec<(&String, &Value)> = entries.iter().collect();
-    sorted.sort_by(|(left, _), (right, _)| left.cmp(right));
+    sorted.sort_by_key(|(key, _)| *key);
     text.push('{');
     for (index, (key, value)) in sorted.into_iter().enumerate() {
         separate(index, style, depth + 1, text);

@@ -46,6 +46,7 @@ pub fn run(
     };
     for attempt in 1..=attempts {
         let (mut outcome, included) = act(run, session, fields, prepared)?;
+        facts::apply_inventory(session, &mut outcome.data);
         result::set_defaults(&mut outcome.data);
         if attempts > 1 {
             outcome.data.insert("attempts".to_owned(), Value::Int(attempt));

@@ -34,7 +34,9 @@ pub struct AttemptEnd {
 /// Runs a task once, or an item of its loop. `loop_error` says why the items of the loop are not known; it counts unless
 /// the task is skipped.
 pub fn run(run: &TaskRun<'_>, session: &mut Session<'_>, loop_error: Option<Message>) -> AttemptEnd {
-    let mut end = AttemptEnd::default();
+    // A failure before the keywords are evaluated is ignored, too. A template that fails counts as true, as in Ansible.
+    let ignore_errors = run.field(session, |fields, task| fields.flag(task, Keyword::IgnoreErrors, false));
+    let mut end = AttemptEnd { ignore_errors: ignore_errors.unwrap_or(true), ..AttemptEnd::default() };
     end.outcome = run_inner(run, session, loop_error, &mut end)
         .unwrap_or_else(|message| errors::outcome(session, run.task, message));
     finish(run, session, &mut end);

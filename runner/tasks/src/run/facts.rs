@@ -27,22 +27,10 @@ pub fn as_variables(task: &Task, data: &Dict) -> Option<Layer> {
 /// Applies what the result of a task or of an item changes. Failed and skipped results change nothing.
 pub fn apply(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
     let data = &outcome.data;
-    if let Some(host) = data.get("add_host").and_then(Value::as_dict) {
-        let name = host.get("host_name").map(modbox_python_json::str).unwrap_or_default();
-        if session.options.is_this_host(&name) {
-            let groups = host.get("groups").and_then(Value::as_list).unwrap_or_default();
-            groups.iter().for_each(|group| add_group(session, &modbox_python_json::str(group)));
-        } else if !session.added_hosts.contains(&name) {
-            session.added_hosts.push(name);
-        }
-    }
-    if let Some(group) = data.get("add_group") {
-        add_group(session, &modbox_python_json::str(group));
-    }
-    if let Some(facts) = data.get("ansible_facts").and_then(Value::as_dict) {
-        if !is_builtin(task.action_text(), "debug") {
-            apply_facts(session, task, data, facts);
-        }
+    if let Some(facts) = data.get("ansible_facts").and_then(Value::as_dict)
+        && !is_builtin(task.action_text(), "debug")
+    {
+        apply_facts(session, task, data, facts);
     }
     if let Some(stats) = data.get("ansible_stats").and_then(Value::as_dict) {
         apply_stats(session, stats);
@@ -67,11 +55,41 @@ fn apply_facts(session: &mut Session<'_>, task: &Task, data: &Dict, facts: &Dict
     }
 }
 
-fn add_group(session: &mut Session<'_>, group: &str) {
-    if !session.groups.iter().any(|known| known == group) {
+/// Applies what a result says about hosts and groups, and sets whether that changed anything.
+pub fn apply_inventory(session: &mut Session<'_>, data: &mut Dict) {
+    let mut changed = None;
+    if let Some(host) = data.get("add_host").and_then(Value::as_dict) {
+        let name = host.get("host_name").map(modbox_python_json::str).unwrap_or_default();
+        let groups = host.get("groups").and_then(Value::as_list).unwrap_or_default();
+        let entry = (name.clone(), modbox_python_json::encode_dict(host));
+        let mut new = !session.added_hosts.contains(&entry);
+        if session.options.is_this_host(&name) {
+            new = false;
+            for group in groups.iter().map(modbox_python_json::str).collect::<Vec<_>>() {
+                new |= add_group(session, &group);
+            }
+        } else if new {
+            session.added_hosts.retain(|(known, _)| *known != name);
+            session.added_hosts.push(entry);
+        }
+        changed = Some(new);
+    }
+    if let Some(group) = data.get("add_group") {
+        changed = Some(add_group(session, &modbox_python_json::str(group)));
+    }
+    if let Some(changed) = changed {
+        data.insert("changed".to_owned(), Value::Bool(changed));
+    }
+}
+
+/// Adds the host to a group. Returns whether it was not in the group.
+fn add_group(session: &mut Session<'_>, group: &str) -> bool {
+    let new = !session.groups.iter().any(|known| known == group);
+    if new {
         session.groups.push(group.to_owned());
         session.refresh_magic();
     }
+    new
 }
 
 fn apply_stats(session: &mut Session<'_>, stats: &Dict) {

@@ -127,9 +127,7 @@ fn tasks(
         Ok(None) => return Ok(Included { items: Vec::new(), name: path }),
         Err(error) => {
             return Err(match error.problem {
-                crate::error::Problem::File(FileError::NotFound { .. }) => {
-                    IncludeError::Missing(format!("Could not find or access '{path}' on the Ansible Controller."))
-                }
+                crate::error::Problem::File(FileError::NotFound { .. }) => IncludeError::Missing(missing(&path)),
                 crate::error::Problem::File(error) => IncludeError::Missing(error.to_string()),
                 _ => IncludeError::Wrong(error.into()),
             });
@@ -187,6 +185,15 @@ fn role(session: &mut Session<'_>, task: &Task, args: &Dict, vars: Arc<Layer>) -
     finish(&loader).map_err(IncludeError::Wrong)?;
     add(session, added);
     Ok(Included { items, name })
+}
+
+/// Returns the reason of an include whose file does not exist, in Ansible's words.
+fn missing(path: &str) -> String {
+    format!(
+        "Could not find or access '{path}' on the Ansible Controller: Unable to retrieve file contents.\nCould not find or \
+         access '{path}' on the Ansible Controller.\nIf you are using a module and expect the file to exist on the remote, \
+         see the remote_src option: [Errno 2] No such file or directory: '{path}'"
+    )
 }
 
 /// Fails if the loader found errors.

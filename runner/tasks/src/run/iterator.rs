@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn included_tasks_and_handlers_run_next() {
         let mut iterator = PlayIterator::new(vec![task("a"), task("b")]);
-        let mut next = |iterator: &mut PlayIterator| iterator.next_task().map(|task| task.action_text().to_owned());
+        let next = |iterator: &mut PlayIterator| iterator.next_task().map(|task| task.action_text().to_owned());
         assert_eq!(next(&mut iterator).as_deref(), Some("a"));
         iterator.insert(vec![task("i"), task("j")]);
         assert_eq!(next(&mut iterator).as_deref(), Some("i"));

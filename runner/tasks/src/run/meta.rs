@@ -98,10 +98,10 @@ fn end_role(iterator: &mut PlayIterator, task: &Task, host: &str) -> String {
 
 /// Marks a use of a role as run to its end, if one of its tasks ran.
 fn complete_role(session: &mut Session<'_>, task: &Task) {
-    if let Some(role) = task.frame.role() {
-        if let Some(state) = session.play.role_states.get_mut(&role.identity) {
-            state.completed |= state.had_task;
-        }
+    if let Some(role) = task.frame.role()
+        && let Some(state) = session.play.role_states.get_mut(&role.identity)
+    {
+        state.completed |= state.had_task;
     }
 }
 

@@ -214,7 +214,8 @@ fn run_tasks(session: &mut Session<'_>, iterator: &mut PlayIterator) -> Result<(
             continue;
         }
         let flush = matches!(task.kind, TaskKind::Implicit(ImplicitTask::FlushHandlers));
-        if (flush && !handlers::is_needed(session)) || settle::is_repeated_role(session, &task) {
+        if (flush && !handlers::is_needed(session)) || (!task.is_handler() && settle::is_repeated_role(session, &task))
+        {
             continue;
         }
         run_task(session, iterator, &task)?;
@@ -292,6 +293,8 @@ fn stop_for_others(session: &mut Session<'_>, end: &TaskEnd) {
     let percentage = session.play.keyword(Keyword::MaxFailPercentage).and_then(values::scalar_text);
     let percentage = percentage.and_then(|text| text.trim_end_matches('%').trim().parse::<f64>().ok());
     if percentage.is_some_and(|percentage| percentage < 100.0) {
+        // Once for the failures, and once more for the hosts that are left.
+        session.event(Event::NoHostsRemaining);
         session.event(Event::NoHostsRemaining);
     }
 }

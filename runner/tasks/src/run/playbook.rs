@@ -69,3 +69,255 @@ fn end(session: Session<'_>, failed: bool, error: Option<RunError>) -> RunEnd {
     let first_failure = session.first_failure.filter(|_| failed);
     RunEnd { counters: session.counters, failed, first_failure, error }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::HashMap;
+    use std::time::Duration;
+
+    use modbox_python_json::{Dict, Value};
+
+    use super::*;
+    use crate::actions::table;
+    use crate::error::LoadErrors;
+    use crate::files::{FileError, FileKind, PlayFiles};
+    use crate::load::context::{ActionNames, Loader};
+    use crate::load::playbook;
+    use crate::report::callback::{Callback, TextOptions};
+    use crate::run::host::{HostError, ModuleCall, ModuleRun, Prompt, PromptError};
+    use crate::run::options::UserInfo;
+
+    /// A host with files in memory, whose modules return what their argument `result` says.
+    #[derive(Default)]
+    struct FakeHost {
+        files: HashMap<String, String>,
+        calls: Vec<ModuleCall>,
+        slept: RefCell<Duration>,
+    }
+
+    impl PlayFiles for FakeHost {
+        fn bytes(&self, path: &str) -> Result<Vec<u8>, FileError> {
+            let found = self.files.get(path).map(|text| text.clone().into_bytes());
+            found.ok_or_else(|| FileError::NotFound { path: path.to_owned() })
+        }
+
+        fn kind(&self, path: &str) -> Result<Option<FileKind>, FileError> {
+            if self.files.contains_key(path) {
+                return Ok(Some(FileKind::File));
+            }
+            let folder = self.files.keys().any(|file| crate::paths::is_inside(file, path));
+            Ok(folder.then_some(FileKind::Folder))
+        }
+
+        fn list(&self, folder: &str) -> Result<Vec<String>, FileError> {
+            let inside = self.files.keys().filter_map(|file| file.strip_prefix(folder)?.strip_prefix('/'));
+            let mut names: Vec<String> = inside.filter_map(|rest| rest.split('/').next()).map(str::to_owned).collect();
+            names.sort();
+            names.dedup();
+            Ok(names)
+        }
+    }
+
+    impl ActionNames for FakeHost {
+        fn is_known(&self, name: &str, _: &[String]) -> bool {
+            table::is_builtin(name) || name == "fake"
+        }
+
+        fn role_found(&self, _: &str) {}
+    }
+
+    impl ActionHost for FakeHost {
+        fn run_module(&mut self, call: &ModuleCall) -> Result<ModuleRun, HostError> {
+            self.calls.push(call.clone());
+            let result = call.args.get("result").and_then(Value::as_dict).cloned().unwrap_or_default();
+            Ok(ModuleRun { result, report: Value::Null })
+        }
+
+        fn files(&self) -> &dyn PlayFiles {
+            self
+        }
+
+        fn now(&self) -> Duration {
+            *self.slept.borrow()
+        }
+
+        fn local_time(&self, time: Duration) -> String {
+            time.as_secs().to_string()
+        }
+
+        fn sleep(&mut self, duration: Duration) {
+            *self.slept.borrow_mut() += duration;
+        }
+
+        fn prompt(&mut self, _: &Prompt) -> Result<String, PromptError> {
+            Err(PromptError::NotInteractive)
+        }
+
+        fn resolve(&self, name: &str, _: &[String]) -> Option<String> {
+            (name == "fake").then(|| "fake".to_owned())
+        }
+
+        fn action_group(&self, _: &str) -> Option<Vec<String>> {
+            None
+        }
+    }
+
+    /// A run: its text, its end, and the modules that ran.
+    struct Run {
+        text: String,
+        end: RunEnd,
+        calls: Vec<ModuleCall>,
+    }
+
+    fn files(play: &str, others: &[(&str, &str)]) -> HashMap<String, String> {
+        let others = others.iter().map(|(path, text)| (format!("/p/{path}"), (*text).to_owned()));
+        others.chain([("/p/play.yml".to_owned(), play.to_owned())]).collect()
+    }
+
+    fn load(play: &str, others: &[(&str, &str)]) -> Result<Playbook, LoadErrors> {
+        let (host, engine, settings) = (files(play, others), Engine::default(), LoadSettings::default());
+        let host = FakeHost { files: host, ..FakeHost::default() };
+        playbook::read(&Loader::new(&host, &engine, &host, &settings), "/p/play.yml")
+    }
+
+    fn run_with(play: &str, others: &[(&str, &str)], options: &RunOptions) -> Run {
+        let (engine, settings) = (Engine::default(), LoadSettings::default());
+        let mut host = FakeHost { files: files(play, others), ..FakeHost::default() };
+        let playbook = load(play, others).unwrap_or_else(|errors| panic!("{errors}"));
+        let mut text = String::new();
+        let mut callback = Callback::new(TextOptions::default(), |_, part: &str| text.push_str(part));
+        let end = run(&playbook, &engine, &mut host, &mut callback, options, &settings);
+        drop(callback);
+        Run { text, end, calls: host.calls }
+    }
+
+    fn play(tasks: &str) -> String {
+        format!("- hosts: localhost\n  gather_facts: false\n  tasks:\n{tasks}")
+    }
+
+    /// Runs tasks, and compares the counters: ok, changed, failed, skipped, rescued, ignored.
+    #[track_caller]
+    fn check(tasks: &str, expect: [u64; 6]) {
+        let run = run_with(&play(tasks), &[], &RunOptions::default());
+        let Counters { ok, changed, failed, skipped, rescued, ignored, .. } = run.end.counters;
+        assert_eq!([ok, changed, failed, skipped, rescued, ignored], expect, "{}", run.text);
+    }
+
+    #[test]
+    fn results_are_counted_as_ansible_does() {
+        check("  - debug:\n", [1, 0, 0, 0, 0, 0]);
+        check("  - fake: {result: {changed: true}}\n", [1, 1, 0, 0, 0, 0]);
+        check("  - fake: {result: {rc: 1}}\n  - debug:\n", [0, 0, 1, 0, 0, 0]);
+        check("  - fail:\n    ignore_errors: true\n  - debug:\n", [2, 0, 0, 0, 0, 1]);
+        check("  - debug:\n    when: false\n", [0, 0, 0, 1, 0, 0]);
+        check("  - block:\n    - fail:\n    rescue:\n    - debug:\n", [1, 0, 0, 0, 1, 0]);
+        check("  - debug:\n    loop: [1, 2]\n    when: item > 5\n", [0, 0, 0, 1, 0, 0]);
+        check("  - debug:\n    loop: []\n", [0, 0, 0, 1, 0, 0]);
+        check("  - fake: {result: {rc: 1}}\n    failed_when: false\n", [1, 0, 0, 0, 0, 0]);
+        check("  - debug:\n    changed_when: [true, 1 == 1]\n", [1, 1, 0, 0, 0, 0]);
+        check("  - debug: {verbosity: 2}\n", [0, 0, 0, 1, 0, 0]);
+    }
+
+    #[test]
+    fn results_facts_and_items_are_never_templates() {
+        let hostile = "{{ lookup('pipe', 'id') }}{% for x in y %}";
+        let tasks = format!(
+            "  - fake:\n      result:\n        out: !unsafe \"{hostile}\"\n        ansible_facts: {{fact: !unsafe \"{hostile}\"}}\n    \
+             register: r\n  - set_fact: {{copied: '{{{{ r.out }}}}'}}\n  - fake: {{a: '{{{{ copied }}}}', b: '{{{{ fact }}}}'}}\n  \
+             - fake: {{a: '{{{{ item }}}}'}}\n    loop: ['{{{{ r.out }}}}', '{{{{ hostvars.localhost.copied }}}}']\n"
+        );
+        let run = run_with(&play(&tasks), &[], &RunOptions::default());
+        assert!(!run.end.failed, "{}", run.text);
+        let values: Vec<&Value> = run.calls.iter().skip(1).flat_map(|call| call.args.values()).collect();
+        assert_eq!(values.len(), 4);
+        assert!(values.iter().all(|value| value.as_str() == Some(hostile)), "{values:?}");
+        let provenance: Vec<bool> =
+            run.calls.iter().skip(1).flat_map(|call| call.provenance.iter().map(|(_, p)| p.has_results())).collect();
+        assert_eq!(provenance, [true; 4], "arguments know that they are made of results");
+    }
+
+    #[test]
+    fn variables_hide_each_other_in_ansibles_order() {
+        let check = |given: &[(&str, &str)], vars: &str, expect: &str| {
+            let text =
+                format!("- hosts: localhost\n  gather_facts: false\n  vars: {{{vars}}}\n  roles: [{{role: r}}]\n");
+            let run = run_with(&text, given, &RunOptions::default());
+            let seen = run.calls.first().and_then(|call| call.args.get("x")).and_then(Value::as_str);
+            assert_eq!(seen, Some(expect), "{}", run.text);
+        };
+        let tasks = ("roles/r/tasks/main.yml", "- fake: {x: '{{ v }}'}\n");
+        let defaults = ("roles/r/defaults/main.yml", "v: defaults\n");
+        check(&[tasks, defaults], "", "defaults");
+        check(&[tasks, defaults, ("group_vars/all.yml", "v: group\n")], "", "group");
+        check(&[tasks, defaults, ("group_vars/all.yml", "v: group\n")], "v: play", "play");
+        check(&[tasks, defaults, ("roles/r/vars/main.yml", "v: role\n")], "v: play", "role");
+        let task_vars = ("roles/r/tasks/main.yml", "- fake: {x: '{{ v }}'}\n  vars: {v: task}\n");
+        check(&[task_vars, ("roles/r/vars/main.yml", "v: role\n")], "v: play", "task");
+        let set = ("roles/r/tasks/main.yml", "- set_fact: {v: set}\n- fake: {x: '{{ v }}'}\n  vars: {v: task}\n");
+        check(&[set], "", "set");
+    }
+
+    #[test]
+    fn errors_of_a_file_are_all_reported_with_their_places() {
+        let check = |tasks: &str, expect: &[&str]| {
+            let errors = load(&play(tasks), &[]).err().map(|errors| errors.to_string()).unwrap_or_default();
+            for part in expect {
+                assert!(errors.contains(part), "{part}: {errors}");
+            }
+        };
+        let two = "  - debug:\n    whn: true\n  - nope_module:\n  - fake:\n    connection: ssh\n";
+        check(two, &["play.yml:5:5: unknown", "play.yml:6:5: failed to find the action", "play.yml:8:17"]);
+        check("  - debug:\n    register: a-b\n", &["`a-b` is not a valid variable name"]);
+        check("  - block: []\n    rescue: [{debug: {}}]\n    foo: 1\n", &["unknown keyword `foo` of a block"]);
+        check("  - import_role: {name: ../../etc}\n", &["failed to find the role `../../etc`"]);
+        check("  - {when: true}\n", &["names no module"]);
+        check("  - meta: explode\n", &["unknown option `explode`"]);
+        check("  - import_tasks: play2.yml\n    loop: [1]\n", &["use `include_tasks`"]);
+    }
+
+    #[test]
+    fn a_user_that_cannot_be_become_is_refused_before_anything_runs() {
+        let user = UserInfo { name: "ann".to_owned(), is_root: false };
+        let options = RunOptions { user, ..RunOptions::default() };
+        let tasks = "  - fake: {}\n  - fake: {}\n    name: install\n    become: true\n";
+        let run = run_with(&play(tasks), &[], &options);
+        assert!(run.calls.is_empty() && run.end.failed, "{}", run.text);
+        assert!(run.text.contains("`install` (/p/play.yml:5:5)"), "{}", run.text);
+        let run = run_with(&play(tasks), &[], &RunOptions::default());
+        assert_eq!(run.calls.len(), 2);
+    }
+
+    #[test]
+    fn switches_of_a_task_reach_its_module() {
+        let tasks = "  - fake: {}\n  - fake: {}\n    check_mode: false\n  - fake: {}\n    become: true\n    \
+                     become_user: web\n    environment: {A: 1}\n    timeout: 5\n    no_log: true\n";
+        let options = RunOptions { check: true, ..RunOptions::default() };
+        let run = run_with(&play(tasks), &[], &options);
+        let options: Vec<_> = run.calls.iter().map(|call| &call.options).collect();
+        assert_eq!(options.iter().map(|options| options.check).collect::<Vec<_>>(), [true, false, true]);
+        let last = options[2];
+        assert_eq!((last.become_user.as_deref(), last.timeout, last.no_log), (Some("web"), Some(5), true));
+        assert_eq!(last.environment, [("A".to_owned(), "1".to_owned())]);
+    }
+
+    #[test]
+    fn an_include_that_includes_itself_ends() {
+        let others = [("loop.yml", "- include_tasks: loop.yml\n")];
+        let run = run_with(&play("  - include_tasks: loop.yml\n"), &others, &RunOptions::default());
+        assert!(run.end.failed && run.text.contains("levels deep"), "{}", run.text);
+        let errors = load(&play("  - import_tasks: imp.yml\n"), &[("imp.yml", "- import_tasks: imp.yml\n")]);
+        assert!(errors.err().is_some_and(|errors| errors.to_string().contains("levels deep")));
+    }
+
+    #[test]
+    fn attempts_and_pauses_wait() {
+        let tasks = "  - fake: {result: {rc: 1}}\n    retries: 2\n    delay: 3\n    ignore_errors: true\n    register: r\n  \
+                     - fake: {a: '{{ r.attempts }}'}\n";
+        let run = run_with(&play(tasks), &[], &RunOptions::default());
+        assert_eq!(run.calls.len(), 4);
+        assert_eq!(run.calls[3].args.get("a"), Some(&Value::Int(2)));
+        assert!(run.text.contains("FAILED - RETRYING: [localhost]: fake (2 retries left)."), "{}", run.text);
+        assert_eq!(Dict::len(&run.calls[0].args), 1);
+    }
+}

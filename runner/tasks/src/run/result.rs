@@ -156,12 +156,7 @@ fn deprecation(value: &Value) -> Message {
         (None, None) => "in a future release".to_owned(),
     };
     let (from, when) = if from.is_empty() { (String::new(), "in the future".to_owned()) } else { (from, when) };
-    let join = if from.is_empty() || !when.starts_with("version") {
-        format!("{from} {when}")
-    } else {
-        format!("{from} {when}")
-    };
-    Message::new(format!("{} This feature will be removed{join}.", sentence(&text)))
+    Message::new(format!("{} This feature will be removed{from} {when}.", sentence(&text)))
 }
 
 /// Ends a text with a full stop.

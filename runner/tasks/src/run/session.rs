@@ -46,8 +46,8 @@ pub struct Session<'a> {
     pub play: PlayState,
     /// Groups of the host, with those that tasks added.
     pub groups: Vec<String>,
-    /// Names of hosts that tasks added.
-    pub added_hosts: Vec<String>,
+    /// Hosts that tasks added: their names, and what the tasks said of them.
+    pub added_hosts: Vec<(String, String)>,
     /// Whether the operator is still asked before each task.
     pub step: bool,
     /// The name of the first task to run, until it was found.

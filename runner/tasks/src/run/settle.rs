@@ -42,10 +42,10 @@ pub fn settle(
     let ignored = status == Status::Failed && end.ignore_errors;
     session.event(Event::Result { task: info, outcome, ignored });
     register(session, task, outcome);
-    if !matches!(status, Status::Skipped | Status::Unreachable) {
-        if let Some(role) = task.frame.role() {
-            session.play.role_states.entry(role.identity.clone()).or_default().had_task = true;
-        }
+    if !matches!(status, Status::Skipped | Status::Unreachable)
+        && let Some(role) = task.frame.role()
+    {
+        session.play.role_states.entry(role.identity.clone()).or_default().had_task = true;
     }
     Ok(())
 }
@@ -131,6 +131,7 @@ pub fn fail_include(
 ) {
     session.event(Event::Error(&Message::new(reason)));
     outcome.data.insert("failed".to_owned(), Value::Bool(true));
+    outcome.data.shift_remove("include_args");
     outcome.data.insert("reason".to_owned(), Value::from(reason));
     session.counters.failed += 1;
     session.note_failure(HostErrorKind::NotFound);

@@ -59,12 +59,12 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
     let no_log = run.field(session, |fields, task| fields.flag(task, Keyword::NoLog, false))?;
     let integer = |keyword| run.field(session, |fields, task| fields.integer(task, keyword));
     let notify = notify(run, session)?;
-    if let Some(connection) = run.field(session, |fields, task| fields.text(task, Keyword::Connection))? {
-        if !connection.ends_with("local") {
-            return Err(Message::new(format!(
-                "failed to use the connection `{connection}`: modbox runs on this host only; use `local`"
-            )));
-        }
+    if let Some(connection) = run.field(session, |fields, task| fields.text(task, Keyword::Connection))?
+        && !connection.ends_with("local")
+    {
+        return Err(Message::new(format!(
+            "failed to use the connection `{connection}`: modbox runs on this host only; use `local`"
+        )));
     }
     let become_user = become_user::target(&Fields { engine: session.engine, scope: &run.scope }, options, run.task)
         .map_err(|error| match error {

@@ -150,18 +150,16 @@ fn parent_roles(frame: &Frame) -> Vec<Arc<Role>> {
 /// Returns the groups of the host besides `all`.
 fn own_groups(groups: &[String]) -> Vec<String> {
     let mut own: Vec<String> = groups.iter().filter(|group| *group != "all").cloned().collect();
-    if own.is_empty() {
-        own.push("ungrouped".to_owned());
-    }
     own.sort();
     own
 }
 
-/// Returns the hosts of each group.
+/// Returns the hosts of each group. A host without groups is implicit, as Ansible calls it, and in none of them.
 fn group_hosts(host: &str, groups: &[String]) -> Dict {
     let mut hosts = Dict::new();
     let own = own_groups(groups);
-    hosts.insert("all".to_owned(), Value::List(vec![Value::from(host)]));
+    let all = if own.is_empty() { Vec::new() } else { vec![Value::from(host)] };
+    hosts.insert("all".to_owned(), Value::List(all));
     hosts.insert("ungrouped".to_owned(), Value::List(Vec::new()));
     for group in own {
         hosts.insert(group, Value::List(vec![Value::from(host)]));

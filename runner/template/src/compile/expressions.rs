@@ -160,6 +160,7 @@ impl Translation<'_> {
 
     fn test(&mut self, test: &ast::Spanned<ast::Test<'_>>) -> Translated<Expr> {
         let name = plain_name(test.name);
+        self.check_chain(test)?;
         let outer = self.without_rendered_literals(true);
         let input = self.boxed(&test.expr)?;
         let arguments = self.arguments(&test.args, test.span().start_line.into())?;
@@ -167,6 +168,23 @@ impl Translation<'_> {
         let (line, is_certain) = (test.span().start_line.into(), !self.is_optional);
         self.mentions.push(Mention::Test { name: name.clone(), line, is_certain });
         Ok(Expr::Test(name, input, arguments))
+    }
+
+    /// Refuses a test of a test without parentheses, as Jinja does.
+    fn check_chain(&self, test: &ast::Spanned<ast::Test<'_>>) -> Translated<()> {
+        let inner = match &test.expr {
+            ast::Expr::Test(inner) => inner.span(),
+            ast::Expr::UnaryOp(unary) => match &unary.expr {
+                ast::Expr::Test(inner) if matches!(unary.op, UnaryOpKind::Not) => inner.span(),
+                _ => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        let between = self.text.get(inner.end_offset as usize..test.span().start_offset as usize);
+        if between.is_some_and(|between| !between.contains(')')) {
+            return Err(failure("You cannot chain multiple tests with is", test.span().start_line.into()));
+        }
+        Ok(())
     }
 
     pub(super) fn call(&mut self, call: &ast::Spanned<ast::Call<'_>>) -> Translated<Call> {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use minijinja::Value;
-use modbox_jinja::values::{Table, View, entries, items, view};
+use modbox_jinja::HostError;
+use modbox_jinja::values::{Moment, Table, View, entries, items, view};
 
 use crate::frame::Frame;
 use crate::lazy::{Entries, LazyDict};
-use crate::machine::Zone;
 use crate::marker::{Marker, Run};
 use crate::objects::{Cycler, FunctionKind, Joiner, Namespace, Range};
 use crate::run::{Given, Interpreter};
@@ -139,12 +139,20 @@ impl Interpreter<'_> {
 
     fn now(&mut self, given: &Given) -> Run<Value> {
         let is_utc = given.parameter(0, "utc").is_some_and(|utc| modbox_jinja::values::is_true(&utc));
-        let zone = if is_utc { Zone::Utc } else { Zone::Local };
-        let now = (self.evaluation.machine.now)(zone).ok_or_else(|| self.raise("the time is not known here"))?;
-        let now = Value::from_object(now);
+        let now = self.time(is_utc).map_err(|error| self.raise(error.to_string()))?;
+        let now = now.map(Value::from_object).ok_or_else(|| self.raise("the time is out of range"))?;
         match given.parameter(1, "fmt").filter(modbox_jinja::values::is_true) {
             Some(format) => self.method(&now, &"strftime".into(), Given::of(vec![format])),
             None => Ok(now),
         }
+    }
+
+    /// Returns the time in UTC, or in the zone of the host.
+    fn time(&self, is_utc: bool) -> Result<Option<Moment>, HostError> {
+        let host = &self.evaluation.machine.host;
+        let now = host.now()?;
+        let seconds = i64::try_from(now.div_euclid(1_000_000)).unwrap_or(i64::MAX);
+        let offset = if is_utc { 0 } else { host.offset(seconds)?.seconds };
+        Ok(Moment::from_micros(now + i128::from(offset) * 1_000_000, None))
     }
 }

@@ -44,6 +44,10 @@ impl Evaluation {
 
     /// Returns data as templates read it, and whether it is a container now, which must be kept when it is read again.
     pub(crate) fn wrap(self: &Arc<Self>, value: Value, is_plain: bool) -> (Value, bool) {
+        if value.is_undefined() && !is_plain {
+            // What a filter could not find among the items of a list.
+            return (self.undefined_item().value(), false);
+        }
         let is_own = value.downcast_object_ref::<LazyList>().is_some()
             || value.downcast_object_ref::<LazyDict>().is_some()
             || value.downcast_object_ref::<MutableList>().is_some()

@@ -29,6 +29,21 @@ impl Range {
         Some(Value::from(self.start.checked_add(self.step.checked_mul(index)?)?))
     }
 
+    /// Returns the range of the items that a slice picks.
+    pub(crate) fn slice(&self, [start, stop, step]: [Option<i64>; 3]) -> Option<Self> {
+        let (length, step) = (i64::try_from(self.len()).ok()?, step.unwrap_or(1));
+        let (low, high) = if step > 0 { (0, length) } else { (-1, length - 1) };
+        let place = |bound: Option<i64>, default: i64| match bound {
+            None => default,
+            Some(bound) if bound < 0 => bound.saturating_add(length).max(low),
+            Some(bound) => bound.min(high),
+        };
+        let (first, end) = if step > 0 { (low, high) } else { (high, low) };
+        let value = |at: i64| self.step.checked_mul(at).and_then(|offset| self.start.checked_add(offset));
+        let (start, stop) = (value(place(start, first))?, value(place(stop, end))?);
+        Some(Self { start, stop, step: self.step.checked_mul(step)? })
+    }
+
     /// Says whether two ranges have the same items.
     pub(crate) fn equals(&self, other: &Self) -> bool {
         let length = self.len();

@@ -117,9 +117,8 @@ impl Interpreter<'_> {
                 Ok(Value::from(picked.collect::<String>()))
             }
             View::Other if object.downcast_object_ref::<Range>().is_some() => {
-                let items = self.iterate(object)?;
-                let picked = picked(items.len(), numbers).into_iter().filter_map(|at| items.get(at).cloned());
-                Ok(LazyList::value(self.evaluation, Items::Made(picked.collect())))
+                let sliced = object.downcast_object_ref::<Range>().and_then(|range| range.slice(numbers));
+                sliced.map(Value::from_object).ok_or_else(|| self.raise("the range is too large"))
             }
             View::List | View::Tuple => {
                 let items = self.iterate(object)?;

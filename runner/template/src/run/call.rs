@@ -71,9 +71,9 @@ impl Interpreter<'_> {
             if let Some(marker) = Marker::of(&more) {
                 return Err(Stop(marker));
             }
-            let Some(all) = entries(&more) else {
-                return Err(self.raise("argument after ** must be a mapping"));
-            };
+            // A value may be a marker, which is used only when it is an argument.
+            let all = more.downcast_object_ref::<LazyDict>().map(LazyDict::all).or_else(|| entries(&more));
+            let all = all.ok_or_else(|| self.raise("argument after ** must be a mapping"))?;
             given.named.extend(all.into_iter().filter_map(|(name, value)| Some((name.to_str()?, value))));
         }
         Ok(given)
@@ -81,13 +81,14 @@ impl Interpreter<'_> {
 
     pub(crate) fn filter(&mut self, name: &str, input: &Expr, arguments: &Arguments) -> Run<Value> {
         let input = self.expression(input)?;
+        let was_undefined = input.is_undefined();
         let given = self.given(arguments, Some(input))?;
         let Some(plugin) = self.evaluation.machine.filters.get(name) else {
             let message = self.evaluation.machine.unknown_filter(name);
             return Err(self.stop(Cause::Raised, message));
         };
         let value = self.plugin(plugin, "filter", given)?;
-        if value.is_undefined() {
+        if value.is_undefined() && !was_undefined {
             return Ok(self.undefined(absent(name)));
         }
         Ok(self.evaluation.wrap(value, false).0)
@@ -126,7 +127,11 @@ impl Interpreter<'_> {
         if let Some(marker) = given.marker().filter(|_| !plugin.accepts_markers) {
             return Ok(marker);
         }
-        let arguments = given.passed();
+        let mut arguments = given.passed();
+        if !plugin.accepts_markers {
+            // Jinja's own undefined value, of an `if` without `else`, is empty for filters.
+            arguments.iter_mut().filter(|value| value.is_undefined()).for_each(|value| *value = Value::from(""));
+        }
         let outer = self.evaluation.accept_markers(plugin.accepts_marker_items);
         let result = plugin.function.call(self.state(), &arguments);
         self.evaluation.accept_markers(outer);
@@ -145,7 +150,7 @@ impl Interpreter<'_> {
             return Ok(marker.value());
         }
         Ok(match result {
-            Ok(value) => unread_range(value),
+            Ok(value) => value,
             Err(error) => match stop_of(&error) {
                 Some(stop) => stop.value(),
                 None => failed(self, error),
@@ -251,12 +256,6 @@ impl Interpreter<'_> {
 /// Returns the items of a range, which filters take for a list.
 fn read_range(value: Value) -> Value {
     value.downcast_object::<Range>().map_or(value, |range| Value::from_object(RangeItems(range)))
-}
-
-/// Returns the range that items are of, when a filter returns its argument.
-fn unread_range(value: Value) -> Value {
-    let range = value.downcast_object_ref::<RangeItems>().map(|items| items.0.clone());
-    range.map_or(value, Value::from_dyn_object)
 }
 
 /// Returns a value that is not a marker.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use minijinja::Value;
-use minijinja::value::Tuple;
+use minijinja::value::{Kwargs, Tuple};
 use modbox_jinja::values::{self, Calendar, Duration, Moment, Number, View, view};
 
 use super::interpreter::Interpreter;
@@ -101,11 +101,18 @@ impl Interpreter<'_> {
 
     /// Formats a text as Python's `%` does, with the filter `format`.
     fn printf(&mut self, left: &Value, right: &Value) -> Run<Value> {
-        let arguments = match view(right) {
-            View::Tuple => self.iterate(right)?,
-            _ => vec![right.clone()],
+        let text = left.as_str().unwrap_or_default();
+        let all: Vec<Value> = match view(right) {
+            View::Tuple => std::iter::once(left.clone()).chain(self.iterate(right)?).collect(),
+            // Python takes these for mappings, which need not be used up.
+            View::List | View::Dict if !text.contains('%') => return Ok(left.clone()),
+            View::Dict if text.contains("%(") => {
+                let named = values::entries(right).unwrap_or_default();
+                let named = named.iter().filter_map(|(name, value)| Some((name.as_str()?, value.clone())));
+                vec![left.clone(), Value::from(named.collect::<Kwargs>())]
+            }
+            _ => vec![left.clone(), right.clone()],
         };
-        let all: Vec<Value> = std::iter::once(left.clone()).chain(arguments).collect();
         let Some(format) = self.evaluation.machine.filters.get("format").map(|plugin| plugin.function.clone()) else {
             return Err(self.unsupported(Operator::Remainder, left, right));
         };
