@@ -85,7 +85,7 @@ impl Interpreter<'_> {
             options.push((name.clone(), plain(value)?));
         }
         let scope = &self.evaluation.scope;
-        let renderer = NestedRenderer(&self.evaluation);
+        let renderer = NestedRenderer(self.evaluation);
         let call = LookupCall { name: lookup.name, terms, options, is_loop, scope, renderer: &renderer };
         self.evaluation.read(&Origin::Lookup(lookup.name.into()));
         self.evaluation.machine.lookups.lookup(&call).map_err(|error| match error {
