@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use modbox_python_json::{Dict, Value};
 use modbox_tasks::actions::table;
-use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
+use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles, SharedFiles};
 use modbox_tasks::load::context::{ActionNames, LoadSettings, Loader};
 use modbox_tasks::load::playbook;
 use modbox_tasks::model::task::short_name;
@@ -95,6 +95,14 @@ impl ActionHost for Machine {
 
     fn files(&self) -> &dyn PlayFiles {
         self
+    }
+
+    fn shared_files(&self) -> SharedFiles {
+        Arc::new(Self)
+    }
+
+    fn host_name(&self) -> String {
+        "localhost".to_owned()
     }
 
     fn now(&self) -> Duration {

@@ -37,7 +37,7 @@ impl MemoryFiles {
             return Err(FileError::Denied { path, reason: "it is outside of the play's folders".to_owned(), remedy });
         }
         let link = self.links.iter().find(|(link, _)| paths::is_inside(&path, link));
-        Ok(link.map_or(path.clone(), |(link, target)| format!("{target}{}", &path[link.len()..])))
+        Ok(link.map_or_else(|| path.clone(), |(link, target)| format!("{target}{}", &path[link.len()..])))
     }
 }
 
