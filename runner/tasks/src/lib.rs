@@ -25,3 +25,4 @@ pub mod run;
 pub mod template_file;
 pub mod text;
 pub mod vars;
+mod words;

@@ -117,7 +117,7 @@ impl IniFile {
         };
         let name = self.option_name(name.trim_end_matches(is_space));
         if name.is_empty() || (value.is_none() && !self.allow_no_value) {
-            reader.syntax.get_or_insert(IniError::Syntax { line: number, text: line.to_owned() });
+            reader.syntax.get_or_insert_with(|| IniError::Syntax { line: number, text: line.to_owned() });
             return Ok(());
         }
         if !reader.seen.insert((section.clone(), Some(name.clone()))) {

@@ -32,7 +32,7 @@ impl LookupHost for MemoryHost {
 
     fn variable(&self, name: &str) -> Result<Option<String>, LookupFailure> {
         match name {
-            "HOME" => Ok(Some("/home/me".to_owned())),
+            "HOME" => Ok(Some("/h/me".to_owned())),
             "GIVEN" => Ok(Some("{{ 1 + 1 }}".to_owned())),
             "UNSET" => Ok(None),
             _ => denied(format!("read the variable `{name}`"), format!("--allow-env {name}")),

@@ -9,7 +9,7 @@ mod config;
 mod config_settings;
 mod csv;
 mod csvfile;
-mod encoding;
+pub mod encoding;
 mod env;
 mod file;
 mod fileglob;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use modbox_jinja::values::Moment;
+use modbox_jinja::values::{Calendar, Clock, Moment};
 use modbox_template::{Layer, Origin, Scope, Slot, Value};
 
 use crate::files::FileDetails;
@@ -46,4 +46,34 @@ pub fn of_template(file: &RenderedFile<'_>, scope: &Scope, local: &dyn Fn(Durati
         values.push(("ansible_managed", Value::from(MANAGED)));
     }
     values.into_iter().map(|(name, value)| (name.into(), Slot::value(value, Origin::Magic))).collect()
+}
+
+/// Reads a local time as hosts of actions write it: `2026-11-24 05:45:14.741352`.
+#[must_use]
+pub fn of_text(text: &str) -> Option<Moment> {
+    let (date, time) = text.split_once(' ')?;
+    let (year, date) = date.split_once('-')?;
+    let (month, day) = date.split_once('-')?;
+    let (time, micros) = time.split_once('.').unwrap_or((time, "0"));
+    let mut time = time.split(':').map(|part| part.parse::<u8>().ok());
+    let micros = format!("{micros:0<6}").get(..6)?.parse().ok()?;
+    let clock = Clock::new(time.next()??, time.next()??, time.next()??, micros)?;
+    let date = Calendar::new(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)?;
+    Some(Moment::new(date, clock, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_times_are_read() {
+        let check = |text: &str, expect: Option<&str>| {
+            assert_eq!(of_text(text).map(|moment| moment.iso(' ')).as_deref(), expect, "{text}");
+        };
+        check("2026-11-24 05:45:14.741352", Some("2026-11-24 05:45:14.741352"));
+        check("2026-11-24 05:45:14", Some("2026-11-24 05:45:14"));
+        check("2026-13-24 05:45:14", None);
+        check("now", None);
+    }
 }
