@@ -8,6 +8,7 @@ use crate::report::outcome::Outcome;
 use crate::run::session::Session;
 use crate::vars::facts::Facts;
 use crate::vars::layer;
+use crate::vars::magic::AddedHost;
 
 /// Returns the facts of a result as variables, for the conditions of the same task.
 #[must_use]
@@ -61,17 +62,16 @@ pub fn apply_inventory(session: &mut Session<'_>, data: &mut Dict) {
     if let Some(host) = data.get("add_host").and_then(Value::as_dict) {
         let name = host.get("host_name").map(modbox_python_json::str).unwrap_or_default();
         let groups = host.get("groups").and_then(Value::as_list).unwrap_or_default();
-        let entry = (name.clone(), modbox_python_json::encode_dict(host));
-        let mut new = !session.added_hosts.contains(&entry);
-        if session.options.is_this_host(&name) {
-            new = false;
-            for group in groups.iter().map(modbox_python_json::str).collect::<Vec<_>>() {
-                new |= add_group(session, &group);
+        let groups: Vec<String> = groups.iter().map(modbox_python_json::str).collect();
+        let new = if session.options.is_this_host(&name) {
+            let mut new = false;
+            for group in &groups {
+                new |= add_group(session, group);
             }
-        } else if new {
-            session.added_hosts.retain(|(known, _)| *known != name);
-            session.added_hosts.push(entry);
-        }
+            new
+        } else {
+            add_host(session, name, groups, host.get("host_vars").and_then(Value::as_dict))
+        };
         changed = Some(new);
     }
     if let Some(group) = data.get("add_group") {
@@ -80,6 +80,25 @@ pub fn apply_inventory(session: &mut Session<'_>, data: &mut Dict) {
     if let Some(changed) = changed {
         data.insert("changed".to_owned(), Value::Bool(changed));
     }
+}
+
+/// Adds another host. Returns whether that says anything new.
+fn add_host(session: &mut Session<'_>, name: String, groups: Vec<String>, vars: Option<&Dict>) -> bool {
+    let mut host = AddedHost { name, groups, vars: vars.cloned().unwrap_or_default() };
+    let known = session.added_hosts.iter().position(|known| known.name == host.name);
+    if let Some(old) = known.map(|index| session.added_hosts.remove(index)) {
+        let mut merged = old.clone();
+        merged.groups.extend(host.groups.into_iter().filter(|group| !old.groups.contains(group)));
+        merged.vars.extend(host.vars);
+        if merged == old {
+            session.added_hosts.push(old);
+            return false;
+        }
+        host = merged;
+    }
+    session.added_hosts.push(host);
+    session.refresh_magic();
+    true
 }
 
 /// Adds the host to a group. Returns whether it was not in the group.

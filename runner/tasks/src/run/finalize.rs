@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use modbox_python_json::{Dict, Value};
-use modbox_template::{Engine, Provenance, Scope, TemplateError};
+use modbox_template::{Content, Engine, Provenance, Scope, TemplateError};
 use modbox_yaml::Source;
 
 use crate::actions::table::Action;
@@ -121,16 +121,34 @@ impl Finalizer<'_> {
         Ok(evaluated.value.map(|value| (layer::to_json(&value), provenance)))
     }
 
+    /// Returns the mapping of the play that a template stands for which is nothing but a variable.
+    fn written(&self, source: &Source) -> Option<Source> {
+        let name = source.as_text()?.trim().strip_prefix("{{")?.strip_suffix("}}")?.trim();
+        match self.scope.get(name)?.content() {
+            Content::Source(written) => written.as_map().map(|_| written.clone()),
+            _ => None,
+        }
+    }
+
     /// Adds the arguments of a mapping, or of a template for one.
     fn mapping(&self, source: &Source, found: &mut FinalArgs) -> Result<(), FinalizeError> {
         if let Some(map) = source.as_map() {
             for (key, entry) in map.iter() {
-                self.argument(&values::key_text(key), &entry.value, found)?;
+                let name = values::key_text(key);
+                if self.action.unevaluated.contains(&name.as_str()) {
+                    let argument = Argument { key: entry.key.clone(), value: entry.value.clone() };
+                    found.sources.insert(name.into(), argument);
+                } else {
+                    self.argument(&name, &entry.value, found)?;
+                }
             }
             return Ok(());
         }
         if source.is_null() {
             return Ok(());
+        }
+        if let Some(written) = self.written(source) {
+            return self.mapping(&written, found);
         }
         let Some((value, provenance)) = self.evaluate("args", source)? else { return Ok(()) };
         let Value::Dict(entries) = value else {

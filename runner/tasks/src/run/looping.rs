@@ -11,7 +11,7 @@ use modbox_yaml::Source;
 use crate::keywords::Keyword;
 use crate::load::values;
 use crate::lookups::first_found::ACTION_VARIABLE;
-use crate::model::task::Task;
+use crate::model::task::{Task, is_builtin};
 use crate::report::events::Event;
 use crate::report::message::Message;
 use crate::report::outcome::Outcome;
@@ -27,6 +27,8 @@ use crate::vars::layer;
 #[derive(Debug)]
 pub struct Items {
     values: Vec<Value>,
+    /// The same items as text of the play, where that says the same: for items without templates, and for conditions.
+    sources: Vec<Option<Source>>,
     origin: Origin,
 }
 
@@ -76,7 +78,11 @@ pub fn items(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Option<Items>, 
             .with_help("Provide a list of items/templates, or a template resolving to a list.");
         return Err(LoopError::Wrong(message));
     };
-    Ok(Some(Items { values, origin: origin(&evaluated.1) }))
+    let conditions = is_builtin(run.task.action_text(), "assert");
+    let same = |item: &Source| Some(item.clone()).filter(|item| conditions || !modbox_template::is_template(item));
+    let written = source.as_list().filter(|written| written.len() == values.len()).unwrap_or_default();
+    let sources = written.iter().map(same).collect();
+    Ok(Some(Items { values, sources, origin: origin(&evaluated.1) }))
 }
 
 /// Returns the results of the lookup of a `with_` keyword.
@@ -95,7 +101,8 @@ fn lookup(run: &TaskRun<'_>, session: &Session<'_>, name: &str, terms: &Source) 
         let message = Message::new(error.message()).at(place);
         if error.is_undefined() { LoopError::Undefined(message) } else { LoopError::Wrong(message) }
     })?;
-    Ok(Items { values: list(&evaluated.value).unwrap_or_default(), origin: origin(&provenance) })
+    let values = list(&evaluated.value).unwrap_or_default();
+    Ok(Items { values, sources: Vec::new(), origin: origin(&provenance) })
 }
 
 fn evaluate(run: &TaskRun<'_>, session: &Session<'_>, source: &Source) -> Result<(Value, Provenance), LoopError> {
@@ -200,7 +207,11 @@ fn item_layer(control: &Control, items: &Items, index: usize) -> Layer {
     let mut layer = Layer::default();
     let item = items.values.get(index).cloned().unwrap_or_default();
     layer.insert("ansible_loop_var", Slot::value(Value::from(control.variable.as_str()), Origin::Magic));
-    layer.insert(control.variable.as_str(), Slot::value(item, items.origin.clone()));
+    let slot = match items.sources.get(index) {
+        Some(Some(source)) => Slot::source(source.clone()),
+        _ => Slot::value(item, items.origin.clone()),
+    };
+    layer.insert(control.variable.as_str(), slot);
     if let Some(name) = &control.index {
         layer.insert("ansible_index_var", Slot::value(Value::from(name.as_str()), Origin::Magic));
         layer.insert(name.as_str(), Slot::value(Value::from(index), Origin::Magic));

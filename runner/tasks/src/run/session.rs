@@ -19,7 +19,7 @@ use crate::report::message::{Excerpt, Message};
 use crate::run::host::{ActionHost, HostErrorKind};
 use crate::run::options::RunOptions;
 use crate::vars::host::HostVars;
-use crate::vars::magic;
+use crate::vars::magic::{self, AddedHost};
 use crate::vars::stack::Layers;
 
 /// The state of a run.
@@ -46,8 +46,8 @@ pub struct Session<'a> {
     pub play: PlayState,
     /// Groups of the host, with those that tasks added.
     pub groups: Vec<String>,
-    /// Hosts that tasks added: their names, and what the tasks said of them.
-    pub added_hosts: Vec<(String, String)>,
+    /// Hosts that tasks added.
+    pub added_hosts: Vec<AddedHost>,
     /// Whether the operator is still asked before each task.
     pub step: bool,
     /// The name of the first task to run, until it was found.
@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
     pub fn refresh_magic(&mut self) {
         let play = &self.play;
         self.play.magic = vec![
-            Arc::new(magic::of_run(self.options, &self.groups)),
+            Arc::new(magic::of_run(self.options, &self.groups, &self.added_hosts)),
             Arc::new(magic::of_play(&play.name, &play.folder, &self.options.host, &play.roles)),
         ];
     }
@@ -167,7 +167,7 @@ impl<'a> Session<'a> {
             scope.push(Arc::new(magic::of_task(task, &self.play.folder)));
         }
         let hostvars = self.vars.hostvars(&self.options.extra_vars, &self.play.magic);
-        scope.push(Arc::new(magic::views(&self.options.host, hostvars)));
+        scope.push(Arc::new(magic::views(&self.options.host, hostvars, &self.added_hosts)));
         scope
     }
 

@@ -15,9 +15,20 @@ use crate::paths;
 use crate::run::options::RunOptions;
 use crate::vars::layer;
 
+/// A host that a task added. Nothing runs on it, but variables show it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AddedHost {
+    /// The name.
+    pub name: String,
+    /// Its groups.
+    pub groups: Vec<String>,
+    /// Its variables.
+    pub vars: Dict,
+}
+
 /// Returns the variables of the run.
 #[must_use]
-pub fn of_run(options: &RunOptions, groups: &[String]) -> Layer {
+pub fn of_run(options: &RunOptions, groups: &[String], added: &[AddedHost]) -> Layer {
     let host = options.host.as_str();
     let text = |text: &str| Value::from(text);
     let list = |items: &[String]| Value::List(items.iter().map(|item| Value::from(item.as_str())).collect());
@@ -27,7 +38,7 @@ pub fn of_run(options: &RunOptions, groups: &[String]) -> Layer {
     put("inventory_hostname", text(host));
     put("inventory_hostname_short", text(host.split('.').next().unwrap_or(host)));
     put("group_names", list(&own_groups(groups)));
-    put("groups", Value::Dict(group_hosts(host, groups)));
+    put("groups", Value::Dict(group_hosts(host, groups, added)));
     put("ansible_version", version(&options.ansible_version));
     put("ansible_check_mode", Value::Bool(options.check));
     put("ansible_diff_mode", Value::Bool(options.diff));
@@ -113,8 +124,17 @@ pub fn of_task(task: &Task, base: &str) -> Layer {
 
 /// Returns the variables that show all others: `vars` and `hostvars`.
 #[must_use]
-pub fn views(host: &str, hostvars: Scope) -> Layer {
+pub fn views(host: &str, hostvars: Scope, added: &[AddedHost]) -> Layer {
     let mut hosts = Layer::default();
+    for host in added {
+        let mut vars = host.vars.clone();
+        vars.insert("inventory_hostname".to_owned(), Value::from(host.name.as_str()));
+        let mut groups = host.groups.clone();
+        groups.sort();
+        vars.insert("group_names".to_owned(), Value::from(groups));
+        let value = modbox_jinja::values::from_json(&Value::Dict(vars));
+        hosts.insert(host.name.as_str(), Slot::value(value, Origin::Result("add_host".into())));
+    }
     hosts.insert(host, Slot::scope(hostvars, Origin::Magic));
     let mut layer = Layer::default();
     layer.insert("vars", Slot::everything());
@@ -155,7 +175,7 @@ fn own_groups(groups: &[String]) -> Vec<String> {
 }
 
 /// Returns the hosts of each group. A host without groups is implicit, as Ansible calls it, and in none of them.
-fn group_hosts(host: &str, groups: &[String]) -> Dict {
+fn group_hosts(host: &str, groups: &[String], added: &[AddedHost]) -> Dict {
     let mut hosts = Dict::new();
     let own = own_groups(groups);
     let all = if own.is_empty() { Vec::new() } else { vec![Value::from(host)] };
@@ -163,6 +183,17 @@ fn group_hosts(host: &str, groups: &[String]) -> Dict {
     hosts.insert("ungrouped".to_owned(), Value::List(Vec::new()));
     for group in own {
         hosts.insert(group, Value::List(vec![Value::from(host)]));
+    }
+    for host in added {
+        for group in std::iter::once("all").chain(host.groups.iter().map(String::as_str)) {
+            let members = hosts.entry(group.to_owned()).or_insert_with(|| Value::List(Vec::new()));
+            if let Value::List(members) = members {
+                members.push(Value::from(host.name.as_str()));
+            }
+        }
+        if let Some(Value::List(members)) = hosts.get_mut("ungrouped").filter(|_| host.groups.is_empty()) {
+            members.push(Value::from(host.name.as_str()));
+        }
     }
     hosts
 }

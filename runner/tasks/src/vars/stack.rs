@@ -13,6 +13,7 @@ use crate::model::frame::{Frame, FrameKind};
 use crate::model::role::Role;
 use crate::model::task::Task;
 use crate::vars::host::HostVars;
+use crate::vars::magic;
 
 /// What a scope is made of.
 #[derive(Debug, Clone, Copy)]
@@ -75,8 +76,13 @@ pub fn before_task(known: &StaticVars, task: &Task) -> Scope {
 }
 
 fn before(known: &StaticVars, task: Option<&Task>) -> Scope {
-    let magic = std::slice::from_ref(&known.magic);
-    Layers { host: None, play: &known.play, roles: &known.roles, extra: &known.extra, magic }.scope(task)
+    let of_play = std::slice::from_ref(&known.magic);
+    let layers = Layers { host: None, play: &known.play, roles: &known.roles, extra: &known.extra, magic: of_play };
+    let mut scope = layers.scope(task);
+    if let Some(task) = task {
+        scope.push(Arc::new(magic::of_task(task, "")));
+    }
+    scope
 }
 
 /// Returns the roles around a task, outermost first, and its own role last.
