@@ -10,6 +10,8 @@ pub(crate) use modbox_test_support as support;
 mod oracle_contract;
 // Validation, compared with ansible-core's validator for its modules' specs and for generated ones.
 mod oracle_argument_spec;
+// Filters, tests and methods of templates, compared with those of ansible-core.
+mod oracle_filters;
 // What modbox knows of the paths that ansible-core's modules write.
 mod oracle_path_uses;
 // How the SDK parses file modes.
@@ -28,6 +30,9 @@ mod powershell;
 mod oracle_jobs;
 // Archives with entries that would be unpacked outside their folder.
 mod hostile_archives;
+
+// Templates, expressions and conditions have the same values.
+mod oracle_templates;
 
 // Names of modules lead to the same files as with ansible-core.
 mod oracle_names;

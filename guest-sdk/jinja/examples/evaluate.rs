@@ -1,6 +1,6 @@
 //! Evaluates expressions, one JSON object a line, one answer a line, so that the filters can be compared with Ansible's.
 //!
-//! A question is `{"expression": "v | upper", "variables": {"v": "a"}}`. An answer is `{"value": …}` with the type of
+//! A question is `{"expression": "v | upper", "variables": {"v": "a"}}`, or has a `template`. An answer is `{"value": …}` with the type of
 //! every value, or `{"error": "…"}`. This is not Ansible's template engine: it has no lazy variables.
 
 use std::error::Error;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use minijinja::{Environment, UndefinedBehavior};
 use modbox_jinja::values::{Offset, ValueError, View, entries, from_json, items, text, view};
-use modbox_jinja::{FileQuestion, Host, HostError};
+use modbox_jinja::{Delimiters, FileQuestion, Host, HostError, changeable_locals};
 use modbox_python_json::{Dict, Value, decode, encode};
 
 /// This machine, in UTC.
@@ -88,6 +88,12 @@ fn tagged(value: &minijinja::Value) -> Result<Value, ValueError> {
 }
 
 fn evaluate(environment: &Environment<'_>, question: &Dict) -> Result<Value, Box<dyn Error>> {
+    if let Some(template) = question.get("template").and_then(Value::as_str) {
+        let template = changeable_locals(template, &Delimiters::default());
+        let variables = question.get("variables").cloned().unwrap_or_default();
+        let rendered = environment.render_str(&template, from_json(&variables))?;
+        return Ok(tagged(&minijinja::Value::from(rendered))?);
+    }
     let expression = question.get("expression").and_then(Value::as_str).ok_or("no expression")?;
     let variables = question.get("variables").cloned().unwrap_or_default();
     let value = environment.compile_expression(expression)?.eval(from_json(&variables))?;
@@ -97,6 +103,14 @@ fn evaluate(environment: &Environment<'_>, question: &Dict) -> Result<Value, Box
 fn main() -> Result<(), Box<dyn Error>> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Chainable);
+    environment.set_formatter(|out, _, value| {
+        let text = match view(value) {
+            View::None => String::new(),
+            View::Tuple => text(&minijinja::Value::from(items(value)?))?,
+            _ => text(value)?,
+        };
+        Ok(out.write_str(&text)?)
+    });
     let host: Arc<dyn Host> = Arc::new(Machine);
     modbox_jinja::add(&mut environment, &host);
     let mut out = io::stdout().lock();

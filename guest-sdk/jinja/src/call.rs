@@ -66,12 +66,15 @@ impl<'a, 't, 'e> Call<'a, 't, 'e> {
     }
 }
 
+/// Positional and named arguments.
+type SplitArguments = (Vec<Value>, Vec<(String, Value)>);
+
 /// Splits the engine's arguments into positional and named ones.
 ///
 /// # Errors
 ///
 /// A name is not text.
-pub(crate) fn split_named(args: &[Value]) -> Outcome<(Vec<Value>, Vec<(String, Value)>)> {
+pub(crate) fn split_named(args: &[Value]) -> Outcome<SplitArguments> {
     let Some((last, rest)) = args.split_last().filter(|(last, _)| last.is_kwargs()) else {
         return Ok((args.to_vec(), Vec::new()));
     };

@@ -7,14 +7,13 @@
 //! include others need the folder of `src`.
 //!
 //! Ansible's `template` runs on the controller, which has variables; here, they are an option. The engine is minijinja,
-//! with Ansible's rules for newlines and Python's text of values. `filters.rs` has Ansible's filters.
+//! with Ansible's rules for newlines; `modbox-jinja` has Python's text of values, and Ansible's filters and tests. Filters
+//! that ask for the machine, such as `realpath`, are refused.
 
 #![forbid(unsafe_code)]
 
-mod filters;
 mod header;
 mod render;
-mod values;
 
 use std::path::{Path, PathBuf};
 

@@ -2,12 +2,15 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
+use std::sync::Arc;
+
+use minijinja::value::ValueKind;
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value as Inner};
+use modbox_jinja::values::{self, items};
+use modbox_jinja::{Delimiters, Host, NoHost, changeable_locals};
 use modbox_sdk::{Failure, Value};
 
-use crate::filters;
 use crate::header::Syntax;
-use crate::values::{inner, text};
 
 /// The longest template.
 pub(crate) const MAX_TEMPLATE_BYTES: u64 = 16 * 1024 * 1024;
@@ -30,20 +33,25 @@ pub(crate) fn render(
     environment.set_syntax(syntax.config()?);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
-    environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
     let plain = syntax.newline == "\n";
     environment.set_formatter(move |out, _, value| {
-        let text = text(value);
+        let text = text(value)?;
         let written =
             if plain { out.write_str(&text) } else { out.write_str(&text.replace('\n', &VALUE_NEWLINE.to_string())) };
         written.map_err(Error::from)
     });
     if let Some(folder) = folder {
-        environment.set_loader(move |name| load(&folder, name));
+        let syntax = syntax.clone();
+        environment.set_loader(move |name| {
+            let source = load(&folder, name)?;
+            Ok(source.map(|source| changeable_locals(&source, &delimiters(&syntax)).into_owned()))
+        });
     }
-    filters::add(&mut environment);
+    let host: Arc<dyn Host> = Arc::new(NoHost);
+    modbox_jinja::add(&mut environment, &host);
     let source = template.replace("\r\n", "\n").replace('\r', "\n");
-    let rendered = environment.render_named_str("template", &source, inner(variables));
+    let source = changeable_locals(&source, &delimiters(syntax));
+    let rendered = environment.render_named_str("template", &source, values::from_json(variables));
     let rendered = rendered.map_err(|error| failure(&error, &source))?;
     // Ansible's rule: the file ends with at least as many newlines as the template.
     let ending = |text: &str| text.len() - text.trim_end_matches('\n').len();
@@ -53,6 +61,23 @@ pub(crate) fn render(
         return Ok(rendered);
     }
     Ok(rendered.replace('\n', &syntax.newline).replace(VALUE_NEWLINE, "\n"))
+}
+
+fn delimiters(syntax: &Syntax) -> Delimiters<'_> {
+    fn pair(of: &(String, String)) -> (&str, &str) {
+        (&of.0, &of.1)
+    }
+    Delimiters { block: pair(&syntax.block), variable: pair(&syntax.variable), comment: pair(&syntax.comment) }
+}
+
+/// Returns the text of Python's `str`, and an empty text for `None`, as in Ansible's templates.
+fn text(value: &Inner) -> Result<String, Error> {
+    Ok(match value.kind() {
+        // The engine refuses undefined values earlier, so this is the value of an `if` without `else`.
+        ValueKind::None | ValueKind::Undefined => String::new(),
+        _ if value.is_tuple() => values::text(&Inner::from(items(value)?))?,
+        _ => values::text(value)?,
+    })
 }
 
 /// Loads a template from the folder, or a folder in it.
@@ -71,9 +96,21 @@ fn load(folder: &Path, name: &str) -> Result<Option<String>, Error> {
     Ok(Some(source.replace("\r\n", "\n")))
 }
 
+/// Returns the expression of an error. For a filter or test, that is what stands before it.
+fn operand(source: &str, range: std::ops::Range<usize>) -> &str {
+    let before = source.get(..range.start).unwrap_or_default().trim_end();
+    let before = before.strip_suffix(" not").unwrap_or(before);
+    let Some(before) = before.strip_suffix('|').or_else(|| before.strip_suffix(" is")) else {
+        return source.get(range).unwrap_or_default().trim();
+    };
+    let before = before.trim_end();
+    let start = before.rfind(|c: char| !c.is_alphanumeric() && c != '_' && c != '.').map_or(0, |at| at + 1);
+    before.get(start..).unwrap_or_default()
+}
+
 fn failure(error: &Error, source: &str) -> Failure {
     if error.kind() == ErrorKind::UndefinedError && error.detail().is_none_or(|detail| !detail.contains("Mandatory")) {
-        let expression = error.range().and_then(|range| source.get(range)).unwrap_or_default().trim();
+        let expression = error.range().map_or("", |range| operand(source, range));
         let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
         if is_name(expression) {
             return Failure::new(format!("'{expression}' is undefined"));

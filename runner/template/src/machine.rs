@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use minijinja::{Environment, Value};
-use modbox_jinja::Host;
+use modbox_jinja::{Host, Meaning, PluginKind};
 
 use crate::cache::Cache;
 use crate::compile::{Mention, Program, SyntaxFailure};
@@ -62,11 +62,21 @@ impl Machine {
         Ok(())
     }
 
+    /// Returns why a filter cannot be used.
     pub(crate) fn unknown_filter(&self, name: &str) -> String {
-        format!("No filter named '{name}'.")
+        unknown(PluginKind::Filter, "filter", name)
     }
 
+    /// Returns why a test cannot be used.
     pub(crate) fn unknown_test(&self, name: &str) -> String {
-        format!("No test named '{name}'.")
+        unknown(PluginKind::Test, "test", name)
+    }
+}
+
+fn unknown(kind: PluginKind, word: &str, name: &str) -> String {
+    match modbox_jinja::lookup(kind, name) {
+        Meaning::Refused(reason) => format!("the {word} `{name}` is refused: {reason}"),
+        Meaning::Unknown(Some(nearest)) => format!("No {word} named '{name}'. Is `{nearest}` meant?"),
+        _ => format!("No {word} named '{name}'."),
     }
 }

@@ -98,9 +98,10 @@ fn settled(value: Value) -> Result<Value, Error> {
 /// There is no such method, or it failed.
 pub(crate) fn call_method(
     state: &mut State<'_, '_>,
+    host: &dyn Host,
     receiver: &Value,
     name: &str,
     arguments: &[Value],
 ) -> Result<Value, Error> {
-    receiver.call_method(state, name, arguments)
+    modbox_jinja::call_method(state, host, receiver, name, arguments)
 }

@@ -79,7 +79,7 @@ fn mandatory(arguments: &[Value]) -> Result<Value, Error> {
             None => "Mandatory variable not defined.".to_owned(),
         },
     };
-    Err(Error::new(ErrorKind::UndefinedError, message))
+    Err(Error::new(ErrorKind::InvalidOperation, message))
 }
 
 fn ternary(arguments: &[Value]) -> Result<Value, Error> {

@@ -208,6 +208,35 @@ TESTS = {
                 "'1.0', 'lt', version_type='nope'", "'1', '<', true, 'loose'", "'1.2', '<=', version_type='strict'", "'1.0', 'ne', version_type='loose'"]),
 }
 
+# Methods, likewise. Those that change a list or dict are in `SET`, since a local has to hold it.
+METHODS = {
+    **{name: (TEXTS + ["ABC", "aB", "123", "²", "a1", "_x", "A B", "ǆ", "ΑΣ"], args()) for name in (
+        "upper", "lower", "title", "capitalize", "swapcase", "casefold", "isupper", "islower", "istitle", "isdigit", "isdecimal", "isnumeric", "isalpha", "isalnum",
+        "isspace", "isascii", "isidentifier", "isprintable")},
+    "split": (TEXTS, args("','", "none, 1", "' '", "sep='a'", "''", "'l', 1", "5", "maxsplit=1")),
+    "rsplit": (TEXTS, args("','", "none, 1", "'l', 1", "maxsplit=0")),
+    "strip": (TEXTS, args("'a'", "'x '", "none", "5")), "lstrip": (TEXTS, args("'aH'", "'x'")), "rstrip": (TEXTS, args("'d'", "'x'")),
+    "partition": (TEXTS, ["','", "'l'", "''", "' '", ""]), "rpartition": (TEXTS, ["','", "'l'", "''"]),
+    "splitlines": (TEXTS, args("true", "keepends=true")), "join": (TEXTS[:8], ["['a', 'b']", "[]", "[1]", "'xyz'", "5", "{'a': 1, 'b': 2}"]),
+    "replace": (TEXTS, ["'a', 'b'", "'l', '', 1", "'', '-'", "'a'", "1, 2"]),
+    "startswith": (TEXTS, ["'a'", "'H'", "('a', 'H')", "'l', 2", "''", "5", "['a']", "'b', 1, 2", "'', 100"]), "endswith": (TEXTS, ["'c'", "'d'", "('c', 'd')", "'l', 0, 4", "''"]),
+    "find": (TEXTS, ["'l'", "'l', 4", "''", "'zz'", "5", "'o', -4", "'', 100", "'b', 0, 2"]), "rfind": (TEXTS, ["'l'", "'l', 0, 4", "''"]),
+    "index": (TEXTS + LISTS, ["'l'", "'a'", "1", "'zz'", "'l', 4", "1, 1", "none", "1, -2"]), "rindex": (TEXTS, ["'l'", "''"]), "count": (TEXTS + LISTS, ["'l'", "''", "1", "'a'", "'l', 3", "true"]),
+    "removeprefix": (TEXTS, ["'a'", "'He'", "''"]), "removesuffix": (TEXTS, ["'c'", "'ld'", "''"]),
+    "ljust": (TEXTS, ["5", "20, '*'", "20, '**'", "-1", "'5'"]), "rjust": (TEXTS, ["5", "20, '*'"]), "center": (TEXTS, ["5", "20", "21, '*'"]), "zfill": (TEXTS + ["+5", "-5"], ["5", "0", "10"]), "expandtabs": (TEXTS, args("4", "0")),
+    "format": (["{}", "{} {}", "{0} {1} {0}", "{a}", "{:>5}|", "{:05d}", "{:.2f}", "{!r}", "{0[k]}", "{{}}", "{", "{:x}", "{:,}", "{:^9}", "{:+}", "{:e}", "{:%}", "{0.x}", "{:s}", "{:<5}|", "{:*^7}", "{:g}", "{:b}", "{!z}", "{:{}}", "{a[0]}", "{:_}", "{:10.3f}|", "{:5}|"],
+               args("1", "'x'", "1, 2", "3.75", "a=1", "'é', 5", "1234567", "{'k': 'v'}", "255", "true", "none", "a=[7]", "[1]", "-3.14159, 8")),
+    "keys": (DICTS, args("1")), "values": (DICTS, args()), "items": (DICTS + [{"items": 1}], args()), "get": (DICTS, ["'a'", "'z'", "'z', 5", "['x']", "1", "'a', default=3", ""]),
+    "copy": (DICTS + LISTS, args()), "bit_length": (NUMBERS, args()), "is_integer": ([1.0, 1.5, -2.0, 1e300], args()), "__and__": ([5, 0, -3, True], ["3", "1.5", "-1"]), "__lshift__": ([5, -3], ["3", "0", "-1"]), "__rshift__": ([500, -3], ["3", "0", "-1"]),
+}
+
+# What a local shows after a method has changed it.
+SET = {
+    "list": (LISTS, ["append(5)", "append([1])", "extend([1, 2])", "extend('ab')", "extend(5)", "insert(0, 'x')", "insert(-1, 'x')", "insert(99, 1)", "pop()", "pop(0)", "pop(9)", "remove(1)", "remove('zz')", "reverse()", "sort()",
+                     "sort(reverse=true)", "clear()", "append()", "append(1, 2)", "copy().append(1)"]),
+    "dict": (DICTS, ["update({'z': 1})", "update(z=1, a=2)", "update([['q', 1]])", "update(5)", "pop('a')", "pop('zz')", "pop('zz', 1)", "setdefault('a', 9)", "setdefault('n', 9)", "setdefault('n')", "clear()", "popitem()", "update()", "copy().update({'z': 1})"]),
+}
+
 # Expressions that fit no table.
 MORE = [
     "nope | default('x')", "nope | upper | default('x')", "v.nope | default('x')", "v.nope.deep | default('x')", "nope is defined", "nope is undefined",
@@ -219,5 +248,9 @@ MORE = [
     "{'b': 1, 'a': [1, {'c': 2}]} | to_nice_yaml(indent=2)", "['a', 'b'] is subset(['a', 'b', 'c'])", "'x' is in ['x']", "5 is divisibleby 5", "{'a': 1} | combine({'b': 2}) | dictsort",
     "[[v, v], v] | to_yaml", "[v, v] | to_nice_yaml", "{'x': v, 'y': v} | to_yaml", "[1, [2, 3]] | flatten | sum", "'a' | regex_replace('a', '\\\\0')",
     "[{'n': 'a'}, {'n': 'b'}] | groupby('n') | map(attribute='grouper')", "[{'n': 'a'}] | groupby('n') | map(attribute='list')", "[{'n': 'a'}] | groupby('n') | map('first')",
+    "('2024-02-29 10:11:12' | to_datetime).isoformat()", "('2024-02-29 10:11:12' | to_datetime).strftime('%j %f %z.')", "('2024-02-29 10:11:12' | to_datetime).timestamp()",
+    "('2024-02-29 10:11:12' | to_datetime).date().isoformat()", "('2024-02-29 10:11:12' | to_datetime).weekday()", "('2024-02-29 10:11:12' | to_datetime).isocalendar()[1]",
+    "('2024-02-29 10:11:12' | to_datetime).replace(day=1, hour=0) | string", "('2024-02-29 10:11:12' | to_datetime).replace(day=31)", "('2024-02-29 10:11:12' | to_datetime).year",
+    "('2024-02-29 10:11:12' | to_datetime).toordinal()", "'abc'.encode('utf-8').decode()", "'abc'.nope()", "5 .nope()", "v.nope()", "[1].append", "'é'.encode().hex()",
     "[{'n': 'a'}] | groupby('n') | string", "([{'n': 'a'}] | groupby('n'))[0] | type_debug", "'abc' | hash('sha1')", "[1, 1.0, true] | unique", "['1', 1] | unique", "'%s' | format('é')",
 ]

@@ -33,5 +33,8 @@ mod tests {
         assert_eq!(names.len(), count);
         assert!(ALL.iter().all(|plugin| plugin.doc.ends_with('.') && plugin.doc.len() > 10));
         assert!(ALL.is_sorted_by_key(|plugin| plugin.name));
+        let plain = ALL.iter().flat_map(|plugin| plugin.aliases.iter().copied().chain([plugin.name]));
+        let plain: std::collections::BTreeSet<&str> = plain.collect();
+        assert_eq!(plain, names::NAMES.into_iter().collect());
     }
 }

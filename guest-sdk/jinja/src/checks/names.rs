@@ -8,7 +8,7 @@ use crate::plugin::PREFIXES;
 use crate::values::Key;
 
 /// The names of all tests, for the test that asks for them. A table of functions cannot name itself.
-const NAMES: [&str; 86] = [
+pub(super) const NAMES: [&str; 86] = [
     "!=",
     "<",
     "<=",

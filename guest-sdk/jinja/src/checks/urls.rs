@@ -11,8 +11,8 @@ use crate::values::{View, contains, is_true, view};
 fn parts(value: &Value, schemes: Option<&Value>) -> Option<Parts> {
     let parts = match view(value) {
         View::Str(url) => Parts::new(url).ok()?,
-        // Python splits anything that is false into empty parts.
-        _ if !is_true(value) => Parts::new("").ok()?,
+        // Python splits anything that is false into empty parts, of which no scheme is text.
+        _ if !is_true(value) && !schemes.is_some_and(is_true) => Parts::new("").ok()?,
         _ => return None,
     };
     let scheme = Value::from(parts.scheme.as_str());

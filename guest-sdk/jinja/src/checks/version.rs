@@ -43,7 +43,7 @@ pub(super) fn version(call: &mut Call<'_, '_, '_>) -> Outcome {
             known.ok_or_else(|| failure(format!("Invalid version type ({name}). Must be one of {names}")))?
         }
     };
-    let operator = operator.as_ref().map_or(Ok("eq".to_owned()), text)?;
+    let operator = operator.as_ref().map_or_else(|| Ok("eq".to_owned()), text)?;
     let fits: fn(Ordering) -> bool = match operator.as_str() {
         "==" | "=" | "eq" => Ordering::is_eq,
         "<" | "lt" => Ordering::is_lt,

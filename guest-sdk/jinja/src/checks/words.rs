@@ -29,7 +29,7 @@ fn matches(call: &Call<'_, '_, '_>, how: Option<&str>) -> Outcome {
     } else {
         let ([value], [regex, ignore_case, multi_line, how]) =
             call.bind(["value"], ["pattern", "ignorecase", "multiline", "match_type"])?;
-        let how = how.as_ref().map_or(Ok("search".to_owned()), text)?;
+        let how = how.as_ref().map_or_else(|| Ok("search".to_owned()), text)?;
         (value, regex, ignore_case, multi_line, how)
     };
     let regex = regex.unwrap_or_else(|| Value::from(""));

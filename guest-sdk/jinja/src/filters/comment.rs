@@ -25,7 +25,7 @@ pub(super) fn comment(call: &mut Call<'_, '_, '_>) -> Outcome {
     // Ansible accepts and ignores any other name.
     call.named.retain(|(name, _)| name == "style" || name == "text");
     let ([input], [style]) = call.bind(["text"], ["style"])?;
-    let style = style.as_ref().map_or(Ok("plain".into()), text)?;
+    let style = style.as_ref().map_or_else(|| Ok("plain".to_owned()), text)?;
     let Some((_, [beginning, decoration, end])) = STYLES.iter().find(|(name, _)| *name == style) else {
         let styles = STYLES.map(|(name, _)| name).join(", ");
         return Err(failure(format!("Invalid style '{style}'. Available styles: {styles}")));

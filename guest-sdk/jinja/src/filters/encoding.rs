@@ -26,7 +26,7 @@ pub(crate) fn bytes_of(value: &Value) -> Outcome<Vec<u8>> {
 /// # Errors
 ///
 /// The encoding is unknown, or lacks a character.
-pub(super) fn encode_text(value: &Value, encoding: &str) -> Outcome<Vec<u8>> {
+pub(crate) fn encode_text(value: &Value, encoding: &str) -> Outcome<Vec<u8>> {
     let wide =
         |order: fn(u16) -> [u8; 2]| -> Outcome<Vec<u8>> { Ok(text(value)?.encode_utf16().flat_map(order).collect()) };
     match name(encoding).as_str() {
@@ -58,7 +58,7 @@ fn narrow(text: &str, last: u32) -> Outcome<Vec<u8>> {
 /// # Errors
 ///
 /// The encoding is unknown, or the bytes are not text in it.
-pub(super) fn decode_text(bytes: Vec<u8>, encoding: &str) -> Outcome {
+pub(crate) fn decode_text(bytes: Vec<u8>, encoding: &str) -> Outcome {
     if bytes.is_empty() {
         return Ok(Value::from(""));
     }

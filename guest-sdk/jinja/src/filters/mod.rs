@@ -32,7 +32,7 @@ mod windows;
 mod words;
 mod yaml;
 
-pub(crate) use encoding::bytes_of;
+pub(crate) use encoding::{bytes_of, decode_text, encode_text};
 pub use mersenne::Twister;
 pub use table::ALL;
 

@@ -119,7 +119,7 @@ pub(super) fn find_all(call: &mut Call<'_, '_, '_>) -> Outcome {
 /// Escapes the special characters of regular expressions.
 pub(super) fn escape(call: &mut Call<'_, '_, '_>) -> Outcome {
     let ([value], [kind]) = call.bind(["string"], ["re_type"])?;
-    let kind = kind.map_or(Ok("python".to_owned()), |kind| text(&kind))?;
+    let kind = kind.map_or_else(|| Ok("python".to_owned()), |kind| text(&kind))?;
     let special = match kind.as_str() {
         "python" => "()[]{}?*+-|^$\\.&~# \t\n\r\u{b}\u{c}",
         "posix_basic" => "].[^$*\\",

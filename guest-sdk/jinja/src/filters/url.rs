@@ -172,7 +172,7 @@ pub(super) fn split(call: &mut Call<'_, '_, '_>) -> Outcome {
     ];
     let Some(wanted) = query.filter(crate::values::is_true) else { return Ok(Value::from_pairs(all)) };
     let found = all.iter().find(|(name, _)| wanted.as_str() == Some(*name));
-    let alias = alias.map_or(Ok("urlsplit".to_owned()), |alias| text(&alias))?;
+    let alias = alias.map_or_else(|| Ok("urlsplit".to_owned()), |alias| text(&alias))?;
     let unknown = || failure(format!("{alias}: unknown URL component: {}", text(&wanted).unwrap_or_default()));
     found.map(|(_, part)| part.clone()).ok_or_else(unknown)
 }

@@ -35,7 +35,7 @@ pub(super) fn urlize(call: &mut Call<'_, '_, '_>) -> Outcome {
     if let Some(target) = given(target) {
         attributes.push_str(&format!(" target=\"{}\"", escaped(&text(&target)?)));
     }
-    let schemes = given(extra).as_ref().map_or(Ok(Vec::new()), |extra| items(extra))?;
+    let schemes = given(extra).as_ref().map_or(Ok(Vec::new()), items)?;
     let schemes = schemes.iter().map(|scheme| str_argument("a scheme", scheme).map(std::borrow::Cow::into_owned));
     let schemes = schemes.collect::<Outcome<Vec<_>>>()?;
     if let Some(wrong) = schemes.iter().find(|scheme| !is_scheme(scheme)) {

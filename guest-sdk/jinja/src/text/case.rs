@@ -33,26 +33,29 @@ fn lower_rest(text: &str, rest: &str) -> String {
     text.to_lowercase().strip_prefix(&first).map_or_else(|| rest.to_lowercase(), str::to_owned)
 }
 
+/// Returns the lower case of a character at its place: a sigma at the end of a word has its own form.
+fn lower_at(chars: &[char], at: usize) -> String {
+    let cased = |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(|c| is_cased(*c));
+    if chars[at] == 'Σ' && cased(at.checked_sub(1)) && !cased(at.checked_add(1)) {
+        return "ς".to_owned();
+    }
+    chars[at].to_lowercase().collect()
+}
+
 /// `str.title`: a word starts after a character without case.
 pub(crate) fn title(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut in_word = false;
-    for c in text.chars() {
-        if in_word {
-            out.extend(c.to_lowercase());
-        } else {
-            out.push_str(&title_of(c));
-        }
-        in_word = is_cased(c);
-    }
-    out
+    let chars: Vec<char> = text.chars().collect();
+    let starts = |at: usize| at.checked_sub(1).is_none_or(|before| !is_cased(chars[before]));
+    (0..chars.len()).map(|at| if starts(at) { title_of(chars[at]) } else { lower_at(&chars, at) }).collect()
 }
 
 /// `str.swapcase`
 pub(crate) fn swapcase(text: &str) -> String {
-    let swap =
-        |c: char| if c.is_uppercase() { c.to_lowercase().collect() } else { c.to_uppercase().collect::<String>() };
-    text.chars().map(swap).collect()
+    let chars: Vec<char> = text.chars().collect();
+    let swap = |at: usize| {
+        if chars[at].is_uppercase() { lower_at(&chars, at) } else { chars[at].to_uppercase().collect() }
+    };
+    (0..chars.len()).map(swap).collect()
 }
 
 /// `str.casefold`, without the few characters whose folding differs from lower case, but for `ß` and the final sigma.

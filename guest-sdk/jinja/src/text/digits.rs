@@ -210,7 +210,7 @@ mod tests {
     fn floats_are_c_s() {
         let layout = |precision| Layout { precision, ..Layout::default() };
         let cases = [
-            (3.14159, 'f', Some(2), "3.14"),
+            (3.146, 'f', Some(2), "3.15"),
             (1234.5, 'e', None, "1.234500e+03"),
             (0.0001, 'g', None, "0.0001"),
             (0.00001, 'g', None, "1e-05"),

@@ -73,7 +73,7 @@ impl Formatter<'_> {
             Some("a") => Value::from(ascii(&repr(&value)?)),
             Some(other) => return Err(failure(format!("Unknown conversion specifier '{other}'"))),
         };
-        let spec = self.expand(spec, depth + 1)?;
+        let spec = if spec.contains('{') { self.expand(spec, depth + 1)? } else { spec.to_owned() };
         formatted(&value, &spec)
     }
 
@@ -196,7 +196,6 @@ pub(crate) fn formatted(value: &Value, spec: &str) -> Outcome<String> {
             }
             if kind.is_some_and(|kind| kind != 's') { Err(unknown()) } else { Ok(layout.text(text)) }
         }
-        View::Bool(_) if kind.is_none() => Ok(layout.text(&text(value)?)),
         View::Int(_) | View::Long(_) | View::Bool(_) => match kind.unwrap_or('d') {
             kind @ ('d' | 'x' | 'X' | 'o' | 'b' | 'n') if layout.precision.is_none() => layout.integer(value, kind),
             'd' | 'x' | 'X' | 'o' | 'b' | 'n' => Err(failure("Precision not allowed in integer format specifier")),

@@ -22,16 +22,12 @@ fn split_blanks(text: &str, parts: usize) -> Vec<String> {
     let mut rest = text.trim_start_matches(is_python_space);
     while !rest.is_empty() {
         if out.len() + 1 == parts {
-            out.push(rest.trim_end_matches(is_python_space).to_owned());
+            out.push(rest.to_owned());
             break;
         }
         let end = rest.find(is_python_space).unwrap_or(rest.len());
         out.push(rest[..end].to_owned());
         rest = rest[end..].trim_start_matches(is_python_space);
-    }
-    if parts == 1 && !text.trim_matches(is_python_space).is_empty() {
-        // Without any split, the blanks at the end stay.
-        return vec![text.trim_start_matches(is_python_space).to_owned()];
     }
     out
 }

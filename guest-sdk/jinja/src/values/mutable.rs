@@ -5,8 +5,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use indexmap::IndexMap;
 use minijinja::Value;
-use minijinja::value::{Enumerator, Object, ObjectRepr};
+use minijinja::value::{Enumerator, Object, ObjectRepr, Tuple, ValueKind};
 
 use super::table::Table;
 use super::view::{View, entries, items, view};
@@ -137,8 +138,8 @@ impl Object for MutableDict {
     }
 }
 
-/// Returns the value with every list and dict in it changeable. What is changeable already stays the same object, so
-/// that two names of one list show the same changes.
+/// Returns the value with every list and dict of the engine in it changeable. What is changeable already stays the same
+/// object, so that two names of one list show the same changes. Objects of the caller stay as they are.
 ///
 /// # Errors
 ///
@@ -148,22 +149,29 @@ pub fn mutable(value: &Value) -> Result<Value, ValueError> {
 }
 
 fn convert(value: &Value, walk: &mut Walk) -> Result<Value, ValueError> {
-    let is_mutable =
-        value.downcast_object_ref::<MutableList>().is_some() || value.downcast_object_ref::<MutableDict>().is_some();
-    match view(value) {
-        View::List if !is_mutable => walk.deeper(|walk| {
-            let all = items(value)?.iter().map(|item| convert(item, walk)).collect::<Result<Vec<_>, _>>()?;
-            Ok(Value::from_object(MutableList(Mutex::new(all))))
-        }),
-        View::Dict if !is_mutable && !value.is_kwargs() => walk.deeper(|walk| {
+    let is_list = value.downcast_object_ref::<Vec<Value>>().is_some()
+        || value.downcast_object_ref::<Vec<String>>().is_some()
+        || value.kind() == ValueKind::Iterable;
+    if is_list {
+        return walk.deeper(|walk| Ok(Value::from_object(MutableList(Mutex::new(convert_items(value, walk)?)))));
+    }
+    if value.is_tuple() {
+        return walk.deeper(|walk| Ok(Value::from(Tuple::from(convert_items(value, walk)?))));
+    }
+    if value.downcast_object_ref::<IndexMap<Value, Value>>().is_some() {
+        return walk.deeper(|walk| {
             let mut table = Table::default();
             for (key, item) in entries(value).unwrap_or_default() {
                 table.insert(key, convert(&item, walk)?)?;
             }
             Ok(Value::from_object(MutableDict(Mutex::new(table))))
-        }),
-        _ => Ok(value.clone()),
+        });
     }
+    Ok(value.clone())
+}
+
+fn convert_items(value: &Value, walk: &mut Walk) -> Result<Vec<Value>, ValueError> {
+    items(value)?.iter().map(|item| convert(item, walk)).collect()
 }
 
 #[cfg(test)]
@@ -172,7 +180,7 @@ mod tests {
 
     #[test]
     fn changes_show_in_every_name() {
-        let value = mutable(&Value::from_pairs([("a", Value::from(vec![1]))])).unwrap();
+        let value = mutable(&Value::from_pairs([("a", Value::from(vec![Value::from(1)]))])).unwrap();
         let list = value.get_attr("a").unwrap();
         let add = |items: &mut Vec<Value>| -> Result<(), ValueError> {
             items.push(Value::from(2));

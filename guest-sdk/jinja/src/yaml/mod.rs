@@ -7,6 +7,7 @@ mod emitter;
 mod node;
 mod resolver;
 mod scalar;
+mod scalar_styles;
 mod style;
 
 use minijinja::Value;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use minijinja::value::Kwargs;
-use minijinja::{Error, Value};
+use minijinja::{Error, ErrorKind, Value};
 use modbox_jinja::values::{self, entries};
 
 use super::interpreter::Interpreter;
@@ -91,6 +91,9 @@ impl Interpreter<'_> {
         if value.is_undefined() && !was_undefined {
             return Ok(self.undefined(absent(name)));
         }
+        if value.is_undefined() {
+            return Ok(value);
+        }
         Ok(self.evaluation.wrap(value, false).0)
     }
 
@@ -139,6 +142,9 @@ impl Interpreter<'_> {
             return Err(limit);
         }
         self.settled(result, |interpreter, error| {
+            if error.kind() == ErrorKind::UndefinedError {
+                return interpreter.undefined(detail(&error));
+            }
             let message = format!("The {kind} plugin '{}' failed: {}", plugin.name, detail(&error));
             interpreter.stop(Cause::Failed, message).value()
         })
@@ -230,9 +236,16 @@ impl Interpreter<'_> {
             let default = || given.positional.get(1).cloned().unwrap_or_else(|| Value::from(()));
             return Ok(found.unwrap_or_else(default));
         }
+        if let ("keys", Some(dict), true) =
+            (&**name, receiver.downcast_object_ref::<LazyDict>(), given.positional.is_empty())
+        {
+            // The values are not read.
+            return Ok(Value::from(dict.keys()));
+        }
         let receiver = changed.unwrap_or_else(|| receiver.clone());
         let arguments = given.passed();
-        let result = crate::plugins::call_method(self.state(), &receiver, name, &arguments);
+        let host = self.evaluation.machine.host.clone();
+        let result = crate::plugins::call_method(self.state(), &*host, &receiver, name, &arguments);
         self.settled(result, |interpreter, error| interpreter.raise(detail(&error)).value())
     }
 

@@ -160,6 +160,8 @@ impl Interpreter<'_> {
     fn equals(&self, left: &Value, right: &Value) -> Run<bool> {
         match (left.downcast_object_ref::<Range>(), right.downcast_object_ref::<Range>()) {
             (Some(left), Some(right)) => Ok(left.equals(right)),
+            // As Python compares what is the same object, whatever is in it.
+            (None, None) if is_same(left, right) => Ok(true),
             (None, None) => self.checked(values::equal(left, right)),
             _ => Ok(false),
         }
@@ -187,6 +189,14 @@ impl Interpreter<'_> {
         }
         self.checked(values::contains(container, item))
     }
+}
+
+/// Says whether two values are the same container.
+fn is_same(left: &Value, right: &Value) -> bool {
+    let lists = (left.downcast_object_ref::<LazyList>(), right.downcast_object_ref::<LazyList>());
+    let dicts = (left.downcast_object_ref::<LazyDict>(), right.downcast_object_ref::<LazyDict>());
+    matches!(lists, (Some(left), Some(right)) if std::ptr::eq(left, right))
+        || matches!(dicts, (Some(left), Some(right)) if std::ptr::eq(left, right))
 }
 
 fn symbol(operator: Operator) -> &'static str {

@@ -162,7 +162,7 @@ impl Parsed<'_> {
             return None;
         }
         let known_year = year;
-        let leap = self.number("m").or(self.month()) == Some(2) && self.number("d") == Some(29);
+        let leap = self.number("m").or_else(|| self.month()) == Some(2) && self.number("d") == Some(29);
         let year = year.unwrap_or(if leap { 1904 } else { 1900 });
         if let Some(day) = self.number("j") {
             return Date::from_ordinal_date(year, u16::try_from(day).ok()?).ok();
@@ -171,7 +171,8 @@ impl Parsed<'_> {
         if let (Some((week, starts)), Some(weekday), Some(_)) = (week, self.weekday(), known_year) {
             return day_of_week(year, week, weekday, starts);
         }
-        let month = time::Month::try_from(u8::try_from(self.number("m").or(self.month()).unwrap_or(1)).ok()?).ok()?;
+        let month =
+            time::Month::try_from(u8::try_from(self.number("m").or_else(|| self.month()).unwrap_or(1)).ok()?).ok()?;
         let day = u8::try_from(self.number("d").unwrap_or(1)).ok()?;
         let date = Date::from_calendar_date(year, month, day).ok()?;
         // Python reads 29 February without a year, and then has no such day in 1900.

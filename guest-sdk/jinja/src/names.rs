@@ -1,0 +1,94 @@
+//! What the name of a filter or test means before anything runs: known, refused with a reason, or unknown.
+
+use crate::plugin::{PREFIXES, Plugin};
+use crate::{checks, filters};
+
+/// The kind of a plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PluginKind {
+    /// A filter.
+    Filter,
+    /// A test.
+    Test,
+}
+
+/// The meaning of a name.
+#[derive(Debug, Clone, Copy)]
+pub enum Meaning {
+    /// The plugin of that name.
+    Known(&'static Plugin),
+    /// A plugin that Ansible has and modbox refuses, with the reason.
+    Refused(&'static str),
+    /// An unknown plugin, perhaps one in Python, and the nearest known name.
+    Unknown(Option<&'static str>),
+}
+
+const VAULT: &str = "vaults are not supported";
+
+/// Plugins that Ansible or its collections have, each with the reason for which modbox refuses it.
+const REFUSED: [(PluginKind, &str, &str); 6] = [
+    (PluginKind::Filter, "vault", VAULT),
+    (PluginKind::Filter, "unvault", VAULT),
+    (PluginKind::Filter, "password_hash", "it needs the crypt library; hash the password beforehand"),
+    (PluginKind::Filter, "json_query", "it needs JMESPath; use `selectattr` and `map`"),
+    (PluginKind::Test, "vault_encrypted", VAULT),
+    (PluginKind::Test, "vaulted_file", VAULT),
+];
+
+/// Returns the meaning of a name, with or without the prefix of its collection.
+#[must_use]
+pub fn lookup(kind: PluginKind, name: &str) -> Meaning {
+    let all = match kind {
+        PluginKind::Filter => filters::ALL,
+        PluginKind::Test => checks::ALL,
+    };
+    let prefixes = PREFIXES.iter().chain(&["community.general."]);
+    let mut plain = prefixes.filter_map(|prefix| name.strip_prefix(prefix));
+    if let Some((_, _, reason)) =
+        plain.find_map(|plain| REFUSED.iter().find(|refused| (refused.0, refused.1) == (kind, plain)))
+    {
+        return Meaning::Refused(reason);
+    }
+    if let Some(plugin) = all.iter().find(|plugin| plugin.has_name(name)) {
+        return Meaning::Known(plugin);
+    }
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let names = all.iter().flat_map(|plugin| plugin.aliases.iter().copied().chain([plugin.name]));
+    let nearest = names.map(|known| (distance(last, known), known)).min_by_key(|(distance, _)| *distance);
+    Meaning::Unknown(nearest.filter(|(distance, known)| *distance <= known.len() / 3).map(|(_, known)| known))
+}
+
+/// Returns how many letters must change between two names.
+fn distance(left: &str, right: &str) -> usize {
+    if left.len() > 64 {
+        return usize::MAX;
+    }
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (at, c) in left.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (column, other) in right.iter().enumerate() {
+            let changed = diagonal + usize::from(c != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_meanings() {
+        let filter = |name| lookup(PluginKind::Filter, name);
+        assert!(matches!(filter("ansible.builtin.d"), Meaning::Known(plugin) if plugin.name == "default"));
+        assert!(matches!(filter("community.general.json_query"), Meaning::Refused(_)));
+        assert!(matches!(filter("password_hash"), Meaning::Refused(_)));
+        assert!(matches!(filter("to_jsn"), Meaning::Unknown(Some("to_json"))));
+        assert!(matches!(filter("debops.debops.parse_kv_items"), Meaning::Unknown(None)));
+        assert!(matches!(lookup(PluginKind::Test, "vaulted_file"), Meaning::Refused(_)));
+        assert!(matches!(lookup(PluginKind::Test, "issubset"), Meaning::Known(_)));
+    }
+}
