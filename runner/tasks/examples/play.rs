@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use modbox_python_json::{Dict, Value};
 use modbox_tasks::actions::table;
-use modbox_tasks::files::{FileError, FileKind, PlayFiles};
+use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles, SharedFiles};
 use modbox_tasks::load::context::{ActionNames, LoadSettings, Loader};
 use modbox_tasks::load::playbook;
 use modbox_tasks::model::task::short_name;
@@ -55,6 +55,18 @@ impl PlayFiles for Machine {
         names.sort();
         Ok(names)
     }
+
+    fn details(&self, path: &str) -> Result<FileDetails, FileError> {
+        use std::os::unix::fs::MetadataExt as _;
+        let data = std::fs::metadata(path)
+            .map_err(|error| FileError::Other { path: path.to_owned(), reason: error.to_string() })?;
+        let modified = data.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        Ok(FileDetails { mode: data.mode() & 0o7777, modified, owner: data.uid().to_string() })
+    }
+
+    fn link(&self, path: &str) -> Result<Option<String>, FileError> {
+        Ok(std::fs::read_link(path).ok().map(|target| target.to_string_lossy().into_owned()))
+    }
 }
 
 impl ActionNames for Machine {
@@ -83,6 +95,14 @@ impl ActionHost for Machine {
 
     fn files(&self) -> &dyn PlayFiles {
         self
+    }
+
+    fn shared_files(&self) -> SharedFiles {
+        Arc::new(Self)
+    }
+
+    fn host_name(&self) -> String {
+        "localhost".to_owned()
     }
 
     fn now(&self) -> Duration {

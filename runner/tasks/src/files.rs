@@ -3,6 +3,12 @@
 //! The crate opens no file by itself. The program gives folders that it has opened, so that a role or an include cannot
 //! leave them unless the policy says so. Paths are absolute, as Ansible's variables show them.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Files that several parts of a run share.
+pub type SharedFiles = Arc<dyn PlayFiles + Send + Sync>;
+
 /// The files of a play's tree.
 pub trait PlayFiles {
     /// Reads a file of bounded size.
@@ -25,6 +31,20 @@ pub trait PlayFiles {
     ///
     /// The folder does not exist, may not be read, or has too many names.
     fn list(&self, folder: &str) -> Result<Vec<String>, FileError>;
+
+    /// Returns what is known of a file or folder besides its content. Links are followed.
+    ///
+    /// # Errors
+    ///
+    /// Nothing lies at the path, or it may not be looked at.
+    fn details(&self, path: &str) -> Result<FileDetails, FileError>;
+
+    /// Returns the target of a symbolic link, as it is written; `None` if the path is not a link.
+    ///
+    /// # Errors
+    ///
+    /// Nothing lies at the path, or it may not be looked at.
+    fn link(&self, path: &str) -> Result<Option<String>, FileError>;
 
     /// Reads a file as UTF-8 text.
     ///
@@ -53,6 +73,17 @@ pub enum FileKind {
     File,
     /// A folder.
     Folder,
+}
+
+/// What is known of a file or folder besides its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileDetails {
+    /// The bits of its permissions.
+    pub mode: u32,
+    /// When the content was changed, since the Unix epoch.
+    pub modified: Duration,
+    /// The name of the owner, or the number of an owner without a name.
+    pub owner: String,
 }
 
 /// A failure to read a file of a play's tree.

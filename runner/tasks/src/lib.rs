@@ -15,8 +15,14 @@ pub mod error;
 pub mod files;
 pub mod keywords;
 pub mod load;
+pub mod lookups;
+#[cfg(test)]
+mod memory_files;
 pub mod model;
 pub mod paths;
 pub mod report;
 pub mod run;
+pub mod template_file;
+pub mod text;
 pub mod vars;
+mod words;

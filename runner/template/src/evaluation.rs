@@ -62,6 +62,27 @@ impl Evaluation {
         })
     }
 
+    /// Makes the evaluation of a file that a lookup of this one renders, which may do what is left of the limits.
+    pub(crate) fn nested(&self, scope: Scope, files: Files) -> Arc<Self> {
+        let inner = Self::new(self.machine.clone(), scope, Some(files));
+        inner.steps.store(self.steps.load(Ordering::Relaxed), Ordering::Relaxed);
+        inner.levels.store(self.levels.load(Ordering::Relaxed), Ordering::Relaxed);
+        inner.templates.store(self.templates.load(Ordering::Relaxed), Ordering::Relaxed);
+        inner.output.store(self.output.load(Ordering::Relaxed), Ordering::Relaxed);
+        inner
+    }
+
+    /// Ends a nested evaluation: counts what it did, and takes over what it read and the limit that it reached.
+    pub(crate) fn absorb(&self, inner: &Self) {
+        self.steps.store(inner.steps.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.output.store(inner.output.load(Ordering::Relaxed), Ordering::Relaxed);
+        if let Some(Stop(limit)) = inner.exceeded() {
+            self.limit.get_or_init(|| limit);
+        }
+        let read = inner.finish();
+        lock(&self.provenance).extend(&read);
+    }
+
     /// Drops what was read, and returns the origins of it.
     pub(crate) fn finish(&self) -> Provenance {
         lock(&self.frames).drain(..).for_each(|frame| frame.clear());

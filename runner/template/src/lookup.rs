@@ -1,9 +1,13 @@
 //! Lookups that act: what the caller of the engine does for `lookup('file', …)` and the like.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use minijinja::Value;
+use modbox_yaml::Source;
 
+use crate::files::TemplateFiles;
+use crate::options::TemplateOptions;
 use crate::scope::Scope;
 
 /// A call of a lookup.
@@ -19,6 +23,24 @@ pub struct LookupCall<'a> {
     pub is_loop: bool,
     /// The variables that the template sees.
     pub scope: &'a Scope,
+    /// What renders template files for the lookup.
+    pub renderer: &'a dyn FileRenderer,
+}
+
+/// Renders template files within the evaluation that calls a lookup.
+pub trait FileRenderer: Debug {
+    /// Renders a template file with variables.
+    ///
+    /// # Errors
+    ///
+    /// The template cannot be parsed, or fails.
+    fn render_file(
+        &self,
+        template: &Source,
+        scope: &Scope,
+        options: &TemplateOptions,
+        files: Arc<dyn TemplateFiles>,
+    ) -> Result<Value, LookupError>;
 }
 
 /// A failed lookup.
@@ -30,6 +52,9 @@ pub enum LookupError {
     /// The policy does not allow it.
     #[error("{0}")]
     Denied(String),
+    /// Its result is undefined.
+    #[error("{0}")]
+    Undefined(String),
     /// It failed.
     #[error("{0}")]
     Failed(String),

@@ -1,7 +1,5 @@
 //! Arguments as one text: `src=a dest="{{ b }}"`, as Ansible takes them behind an action and in `-e`.
 
-use std::sync::Arc;
-
 use crate::error::{Problem, YamlError};
 use crate::escapes::decode_escapes;
 use crate::source::{Node, Source};
@@ -28,24 +26,35 @@ impl Source {
         let (Node::Text(text) | Node::Unsafe(text)) = self.node() else {
             return Err(error(Problem::Unexpected { expected: "text with arguments", found: self.kind() }));
         };
-        let parts = split_args(text).ok_or_else(|| error(Problem::Unbalanced(text.chars().take(60).collect())))?;
-        let (mut options, mut raw) = (Vec::new(), Vec::new());
-        for part in parts {
-            let decoded = decode_escapes(&part).map_err(|sequence| error(Problem::InvalidEscape(sequence)))?;
-            match split_option(&decoded) {
-                Part::KeyValue(key, value) if !free_form || COMMAND_OPTIONS.contains(&key) => {
-                    let value = unquoted(stripped(value));
-                    options.push((self.with_text(stripped(key).into()), self.with_text(value.into())));
-                }
-                Part::Escaped => raw.push(decoded.replace("\\=", "=")),
-                _ => raw.push(part),
-            }
-        }
-        if !raw.is_empty() {
-            options.push((self.with_text(RAW_PARAMS.into()), self.with_text(Arc::from(join_args(&raw)))));
-        }
+        let options = key_values(text, free_form).map_err(error)?;
+        let options =
+            options.into_iter().map(|(key, value)| (self.with_text(key.into()), self.with_text(value.into())));
         Self::map_of(options, self.position().clone())
     }
+}
+
+/// Splits text as [`Source::key_values`] does. What it returns is data: terms of lookups are split by it, too.
+///
+/// # Errors
+///
+/// A quote or a block of a template does not end, or an escape sequence has no character.
+pub fn key_values(text: &str, free_form: bool) -> Result<Vec<(String, String)>, Problem> {
+    let parts = split_args(text).ok_or_else(|| Problem::Unbalanced(text.chars().take(60).collect()))?;
+    let (mut options, mut raw) = (Vec::new(), Vec::new());
+    for part in parts {
+        let decoded = decode_escapes(&part).map_err(Problem::InvalidEscape)?;
+        match split_option(&decoded) {
+            Part::KeyValue(key, value) if !free_form || COMMAND_OPTIONS.contains(&key) => {
+                options.push((stripped(key).to_owned(), unquoted(stripped(value)).to_owned()));
+            }
+            Part::Escaped => raw.push(decoded.replace("\\=", "=")),
+            _ => raw.push(part),
+        }
+    }
+    if !raw.is_empty() {
+        options.push((RAW_PARAMS.to_owned(), join_args(&raw)));
+    }
+    Ok(options)
 }
 
 /// What a part of the text is.

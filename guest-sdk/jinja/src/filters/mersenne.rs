@@ -7,14 +7,15 @@ const SHIFT: usize = 397;
 
 /// A generator.
 #[derive(Debug, Clone)]
-pub(super) struct Twister {
+pub struct Twister {
     state: Vec<u32>,
     at: usize,
 }
 
 impl Twister {
     /// Returns the generator that `random.Random(text)` is.
-    pub(super) fn from_text(text: &str) -> Self {
+    #[must_use]
+    pub fn from_text(text: &str) -> Self {
         let mut bytes = text.as_bytes().to_vec();
         bytes.extend(Sha512::digest(text.as_bytes()));
         bytes.reverse();
@@ -70,7 +71,7 @@ impl Twister {
     }
 
     /// Returns a number below a limit, which is not zero.
-    pub(super) fn below(&mut self, limit: u128) -> u128 {
+    pub fn below(&mut self, limit: u128) -> u128 {
         let bits = 128 - limit.leading_zeros();
         loop {
             let (mut number, mut done) = (0u128, 0);

@@ -33,6 +33,7 @@ mod words;
 mod yaml;
 
 pub(crate) use encoding::{bytes_of, decode_text, encode_text};
+pub use mersenne::Twister;
 pub use table::ALL;
 
 #[cfg(test)]

@@ -12,8 +12,9 @@ use crate::load::find;
 use crate::model::task::{Argument, Task};
 use crate::report::events::{Event, Events};
 use crate::report::message::Message;
+use crate::run::defaults;
 use crate::run::fields;
-use crate::run::host::{ActionHost, ModuleCall, ModuleOptions};
+use crate::run::host::{ActionHost, ModuleCall, ModuleOptions, PrivateFile};
 use crate::run::result;
 use crate::vars::{layer, magic};
 
@@ -69,8 +70,30 @@ impl ActionContext<'_> {
     ///
     /// The module cannot be run.
     pub fn run_module(&mut self, name: &str, args: Dict) -> Result<Dict, ActionError> {
-        let provenance = self.provenance.iter().filter(|(name, _)| args.contains_key(name)).cloned().collect();
-        let call = ModuleCall { name: name.to_owned(), args, provenance, options: self.options.clone() };
+        self.run_module_with(name, args, Vec::new())
+    }
+
+    /// Runs a module to its end, although the task may run as a job: a step before the task's own module.
+    ///
+    /// # Errors
+    ///
+    /// The module cannot be run.
+    pub fn run_step(&mut self, name: &str, args: Dict) -> Result<Dict, ActionError> {
+        let job_limit = self.options.job_limit.take();
+        let result = self.run_module(name, args);
+        self.options.job_limit = job_limit;
+        result
+    }
+
+    /// Runs a module with files that the action makes for it.
+    ///
+    /// # Errors
+    ///
+    /// The module cannot be run.
+    pub fn run_module_with(&mut self, name: &str, args: Dict, files: Vec<PrivateFile>) -> Result<Dict, ActionError> {
+        let is_given = |name: &String| args.contains_key(name);
+        let provenance = self.provenance.iter().filter(|(name, _)| is_given(name)).cloned().collect();
+        let call = ModuleCall { name: name.to_owned(), args, provenance, files, options: self.options.clone() };
         let run = self.host.run_module(&call)?;
         self.findings.reports.push(run.report);
         let mut cleaned = result::clean(run.result);
@@ -110,6 +133,31 @@ impl ActionContext<'_> {
         })
     }
 
+    /// Returns the truth of an argument. What is not a word for true is false, as Ansible's own actions take it.
+    #[must_use]
+    pub fn flag_of(&self, args: &Dict, name: &str, default: bool) -> bool {
+        match args.get(name) {
+            None => default,
+            Some(value) => fields::truth(value).unwrap_or(false),
+        }
+    }
+
+    /// Returns the arguments of another module than the task's: those of the task over the defaults of that module.
+    ///
+    /// # Errors
+    ///
+    /// A default cannot be evaluated.
+    pub fn with_defaults(&self, full_name: &str, args: Dict) -> Result<Dict, ActionError> {
+        let mut all = Dict::new();
+        for source in defaults::defaults(self.task, full_name, self.host) {
+            if let Value::Dict(entries) = self.evaluate(&source)? {
+                all.extend(entries);
+            }
+        }
+        all.extend(args);
+        Ok(all)
+    }
+
     /// Checks that the task gives no other arguments than these.
     ///
     /// # Errors
@@ -129,19 +177,21 @@ impl ActionContext<'_> {
     ///
     /// # Errors
     ///
-    /// There is no such file.
+    /// There is no such file, or the policy does not allow to look for it.
     pub fn find_file(&self, kind: &str, name: &str) -> Result<String, ActionError> {
         let search = magic::search_path(self.task);
         let candidates = find::stack(self.host.files(), &search, kind, name, &self.options.play_folder);
-        let found = candidates.iter().find(|path| self.host.files().exists(path));
-        found.cloned().ok_or_else(|| {
-            let searched = candidates.iter().map(|path| format!("\n\t\t{path}")).collect::<String>();
-            ActionError::failed(format!(
-                "Could not find or access '{name}'\nSearched in:{} on the Ansible Controller.\nIf you are using a module \
-                 and expect the file to exist on the remote, see the remote_src option",
-                searched.replacen("\n\t\t", "\n\t", 1)
-            ))
-        })
+        for path in &candidates {
+            // A path that may not be looked at is not one that does not exist: the denial names its switch.
+            if self.host.files().kind(path)?.is_some() {
+                return Ok(path.clone());
+            }
+        }
+        let searched = candidates.iter().map(|path| format!("\n\t{path}")).collect::<String>();
+        Err(ActionError::failed(format!(
+            "Could not find or access '{name}'\nSearched in:{searched} on the Ansible Controller.\nIf you are using a module \
+             and expect the file to exist on the remote, see the remote_src option"
+        )))
     }
 
     /// Shows a text to the person at the terminal.

@@ -11,6 +11,9 @@ pub enum ActionError {
     /// The arguments are wrong, or the action cannot be done.
     #[error("{0}")]
     Failed(String),
+    /// The action says itself that it failed, as Ansible's own actions do: the text is the result's message.
+    #[error("{0}")]
+    Result(String),
     /// The action does not run now.
     #[error("{0}")]
     Skipped(String),
@@ -26,6 +29,20 @@ pub enum ActionError {
 }
 
 impl ActionError {
+    /// Returns a failure whose text is the message of the result.
+    pub fn result(text: impl Into<String>) -> Self {
+        Self::Result(text.into())
+    }
+
+    /// Turns a failure into one whose text, after a prefix, is the message of the result. Others stay as they are.
+    #[must_use]
+    pub fn into_result(self, prefix: &str) -> Self {
+        match self {
+            Self::Failed(text) => Self::Result(format!("{prefix}{text}")),
+            other => other,
+        }
+    }
+
     /// Returns a failure with a text.
     pub fn failed(text: impl Into<String>) -> Self {
         Self::Failed(text.into())

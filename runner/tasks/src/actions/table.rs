@@ -5,7 +5,9 @@ use modbox_python_json::Dict;
 use crate::actions::context::ActionContext;
 use crate::actions::error::ActionError;
 use crate::actions::{
-    add_host, assert, command, debug, fail, group_by, include_vars, normal, pause, set_fact, set_stats,
+    add_host, assemble, assert, async_status, command, copy, debug, dnf, fail, fetch, gather_facts, group_by,
+    include_vars, normal, package, pause, raw, script, service, set_fact, set_stats, template, unarchive, uri,
+    validate_argument_spec,
 };
 use crate::model::task::short_name;
 
@@ -38,16 +40,30 @@ const fn action(name: &'static str, run: ActionFunction) -> Action {
 /// All actions but that of ordinary modules, in alphabetical order.
 pub static ALL: &[Action] = &[
     Action { free_form: true, ..action("add_host", add_host::run) },
+    action("assemble", assemble::run),
     Action { unevaluated: &["that"], ..action("assert", assert::run) },
+    action("async_status", async_status::run),
     Action { free_form: true, job: true, ..action("command", command::run) },
+    action("copy", copy::run),
     Action { unevaluated: &["var"], ..action("debug", debug::run) },
+    Action { job: true, ..action("dnf", dnf::run) },
     action("fail", fail::run),
+    action("fetch", fetch::run),
+    action("gather_facts", gather_facts::run),
     Action { free_form: true, ..action("group_by", group_by::run) },
     Action { free_form: true, ..action("include_vars", include_vars::run) },
+    Action { job: true, ..action("package", package::run) },
     action("pause", pause::run),
+    Action { free_form: true, ..action("raw", raw::run) },
+    Action { free_form: true, ..action("script", script::run) },
+    Action { job: true, ..action("service", service::run) },
     Action { free_form: true, evaluates_names: true, ..action("set_fact", set_fact::run) },
     action("set_stats", set_stats::run),
     Action { free_form: true, job: true, ..action("shell", command::run_shell) },
+    action("template", template::run),
+    action("unarchive", unarchive::run),
+    Action { check_mode: false, job: true, ..action("uri", uri::run) },
+    action("validate_argument_spec", validate_argument_spec::run),
 ];
 
 /// The action of all modules that have none of their own.

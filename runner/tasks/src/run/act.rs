@@ -45,9 +45,12 @@ pub fn run(
         None => 4,
     };
     for attempt in 1..=attempts {
-        let (mut outcome, included) = act(run, session, fields, prepared)?;
+        let Acted { mut outcome, included, is_skip } = act(run, session, fields, prepared)?;
         facts::apply_inventory(session, &mut outcome.data);
         result::set_defaults(&mut outcome.data);
+        if is_skip {
+            outcome.data.shift_remove("failed");
+        }
         if attempts > 1 {
             outcome.data.insert("attempts".to_owned(), Value::Int(attempt));
         }
@@ -81,15 +84,23 @@ pub fn run(
     Err(Message::new("the task has no attempts"))
 }
 
+/// What came of running the action once.
+struct Acted {
+    outcome: Outcome,
+    included: IncludedVars,
+    /// Whether the action did not run. Ansible does not say of it that it did not fail.
+    is_skip: bool,
+}
+
 /// Runs the action once.
 fn act(
     run: &TaskRun<'_>,
     session: &mut Session<'_>,
     fields: &TaskFields,
     prepared: &Prepared,
-) -> Result<(Outcome, IncludedVars), Message> {
-    if let Some(skipped) = unsupported(fields, prepared)? {
-        return Ok((skipped, Vec::new()));
+) -> Result<Acted, Message> {
+    if let Some(outcome) = unsupported(fields, prepared)? {
+        return Ok(Acted { outcome, included: Vec::new(), is_skip: true });
     }
     let mut context = ActionContext {
         task: run.task,
@@ -106,6 +117,7 @@ fn act(
     };
     let result = (prepared.action.run)(&mut context);
     let findings = std::mem::take(&mut context.findings);
+    let is_skip = matches!(result, Err(ActionError::Skipped(_)));
     let mut outcome = match result {
         Ok(data) => Outcome::of(data),
         Err(error) => action_failed(session, error)?,
@@ -115,7 +127,7 @@ fn act(
     outcome.error = outcome.error.or_else(|| findings.module_error.map(|error| error.causing("Module failed.", None)));
     outcome.warnings.extend(result::take_warnings(&mut outcome.data));
     outcome.deprecations = result::take_deprecations(&mut outcome.data);
-    Ok((outcome, findings.included))
+    Ok(Acted { outcome, included: findings.included, is_skip })
 }
 
 /// Returns the outcome of an action that could not do its work, or the failure of the task.
@@ -126,6 +138,14 @@ fn action_failed(session: &mut Session<'_>, error: ActionError) -> Result<Outcom
             data.insert("skipped".to_owned(), Value::Bool(true));
             data.insert("msg".to_owned(), Value::from(text));
             Ok(Outcome::of(data))
+        }
+        ActionError::Result(text) => {
+            let mut data = Dict::new();
+            data.insert("failed".to_owned(), Value::Bool(true));
+            data.insert("msg".to_owned(), Value::from(text.as_str()));
+            let mut outcome = Outcome::of(data);
+            outcome.error = Some(Message::new(text));
+            Ok(outcome)
         }
         ActionError::Template(error) => Err(errors::of_template(session, &error)),
         ActionError::Failed(text) => Err(errors::of_action(text)),

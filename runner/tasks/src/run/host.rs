@@ -2,12 +2,13 @@
 //!
 //! Actions have no authority of their own. All that they do to the machine goes through this trait.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use modbox_python_json::{Dict, Value};
 use modbox_template::Provenance;
 
-use crate::files::PlayFiles;
+use crate::files::{PlayFiles, SharedFiles};
 use crate::load::context::ActionNames;
 
 /// What the caller does for tasks.
@@ -21,6 +22,12 @@ pub trait ActionHost: ActionNames {
 
     /// Returns the files of the play's tree.
     fn files(&self) -> &dyn PlayFiles;
+
+    /// Returns the files of the play's tree, for templates that include others.
+    fn shared_files(&self) -> SharedFiles;
+
+    /// Returns the name of the machine.
+    fn host_name(&self) -> String;
 
     /// Returns the time since the Unix epoch.
     fn now(&self) -> Duration;
@@ -59,8 +66,64 @@ pub struct ModuleCall {
     pub args: Dict,
     /// Where the arguments come from, by their names.
     pub provenance: Vec<(String, Provenance)>,
+    /// Files that the action makes for it. The host writes them into the run's own directory, and grants them for
+    /// reading; see [`ModuleCall::args_with_paths`].
+    pub files: Vec<PrivateFile>,
     /// How it runs.
     pub options: ModuleOptions,
+}
+
+/// A file that an action makes for a run of a module, which is gone when the run ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrivateFile {
+    /// The argument that gets its path: the name, and the keys that lead on in it.
+    pub argument: Vec<String>,
+    /// Where in the text of the argument the path is inserted, in bytes, ascending. Empty: the path is the argument.
+    pub inserted_at: Vec<usize>,
+    /// The name of the file.
+    pub name: String,
+    /// The content.
+    pub content: Arc<[u8]>,
+    /// The bits of the permissions.
+    pub mode: u32,
+}
+
+impl ModuleCall {
+    /// Returns the arguments with the paths of the call's files, which are in the same order.
+    #[must_use]
+    pub fn args_with_paths(&self, paths: &[String]) -> Dict {
+        let mut args = self.args.clone();
+        for (file, path) in self.files.iter().zip(paths) {
+            let Some((name, rest)) = file.argument.split_first() else { continue };
+            let mut place = args.entry(name.clone()).or_insert(Value::Null);
+            for key in rest {
+                if !matches!(place, Value::Dict(_)) {
+                    *place = Value::Dict(Dict::new());
+                }
+                let Value::Dict(entries) = place else { break };
+                place = entries.entry(key.clone()).or_insert(Value::Null);
+            }
+            *place = Value::from(file.inserted(place.as_str().unwrap_or_default(), path));
+        }
+        args
+    }
+}
+
+impl PrivateFile {
+    /// Returns the argument's text with the path in it.
+    fn inserted(&self, text: &str, path: &str) -> String {
+        if self.inserted_at.is_empty() {
+            return path.to_owned();
+        }
+        let (mut whole, mut start) = (String::new(), 0);
+        for &at in &self.inserted_at {
+            whole.push_str(text.get(start..at).unwrap_or_default());
+            whole.push_str(path);
+            start = at;
+        }
+        whole.push_str(text.get(start..).unwrap_or_default());
+        whole
+    }
 }
 
 /// How a module runs.
@@ -150,4 +213,29 @@ pub enum PromptError {
     NotInteractive,
     /// The person interrupted the question.
     Interrupted,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_files_get_into_arguments() {
+        let file = |argument: &[&str], inserted_at: &[usize]| PrivateFile {
+            argument: argument.iter().map(|part| (*part).to_owned()).collect(),
+            inserted_at: inserted_at.to_vec(),
+            name: "f".to_owned(),
+            content: Arc::default(),
+            mode: 0o600,
+        };
+        let args = modbox_python_json::decode(r#"{"cmd": " x ; ", "body": {"a": {"filename": "f"}}}"#).unwrap();
+        let call = ModuleCall {
+            args: args.as_dict().unwrap().clone(),
+            files: vec![file(&["src"], &[]), file(&["cmd"], &[0, 5]), file(&["body", "a", "filename"], &[])],
+            ..ModuleCall::default()
+        };
+        let found = call.args_with_paths(&["/1".to_owned(), "/2".to_owned(), "/3".to_owned()]);
+        let expect = r#"{"cmd": "/2 x ; /2", "body": {"a": {"filename": "/3"}}, "src": "/1"}"#;
+        assert_eq!(modbox_python_json::encode_dict(&found), expect);
+    }
 }

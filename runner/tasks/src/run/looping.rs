@@ -10,6 +10,7 @@ use modbox_yaml::Source;
 
 use crate::keywords::Keyword;
 use crate::load::values;
+use crate::lookups::first_found::ACTION_VARIABLE;
 use crate::model::task::{Task, is_builtin};
 use crate::report::events::Event;
 use crate::report::message::Message;
@@ -89,6 +90,8 @@ fn lookup(run: &TaskRun<'_>, session: &Session<'_>, name: &str, terms: &Source) 
     let (terms, provenance) = evaluate(run, session, terms)?;
     let terms = list(&terms).unwrap_or_else(|| vec![terms]);
     let mut layer = Layer::default();
+    let action = run.task.action_text();
+    layer.insert(ACTION_VARIABLE, Slot::value(Value::from(action), Origin::Magic));
     layer.insert("_modbox_lookup", Slot::value(Value::from(name), Origin::Magic));
     layer.insert("_modbox_terms", Slot::value(Value::from(terms), origin(&provenance)));
     let call = Source::literal("query(_modbox_lookup, *_modbox_terms)");

@@ -7,6 +7,7 @@ pub mod act;
 pub mod attempt;
 pub mod become_user;
 pub mod conditions;
+pub mod defaults;
 pub mod errors;
 pub mod facts;
 pub mod fields;

@@ -81,9 +81,10 @@ mod tests {
     use super::*;
     use crate::actions::table;
     use crate::error::LoadErrors;
-    use crate::files::{FileError, FileKind, PlayFiles};
+    use crate::files::{FileDetails, FileError, FileKind, PlayFiles, SharedFiles};
     use crate::load::context::{ActionNames, Loader};
     use crate::load::playbook;
+    use crate::memory_files::MemoryFiles;
     use crate::report::callback::{Callback, TextOptions};
     use crate::run::host::{HostError, ModuleCall, ModuleRun, Prompt, PromptError};
     use crate::run::options::UserInfo;
@@ -117,6 +118,14 @@ mod tests {
             names.dedup();
             Ok(names)
         }
+
+        fn details(&self, _: &str) -> Result<FileDetails, FileError> {
+            Ok(FileDetails { mode: 0o644, modified: Duration::ZERO, owner: "root".to_owned() })
+        }
+
+        fn link(&self, _: &str) -> Result<Option<String>, FileError> {
+            Ok(None)
+        }
     }
 
     impl ActionNames for FakeHost {
@@ -136,6 +145,16 @@ mod tests {
 
         fn files(&self) -> &dyn PlayFiles {
             self
+        }
+
+        fn shared_files(&self) -> SharedFiles {
+            let files: Vec<(&str, &str)> =
+                self.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+            std::sync::Arc::new(MemoryFiles::new(&files))
+        }
+
+        fn host_name(&self) -> String {
+            "machine".to_owned()
         }
 
         fn now(&self) -> Duration {

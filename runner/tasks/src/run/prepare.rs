@@ -9,8 +9,9 @@ use crate::actions::table::{self, Action};
 use crate::model::task::{Args, Argument, ImplicitTask, TaskKind, short_name};
 use crate::report::message::Message;
 use crate::report::outcome::Outcome;
+use crate::run::defaults;
 use crate::run::errors;
-use crate::run::finalize::{self, FinalArgs, FinalizeError, Finalizer};
+use crate::run::finalize::{FinalArgs, FinalizeError, Finalizer};
 use crate::run::host::{HostErrorKind, ModuleOptions};
 use crate::run::session::Session;
 use crate::run::task_fields::{TaskFields, module_options};
@@ -47,7 +48,7 @@ pub fn prepare(run: &TaskRun<'_>, session: &mut Session<'_>, fields: &TaskFields
                 .at(session.excerpt(run.task.action.position()))
         })?,
     };
-    let defaults = finalize::defaults(run.task, &full_name, session.host);
+    let defaults = defaults::defaults(run.task, &full_name, session.host);
     let finalizer = Finalizer { engine: session.engine, scope: &run.scope, action };
     let args = match run.task.kind {
         TaskKind::Implicit(ImplicitTask::ValidateArguments) => validation(run, &finalizer),

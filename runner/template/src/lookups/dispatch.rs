@@ -6,6 +6,7 @@ use modbox_jinja::values;
 use super::table::{Lookup, find};
 use crate::lookup::{LookupCall, LookupError};
 use crate::marker::{Cause, Marker, Run, Stop};
+use crate::nested::NestedRenderer;
 use crate::origin::Origin;
 use crate::run::{Given, Interpreter, Mode};
 
@@ -84,9 +85,11 @@ impl Interpreter<'_> {
             options.push((name.clone(), plain(value)?));
         }
         let scope = &self.evaluation.scope;
-        let call = LookupCall { name: lookup.name, terms, options, is_loop, scope };
+        let renderer = NestedRenderer(self.evaluation);
+        let call = LookupCall { name: lookup.name, terms, options, is_loop, scope, renderer: &renderer };
         self.evaluation.read(&Origin::Lookup(lookup.name.into()));
         self.evaluation.machine.lookups.lookup(&call).map_err(|error| match error {
+            LookupError::Undefined(message) => self.stop(Cause::Undefined, message),
             LookupError::Unknown(_) => self.stop(Cause::Failed, error.to_string()),
             LookupError::Denied(_) | LookupError::Failed(_) => self.raise(error.to_string()),
         })

@@ -1,0 +1,68 @@
+//! `config`: settings of Ansible. modbox reads no configuration of Ansible, so they have their defaults.
+
+use modbox_jinja::values;
+use modbox_python_json::{Value as Json, decode};
+use modbox_template::{LookupError, Value};
+
+use super::call::Call;
+use super::config_settings::{ALL, Setting};
+use super::options::failed;
+
+pub(super) fn run(call: &Call<'_>) -> Result<Vec<Value>, LookupError> {
+    let missing = call.options.text("on_missing")?.unwrap_or_else(|| "error".to_owned());
+    if !matches!(missing.as_str(), "error" | "warn" | "skip") {
+        return Err(failed(format!(
+            "Invalid option for error handling, missing must be error, warn or skip, got: {missing}."
+        )));
+    }
+    check_plugin(call)?;
+    let shows_origin = call.options.flag("show_origin", false)?;
+    let mut found = Vec::new();
+    for term in call.texts()? {
+        let Some(setting) = ALL.iter().find(|setting| setting.name == term) else {
+            match missing.as_str() {
+                "error" => return Err(failed(format!("No config definition exists for '{term}'."))),
+                "warn" => call.host.warn(&format!("Skipping {term}. No config definition exists for '{term}'.")),
+                _ => {}
+            }
+            continue;
+        };
+        let (value, origin) = value(call, setting)?;
+        let value = values::from_json(&value);
+        found.push(if shows_origin { Value::from(vec![value, Value::from(origin)]) } else { value });
+    }
+    Ok(found)
+}
+
+fn check_plugin(call: &Call<'_>) -> Result<(), LookupError> {
+    match (call.options.text("plugin_type")?, call.options.text("plugin_name")?) {
+        (None, None) => Ok(()),
+        (Some(kind), Some(name)) => Err(failed(format!(
+            "failed to read settings of the {kind} plugin `{name}`: modbox has no plugins; name a setting of Ansible \
+             itself, without `plugin_type` and `plugin_name`"
+        ))),
+        _ => Err(failed("Both plugin_type and plugin_name are required, cannot use one without the other.")),
+    }
+}
+
+/// Returns the value of a setting, and where it comes from.
+fn value(call: &Call<'_>, setting: &Setting) -> Result<(Json, String), LookupError> {
+    if let Some(value) = Some(setting.variable).filter(|name| !name.is_empty()).and_then(|name| call.variable(name)) {
+        return Ok((value, format!("var: {}", setting.variable)));
+    }
+    let mut value = decode(setting.default).map_err(|error| failed(error.to_string()))?;
+    match &mut value {
+        Json::Str(path) if path.starts_with("~/") => *path = call.expand(path)?,
+        Json::List(items) => {
+            for item in items {
+                if let Json::Str(path) = item
+                    && path.starts_with("~/")
+                {
+                    *path = call.expand(path)?;
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok((value, "default".to_owned()))
+}

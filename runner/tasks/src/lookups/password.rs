@@ -1,0 +1,183 @@
+//! `password`: a random password, which is kept in a file.
+
+use modbox_jinja::filters::Twister;
+use modbox_template::{LookupError, Value};
+use modbox_yaml::key_values;
+
+use super::call::Call;
+use super::host::SharedHost;
+use super::options::{Options, failed};
+use super::password_file;
+
+/// The options of the lookup.
+const OPTIONS: [&str; 5] = ["length", "encrypt", "chars", "ident", "seed"];
+
+/// How long a password may be.
+const MAX_LENGTH: i64 = 100_000;
+
+/// Sets of characters, by their names in Python's module `string`.
+const SETS: [(&str, &str); 9] = [
+    ("ascii_letters", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+    ("ascii_lowercase", "abcdefghijklmnopqrstuvwxyz"),
+    ("ascii_uppercase", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+    ("digits", "0123456789"),
+    ("hexdigits", "0123456789abcdefABCDEF"),
+    ("octdigits", "01234567"),
+    ("punctuation", "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"),
+    ("whitespace", " \t\n\r\x0b\x0c"),
+    (
+        "printable",
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ \t\n\r\x0b\x0c",
+    ),
+];
+
+pub(super) fn run(call: &Call<'_>) -> Result<Vec<Value>, LookupError> {
+    let mut found = Vec::new();
+    for term in call.texts()? {
+        let (path, options) = parameters(term, &call.options)?;
+        found.push(Value::from(password(call, &path, &options)?));
+    }
+    Ok(found)
+}
+
+/// Returns the path in a term, and the options that hold for it.
+fn parameters(term: &str, given: &Options) -> Result<(String, Options), LookupError> {
+    let Some((first, rest)) = term.split_once(' ') else { return Ok((term.to_owned(), given.clone())) };
+    let mut path = first.to_owned();
+    let mut named = Vec::new();
+    for (name, value) in key_values(rest, false).map_err(|error| failed(error.to_string()))? {
+        if name == "_raw_params" {
+            path = format!("{path} {value}");
+        } else if OPTIONS.contains(&name.as_str()) {
+            named.push((name, value));
+        } else {
+            return Err(failed(format!("Unrecognized parameter(s) given to password lookup: {name}")));
+        }
+    }
+    if !term.starts_with(&path) {
+        return Err(failed("Unrecognized value after key=value parameters given to password lookup"));
+    }
+    if named.is_empty() {
+        return Ok((path, given.clone()));
+    }
+    // As in Ansible, options in the term replace all named ones.
+    let mut options = Options::default();
+    for (name, value) in named {
+        let value = if name == "chars" { Value::from(character_sets(&value)) } else { Value::from(value) };
+        options.set(&name, value);
+    }
+    Ok((path, options))
+}
+
+/// Splits `chars` of a term at commas. A doubled comma stands for a comma.
+fn character_sets(text: &str) -> Vec<String> {
+    let mut sets: Vec<String> = text.contains(",,").then(|| ",".to_owned()).into_iter().collect();
+    sets.extend(text.replace(",,", ",").split(',').filter(|set| !set.is_empty()).map(str::to_owned));
+    sets
+}
+
+fn password(call: &Call<'_>, path: &str, options: &Options) -> Result<String, LookupError> {
+    if options.text("encrypt")?.is_some_and(|scheme| !scheme.is_empty()) {
+        return Err(failed(
+            "the option `encrypt` is not supported: it needs the crypt library; hash the password beforehand, for \
+             example with `openssl passwd -6`",
+        ));
+    }
+    let path = call.expand(unquoted(path))?;
+    let keeps = path != "/dev/null";
+    if keeps && call.kind(&path)?.is_some() {
+        return stored(call, &path, options);
+    }
+    let password = generate(call.host, options)?;
+    if keeps {
+        call.host.write_file(&path, password_file::content(&password).as_bytes(), 0o600)?;
+    }
+    Ok(password)
+}
+
+fn stored(call: &Call<'_>, path: &str, options: &Options) -> Result<String, LookupError> {
+    let content = String::from_utf8(call.content(path)?);
+    let content = content.map_err(|_| failed(format!("failed to read `{path}`: the file is not UTF-8 text")))?;
+    let stored = password_file::parse(&content);
+    let wanted = options.text("ident")?;
+    match (&stored.ident, &wanted) {
+        (Some(known), Some(wanted)) if known != wanted => {
+            Err(failed(format!("The ident parameter provided ({known}) does not match the stored one ({wanted}).")))
+        }
+        _ => Ok(stored.password),
+    }
+}
+
+fn unquoted(path: &str) -> &str {
+    let inside = |quote| path.strip_prefix(quote).and_then(|rest: &str| rest.strip_suffix(quote));
+    inside('"').or_else(|| inside('\'')).unwrap_or(path)
+}
+
+/// Makes a password. With a seed, it is the one that Python makes of it.
+fn generate(host: &SharedHost, options: &Options) -> Result<String, LookupError> {
+    let sets =
+        options.texts("chars")?.unwrap_or_else(|| ["ascii_letters", "digits", ".,:-_"].map(str::to_owned).to_vec());
+    let characters = candidates(&sets);
+    let length = options.integer("length", 20)?;
+    if length > MAX_LENGTH {
+        return Err(failed(format!("the password is longer than {MAX_LENGTH} characters")));
+    }
+    let count = u64::try_from(characters.len()).unwrap_or(0);
+    if count == 0 && length > 0 {
+        return Err(failed("Cannot choose from an empty sequence"));
+    }
+    let mut seeded = options.text("seed")?.map(|seed| Twister::from_text(&seed));
+    let mut password = String::new();
+    for _ in 0..length {
+        let picked = match &mut seeded {
+            Some(twister) => u64::try_from(twister.below(count.into())).unwrap_or(0),
+            None => below(host, count)?,
+        };
+        password.extend(usize::try_from(picked).ok().and_then(|at| characters.get(at)));
+    }
+    Ok(password)
+}
+
+/// Returns the characters of sets. Quotes are left out, since the password may be put into any file.
+fn candidates(sets: &[String]) -> Vec<char> {
+    let set = |name: &str| {
+        SETS.iter().find(|(known, _)| *known == name).map_or_else(|| name.to_owned(), |(_, set)| (*set).to_owned())
+    };
+    sets.iter().flat_map(|name| set(name).chars().collect::<Vec<_>>()).filter(|c| !matches!(c, '"' | '\'')).collect()
+}
+
+/// Returns a random number below a limit, each with the same probability.
+fn below(host: &SharedHost, limit: u64) -> Result<u64, LookupError> {
+    let most = u64::MAX - u64::MAX % limit;
+    loop {
+        let number = host.random()?;
+        if number < most {
+            return Ok(number % limit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_have_a_path_and_options() {
+        let (path, options) = parameters("my file length=8 chars=digits,,,x", &Options::default()).unwrap();
+        assert_eq!(path, "my file");
+        assert_eq!(options.integer("length", 0), Ok(8));
+        assert_eq!(options.texts("chars"), Ok(Some([",", "digits", "x"].map(str::to_owned).to_vec())));
+        assert!(parameters("file size=3", &Options::default()).is_err());
+        assert!(parameters("file length=3 more", &Options::default()).is_err());
+    }
+
+    #[test]
+    fn quotes_are_not_characters_of_passwords() {
+        let text = |sets: &[&str]| {
+            candidates(&sets.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>()).into_iter().collect::<String>()
+        };
+        assert_eq!(text(&["digits", "?|"]), "0123456789?|");
+        assert_eq!(text(&["\"a'"]), "a");
+        assert!(!text(&["punctuation"]).contains('"'));
+    }
+}
