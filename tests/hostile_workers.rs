@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use modbox::app::{Arguments, Module, ModuleFile, Report, RunRequest, Runner, RunnerConfig};
-use modbox::batch::{Batch, BatchConfig, Host, Job, Progress, ResolvedJob, Setup};
+use modbox::batch::{Batch, BatchConfig, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
 use modbox_cleanup::Cleanup;
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::Policy;
@@ -144,11 +144,8 @@ fn a_batch_answers_its_jobs_within_their_bounds_whatever_its_workers_send() {
         let mut host = OneModule { attack: &attack, runner: Arc::clone(&runner), setup: Arc::new(setup) };
         let jobs = attack.dir.write("jobs", "{\"id\": 1, \"module\": \"hello\"}\n{\"id\": 2, \"module\": \"hello\"}\n");
         let config = BatchConfig {
-            jobs: 1,
             ordered: false,
-            runner,
-            workers: attack.workers.clone(),
-            cleanup: Cleanup::default(),
+            pool: PoolConfig { jobs: 1, runner, workers: attack.workers.clone(), cleanup: Cleanup::default() },
         };
         let (started, mut output) = (Instant::now(), Vec::new());
         let (stop, _never) = std::io::pipe().unwrap();

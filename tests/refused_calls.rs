@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use modbox::app::{Arguments, Module, ModuleFile, Report, RunRequest, Runner, RunnerConfig};
-use modbox::batch::{Batch, BatchConfig, Host, Job, Progress, ResolvedJob, Setup};
+use modbox::batch::{Batch, BatchConfig, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
 use modbox_cleanup::Cleanup;
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::Policy;
@@ -151,11 +151,13 @@ impl Attacked {
         let job = |attack: &&str| format!("{}\n", json!({"module": "hello", "args": {"name": attack}}));
         let jobs = self.dir.write("jobs", attacks.iter().map(job).collect::<String>());
         let config = BatchConfig {
-            jobs: 1,
             ordered: true,
-            runner: Arc::clone(&self.runner),
-            workers: self.workers.clone(),
-            cleanup: Cleanup::default(),
+            pool: PoolConfig {
+                jobs: 1,
+                runner: Arc::clone(&self.runner),
+                workers: self.workers.clone(),
+                cleanup: Cleanup::default(),
+            },
         };
         let (mut host, mut output) = (AttackedHost(self), Vec::new());
         let (stop, _never) = std::io::pipe().unwrap();

@@ -42,7 +42,7 @@ impl NativeSlot {
             }
             Err(error) => {
                 let message = format!("failed to start a thread for the job: {error}");
-                Some(Answer::of_report(number, &id, &Report::not_run(setup.module.path(), &message)))
+                Some(Answer::of_report(number, id, Report::not_run(setup.module.path(), &message)))
             }
         }
     }
@@ -52,7 +52,7 @@ impl NativeSlot {
         let running = self.running.as_mut()?;
         let answer = running.work.take()?.unwrap_or_else(|_| {
             let report = Report::crashed(&setup.module, &setup.policy, "modbox failed while it attended the module");
-            Answer::of_report(running.number, &running.id, &report)
+            Answer::of_report(running.number, running.id.clone(), report)
         });
         self.running = None;
         Some(answer)

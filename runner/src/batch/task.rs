@@ -31,21 +31,32 @@ pub(super) struct Task {
     audit: Option<PendingRecord>,
 }
 
-/// The report of a job, as a line of the output.
+/// The report of a job.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) number: u64,
-    pub(super) line: Vec<u8>,
-    pub(super) is_success: bool,
+    id: Value,
+    /// Line of the input, for a line that is not a job.
+    line: Option<u64>,
+    pub(super) report: Report,
     /// Whether the job ran and is missing in an audit file.
     pub(super) is_unaudited: bool,
 }
 
 impl Answer {
     /// Returns the answer of a job that is not audited here.
-    pub(super) fn of_report(number: u64, id: &Value, report: &Report) -> Self {
-        let is_success = report.status.is_success();
-        Self { number, line: report::line(id, None, report), is_success, is_unaudited: false }
+    pub(super) fn of_report(number: u64, id: Value, report: Report) -> Self {
+        Self { number, id, line: None, report, is_unaudited: false }
+    }
+
+    /// Returns whether the job succeeded and is audited.
+    pub(super) fn is_success(&self) -> bool {
+        self.report.status.is_success() && !self.is_unaudited
+    }
+
+    /// Returns the line of the output.
+    pub(super) fn to_line(&self) -> Vec<u8> {
+        report::line(&self.id, self.line, &self.report)
     }
 }
 
@@ -132,8 +143,8 @@ pub(super) fn refuse(
 }
 
 /// Answers a line that is not a job, or whose job cannot be run.
-pub(super) fn not_run(number: u64, id: &Value, line: u64, report: &Report) -> Answer {
-    Answer { number, line: report::line(id, Some(line), report), is_success: false, is_unaudited: false }
+pub(super) fn not_run(number: u64, id: &Value, line: u64, report: Report) -> Answer {
+    Answer { number, id: id.clone(), line: Some(line), report, is_unaudited: false }
 }
 
 fn reserve(setup: &Setup, (job, name): (&Job, &str), cleanup: &Cleanup) -> Result<Option<PendingRecord>, AuditError> {
@@ -155,8 +166,7 @@ fn answer(number: u64, job: &Job, audit: Option<PendingRecord>, mut report: Repo
         report.censor();
     }
     let is_unaudited = audit.is_some_and(|audit| audit.finish(&report, None).is_err());
-    let is_success = report.status.is_success() && !is_unaudited;
-    Answer { number, line: report::line(&job.id, None, &report), is_success, is_unaudited }
+    Answer { is_unaudited, ..Answer::of_report(number, job.id.clone(), report) }
 }
 
 /// Returns the request for the run of a job.

@@ -14,6 +14,7 @@ mod context;
 mod environment;
 mod exit;
 mod find;
+mod job_resolver;
 mod logging;
 mod name_pattern;
 mod output;

@@ -1,0 +1,166 @@
+//! Finds a job's module, policy and limits, and admits its run. Keeps what jobs have in common, so that jobs with the same
+//! module and grants use the same worker.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use modbox_policy::{FileRules, LimitOverrides, MergedPolicy, Policy};
+use modbox_vocabulary::{FileFingerprint, Limits};
+
+use crate::app::library::FoundModule;
+use crate::app::{Arguments, Module, RunRequest, Runner, locate};
+use crate::batch::{Job, ResolvedJob, Setup};
+use crate::cli::audit::Audit;
+use crate::cli::context::Context;
+use crate::cli::exit::{Failure, OrExit};
+use crate::cli::find::Lookup;
+use crate::cli::settings::Settings;
+
+/// Maximum total bytes of modules in memory. Beyond this, all are dropped, and read again when needed.
+const MAX_CACHED_BYTES: usize = 256 << 20;
+
+/// Maximum number of setups in memory. They are kept so that jobs with the same module and grants use the same worker.
+const MAX_SETUPS: usize = 1024;
+
+/// Resolver of jobs.
+pub(crate) struct JobResolver<'a> {
+    context: &'a Context,
+    runner: Arc<Runner>,
+    audit: Audit,
+    lookup: Lookup,
+    /// Programs to start instead of an interpreter.
+    interpreters: Arc<BTreeMap<String, String>>,
+    settings: Settings,
+    /// The policy of a module without specific rules.
+    policy: Policy,
+    limits: Limits,
+    /// Modules by the `module` of their jobs, then by the `kind`.
+    modules: HashMap<PathBuf, HashMap<Option<String>, CachedModule>>,
+    cached_bytes: usize,
+    /// Number of calls of [`JobResolver::begin_round`]. One check of a module's file per round is enough.
+    rounds: u64,
+    setups: Vec<Arc<Setup>>,
+}
+
+/// A module in memory, with the fingerprint of its file when it was read.
+struct CachedModule {
+    found: FoundModule,
+    fingerprint: FileFingerprint,
+    /// The round in which the fingerprint was last compared.
+    checked_round: u64,
+    module: Arc<Module>,
+}
+
+/// Returns the fingerprint of a module's file; `None` when there is no file.
+fn fingerprint(path: &Path) -> Option<FileFingerprint> {
+    fs::metadata(path).ok().map(|file| FileFingerprint::from(&file))
+}
+
+impl<'a> JobResolver<'a> {
+    /// Creates a resolver. Fails if a policy file is wrong, or an audit file cannot be opened.
+    pub(crate) fn new(
+        context: &'a Context,
+        runner: Arc<Runner>,
+        lookup: Lookup,
+        settings: Settings,
+    ) -> Result<Self, Failure> {
+        let MergedPolicy { policy, limits, .. } = settings.for_every_module().or_usage()?;
+        let audit = Audit::open(&policy)?;
+        Ok(Self {
+            context,
+            runner,
+            audit,
+            interpreters: Arc::new(lookup.interpreters.clone()),
+            lookup,
+            settings,
+            policy,
+            limits,
+            modules: HashMap::new(),
+            cached_bytes: 0,
+            rounds: 0,
+            setups: Vec::new(),
+        })
+    }
+
+    /// Begins a round: what is resolved in it was asked for after all changes of module files that count.
+    pub(crate) fn begin_round(&mut self) {
+        self.rounds += 1;
+    }
+
+    /// Resolves a job. The failure of a job that cannot be run is audited.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the job cannot be run.
+    pub(crate) fn resolve(&mut self, job: &Job) -> Result<ResolvedJob, String> {
+        self.resolve_job(job).map_err(|message| self.audit.job_not_run(&job.module, message))
+    }
+
+    fn module(&mut self, job: &Job) -> Result<(FoundModule, Arc<Module>), String> {
+        let cached = self.modules.get_mut(&job.module).and_then(|kinds| kinds.get_mut(&job.options.kind));
+        if let Some(cached) = cached
+            && (cached.checked_round == self.rounds || fingerprint(&cached.found.path) == Some(cached.fingerprint))
+        {
+            cached.checked_round = self.rounds;
+            return Ok((cached.found.clone(), Arc::clone(&cached.module)));
+        }
+        let found = self.lookup.find(self.context, &job.module);
+        let found = found.map_err(|failure| format!("{:#}", failure.error))?;
+        let missing = || format!("there is no module file `{}`", found.path.display());
+        let fingerprint = fingerprint(&found.path).ok_or_else(missing)?;
+        let file = locate::read(&found.path).map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;
+        self.cached_bytes += file.bytes.len();
+        if self.cached_bytes > MAX_CACHED_BYTES {
+            self.modules.clear();
+            self.setups.clear();
+            self.cached_bytes = file.bytes.len();
+        }
+        let module = Arc::new(Module::new(file, job.kind()?));
+        let (checked_round, own) = (self.rounds, Arc::clone(&module));
+        let cached = CachedModule { found: found.clone(), fingerprint, checked_round, module: own };
+        self.modules.entry(job.module.clone()).or_default().insert(job.options.kind.clone(), cached);
+        Ok((found, module))
+    }
+
+    fn grants(&self, job: &Job, name: &str, module: &Module) -> Result<(Policy, Limits), String> {
+        let (none, unlimited) = (FileRules::default(), LimitOverrides::default());
+        let rules = job.options.policy.as_ref().unwrap_or(&none);
+        let limits = job.options.limits.as_ref().unwrap_or(&unlimited);
+        let effective = self.settings.for_job(name, module.digest(), rules, limits);
+        effective.map(|effective| (effective.policy, effective.limits)).map_err(|error| format!("{error:#}"))
+    }
+
+    fn resolve_job(&mut self, job: &Job) -> Result<ResolvedJob, String> {
+        let (found, module) = self.module(job)?;
+        // A job may give its module another name.
+        let name = job.options.name.clone().unwrap_or(found.name);
+        let task_name = job.options.name.clone().unwrap_or(found.task_name);
+        let specific = job.options.policy.is_some() || job.options.limits.is_some() || self.settings.has_module_rules();
+        let granted = if specific { Some(self.grants(job, &name, &module)?) } else { None };
+        let (policy, limits) =
+            granted.as_ref().map_or((&self.policy, &self.limits), |(policy, limits)| (policy, limits));
+        // A worker is confined to its grants irrevocably, so they must include the paths that the arguments name.
+        let internal = Box::new(job.internal_args(&task_name));
+        let arguments = Arguments::Task { args: job.args.clone(), internal };
+        let interpreters = &self.interpreters;
+        let request = RunRequest { interpreters, ..RunRequest::new(&name, arguments, policy, limits) };
+        let admission = self.runner.admit(&module, &request);
+        let same = |setup: &&Arc<Setup>| {
+            Arc::ptr_eq(&setup.module, &module) && setup.limits == *limits && setup.policy == *admission.policy()
+        };
+        if let Some(setup) = self.setups.iter().find(same) {
+            return Ok(ResolvedJob { setup: Arc::clone(setup), name, admission });
+        }
+        let (policy, limits) = (admission.policy().clone(), *limits);
+        let audit = self.audit.of_job(&policy).map_err(|error| modbox_vocabulary::error_chain(&error))?;
+        let interpreters = Arc::clone(&self.interpreters);
+        let setup = Arc::new(Setup { module, policy, limits, interpreters, audit });
+        if self.setups.len() >= MAX_SETUPS {
+            self.setups.clear();
+        }
+        self.setups.push(Arc::clone(&setup));
+        Ok(ResolvedJob { setup, name, admission })
+    }
+}
