@@ -40,6 +40,7 @@ impl Room {
             workers: Workers::new(env!("CARGO_BIN_EXE_modbox").into()),
             directory: tmp.path().to_owned(),
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            user: None,
             cleanup: Cleanup::default(),
             confine: None,
         };

@@ -157,6 +157,7 @@ fn run(tmp: &Path, program: Option<PathBuf>, command: &str, level: u8, until: Un
         workers: program.map_or_else(forked, Workers::new),
         directory: "/tmp".into(),
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        user: None,
         cleanup: Cleanup::default(),
         confine: (level > 0).then_some(confine),
     };

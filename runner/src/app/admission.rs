@@ -57,15 +57,17 @@ impl Runner {
     pub fn admit(&self, module: &Module, request: &RunRequest<'_>) -> Admission {
         let refused =
             |policy: Policy, report: Report| Admission::Refused { policy: Box::new(policy), report: Box::new(report) };
-        let kind = match recognize(module, request) {
-            Ok(kind) => kind,
+        let admitted = recognize(module, request)
+            .and_then(|kind| self.grant(kind, module, request).map(|effective| (kind, effective)));
+        let (kind, effective) = match admitted {
+            Ok(admitted) => admitted,
             Err(error) => {
                 let report = Report::of_module(module, request.policy).named(request.name);
                 let report = judge::report_failed_start(report, error);
                 return refused(request.policy.clone(), report);
             }
         };
-        let EffectiveGrants { policy, arguments, missing, notes } = self.grant(kind, module, request);
+        let EffectiveGrants { policy, arguments, missing, notes } = effective;
         let mut report = Report { notes, ..Report::of_module(module, &policy).named(request.name) };
         if kind.is_wasm() {
             report.grants.extend(program::needed_by_commands(&policy));

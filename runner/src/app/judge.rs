@@ -19,6 +19,7 @@ use crate::app::missing_grant::{self, MissingGrant};
 use crate::app::program;
 use crate::app::report::{Report, Status};
 use crate::app::request::RunRequest;
+use crate::app::run_user::as_user;
 
 /// Base of the exit codes by which a shell reports death by a signal.
 const SIGNAL_BASE: i32 = 128;
@@ -74,7 +75,9 @@ fn report_outcome(
         && !request.policy.allows_everything()
         && matches!(status, Status::Failed | Status::Crashed);
     let needed = program::listed(&prepared.invocation.runtime_paths);
-    let hints = if may_hint { advice::hints(&denials, &outcome, request, environment) } else { Vec::new() };
+    let hints = || advice::hints(&denials, &outcome, request, environment);
+    // Without the rights of the user whose run it is, a hint could name what that user cannot have.
+    let hints = may_hint.then(|| as_user(request.policy.user(), hints).unwrap_or_default()).unwrap_or_default();
     let mut report = Report {
         status,
         result,

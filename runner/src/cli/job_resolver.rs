@@ -13,6 +13,7 @@ use crate::app::library::FoundModule;
 use crate::app::{Arguments, Module, RunRequest, Runner, locate};
 use crate::batch::{Job, ResolvedJob, Setup};
 use crate::cli::audit::Audit;
+use crate::cli::become_user;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::find::Lookup;
@@ -138,7 +139,12 @@ impl<'a> JobResolver<'a> {
         let name = job.options.name.clone().unwrap_or(found.name);
         let task_name = job.options.name.clone().unwrap_or(found.task_name);
         let specific = job.options.policy.is_some() || job.options.limits.is_some() || self.settings.has_module_rules();
-        let granted = if specific { Some(self.grants(job, &name, &module)?) } else { None };
+        let mut granted = if specific { Some(self.grants(job, &name, &module)?) } else { None };
+        let user = become_user::resolve(job.options.become_user.as_deref());
+        if let Some(user) = user.map_err(|failure| format!("{:#}", failure.error))? {
+            let (policy, _) = granted.get_or_insert_with(|| (self.policy.clone(), self.limits));
+            become_user::apply(policy, Some(user), &self.context.environment);
+        }
         let (policy, limits) =
             granted.as_ref().map_or((&self.policy, &self.limits), |(policy, limits)| (policy, limits));
         // A worker is confined to its grants irrevocably, so they must include the paths that the arguments name.
