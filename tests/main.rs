@@ -81,6 +81,9 @@ mod properties;
 // `uri` and `get_url` with servers that are hostile or not granted.
 mod web_modules;
 
+// Runs as another user have that user's rights.
+mod become_user;
+
 // Jobs outlive their caller, end at their limit, and report their status.
 mod jobs;
 // Many runs in warm workers: every line gets one report.
