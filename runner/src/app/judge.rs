@@ -75,9 +75,9 @@ fn report_outcome(
         && !request.policy.allows_everything()
         && matches!(status, Status::Failed | Status::Crashed);
     let needed = program::listed(&prepared.invocation.runtime_paths);
-    let hints = || advice::hints(&denials, &outcome, request, environment);
+    let hints = || if may_hint { advice::hints(&denials, &outcome, request, environment) } else { Vec::new() };
     // Without the rights of the user whose run it is, a hint could name what that user cannot have.
-    let hints = may_hint.then(|| as_user(request.policy.user(), hints).unwrap_or_default()).unwrap_or_default();
+    let hints = as_user(request.policy.user(), hints).unwrap_or_default();
     let mut report = Report {
         status,
         result,
