@@ -219,11 +219,11 @@ mod tests {
         let made = dir.path().join("made");
         let refused = as_user(Some(&user(12_345)), || {
             fs::write(&made, "").unwrap();
-            fs::read(dir.path().join("secret")).unwrap_err().kind()
+            fs::File::open(dir.path().join("secret")).unwrap_err().kind()
         });
         assert_eq!(refused.unwrap(), io::ErrorKind::PermissionDenied);
         let made = made.metadata().unwrap();
         assert_eq!((made.uid(), made.gid()), (12_345, 12_345));
-        assert!(fs::read(dir.path().join("secret")).is_ok(), "the thread has its rights back");
+        assert!(fs::File::open(dir.path().join("secret")).is_ok(), "the thread has its rights back");
     }
 }
