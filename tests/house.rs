@@ -29,7 +29,20 @@ const CRATES: [(&str, &[&str]); 18] = [
     ("authoring", &["argument-spec", "cleanup", "vocabulary"]),
     ("yaml", &["python-json"]),
     ("template", &["jinja", "python-json", "yaml"]),
-    ("tasks", &["argument-spec", "checksum", "contract", "jinja", "python-json", "python-re", "template", "vocabulary", "yaml"]),
+    (
+        "tasks",
+        &[
+            "argument-spec",
+            "checksum",
+            "contract",
+            "jinja",
+            "python-json",
+            "python-re",
+            "template",
+            "vocabulary",
+            "yaml",
+        ],
+    ),
     (
         "",
         &[

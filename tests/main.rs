@@ -12,6 +12,8 @@ mod wasm_contract;
 mod wasm_files;
 // The words of their errors.
 mod wasm_file_errors;
+// Plays and templates: the real program, with modules of the play itself.
+mod plays;
 // What operators and arguments grant, and the source of each grant.
 mod policy;
 // Policy files that trial runs teach.
@@ -91,6 +93,9 @@ mod properties;
 
 // `uri` and `get_url` with servers that are hostile or not granted.
 mod web_modules;
+
+// Runs as another user have that user's rights.
+mod become_user;
 
 // Jobs outlive their caller, end at their limit, and report their status.
 mod jobs;

@@ -41,6 +41,7 @@ impl Room {
             directory: tmp.path().to_owned(),
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             room_variables: None,
+            user: None,
             cleanup: Cleanup::default(),
             confine: None,
         };

@@ -158,6 +158,7 @@ fn run(tmp: &Path, program: Option<PathBuf>, command: &str, level: u8, until: Un
         directory: "/tmp".into(),
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         room_variables: None,
+        user: None,
         cleanup: Cleanup::default(),
         confine: (level > 0).then_some(confine),
     };

@@ -49,7 +49,7 @@ pub(super) fn reduce(plan: &Plan) -> rustix::io::Result<()> {
 
 /// Drops all other capabilities from the bounding set. A process that may not do this has none, and gets none with
 /// `no_new_privs`.
-fn bound(kept: CapabilitySet) -> rustix::io::Result<()> {
+pub(super) fn bound(kept: CapabilitySet) -> rustix::io::Result<()> {
     for capability in CapabilitySet::all().difference(kept).iter() {
         match rustix::thread::remove_capability_from_bounding_set(capability) {
             // The first error means that this kernel does not know the capability.

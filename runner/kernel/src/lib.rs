@@ -16,6 +16,7 @@ mod capabilities;
 mod compiler_calls;
 mod error;
 mod guest_calls;
+mod identity;
 mod landlock;
 mod level;
 mod listener;
@@ -40,6 +41,7 @@ use self::seccomp::FilterPlan;
 
 pub use self::calls::{CallGroup, Condition};
 pub use self::error::KernelError;
+pub use self::identity::{as_user, become_user, become_user_who_mounts, starting_as};
 pub use self::level::{DEFAULT_LEAST, HIGHEST, Probe, describe, probe};
 pub use self::listener::{CallListener, ListenerState, ReportedCall};
 pub use self::on_host_calls::named_process;

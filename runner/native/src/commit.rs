@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use modbox_vocabulary::{FileFingerprint, LostChange, quoting};
+use modbox_vocabulary::{FileFingerprint, LostChange, User, quoting};
 use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
@@ -119,8 +119,17 @@ impl Stage {
     }
 }
 
-/// Takes all changed files back, or none of them.
-pub(super) fn take_back(stages: &[Stage], circumstances: Circumstances<'_>) -> TakenBack {
+/// Takes all changed files back with the rights of a user, or none of them. Without a user, the rights are those of this
+/// process.
+pub(super) fn take_back(stages: &[Stage], user: Option<&User>, circumstances: Circumstances<'_>) -> TakenBack {
+    modbox_kernel::as_user(user, || take_all_back(stages, circumstances)).unwrap_or_else(|error| {
+        let mut result = TakenBack::default();
+        stages.iter().flat_map(|stage| &stage.files).for_each(|file| result.lose(&file.place.path, &error));
+        result
+    })
+}
+
+fn take_all_back(stages: &[Stage], circumstances: Circumstances<'_>) -> TakenBack {
     let mut plans = Vec::new();
     // A backup that the module has made is lost, so the file itself must not change either.
     let mut result = TakenBack { lost: stages.iter().flat_map(Stage::unkept).collect(), notes: Vec::new() };

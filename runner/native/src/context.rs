@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use modbox_cleanup::Cleanup;
+use modbox_vocabulary::User;
 use modbox_worker::Workers;
 
 use crate::room::RoomRequest;
@@ -22,6 +23,8 @@ pub struct NativeContext {
     pub room_variables: Option<&'static [&'static str]>,
     /// Confinement of the module. Without it, the module can do everything that this user can.
     pub confine: Option<RoomRequest>,
+    /// User whose module it is; `None` for the user of this process.
+    pub user: Option<User>,
     /// Registry of resources to remove when modbox ends early.
     pub cleanup: Cleanup,
 }

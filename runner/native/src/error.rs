@@ -60,6 +60,24 @@ pub enum NativeError {
         /// Cause.
         source: io::Error,
     },
+    /// The user whose module it is cannot use the files that the module needs.
+    #[error("failed to show `{path}` to the module: the user `{user}` cannot reach it; {remedy}")]
+    Unreachable {
+        /// The path on the machine.
+        path: String,
+        /// Name of the user.
+        user: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// This process cannot act as the user whose module it is.
+    #[error("failed to act as the user `{user}`")]
+    User {
+        /// Name of the user.
+        user: String,
+        /// Cause.
+        source: io::Error,
+    },
     /// A step of the launcher failed, so the module did not start.
     #[error("failed to {step} for the module{}", named(subject))]
     Launch {

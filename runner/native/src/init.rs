@@ -59,8 +59,10 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     system::default_child_signal();
     // 1. Arrange to end with the launcher, so that the room ends too.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| at(Step::Parent)(e.into()))?;
-    // 2. Wait until the launcher has written the user map. The wait fails if the launcher is gone.
+    // 2. Wait until the launcher has written the user map. The wait fails if the launcher is gone. Then become the user
+    // whose module it is, so that everything after this is done with that user's rights.
     turn::wait(link).map_err(at(Step::Parent))?;
+    become_user(spec, namespaces).map_err(at(Step::User))?;
     let mut ready = Ready::default();
     let mut stages = Vec::new();
     let mut own = None;
@@ -87,12 +89,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         zero.for_each(|rule| rule.rights = Rights::ReadFile);
     }
     // 6. Enter the working directory: the caller's, if the module can see it.
-    let start = if spec.only_there || room.grant_at(Path::new(&spec.directory)).is_some() {
-        Path::new(&spec.directory)
-    } else {
-        home(room, namespaces)
-    };
-    std::env::set_current_dir(start).map_err(Failure::with(Step::Directory, start))?;
+    enter_directory(spec, room, namespaces)?;
     // Opened before the filter of step 7, so that it is not reported.
     let null = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()).ok();
     if !namespaces.any {
@@ -125,6 +122,27 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     };
     report().map_err(at(Step::Parent))?;
     Ok(null)
+}
+
+/// Enters the directory in which the module starts. One that another user cannot enter is that of the caller alone.
+fn enter_directory(spec: &Spec, room: &Room, namespaces: Namespaces) -> Result<(), Failure> {
+    let (asked, home) = (Path::new(&spec.directory), home(room, namespaces));
+    let start = if spec.only_there || room.grant_at(asked).is_some() { asked } else { home };
+    let may_differ = spec.user.is_some() && !spec.only_there;
+    let entered = match std::env::set_current_dir(start) {
+        Err(error) if may_differ && error.kind() == io::ErrorKind::PermissionDenied => std::env::set_current_dir(home),
+        entered => entered,
+    };
+    entered.map_err(Failure::with(Step::Directory, start))
+}
+
+/// Becomes the user whose module it is. In namespaces this process keeps the capability to mount until it is confined.
+fn become_user(spec: &Spec, namespaces: Namespaces) -> io::Result<()> {
+    match &spec.user {
+        Some(user) if namespaces.any => modbox_kernel::become_user_who_mounts(user),
+        Some(user) => modbox_kernel::become_user(user),
+        None => Ok(()),
+    }
 }
 
 /// Returns the failure of a confinement: that of a grant, if a granted path was replaced or removed meanwhile.

@@ -146,7 +146,9 @@ fn start_unconfined(spec: &Spec, input: Option<&OwnedFd>) -> Result<Pid, Failure
         rustix::process::umask(Mode::from_raw_mode(umask & 0o777));
     }
     let variables = spec.environment.iter().map(|(name, value)| (name, value.as_os_str()));
-    let shell = module_process::start(&spec.start, variables, input).map_err(at(spec.start.step()))?;
+    let start = || module_process::start(&spec.start, variables, input);
+    let started = modbox_kernel::starting_as(spec.user.as_ref(), start).map_err(at(Step::User))?;
+    let shell = started.map_err(at(spec.start.step()))?;
     // The launcher itself may use more processor time than the module. A failure is harmless: the same limit would kill
     // the launcher seconds of processor time later, and the host notices.
     let _ = rustix::process::setrlimit(Resource::Cpu, raised);
@@ -188,13 +190,12 @@ fn start_confined(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result<S
     let mut missing = Vec::new();
     for way in Namespaces::ways(room.net.isolated) {
         match enter(spec, room, way, input) {
-            Ok(entered) => return begin(room, entered, missing),
+            Ok(entered) => return begin(spec, room, entered, missing),
             Err(failure) if failure.step.is_of_namespaces() => missing.push(format!("namespaces: {failure}")),
             Err(failure) => return Err(failure),
         }
     }
-    let root = rustix::process::geteuid().is_root();
-    if root {
+    if spec.user.is_none() && rustix::process::geteuid().is_root() {
         missing.push(
             "root is not confined by rules of the kernel alone, which know no owners and modes; run modbox as another user"
                 .to_owned(),
@@ -202,7 +203,7 @@ fn start_confined(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result<S
         return Ok(StartResult::Short(InForce { missing, ..InForce::default() }));
     }
     let entered = enter(spec, room, Namespaces::NONE, input)?;
-    begin(room, entered, missing)
+    begin(spec, room, entered, missing)
 }
 
 /// Room in which the module waits for permission to begin.
@@ -257,7 +258,7 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
 }
 
 /// Lets the module begin if its confinement is accepted.
-fn begin(room: &Room, entered: PreparedRoom, mut missing: Vec<String>) -> Result<StartResult, Failure> {
+fn begin(spec: &Spec, room: &Room, entered: PreparedRoom, mut missing: Vec<String>) -> Result<StartResult, Failure> {
     let PreparedRoom { first, link, mut ready, descriptors, namespaces, group, written } = entered;
     let mut layers = namespaces.layers();
     layers.append(&mut ready.layers);
@@ -280,8 +281,8 @@ fn begin(room: &Room, entered: PreparedRoom, mut missing: Vec<String>) -> Result
             let subject = names.directory.clone();
             let directory =
                 descriptors.next().ok_or_else(|| at(Step::Parent)(io::Error::other("a descriptor is missing")))?;
-            let stage = Stage::new(names, directory);
-            stages.push(stage.map_err(Failure::with(Step::Grant, subject.as_ref()))?);
+            let stage = modbox_kernel::as_user(spec.user.as_ref(), || Stage::new(names, directory));
+            stages.push(stage.flatten().map_err(Failure::with(Step::Grant, subject.as_ref()))?);
         }
         let observer = if ready.listens {
             let counts = KernelCounts { namespaces: namespaces.any, memory: ready.counts_memory };

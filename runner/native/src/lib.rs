@@ -31,7 +31,7 @@
 //!
 //! first process of the room (`init`)
 //! 1. arrange to die with the launcher;
-//! 2. wait until its users are mapped;
+//! 2. wait until its users are mapped; become the user whose module it is, if that is another one;
 //! 3. start a session;
 //! 4. make the file system. All mounts are private: granted paths and the base, read-only where
 //!    the grant is; a `/proc` with its own limit of processes; a file system in memory for `/tmp`, `/dev` and the
@@ -49,6 +49,10 @@
 //! can use level 2, because the kernel's rules (Landlock) cover neither modes nor owners; seccomp refuses changes of
 //! these, sockets with a path, and calls that reach other processes of the user. There the launcher counts processes
 //! before they start, by reports of the filter.
+//!
+//! The module can be another user's than the host's, who is root then ([`NativeContext::user`]). The first process becomes
+//! that user before it opens anything, and keeps the capability to mount until step 7; what the launcher and the host do
+//! with granted files, they do with that user's rights. A module that is trusted with everything is started as that user.
 //!
 //! Launcher and host watch each other. The launcher kills the tree when the host is gone, even by SIGKILL; the host
 //! kills it when the launcher is gone or does not answer. A module in a room can signal neither. Two gaps remain

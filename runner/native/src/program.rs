@@ -63,7 +63,7 @@ pub fn run_program(
 ) -> Result<ProgramOutcome, NativeError> {
     let start = Start::Program { path: command.program.clone(), argv: command.argv.clone() };
     let mut spec =
-        Spec { has_stdin: !command.stdin.is_empty(), umask: command.umask, ..spec(cx, start, tmpdir, limits) };
+        Spec { has_stdin: !command.stdin.is_empty(), umask: command.umask, ..spec(cx, start, tmpdir, limits)? };
     if let Some(directory) = &command.directory {
         (spec.directory, spec.only_there) = (directory.clone().into_os_string(), true);
     }

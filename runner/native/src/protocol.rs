@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use modbox_channel::Framing;
-use modbox_vocabulary::{Denial, LimitKind, LostChange};
+use modbox_vocabulary::{Denial, LimitKind, LostChange, User};
 use serde::{Deserialize, Serialize};
 
 use crate::link::Failure;
@@ -43,6 +43,8 @@ pub(super) struct Spec {
     pub(super) has_stdin: bool,
     /// Confinement; `None` for a module that is trusted with everything.
     pub(super) room: Option<Room>,
+    /// User whose module it is; `None` for the user of the launcher.
+    pub(super) user: Option<User>,
 }
 
 #[cfg(test)]
@@ -61,6 +63,7 @@ impl Spec {
             max_processes: 3,
             has_stdin: false,
             room: None,
+            user: None,
         }
     }
 }

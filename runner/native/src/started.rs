@@ -14,7 +14,7 @@ use modbox_cleanup::UndoGuard;
 use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{
-    Confinement, DenialLog, Exit, Invocation, LimitKind, Limits, LostChange, Outcome, Program, Timing, Usage,
+    Confinement, DenialLog, Exit, Invocation, LimitKind, Limits, LostChange, Outcome, Program, Timing, Usage, User,
 };
 
 use crate::attend::{self, RunRecord};
@@ -39,6 +39,7 @@ pub struct RunningModule {
     least: Option<u8>,
     /// Single names that a confined module may write.
     names: Vec<PathBuf>,
+    user: Option<User>,
 }
 
 /// Launcher of a module that has ended, with the rest of its room. Dropping it waits until both are gone.
@@ -105,8 +106,8 @@ pub fn start(
     };
     // 1. Write the module's files.
     let dir = files::open(tmpdir)?;
-    files::lay_out(&dir, &invocation.files)?;
-    let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, start, tmpdir, limits) };
+    as_user(cx, || files::lay_out(&dir, &invocation.files))??;
+    let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, start, tmpdir, limits)? };
     RunningModule::new(cx, dir, spec, &invocation.stdin)
 }
 
@@ -128,7 +129,7 @@ impl RunningModule {
         launch.send_spec(&spec, stdin).map_err(NativeError::Instruct)?;
         let least = cx.confine.as_ref().map(|confine| confine.least);
         let names = spec.room.iter().flat_map(Room::written_names).collect();
-        Ok(Self { launch, pipes, undo, since, tmpdir, least, names })
+        Ok(Self { launch, pipes, undo, since, tmpdir, least, names, user: spec.user })
     }
 
     /// Attends the module to its end. If a limit ended the run, the outcome reports it. A limit on output ends no run,
@@ -143,7 +144,7 @@ impl RunningModule {
 
     /// Does the same as [`Self::finish`], and also returns the signal that ended the program, if it was one.
     pub(super) fn finish_program(self, limits: &Limits) -> Result<(Outcome, Option<i32>, LauncherExit), NativeError> {
-        let Self { launch, pipes, undo, since, tmpdir, least, names } = self;
+        let Self { launch, pipes, undo, since, tmpdir, least, names, user } = self;
         // 5. Attend the run.
         let record = attend::attend(&launch, pipes, limits)?;
         let run_us = micros(since.elapsed());
@@ -156,7 +157,7 @@ impl RunningModule {
             Some(Reply::Ended { end: End::Signalled(signal), .. }) => Some(*signal),
             _ => None,
         };
-        let mut outcome = outcome(record, status, limits)?;
+        let mut outcome = outcome(record, status, limits).map_err(|error| of_user(error, user.as_ref()))?;
         match least {
             Some(least) if unheard => {
                 // A module never begins with a lower level.
@@ -183,9 +184,10 @@ impl RunningModule {
     }
 }
 
-pub(super) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Limits) -> Spec {
+pub(super) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Limits) -> Result<Spec, NativeError> {
     let mut environment = cx.environment.clone();
-    let room = cx.confine.as_ref().map(|confine| Room::new(confine, tmpdir.to_owned(), limits));
+    // What can be written depends on the user.
+    let room = as_user(cx, || cx.confine.as_ref().map(|confine| Room::new(confine, tmpdir.to_owned(), limits)))?;
     if room.is_some() {
         let given: Vec<OsString> = environment.iter().map(|(name, _)| name.clone()).collect();
         let is_wanted = |name: &str| cx.room_variables.is_none_or(|names| names.contains(&name));
@@ -193,7 +195,7 @@ pub(super) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Lim
         let more = more.filter(|(name, _)| !given.iter().any(|given| given == *name));
         environment.extend(more.map(|(name, value)| (name.into(), value.into())));
     }
-    Spec {
+    Ok(Spec {
         start,
         directory: cx.directory.clone().into_os_string(),
         only_there: false,
@@ -204,6 +206,29 @@ pub(super) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Lim
         max_processes: limits.max_processes,
         has_stdin: false,
         room,
+        user: cx.user.clone(),
+    })
+}
+
+/// Calls `action` with the rights of the user whose module it is.
+fn as_user<T>(cx: &NativeContext, action: impl FnOnce() -> T) -> Result<T, NativeError> {
+    let name = || cx.user.as_ref().map(|user| user.name.clone()).unwrap_or_default();
+    modbox_kernel::as_user(cx.user.as_ref(), action).map_err(|source| NativeError::User { user: name(), source })
+}
+
+/// Names the user in the error of a module that is another user's, if that user lacks the right to a path.
+fn of_user(error: NativeError, user: Option<&User>) -> NativeError {
+    let is_refused = |source: &io::Error| source.raw_os_error() == Some(libc::EACCES);
+    match (error, user) {
+        (NativeError::GrantChanged { path, source }, Some(user)) if is_refused(&source) => {
+            let remedy = "move it to a directory that this user can enter, or run the module as another user";
+            NativeError::Unreachable { path, user: user.name.clone(), remedy }
+        }
+        (NativeError::Launch { step: Step::Files, subject, source }, Some(user)) if is_refused(&source) => {
+            let remedy = "set TMPDIR to a directory that all users can enter";
+            NativeError::Unreachable { path: subject, user: user.name.clone(), remedy }
+        }
+        (error, _) => error,
     }
 }
 

@@ -29,6 +29,8 @@ pub enum Step {
     Identities,
     /// Arranging to end with the launcher, and the messages between the two.
     Parent,
+    /// Becoming the user whose module it is.
+    User,
     /// Making mounts private and mounting.
     Mounts,
     /// Mounting the room's own `/proc`.
@@ -74,6 +76,7 @@ impl fmt::Display for Step {
             Self::Namespaces => "make namespaces",
             Self::Identities => "map users and groups",
             Self::Parent => "speak with the launcher",
+            Self::User => "become the user",
             Self::Mounts => "mount in a namespace",
             Self::ProcMount => "mount `/proc`",
             Self::Private => "make a file system of its own",

@@ -111,9 +111,10 @@ impl RoomResources {
     fn commit(&mut self, spec: &Spec) -> TakenBack {
         let Some(room) = &spec.room else { return TakenBack::default() };
         let (notes, limit) = (room.tmpdir.as_path(), room.limits.max_disk);
+        let circumstances = Circumstances { notes, begun: self.begun, limit };
         let mut result = match room.trial {
             true => commit::drop_changes(&self.stages),
-            false => commit::take_back(&self.stages, Circumstances { notes, begun: self.begun, limit }),
+            false => commit::take_back(&self.stages, spec.user.as_ref(), circumstances),
         };
         if let Some(observer) = &mut self.observer {
             self.stages.iter().flat_map(Stage::strays).for_each(|stray| observer.stray(&stray));

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use modbox_vocabulary::User;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
@@ -32,6 +33,7 @@ pub struct Policy {
     audit: Vec<PathBuf>,
     missing: Vec<MissingPath>,
     trial: bool,
+    user: Option<User>,
 }
 
 impl Policy {
@@ -294,6 +296,18 @@ impl Policy {
         }
         self.paths = paths;
         Ok(())
+    }
+
+    /// Makes the run that of another user: all grants then have that user's rights, and everything that the run starts
+    /// is a process of that user.
+    pub fn set_user(&mut self, user: User) {
+        self.user = Some(user);
+    }
+
+    /// Returns the user whose run it is; `None` for the user who runs modbox.
+    #[must_use]
+    pub fn user(&self) -> Option<&User> {
+        self.user.as_ref()
     }
 
     /// Returns the granted paths.

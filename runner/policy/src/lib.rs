@@ -16,6 +16,7 @@ mod grant_set;
 mod grants;
 mod limit;
 mod listed;
+mod login;
 mod merge;
 mod min_confinement;
 mod missing;
@@ -35,6 +36,7 @@ pub use self::grants::{EnvGrant, PathGrant, Shape};
 pub use self::limit::{
     HIGHEST_LEVEL, LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_level, parse_size,
 };
+pub use self::login::find_user;
 pub use self::merge::{DEFAULT_SOURCE, MergedPolicy, Rules, merge};
 pub use self::min_confinement::MinConfinement;
 pub use self::missing::MissingPath;

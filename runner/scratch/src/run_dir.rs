@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use modbox_cleanup::Cleanup;
-use modbox_vocabulary::InputFile;
+use modbox_vocabulary::{InputFile, User};
 
 use crate::error::ScratchError;
 use crate::scratch::{self, DirPurpose, Scratch, ScratchRoot};
@@ -43,14 +43,15 @@ enum State {
 struct Closed;
 
 impl RunDir {
-    /// Makes the directory of a run, and removes those that killed runs left.
+    /// Makes the directory of a run, and removes those that killed runs left. It belongs to `user`, or to this user if that
+    /// is `None`.
     ///
     /// # Errors
     ///
     /// Fails when the folder is not private, cannot be made or is full.
-    pub fn create(root: &ScratchRoot, purpose: DirPurpose) -> Result<Self, ScratchError> {
+    pub fn create(root: &ScratchRoot, purpose: DirPurpose, user: Option<&User>) -> Result<Self, ScratchError> {
         root.sweep_once();
-        let scratch = root.create(purpose)?;
+        let scratch = root.create(purpose, user)?;
         let path = scratch.path().to_owned();
         Ok(Self::new(root, path, purpose, State::Owned(scratch)))
     }
@@ -185,7 +186,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = ScratchRoot::new(dir.path(), Cleanup::default());
         let path_after = |leave: fn(&RunDir)| {
-            let run_dir = RunDir::create(&root, DirPurpose::Guest).unwrap();
+            let run_dir = RunDir::create(&root, DirPurpose::Guest, None).unwrap();
             drop(run_dir.open_tmp().unwrap());
             leave(&run_dir);
             run_dir.give_back();

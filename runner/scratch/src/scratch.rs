@@ -3,23 +3,25 @@
 //! All of them lie in one folder of the user, with mode 0700; see `private_folder`. A run holds a lock on its directory
 //! while it lives. A directory without a lock was left by a killed process, and the next run removes it. Directories that
 //! a caller asked to keep have a name that the sweep ignores.
+//!
+//! The directory of a run as another user belongs to that user, and lies in a second folder, which that user can enter.
 
 use std::ffi::CStr;
 use std::fs;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use modbox_cleanup::{Cleanup, UndoGuard};
-use modbox_vocabulary::InputFile;
-use rustix::fs::{Dir, FlockOperation, Mode, OFlags};
+use modbox_vocabulary::{InputFile, User};
+use rustix::fs::{AtFlags, CWD, Dir, FlockOperation, Gid, Mode, OFlags, Uid};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ScratchError;
-use crate::private_folder::{self, PREFIX as ROOT_PREFIX, PrivateFolder};
+use crate::private_folder::{self, FolderKind, PREFIX as ROOT_PREFIX, PrivateFolder};
 
 /// Prefix of a run's directory. Ansible names a task's directory so, and some modules look for the `-tmp-`.
 const PREFIX: &str = "ansible-tmp-";
@@ -43,6 +45,8 @@ pub struct ScratchRoot {
     temp_dir: Arc<Path>,
     /// The user's folder in it, once it was opened.
     path: Arc<OnceLock<PathBuf>>,
+    /// The folder for the directories of other users, once it was opened.
+    entered: Arc<OnceLock<PathBuf>>,
     cleanup: Cleanup,
     swept: Arc<Once>,
     /// Unused guest's directory, for the next run. It is removed with the last clone of this value.
@@ -79,28 +83,33 @@ pub struct Scratch {
     /// The directory, opened for paths in it only, once a run has asked for it.
     handle: Option<OwnedFd>,
     undo: Option<UndoGuard>,
+    /// Whether it belongs to another user.
+    is_of_other: bool,
 }
 
 impl ScratchRoot {
     /// Returns the user's folder in the system's folder for temporary files, without making it.
     #[must_use]
     pub fn new(temp_dir: &Path, cleanup: Cleanup) -> Self {
-        let (temp_dir, path, spare) = (temp_dir.into(), Arc::default(), Arc::default());
-        Self { temp_dir, path, cleanup, swept: Arc::new(Once::new()), spare }
+        let (temp_dir, path, entered, spare) = (temp_dir.into(), Arc::default(), Arc::default(), Arc::default());
+        Self { temp_dir, path, entered, cleanup, swept: Arc::new(Once::new()), spare }
     }
 
-    /// Makes the directory of one run.
+    /// Makes the directory of one run. It belongs to `user`, or to this user if that is `None`.
     ///
     /// # Errors
     ///
-    /// Fails when the folder is no longer private, cannot be made or is full.
-    pub fn create(&self, purpose: DirPurpose) -> Result<Scratch, ScratchError> {
+    /// Fails when the folder is no longer private, cannot be made or is full, or when this user cannot give a directory
+    /// to another.
+    pub fn create(&self, purpose: DirPurpose, user: Option<&User>) -> Result<Scratch, ScratchError> {
         if purpose == DirPurpose::Guest
+            && user.is_none()
             && let Some(spare) = self.spare().take()
         {
             return Ok(spare);
         }
-        let PrivateFolder { path: folder, dir: root } = self.open_private()?;
+        let PrivateFolder { path: folder, dir: root } =
+            self.open_folder(user.map_or(FolderKind::Private, |_| FolderKind::Entered))?;
         let io = |verb, path: &Path| {
             let path = path.to_owned();
             move |source: io::Error| ScratchError::Io { verb, path, source }
@@ -114,14 +123,20 @@ impl ScratchRoot {
         let lock = open_dir(&path).map_err(|e| io("open", &path)(e.into()))?;
         let held = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
         held.map_err(|e| io("lock", &path)(e.into()))?;
-        Ok(Scratch { path, lock, handle: None, undo })
+        if let Some(user) = user {
+            // Only this user can change names in the folder, so the path is that of the new directory.
+            let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
+            let given = rustix::fs::chownat(CWD, &path, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW);
+            given.map_err(|e| io("give away", &path)(e.into()))?;
+        }
+        Ok(Scratch { path, lock, handle: None, undo, is_of_other: user.is_some() })
     }
 
     /// Takes back a guest's directory. It is kept for the next run if it is unchanged, and removed otherwise. Most
     /// guests leave nothing, and making a directory takes longer than such a guest runs. A directory that was not used
     /// is unchanged.
     pub(crate) fn give_back(&self, scratch: Scratch, is_used: bool) {
-        if is_guests(&scratch.path) && (!is_used || scratch.is_pristine()) {
+        if is_guests(&scratch.path) && !scratch.is_of_other && (!is_used || scratch.is_pristine()) {
             self.spare().get_or_insert(scratch);
         }
     }
@@ -138,19 +153,25 @@ impl ScratchRoot {
     /// Removes the directories that killed runs left, on the first call only. Errors are ignored.
     pub fn sweep_once(&self) {
         self.swept.call_once(|| {
-            if let Some(folder) = private_folder::find(&self.temp_dir) {
-                Self::sweep(&folder);
+            for kind in [FolderKind::Private, FolderKind::Entered] {
+                if let Some(folder) = private_folder::find(&self.temp_dir, kind) {
+                    Self::sweep(&folder);
+                }
             }
         });
     }
 
-    /// Opens the user's folder: the same one each time.
-    fn open_private(&self) -> Result<PrivateFolder, ScratchError> {
-        match self.path.get() {
-            Some(path) => private_folder::open(path),
+    /// Opens one of the user's folders: the same one each time.
+    fn open_folder(&self, kind: FolderKind) -> Result<PrivateFolder, ScratchError> {
+        let known = match kind {
+            FolderKind::Private => &self.path,
+            FolderKind::Entered => &self.entered,
+        };
+        match known.get() {
+            Some(path) => private_folder::open(path, kind),
             None => {
-                let folder = private_folder::open_or_make(&self.temp_dir)?;
-                let _ = self.path.set(folder.path.clone());
+                let folder = private_folder::open_or_make(&self.temp_dir, kind)?;
+                let _ = known.set(folder.path.clone());
                 Ok(folder)
             }
         }
@@ -276,15 +297,26 @@ fn remove_noted(dir: &Path) {
             continue;
         }
         if [ROOT_PREFIX, PREFIX].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
-            remove_noted(&entry.path());
+            // A link leads elsewhere.
+            if entry.file_type().is_ok_and(|sort| sort.is_dir()) {
+                remove_noted(&entry.path());
+            }
             continue;
         }
         let Ok(target) = fs::read_link(entry.path()) else { continue };
         let reserved = target.file_name().is_some_and(|name| name.to_string_lossy().starts_with(LEFTOVER_PREFIX));
-        if reserved && target.is_absolute() {
+        if reserved && target.is_absolute() && may_have_made(&entry.path(), &target) {
             let _ = fs::remove_file(target);
         }
     }
+}
+
+/// Returns whether the user who made a record may have made the file that it names. Another user's record counts for that
+/// user's files alone.
+fn may_have_made(record: &Path, file: &Path) -> bool {
+    let owner = |path: &Path| path.symlink_metadata().ok().map(|found| found.uid());
+    let maker = owner(record);
+    maker == Some(rustix::process::geteuid().as_raw()) || (maker.is_some() && maker == owner(file))
 }
 
 fn write_new(path: &Path, file: &InputFile) -> io::Result<()> {
@@ -327,10 +359,15 @@ fn remove(path: &Path) {
         match fs::remove_dir_all(path) {
             Ok(()) => return,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => make_removable(path),
+            // Root needs no rights. In another user's directory it would follow that user's links.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_root() => make_removable(path),
             Err(_) => std::thread::sleep(Duration::from_millis(2)),
         }
     }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 /// Restores the owner's rights to directories, which a module may have removed.
@@ -360,7 +397,7 @@ mod tests {
     fn a_guests_directory_serves_the_next_run_if_nothing_was_left_in_it() {
         let (_dir, root) = root();
         let path_after = |leave: fn(&Path)| {
-            let scratch = root.create(DirPurpose::Guest).unwrap();
+            let scratch = root.create(DirPurpose::Guest, None).unwrap();
             let path = scratch.path().to_owned();
             leave(&path);
             root.give_back(scratch, true);
@@ -372,7 +409,7 @@ mod tests {
         assert!(second != first && !first.exists());
         let third = path_after(|path| fs::create_dir(path.join("left")).unwrap());
         assert!(third != second && !second.exists() && !third.exists());
-        let run = root.create(DirPurpose::Run).unwrap();
+        let run = root.create(DirPurpose::Run, None).unwrap();
         let path = run.path().to_owned();
         root.give_back(run, false);
         assert!(!path.exists(), "only a guest's own directory is used again");
@@ -381,7 +418,7 @@ mod tests {
     #[test]
     fn a_spare_directory_goes_with_its_root() {
         let (dir, root) = root();
-        root.give_back(root.create(DirPurpose::Guest).unwrap(), false);
+        root.give_back(root.create(DirPurpose::Guest, None).unwrap(), false);
         assert_eq!(entries(&root), 1);
         let folder = root.path.get().unwrap().clone();
         drop(root);
@@ -396,7 +433,7 @@ mod tests {
     #[test]
     fn a_run_leaves_nothing() {
         let (_dir, root) = root();
-        let scratch = root.create(DirPurpose::Run).unwrap();
+        let scratch = root.create(DirPurpose::Run, None).unwrap();
         let file = InputFile { name: "args.json".to_owned(), contents: b"{}".as_slice().into(), mode: 0o600 };
         lay_out(scratch.path(), &[file]).unwrap();
         let tmp = make(scratch.path(), "tmp").unwrap();
@@ -410,19 +447,19 @@ mod tests {
     #[test]
     fn the_next_run_sweeps_what_a_killed_one_left_but_not_what_is_held_or_kept() {
         let (_dir, root) = root();
-        let held = root.create(DirPurpose::Run).unwrap();
-        let kept = root.create(DirPurpose::Kept).unwrap().path().to_owned();
+        let held = root.create(DirPurpose::Run, None).unwrap();
+        let kept = root.create(DirPurpose::Kept, None).unwrap().path().to_owned();
         let left = root.path.get().unwrap().join(format!("{PREFIX}1.2-3-left"));
         fs::create_dir(&left).unwrap();
         root.sweep_once();
-        let next = root.create(DirPurpose::Run).unwrap();
+        let next = root.create(DirPurpose::Run, None).unwrap();
         assert!(!left.exists() && held.path().exists() && kept.exists() && next.path().exists());
     }
 
     #[test]
     fn the_sweep_removes_what_a_killed_run_noted_and_nothing_else() {
         let (dir, root) = root();
-        drop(root.create(DirPurpose::Run).unwrap());
+        drop(root.create(DirPurpose::Run, None).unwrap());
         let left = root.path.get().unwrap().join(format!("{PREFIX}1.2-3-left"));
         let guests = root.path.get().unwrap().join(format!("{GUEST_PREFIX}1.2-3-left"));
         let leftover = |n: u32| dir.path().join(format!("{LEFTOVER_PREFIX}{n}"));
@@ -437,10 +474,55 @@ mod tests {
         assert!(told.exists(), "a guest's file is not a note");
     }
 
+    fn user() -> User {
+        let (name, shell) = ("app".to_owned(), "/bin/sh".into());
+        User { name, uid: 12_345, gid: 12_346, groups: vec![12_346], home: "/".into(), shell }
+    }
+
+    #[test]
+    fn the_directory_of_another_user_belongs_to_that_user_and_serves_no_other() {
+        let (_dir, root) = root();
+        let created = root.create(DirPurpose::Guest, Some(&user()));
+        if !is_root() {
+            assert!(created.is_err(), "only root gives directories away");
+            return;
+        }
+        let scratch = created.unwrap();
+        let (path, folder) = (scratch.path().to_owned(), root.entered.get().unwrap().clone());
+        let mode = |path: &Path| path.metadata().unwrap().mode() & 0o7777;
+        assert_eq!((path.metadata().unwrap().uid(), path.metadata().unwrap().gid()), (12_345, 12_346));
+        assert_eq!((mode(&path), mode(&folder), folder.metadata().unwrap().uid()), (0o700, 0o711, 0));
+        root.give_back(scratch, false);
+        assert!(!path.exists(), "it serves no other run");
+        assert!(root.create(DirPurpose::Guest, None).unwrap().path().parent() != Some(&*folder));
+    }
+
+    #[test]
+    fn a_record_of_another_user_counts_for_that_users_files_alone() {
+        if !is_root() {
+            return;
+        }
+        let (dir, root) = root();
+        drop(root.create(DirPurpose::Run, Some(&user())).unwrap());
+        let left = root.entered.get().unwrap().join(format!("{PREFIX}1.2-3-left"));
+        fs::create_dir(&left).unwrap();
+        let [own, other] = [1, 2].map(|n| dir.path().join(format!("{LEFTOVER_PREFIX}{n}")));
+        for (file, name) in [(&own, "own"), (&other, "other")] {
+            fs::write(file, "").unwrap();
+            std::os::unix::fs::symlink(file, left.join(name)).unwrap();
+            std::os::unix::fs::lchown(left.join(name), Some(12_345), None).unwrap();
+        }
+        std::os::unix::fs::chown(&own, Some(12_345), None).unwrap();
+        // A link that would lead the sweep elsewhere.
+        std::os::unix::fs::symlink(".", left.join(format!("{PREFIX}loop"))).unwrap();
+        root.sweep_once();
+        assert!(!left.exists() && !own.exists() && other.exists());
+    }
+
     #[test]
     fn a_signal_removes_it() {
         let (_dir, root) = root();
-        let scratch = root.create(DirPurpose::Run).unwrap();
+        let scratch = root.create(DirPurpose::Run, None).unwrap();
         root.cleanup.undo_all();
         assert!(!scratch.path().exists());
     }
@@ -449,7 +531,7 @@ mod tests {
     fn the_next_process_sweeps_the_second_folder_too() {
         let (dir, root) = root();
         fs::write(dir.path().join(format!("{ROOT_PREFIX}{}", rustix::process::geteuid().as_raw())), "taken").unwrap();
-        drop(root.create(DirPurpose::Run).unwrap());
+        drop(root.create(DirPurpose::Run, None).unwrap());
         let left = root.path.get().unwrap().join(format!("{PREFIX}1.2-3-left"));
         fs::create_dir(&left).unwrap();
         ScratchRoot::new(dir.path(), Cleanup::default()).sweep_once();
@@ -459,8 +541,8 @@ mod tests {
     #[test]
     fn refuses_a_folder_that_is_opened_to_others() {
         let (_dir, root) = root();
-        drop(root.create(DirPurpose::Run).unwrap());
+        drop(root.create(DirPurpose::Run, None).unwrap());
         fs::set_permissions(root.path.get().unwrap(), fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(matches!(root.create(DirPurpose::Run), Err(ScratchError::NotPrivate(_))));
+        assert!(matches!(root.create(DirPurpose::Run, None), Err(ScratchError::NotPrivate(_))));
     }
 }

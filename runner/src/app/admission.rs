@@ -58,13 +58,13 @@ impl Runner {
     pub fn admit(&self, module: &Module, request: &RunRequest<'_>) -> Admission {
         let refused =
             |policy: Policy, report: Report| Admission::Refused { policy: Box::new(policy), report: Box::new(report) };
+        let failed = |error: RunError| {
+            let report = Report::of_module(module, request.policy).named(request.name);
+            refused(request.policy.clone(), judge::report_failed_start(report, error))
+        };
         let kind = match recognize(module, request) {
             Ok(kind) => kind,
-            Err(error) => {
-                let report = Report::of_module(module, request.policy).named(request.name);
-                let report = judge::report_failed_start(report, error);
-                return refused(request.policy.clone(), report);
-            }
+            Err(error) => return failed(error),
         };
         let (grants, provider) = match kind.is_provider() {
             true => match self.admit_provider(kind, module, request) {
@@ -74,7 +74,10 @@ impl Runner {
                     return refused(request.policy.clone(), refusal.report(report));
                 }
             },
-            false => (self.grant(kind, module, request), None),
+            false => match self.grant(kind, module, request) {
+                Ok(grants) => (grants, None),
+                Err(error) => return failed(error),
+            },
         };
         let EffectiveGrants { policy, arguments, missing, notes, obstacles } = grants;
         let obstacles = if real_run::is_check(&arguments) { obstacles } else { Vec::new() };

@@ -1,5 +1,7 @@
 //! Errors that keep a module from starting.
 
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use modbox_kernel::KernelConfinement;
@@ -35,6 +37,30 @@ pub enum RunError {
     /// The temporary directory could not be made.
     #[error("failed to make a temporary directory, where `TMPDIR` says")]
     Scratch(#[from] ScratchError),
+    /// The monitor cannot act as the user whose run it is.
+    #[error("failed to act as the user `{user}`")]
+    User {
+        /// Name of the user.
+        user: String,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The user whose run it is cannot reach the temporary directory.
+    #[error(
+        "failed to use the temporary directory `{}` as the user `{user}`; set `TMPDIR` to a directory that all users can enter",
+        path.display()
+    )]
+    ScratchOfUser {
+        /// Name of the user.
+        user: String,
+        /// The directory.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The run is another user's, and the guest would run in this process.
+    #[error("failed to run the module as the user `{0}`: it would run in this process; configure workers")]
+    UserWithoutWorker(String),
     /// The engine could not load or start the module.
     #[error("failed to load the module")]
     Wasm(#[from] WasmError),
@@ -69,10 +95,16 @@ impl RunError {
     pub fn is_internal(&self) -> bool {
         match self {
             Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unconfined(_) | Self::Trial(_) => false,
-            Self::Native(NativeError::GrantChanged { .. }) | Self::Provider(_) => false,
+            Self::Native(NativeError::GrantChanged { .. } | NativeError::Unreachable { .. }) | Self::Provider(_) => {
+                false
+            }
             // The program of a provider, or the interpreter of its script.
             Self::Native(error) if error.is_of_program() => false,
-            Self::Scratch(_) | Self::Native(_) => true,
+            Self::Scratch(_)
+            | Self::User { .. }
+            | Self::ScratchOfUser { .. }
+            | Self::UserWithoutWorker(_)
+            | Self::Native(_) => true,
             Self::Shared(error) => error.is_internal(),
             Self::Python(error) => error.is_internal(),
             Self::Wasm(error) => error.is_internal(),

@@ -15,6 +15,7 @@ use crate::app::execute_guest::GuestRun;
 use crate::app::module::Module;
 use crate::app::prepare;
 use crate::app::request::RunRequest;
+use crate::app::run_user::{as_user, check_scratch};
 use crate::app::runner::Runner;
 
 /// Result of executing a module.
@@ -38,7 +39,7 @@ impl Runner {
     /// Executes a module that lacks no grant.
     pub(super) fn execute(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Execution {
         let mut notes = Vec::new();
-        match RunDir::create(&self.scratch, purpose(kind, request)) {
+        match RunDir::create(&self.scratch, purpose(kind, request), request.policy.user()) {
             Ok(run_dir) => {
                 let run_dir = Arc::new(run_dir);
                 let kept_files = request.keep_files.then(|| run_dir.path().display().to_string());
@@ -66,12 +67,14 @@ impl Runner {
         request: &RunRequest<'_>,
         notes: &mut Vec<String>,
     ) -> Result<CompletedRun, RunError> {
+        let user = request.policy.user();
+        check_scratch(user, run_dir.path())?;
         let python = match kind {
             Kind::Python => Some(self.python_start(module, request, run_dir)?),
             _ => None,
         };
         notes.extend(python.iter().flat_map(|ready| ready.notes.clone()));
-        let tmpdir = tmpdir(kind, request, run_dir)?;
+        let tmpdir = as_user(user, || tmpdir(kind, request, run_dir))??;
         let start = python.as_ref().map(|ready| &ready.start);
         let prepared = prepare::prepare(kind, module, request, &tmpdir, &self.config, start, notes)?;
         let invocation = &prepared.invocation;

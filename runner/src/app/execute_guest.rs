@@ -19,6 +19,7 @@ use crate::app::engines;
 use crate::app::error::RunError;
 use crate::app::module::Module;
 use crate::app::request::RunRequest;
+use crate::app::run_user::as_user;
 use crate::app::runner::Runner;
 
 /// A guest to execute.
@@ -34,11 +35,13 @@ impl Runner {
     /// Executes a guest, and adds notes for the operator.
     pub(super) fn execute_guest(&self, run: &GuestRun<'_>, notes: &mut Vec<String>) -> Result<Outcome, RunError> {
         if run.request.keep_files {
-            run.run_dir.lay_out(&run.invocation.files)?;
+            as_user(run.request.policy.user(), || run.run_dir.lay_out(&run.invocation.files))??;
         }
-        match &self.config.workers {
-            Some(workers) => self.execute_in_worker(workers, run, notes),
-            None => self.execute_here(run, notes),
+        match (&self.config.workers, run.request.policy.user()) {
+            (Some(workers), None) => self.execute_in_worker(workers, run, notes),
+            (Some(workers), Some(_)) => self.execute_in_worker(&workers.without_early(), run, notes),
+            (None, Some(user)) => Err(RunError::UserWithoutWorker(user.name.clone())),
+            (None, None) => self.execute_here(run, notes),
         }
     }
 

@@ -55,13 +55,14 @@ impl Runner {
         });
         let environment = match &confine {
             Some(_) => environment(policy),
-            None => self.config.environment.clone(),
+            None => self.environment(policy).into_owned(),
         };
         NativeContext {
             workers: self.config.workers.clone().unwrap_or_else(|| Workers::new(THIS_PROGRAM.into())),
             directory: self.config.directory.clone(),
             environment,
             room_variables: None,
+            user: policy.user().cloned(),
             cleanup: self.config.cleanup.clone(),
             confine,
         }
@@ -84,7 +85,7 @@ impl Runner {
             return Err(DetectError::Contradiction { declared: Kind::Python, reason }.into());
         }
         let source = PythonSource::read(name, module.bytes()?, interpreters)?;
-        let run_dir = RunDir::create(&self.scratch, DirPurpose::Run)?;
+        let run_dir = RunDir::create(&self.scratch, DirPurpose::Run, None)?;
         let context = self.native_context(&Policy::default(), false, Vec::new());
         let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
         Ok(assembler.portable(ModuleSource { name, path: module.path(), source: &source })?)

@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 
 use modbox_argument_spec::Metadata;
 use modbox_kinds::Kind;
+use modbox_policy::Policy;
 
 use crate::app::designation::{self, Caller, EffectiveGrants};
 use crate::app::documentation::FragmentFolders;
+use crate::app::error::RunError;
 use crate::app::module::Module;
 use crate::app::path_uses::{PathUses, Row};
 use crate::app::request::{Arguments, RunRequest};
+use crate::app::run_user::{as_user, unreached};
 use crate::app::runner::Runner;
 use crate::app::{documentation, native, real_run, requests};
 
@@ -58,7 +61,16 @@ impl Runner {
 
     /// Returns the effective policy of a run, the arguments to pass to the module, and the grants that the run needs
     /// but lacks.
-    pub(super) fn grant(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> EffectiveGrants {
+    ///
+    /// # Errors
+    ///
+    /// The run is another user's, and this process may not act as that user.
+    pub(super) fn grant(
+        &self,
+        kind: Kind,
+        module: &Module,
+        request: &RunRequest<'_>,
+    ) -> Result<EffectiveGrants, RunError> {
         let as_requested = || EffectiveGrants {
             policy: request.policy.clone(),
             arguments: Arguments::clone(&request.arguments),
@@ -67,10 +79,10 @@ impl Runner {
             obstacles: Vec::new(),
         };
         if request.policy.allows_everything() {
-            return as_requested();
+            return Ok(as_requested());
         }
         let known = self.known_options(module, request.interpreters);
-        let (directory, environment) = (&self.config.directory, &self.config.environment);
+        let (directory, environment) = (&self.config.directory, &*self.environment(request.policy));
         let table = module.path_table(directory);
         let arguments = &request.arguments;
         let mut uses = PathUses::default();
@@ -79,27 +91,37 @@ impl Runner {
             let said: Vec<&str> = request.policy.designates().iter().map(|(option, _)| option.as_str()).collect();
             uses = table.uses(known, arguments.given(), &said);
         }
-        let mut effective = match documentation::describe_options(known, &uses, request.policy, arguments.given()) {
-            Some(metadata) => {
-                let caller = Caller { directory, environment, is_native: !kind.is_wasm() };
-                let mut effective = designation::apply(&metadata, &uses, request.policy, arguments, &caller);
-                requests::check(&metadata, &mut effective);
-                effective
+        let described = documentation::describe_options(known, &uses, request.policy, arguments.given());
+        let caller = Caller { directory, environment, is_native: !kind.is_wasm() };
+        // Naming a path grants what the user whose run it is finds there.
+        as_user(request.policy.user(), || {
+            let mut effective = match described {
+                Some(metadata) => {
+                    let mut effective = designation::apply(&metadata, &uses, request.policy, arguments, &caller);
+                    requests::check(&metadata, &mut effective);
+                    effective
+                }
+                None => as_requested(),
+            };
+            if let Some(table) = table {
+                let besides = table.besides(known, effective.arguments.given());
+                let missing = designation::missing_besides(&effective.policy, besides);
+                effective.missing.extend(missing);
             }
-            None => as_requested(),
-        };
-        if let Some(table) = table {
-            let besides = table.besides(known, effective.arguments.given());
-            let missing = designation::missing_besides(&effective.policy, besides);
-            effective.missing.extend(missing);
-        }
-        if kind.is_wasm() {
-            // The guard refuses such a write when it happens; a native module does not start.
-            effective.obstacles.extend(real_run::unwritable(&effective.policy));
-        } else {
-            effective.missing.extend(native::unenforceable(request.policy));
-            effective.missing.extend(native::unwritable(&effective.policy));
-        }
-        effective
+            add_missing(&mut effective, kind, request.policy);
+            effective
+        })
+    }
+}
+
+/// Adds the grants that cannot be given to the module.
+fn add_missing(effective: &mut EffectiveGrants, kind: Kind, requested: &Policy) {
+    effective.missing.extend(unreached(&effective.policy));
+    if kind.is_wasm() {
+        // The guard refuses such a write when it happens; a native module does not start.
+        effective.obstacles.extend(real_run::unwritable(&effective.policy));
+    } else {
+        effective.missing.extend(native::unenforceable(requested));
+        effective.missing.extend(native::unwritable(&effective.policy));
     }
 }

@@ -21,6 +21,7 @@ use crate::app::program;
 use crate::app::provider::run::ProviderRun;
 use crate::app::report::{Report, Status};
 use crate::app::request::RunRequest;
+use crate::app::run_user::as_user;
 use crate::app::stopped::{self, limit_message};
 
 /// `rc` of a run without an exit status; Ansible reports the same for a module that was killed.
@@ -74,7 +75,9 @@ fn report_outcome(
     let may_hint =
         is_native && !request.policy.allows_everything() && matches!(status, Status::Failed | Status::Crashed);
     let needed = program::listed(&prepared.invocation.runtime_paths);
-    let hints = if may_hint { advice::hints(&denials, &outcome, request, environment) } else { Vec::new() };
+    let hints = || if may_hint { advice::hints(&denials, &outcome, request, environment) } else { Vec::new() };
+    // Without the rights of the user whose run it is, a hint could name what that user cannot have.
+    let hints = as_user(request.policy.user(), hints).unwrap_or_default();
     let said = [lines.into_iter().map(log_module_line).collect(), provider_notes(&report)].concat();
     let notes = [report.notes, said].concat();
     let mut report = Report {

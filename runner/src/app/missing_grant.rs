@@ -34,8 +34,17 @@ pub(super) enum Need {
     Metadata,
     /// The policy grants it, but the kernel cannot enforce it for a native module; it can enforce a wider grant.
     Enforcement,
-    /// The policy grants a file for writing, and the user who runs modbox cannot write it.
+    /// The policy grants a path, and the user whose run it is cannot reach it.
+    Reach {
+        /// Name of the user.
+        user: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The policy grants a file for writing, and the user whose run it is cannot write it.
     Rights {
+        /// Name of the user, if it is another one than the user who runs modbox.
+        user: Option<String>,
         /// The reason, and what to do.
         reason: String,
     },
@@ -84,8 +93,15 @@ impl fmt::Display for MissingGrant {
                 "{capability} `{subject}` cannot be granted to a native module, since the kernel keeps one to the ports of \
                  connections, and neither to hosts nor to the ports of datagrams; `{allow}` grants what it can keep to"
             ),
-            Need::Rights { reason } => {
-                write!(f, "`{subject}` cannot be granted to a native module for writing: {reason}")
+            Need::Reach { user, reason } => write!(
+                f,
+                "`{subject}` cannot be granted to a module of the user `{user}`, who cannot reach it: {reason}; let this user \
+                 enter the directories that lead to it, or run the module as another user"
+            ),
+            Need::Rights { user, reason } => {
+                write!(f, "`{subject}` cannot be granted to a native module for writing")?;
+                user.iter().try_for_each(|user| write!(f, " as the user `{user}`"))?;
+                write!(f, ": {reason}")
             }
         }
     }

@@ -41,6 +41,7 @@ mod request;
 mod requests;
 mod resident_module;
 mod run;
+mod run_user;
 mod runner;
 pub(crate) mod spelling;
 mod stopped;
@@ -67,7 +68,7 @@ pub use self::provider::{
 pub use self::python::{
     CollectionPaths, PayloadForm, PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache,
 };
-pub use self::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, Status};
+pub use self::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, RunUser, Status};
 pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{RequestComparison, compare};
 pub use self::runner::Runner;

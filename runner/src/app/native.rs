@@ -67,7 +67,8 @@ pub(super) fn unwritable(policy: &Policy) -> Vec<MissingGrant> {
         let reason = modbox_native::write_obstacle(&grant.host).or_else(|| make_obstacle(policy, grant))?;
         let (capability, subject) = (Capability::Write, grant.guest.clone());
         let denial = Denial { capability, subject, operation: Operation::Grant, allow: String::new() };
-        Some(MissingGrant { denial, need: Need::Rights { reason } })
+        let user = policy.user().map(|user| user.name.clone());
+        Some(MissingGrant { denial, need: Need::Rights { user, reason } })
     });
     missing.take(MAX_MISSING).collect()
 }

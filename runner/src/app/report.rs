@@ -3,7 +3,7 @@
 use modbox_contract::ModuleResult;
 use modbox_kinds::Kind;
 use modbox_python_json::{Value, to_value};
-use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, LostChange, Timing, Usage};
+use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, LostChange, Timing, Usage, User};
 use serde::{Serialize, Serializer};
 
 use crate::app::error::RunError;
@@ -72,6 +72,21 @@ fn with_algorithm<S: Serializer>(digest: &str, serializer: S) -> Result<S::Ok, S
     serializer.collect_str(&format_args!("sha256:{digest}"))
 }
 
+/// The user whose run it is, where that is another one than the user who runs modbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunUser {
+    /// Name.
+    pub name: String,
+    /// Number.
+    pub uid: u32,
+}
+
+impl From<&User> for RunUser {
+    fn from(user: &User) -> Self {
+        Self { name: user.name.clone(), uid: user.uid }
+    }
+}
+
 /// Everything known about one run. Its serialised form is what `--output report` prints.
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -96,6 +111,9 @@ pub struct Report {
     /// Grants that may be missing, guessed from the arguments and the output of a failed module.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<Hint>,
+    /// User whose run it is, if that is another one than the user who runs modbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub become_user: Option<RunUser>,
     /// Confinement of the module.
     pub confinement: Confinement,
     /// Resources used.

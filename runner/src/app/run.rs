@@ -28,7 +28,7 @@ impl Runner {
         let AdmittedRun { kind, policy, arguments, report } = admitted;
         let request = RunRequest { policy: &policy, arguments: Cow::Owned(arguments), ..*request };
         let execution = self.execute(kind, module, &request);
-        logged(judge::report_execution(report, execution, &request, &self.config.environment))
+        logged(judge::report_execution(report, execution, &request, &self.environment(&policy)))
     }
 }
 

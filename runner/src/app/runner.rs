@@ -1,9 +1,12 @@
 //! State that all runs of a process share: the configuration, the source of compiled code, the engine, the folder for
 //! temporary directories.
 
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::fmt;
 use std::sync::OnceLock;
 
+use modbox_policy::Policy;
 use modbox_scratch::ScratchRoot;
 use modbox_wasm::{CodeSource, Compiler, Loader};
 
@@ -37,5 +40,13 @@ impl Runner {
             code.on_compile(move || callback());
         }
         Self { config, code, engine: OnceLock::new(), scratch }
+    }
+
+    /// Returns the whole environment, with the variables of the user whose run it is.
+    pub(super) fn environment(&self, policy: &Policy) -> Cow<'_, [(OsString, OsString)]> {
+        match policy.user() {
+            Some(user) => Cow::Owned(user.environment(&self.config.environment)),
+            None => Cow::Borrowed(&self.config.environment),
+        }
     }
 }

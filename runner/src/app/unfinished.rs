@@ -7,7 +7,7 @@ use modbox_policy::Policy;
 use modbox_vocabulary::{Confinement, Timing, Usage};
 
 use crate::app::module::Module;
-use crate::app::report::{ModuleFacts, Report, Status};
+use crate::app::report::{ModuleFacts, Report, RunUser, Status};
 
 impl Report {
     /// Returns the failed report of a module of which only the path is known.
@@ -36,6 +36,7 @@ impl Report {
             denials_omitted: 0,
             lost: Vec::new(),
             hints: Vec::new(),
+            become_user: None,
             confinement: Confinement::default(),
             usage: Usage::default(),
             stderr: String::new(),
@@ -55,6 +56,7 @@ impl Report {
         let version = module.metadata().map(|metadata| metadata.version.clone());
         report.module.version = version.filter(|version| !version.is_empty());
         report.grants = policy.grants();
+        report.become_user = policy.user().map(RunUser::from);
         if let Ok(detection) = module.detection() {
             report.module.kind = Some(detection.kind);
             report.module.reason.clone_from(&detection.reason);

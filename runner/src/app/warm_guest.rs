@@ -19,6 +19,7 @@ use crate::app::execute::{self, CompletedRun, Execution};
 use crate::app::module::Module;
 use crate::app::report::Report;
 use crate::app::request::RunRequest;
+use crate::app::run_user::as_user;
 use crate::app::runner::Runner;
 use crate::app::{confine, execute_guest, judge, prepare};
 
@@ -72,7 +73,7 @@ impl Runner {
     /// The directory cannot be made.
     pub fn warm_setup(&self, policy: &Policy, limits: &Limits) -> Result<WarmSetup, RunError> {
         self.scratch.sweep_once();
-        let directory = self.scratch.create(DirPurpose::Run)?;
+        let directory = self.scratch.create(DirPurpose::Run, policy.user())?;
         let confinement = execute_guest::confinement(policy, directory.path().to_owned(), false);
         let setup = GuestSetup { policy: policy.clone(), limits: *limits, confinement };
         Ok(WarmSetup { setup, directory })
@@ -91,8 +92,10 @@ impl Runner {
     ) -> Result<GuestTask, RunError> {
         let purpose = execute::purpose(admitted.kind, request);
         // Only a module that is granted everything learns a directory of the host.
-        let run_dir = request.policy.allows_everything().then(|| RunDir::create(&self.scratch, purpose)).transpose()?;
-        let tmpdir = run_dir.as_ref().map(RunDir::tmp).transpose()?.unwrap_or_default();
+        let user = request.policy.user();
+        let run_dir = || RunDir::create(&self.scratch, purpose, user);
+        let run_dir = request.policy.allows_everything().then(run_dir).transpose()?;
+        let tmpdir = as_user(user, || run_dir.as_ref().map(RunDir::tmp).transpose())??.unwrap_or_default();
         let directory = match &run_dir {
             Some(run_dir) => RunDirectory::Made(run_dir.path().to_owned(), purpose),
             None => RunDirectory::ToMake(purpose),
@@ -123,7 +126,7 @@ impl Runner {
             (Err(error), _) => (Err(error), Vec::new()),
         };
         let execution = Execution { completed, kept_files: None, notes };
-        judge::report_execution(report, execution, request, &self.config.environment)
+        judge::report_execution(report, execution, request, &self.environment(request.policy))
     }
 
     /// Returns the runner of a guest's commands. `cleanup` ends those that are running.

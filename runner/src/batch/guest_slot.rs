@@ -190,6 +190,8 @@ impl GuestSlot {
     fn start_worker(&mut self, code: &File, compiled: bool, context: SlotContext<'_>) -> Result<SlotWorker, RunError> {
         let SlotContext { runner, workers, cleanup, .. } = context;
         let WarmSetup { setup, directory } = runner.warm_setup(&self.setup.policy, &self.setup.limits)?;
+        let fresh = self.setup.policy.user().map(|_| workers.without_early());
+        let workers = fresh.as_ref().unwrap_or(workers);
         let worker = GuestWorker::start(workers, code, Instances::Pooled, cleanup);
         let mut worker = worker.map_err(WasmError::Worker)?;
         worker.set_up(setup).map_err(WasmError::Worker)?;

@@ -155,6 +155,7 @@ fn reserve(setup: &Setup, (job, name): (&Job, &str), cleanup: &Cleanup) -> Resul
         arguments: &job.args,
         check_mode: job.options.check,
         no_log: job.options.no_log,
+        user: setup.policy.user(),
         grants: setup.policy.grants(),
         limits: &setup.limits,
     };

@@ -14,6 +14,7 @@ use crate::app::library::FoundModule;
 use crate::app::{Arguments, Module, RunRequest, Runner, locate};
 use crate::batch::{Job, ResolvedJob, Setup};
 use crate::cli::audit::Audit;
+use crate::cli::become_user;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::find::Lookup;
@@ -210,11 +211,15 @@ impl<'a> JobResolver<'a> {
         job: &Job,
         found: FoundModule,
         module: Arc<Module>,
-        (policy, limits): (Policy, Limits),
+        (mut policy, limits): (Policy, Limits),
         interpreters: Arc<BTreeMap<String, String>>,
     ) -> Result<ResolvedJob, String> {
         let name = job.options.name.clone().unwrap_or(found.name);
         let task_name = job.options.name.clone().unwrap_or(found.task_name);
+        let user = become_user::resolve(job.options.become_user.as_deref());
+        if let Some(user) = user.map_err(|failure| format!("{:#}", failure.error))? {
+            become_user::apply(&mut policy, Some(user), &self.context.environment);
+        }
         // A worker is confined to its grants irrevocably, so they must include the paths that the arguments name.
         let internal = Box::new(job.internal_args(&task_name));
         let arguments = Arguments::Task { args: job.args.clone(), internal };

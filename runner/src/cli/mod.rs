@@ -6,6 +6,7 @@ mod args;
 mod audit;
 mod audit_view;
 mod authoring;
+mod become_user;
 mod bounded;
 mod clean;
 mod commands;

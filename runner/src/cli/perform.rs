@@ -9,6 +9,7 @@ use crate::app::library::FoundModule;
 use crate::app::{Arguments, Module, Report, RunRequest, Runner};
 use crate::cli::args::RunArgs;
 use crate::cli::audit::Audit;
+use crate::cli::become_user;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::find::Lookup;
@@ -37,6 +38,7 @@ pub(crate) fn perform_by(
     let lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
     let internal = args.internal.resolve().or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
+    let user = audit.loaded(&args.module, become_user::resolve(args.become_user.as_deref()))?;
     let found = audit.loaded(&args.module, lookup.find_or_build(context, &args.module))?;
     let cache = cache_of_user(context);
     let opened = Module::open(&found.path, args.kind, cache.as_ref(), &context.cleanup);
@@ -45,6 +47,7 @@ pub(crate) fn perform_by(
     let FoundModule { name, task_name, deprecations, .. } = found;
     let mut effective = settings.for_module(&name, module.digest()).or_usage()?;
     audit.check(&effective.policy)?;
+    become_user::apply(&mut effective.policy, user, &context.environment);
     if let Some(limit) = args.background {
         // `--async` and `--timeout` limit the same time; the smaller value applies.
         effective.limits.timeout = args.limits.timeout.map_or(limit, |timeout| timeout.min(limit));

@@ -20,6 +20,7 @@ mod operation;
 mod outcome;
 pub mod quoting;
 pub mod time;
+mod user;
 
 pub use capability::{Capability, Grant};
 pub use command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, CommandService};
@@ -37,3 +38,4 @@ pub use limits::{
 pub use lost::LostChange;
 pub use operation::Operation;
 pub use outcome::{CapturedOutput, Confinement, Exit, Outcome, Timing, Usage};
+pub use user::User;

@@ -27,6 +27,13 @@ impl Workers {
         Self { early: Arc::new(Mutex::new(early)), ..self }
     }
 
+    /// Returns this source without the process that was forked early, which has the memory of the monitor: for workers of
+    /// another user.
+    #[must_use]
+    pub fn without_early(&self) -> Self {
+        Self::new(self.program.clone())
+    }
+
     /// Returns the modbox program.
     #[must_use]
     pub fn program(&self) -> &Path {

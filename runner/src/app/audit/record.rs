@@ -10,13 +10,13 @@ use modbox_argument_spec::Secrets;
 use modbox_kinds::Kind;
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::time::micros;
-use modbox_vocabulary::{Confinement, Grant, LimitKind, Limits, LostChange, Unit, Usage, error_chain};
+use modbox_vocabulary::{Confinement, Grant, LimitKind, Limits, LostChange, Unit, Usage, User, error_chain};
 use serde::Serialize;
 
 use crate::app::audit::actor::Actor;
 use crate::app::audit::arguments::{self, MASKED, shortened};
 use crate::app::module::{Module, digest};
-use crate::app::report::{CENSORED, Report};
+use crate::app::report::{CENSORED, Report, RunUser};
 use crate::app::request::{Arguments, RunRequest};
 
 /// Grants and denials that are listed, each. Beyond that, the line has the number of omitted ones.
@@ -39,6 +39,8 @@ pub struct AuditedRun<'a> {
     pub check_mode: bool,
     /// Whether `no_log` hides the arguments and the result.
     pub no_log: bool,
+    /// The user whose run it is, if that is another one than the user who runs modbox.
+    pub user: Option<&'a User>,
     /// The grants.
     pub grants: Vec<Grant>,
     /// The limits in force.
@@ -62,6 +64,7 @@ impl<'a> AuditedRun<'a> {
             arguments,
             check_mode,
             no_log,
+            user: request.policy.user(),
             grants: request.policy.grants(),
             limits: request.limits,
         }
@@ -86,6 +89,7 @@ impl Record {
         record.put("module", module(run.module.path(), Some(run.name), kind, Some(run.module.digest())));
         record.put("args", args);
         record.put("check_mode", run.check_mode.into());
+        record.put("become_user", run.user.map_or(Value::Null, |user| json(&RunUser::from(user))));
         let grants: Vec<Value> = run.grants.iter().map(json).collect();
         record.put("grants", record.bounded_list(&grants, 0, false));
         record.put("limits", limits(run.limits));
@@ -105,7 +109,7 @@ impl Record {
         record.put("who", actor.to_value());
         record.put("modbox", env!("CARGO_PKG_VERSION").into());
         record.put("module", module(path, None, None, None));
-        for key in ["args", "check_mode", "grants", "denials", "limit", "limits"] {
+        for key in ["become_user", "args", "check_mode", "grants", "denials", "limit", "limits"] {
             record.put(key, Value::Null);
         }
         record.put("usage", json(&Usage::default()));

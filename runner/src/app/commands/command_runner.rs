@@ -39,7 +39,11 @@ impl CommandRunner {
             policy: policy.clone(),
             most: *most,
             directory: config.directory.clone(),
-            environment: if policy.allows_everything() { config.environment.clone() } else { Vec::new() },
+            environment: match (policy.allows_everything(), policy.user()) {
+                (true, Some(user)) => user.environment(&config.environment),
+                (true, None) => config.environment.clone(),
+                (false, _) => Vec::new(),
+            },
             workers: config.workers.clone(),
             scratch: ScratchRoot::new(&config.temp_dir, cleanup.clone()),
             cleanup: cleanup.clone(),
@@ -137,6 +141,7 @@ impl CommandRunner {
             environment,
             room_variables: None,
             confine,
+            user: self.policy.user().cloned(),
             cleanup: self.cleanup.clone(),
         })
     }
@@ -160,7 +165,7 @@ impl CommandService for CommandRunner {
         };
         let limits = bounded(&request.limits, &self.most);
         let failed = |error: &dyn std::error::Error| CommandRefusal::Failed(error_chain(error));
-        let scratch = self.scratch.create(DirPurpose::Run).map_err(|error| failed(&error))?;
+        let scratch = self.scratch.create(DirPurpose::Run, self.policy.user()).map_err(|error| failed(&error))?;
         tracing::debug!(program = %command.program.display(), "a command starts");
         match run_program(&context, &command, scratch.path(), &limits) {
             Ok(ended) => Ok(output(ended)),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use modbox_native::{NativeContext, RoomRequest};
+use modbox_native::{NativeContext, NativeError, RoomRequest};
 use modbox_policy::{Access, PathGrant, Policy, PolicyError, Shape};
 use modbox_vocabulary::{Exit, Invocation, Limits, NativeProgram, Program, quoting};
 
@@ -57,6 +57,11 @@ pub(super) fn ask(
     let confine = cx.confine.as_ref().map(|confine| access.confine(confine)).transpose()?;
     let ran = modbox_native::run(&NativeContext { confine, ..cx.clone() }, &invocation, tmpdir, &limits);
     let interpreter = || words.first().map(|word| (*word).to_owned()).unwrap_or_default();
+    let ran = match ran {
+        // The user whose run it is cannot use this interpreter, but perhaps another one.
+        Err(error @ NativeError::Unreachable { .. }) => return Ok(Err(error.to_string())),
+        ran => ran,
+    };
     let outcome = ran.map_err(|source| PythonError::Ask { interpreter: interpreter(), source })?;
     if let Some(limit) = outcome.limit {
         return Ok(Err(format!("it was stopped at its limit of {}", limit.kind.as_str())));

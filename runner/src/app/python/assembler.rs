@@ -39,6 +39,7 @@ pub(in crate::app) struct Assembler<'a> {
 impl<'a> Assembler<'a> {
     pub(in crate::app) fn new(config: &'a PythonConfig, cx: &'a NativeContext, tmpdir: &'a Path) -> Self {
         let cache = config.cache.as_deref().and_then(|dir| Cache::open(dir, &cx.cleanup));
+        let cache = if cx.user.is_some() { cache.map(Cache::read_only) } else { cache };
         Self { context: AssemblyContext { config, native: cx, cache, tmpdir } }
     }
 
@@ -54,8 +55,11 @@ impl<'a> Assembler<'a> {
         let mut words = vec![interpreter.program.clone()];
         words.extend(subject.source.arguments.iter().cloned());
         let mut notes = Vec::new();
-        let wants_tree =
-            self.context.config.form == PayloadForm::Cached && !on_disk && interpreter.is_at_least(LEAST_FOR_TREES);
+        // Another user cannot reach the cache.
+        let wants_tree = self.context.config.form == PayloadForm::Cached
+            && !on_disk
+            && self.context.native.user.is_none()
+            && interpreter.is_at_least(LEAST_FOR_TREES);
         let ReadPaths { paths: mut runtime_paths, notes: left_out } = interpreter.reads.clone();
         notes.extend(left_out);
         let mut assembly = Assembly::new(&self.context, subject, &install, Some(&interpreter));

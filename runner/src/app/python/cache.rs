@@ -37,6 +37,8 @@ const PURPOSE: Purpose = Purpose {
 pub(super) struct Cache {
     store: Store,
     cleanup: Cleanup,
+    /// Whether entries are added.
+    is_written: bool,
 }
 
 impl Cache {
@@ -45,12 +47,18 @@ impl Cache {
     pub(super) fn open(dir: &Path, cleanup: &Cleanup) -> Option<Self> {
         let store = Store::new(dir.to_owned(), PURPOSE);
         match store.prepare() {
-            Ok(()) => Some(Self { store, cleanup: cleanup.clone() }),
+            Ok(()) => Some(Self { store, cleanup: cleanup.clone(), is_written: true }),
             Err(error) => {
                 tracing::warn!(error = error_chain(&error), "the cache of Python modules is not used");
                 None
             }
         }
+    }
+
+    /// Returns the cache without the permission to add entries: for the run of another user, whose processes must not
+    /// choose what later runs find here.
+    pub(super) fn read_only(self) -> Self {
+        Self { is_written: false, ..self }
     }
 
     /// Reads and decodes an entry.
@@ -72,6 +80,9 @@ impl Cache {
 
     /// Stores an entry. If that fails, the entry is made again the next time.
     pub(super) fn write(&self, kind: Kind, key: &str, mut bytes: &[u8]) {
+        if !self.is_written {
+            return;
+        }
         let length = bytes.len() as u64;
         if let Err(error) = self.store.put(kind, key, &mut bytes, length, &self.cleanup) {
             tracing::debug!(error = error_chain(&error), "the cache cannot be written");

@@ -47,7 +47,7 @@ impl Runner {
             Admission::Admitted(admitted) => *admitted,
             Admission::Refused { report, .. } => return *report,
         };
-        match RunDir::create(&self.scratch, DirPurpose::Run) {
+        match RunDir::create(&self.scratch, DirPurpose::Run, None) {
             Ok(dir) => {
                 let report = self.try_in(&dir, module, admitted, request, effects);
                 dir.close();

@@ -28,7 +28,7 @@ Examples:
   echo '{\"id\": 1, \"module\": \"ping\", \"args\": {}}' | modbox batch --jobs 4
 
 A job is one line on standard input: {\"id\": ANY, \"module\": \"PATH or NAME\", \"args\": {…}}, with optional keys \
-\"check\", \"diff\", \"verbosity\", \"no_log\", \"kind\", \"name\", \"stdin_args\", \"last_json_line\", \"no_pipelining\", \
+\"check\", \"diff\", \"verbosity\", \"no_log\", \"kind\", \"name\", \"become_user\", \"stdin_args\", \"last_json_line\", \"no_pipelining\", \
 \"internal\" (the internal arguments of `modbox run`, such as {\"contract\": \"2.14\"}), \"policy\" and \"limits\" (as \
 in a policy file, only for this job). Each line gets one report with its id. Grants and limits on the command line \
 apply to every job. After the first SIGTERM or SIGINT, running jobs still finish.

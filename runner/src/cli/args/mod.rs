@@ -169,6 +169,9 @@ pub(crate) struct RunArgs {
     /// Forbid the module to log, and show only the status of its result.
     #[arg(long, help_heading = "Ansible's switches")]
     pub(crate) no_log: bool,
+    /// Run the module as this user, with its rights. Only root can do this.
+    #[arg(long, value_name = "NAME|UID", help_heading = "Ansible's switches")]
+    pub(crate) become_user: Option<String>,
 
     #[command(flatten)]
     pub(crate) internal: InternalKeyArgs,
@@ -206,7 +209,7 @@ pub(crate) struct RunArgs {
     pub(crate) watch: bool,
     /// Learn what the module needs: run it in rounds on copies of what it may write, and write a policy to a new file.
     #[arg(long, value_name = "FILE", help_heading = "Running",
-        conflicts_with_all = ["background", "watch", "check", "allow_all", "keep_files"])]
+        conflicts_with_all = ["background", "watch", "check", "allow_all", "keep_files", "become_user"])]
     pub(crate) learn: Option<PathBuf>,
     /// With `--learn`, also try the network, commands, sockets and devices, whose effects are real.
     #[arg(long, help_heading = "Running", requires = "learn")]

@@ -12,6 +12,7 @@ use modbox_worker::THIS_PROGRAM;
 
 use crate::app::{CENSORED, Report, locate};
 use crate::cli::args::{Cli, Command, JobFolderArgs, JobsArgs, OutputFormat, RunArgs, StatusArgs};
+use crate::cli::become_user;
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -54,6 +55,7 @@ pub(crate) fn start(
 ) -> Result<ExitStatus, Failure> {
     let internal = args.internal.resolve().or_usage()?;
     Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
+    become_user::resolve(args.become_user.as_deref())?;
     let lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
     let found = lookup.find_or_build(context, &args.module)?;
     locate::read(&found.path).or_unavailable()?;

@@ -29,7 +29,8 @@ use crate::cli::settings::Settings;
 /// Runs the playbooks.
 pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Failure> {
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
-    let policy = settings.for_every_module().or_usage()?.policy;
+    let merged = settings.for_every_module().or_usage()?;
+    let policy = &merged.policy;
     if policy.allows_everything() {
         output::print_note("--allow-all: the modules can do everything that you can");
     }
@@ -40,8 +41,9 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
         return Err(anyhow::anyhow!("failed to read the playbook `{shown}`: the file does not exist")).or_usage();
     }
     let load = load_settings(context, args, &lookup);
-    let tree = Arc::new(PlayTree::open(&folders(&files, &load), &policy));
-    let engine = play::engine(context, &tree);
+    let runner = Arc::new(runner(context, None, lookup.python.clone()));
+    let tree = Arc::new(PlayTree::open(&folders(&files, &load), policy));
+    let engine = play::engine(context, &tree, &merged, Arc::clone(&runner));
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or(Path::new("/")).to_owned();
     let names = ModuleNames::new(context, lookup.clone(), &first_folder);
     let options = run_options(args).or_usage()?;
@@ -52,7 +54,6 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
     if args.list_tasks || args.list_tags {
         return list(&playbooks, &engine, &options, args);
     }
-    let runner = Arc::new(runner(context, None, lookup.python.clone()));
     let pool = PoolConfig {
         jobs: 1,
         runner: Arc::clone(&runner),

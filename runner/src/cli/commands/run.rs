@@ -35,7 +35,9 @@ pub(crate) fn run(
     });
     let task = task_args(&args.pairs, &args.args, order).or_usage()?;
     if args.grants.allow_all {
-        output::print_note("--allow-all: the module can do everything that you can");
+        let who = args.become_user.as_ref().map_or_else(|| "you".to_owned(), |user| format!("the user `{user}`"));
+        let who = output::clean_line(&who);
+        output::print_note(&format!("--allow-all: the module can do everything that {who} can"));
     }
     if args.background.is_some() {
         return job::start(context, args, &task, argv, format);

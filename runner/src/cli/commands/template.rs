@@ -11,13 +11,14 @@ use modbox_jinja::values;
 use modbox_template::{Engine, Layer, Origin, Scope, Slot, TemplateError, TemplateOptions};
 use modbox_yaml::{Source, load_extra_vars, template_file};
 
-use crate::cli::args::TemplateArgs;
+use crate::cli::args::{AnsiballzForm, LookupArgs, TemplateArgs};
 use crate::cli::bounded;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::play::{self, PlayTree, described, extra_vars};
-use crate::cli::settings::Settings;
+use crate::cli::runner::runner;
+use crate::cli::settings::{self, Settings};
 
 /// Maximum bytes of a template, and of a question.
 const MAX_TEMPLATE: u64 = 16 << 20;
@@ -33,9 +34,13 @@ enum Form {
 /// Renders the template of the command line, or answers questions.
 pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, Failure> {
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
-    let policy = settings.for_every_module().or_usage()?.policy;
-    let tree = Arc::new(PlayTree::open(std::slice::from_ref(&context.environment.cwd), &policy));
-    let engine = play::engine(context, &tree);
+    let merged = settings.for_every_module().or_usage()?;
+    let policy = &merged.policy;
+    let tree = Arc::new(PlayTree::open(std::slice::from_ref(&context.environment.cwd), policy));
+    let python =
+        settings::python(&context.environment, &LookupArgs::default(), &[], AnsiballzForm::Cached).or_usage()?;
+    let runner = Arc::new(runner(context, None, python));
+    let engine = play::engine(context, &tree, &merged, runner);
     let extra = Arc::new(extra_vars(&args.extra_vars).or_usage()?);
     if args.jsonl {
         return filter(&engine, &extra).or_internal();
@@ -47,7 +52,7 @@ pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, 
             let path = Path::new(std::ffi::OsStr::from_bytes(path));
             let text = read(path).or_usage()?;
             let source = template_file(&text, &path.display().to_string());
-            let files = play::template_files(context, &policy, path);
+            let files = play::template_files(context, policy, path);
             engine.render_file(&source, &scope, &TemplateOptions::default(), files).map(|found| found.value)
         }
         None => {

@@ -4,6 +4,15 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use modbox_jinja::values::Moment;
+
+/// Returns a time since the Unix epoch as date and time of this machine's zone, without the zone.
+pub(crate) fn local_moment(time: Duration) -> Option<Moment> {
+    let micros = i64::try_from(time.as_micros()).ok()?;
+    let stamp = Timestamp::from_microsecond(micros).ok()?;
+    let offset = i64::from(TimeZone::system().to_offset(stamp).seconds());
+    Moment::from_micros(i128::from(micros) + i128::from(offset) * 1_000_000, None)
+}
 
 /// Returns a time since the Unix epoch as local date and time, as Python's `str(datetime.now())` writes it.
 pub(crate) fn local_time(time: Duration) -> String {

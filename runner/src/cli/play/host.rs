@@ -1,14 +1,25 @@
 //! The host of a play: what the engine of tasks asks of this machine.
 
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use modbox_contract::Value;
-use modbox_tasks::files::PlayFiles;
+use modbox_policy::find_user;
+use modbox_scratch::{DirPurpose, Scratch, ScratchRoot};
+use modbox_tasks::files::{PlayFiles, SharedFiles};
 use modbox_tasks::load::context::ActionNames;
-use modbox_tasks::run::host::{ActionHost, HostError, HostErrorKind, ModuleCall, ModuleRun, Prompt, PromptError};
+use modbox_tasks::run::host::{
+    ActionHost, HostError, HostErrorKind, ModuleCall, ModuleOptions, ModuleRun, PrivateFile, Prompt, PromptError,
+};
+use modbox_vocabulary::error_chain;
 
 use crate::app::{Report, Status};
 use crate::cli::context::Context;
+use crate::cli::play::lookup_host::host_name;
 use crate::cli::play::modules::{NotRun, TaskModules, TaskRun};
 use crate::cli::play::names::ModuleNames;
 use crate::cli::play::tree::PlayTree;
@@ -18,8 +29,9 @@ use crate::cli::play::{clock, terminal};
 pub(crate) struct PlayHost<'a> {
     context: &'a Context,
     names: &'a ModuleNames<'a>,
-    tree: &'a PlayTree,
+    tree: &'a Arc<PlayTree>,
     modules: TaskModules<'a>,
+    scratch: ScratchRoot,
 }
 
 impl<'a> PlayHost<'a> {
@@ -27,11 +39,62 @@ impl<'a> PlayHost<'a> {
     pub(crate) fn new(
         context: &'a Context,
         names: &'a ModuleNames<'a>,
-        tree: &'a PlayTree,
+        tree: &'a Arc<PlayTree>,
         modules: TaskModules<'a>,
     ) -> Self {
-        Self { context, names, tree, modules }
+        let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
+        Self { context, names, tree, modules, scratch }
     }
+}
+
+/// Files that an action made for a run. They are removed when this is dropped.
+#[derive(Default)]
+struct PrivateFiles {
+    paths: Vec<PathBuf>,
+    _folder: Option<Scratch>,
+}
+
+impl PlayHost<'_> {
+    /// Writes the files that an action made for a run into a directory of their own.
+    /// The directory belongs to the user that the run becomes, so that no other one can read them.
+    fn private_files(&self, files: &[PrivateFile], become_user: Option<&str>) -> Result<PrivateFiles, HostError> {
+        if files.is_empty() {
+            return Ok(PrivateFiles::default());
+        }
+        let failed = |cause: String| HostError {
+            message: format!("failed to write a file for the module: {cause}"),
+            kind: HostErrorKind::Internal,
+            report: None,
+        };
+        let user = become_user.map(find_user).transpose().map_err(|error| failed(error.to_string()))?.flatten();
+        let scratch = self.scratch.create(DirPurpose::Run, user.as_ref());
+        let scratch = scratch.map_err(|error| failed(error_chain(&error)))?;
+        let readable = if user.is_some() { 0o444 } else { 0 };
+        let folder = Dir::open_ambient_dir(scratch.path(), ambient_authority());
+        let folder = folder.map_err(|error| failed(error.to_string()))?;
+        let mut paths = Vec::new();
+        for (number, file) in files.iter().enumerate() {
+            // Several files of a run may have one name.
+            let name = if number == 0 { file.name.clone() } else { format!("{number}-{}", file.name) };
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true).mode(file.mode | readable);
+            let written = folder.open_with(&name, &options).and_then(|mut open| open.write_all(&file.content));
+            written.map_err(|error| failed(error.to_string()))?;
+            paths.push(scratch.path().join(name));
+        }
+        Ok(PrivateFiles { paths, _folder: Some(scratch) })
+    }
+}
+
+/// Refuses what a run for a task cannot do yet, so that nothing is ignored silently.
+fn refuse_unsupported(options: &ModuleOptions) -> Result<(), HostError> {
+    let refused = |message: &str| HostError { message: message.to_owned(), kind: HostErrorKind::Denied, report: None };
+    if options.job_limit.is_some() {
+        return Err(refused(
+            "`async` with `poll: 0` is not supported: the job would outlive its sandbox's monitor; use a `poll` above 0",
+        ));
+    }
+    Ok(())
 }
 
 impl ActionNames for PlayHost<'_> {
@@ -47,17 +110,21 @@ impl ActionNames for PlayHost<'_> {
 impl ActionHost for PlayHost<'_> {
     fn run_module(&mut self, call: &ModuleCall) -> Result<ModuleRun, HostError> {
         let options = &call.options;
+        refuse_unsupported(options)?;
+        let private = self.private_files(&call.files, options.become_user.as_deref())?;
+        let paths: Vec<String> = private.paths.iter().map(|path| path.display().to_string()).collect();
         let run = TaskRun {
             name: &call.name,
-            args: call.args.clone(),
+            args: call.args_with_paths(&paths),
             check: options.check,
             diff: options.diff,
             no_log: options.no_log,
             verbosity: options.verbosity,
             environment: &options.environment,
-            readable: Vec::new(),
+            readable: private.paths.clone(),
             timeout: options.timeout.map(Duration::from_secs),
             collections: &options.collections,
+            become_user: options.become_user.as_deref(),
             interpreter: None,
         };
         match self.modules.run(self.names, run) {
@@ -68,7 +135,15 @@ impl ActionHost for PlayHost<'_> {
     }
 
     fn files(&self) -> &dyn PlayFiles {
-        self.tree
+        &**self.tree
+    }
+
+    fn shared_files(&self) -> SharedFiles {
+        Arc::clone(self.tree) as SharedFiles
+    }
+
+    fn host_name(&self) -> String {
+        host_name()
     }
 
     fn now(&self) -> Duration {

@@ -10,6 +10,7 @@ mod extra_vars;
 mod host;
 mod human;
 mod jsonl;
+mod lookup_host;
 mod machine;
 mod modules;
 mod names;
@@ -22,22 +23,35 @@ mod tree;
 use std::path::Path;
 use std::sync::Arc;
 
-use modbox_policy::Policy;
+use modbox_policy::{MergedPolicy, Policy};
+use modbox_tasks::lookups::table::ActingLookups;
 use modbox_template::{Config, Engine, TemplateFiles};
 
 pub(crate) use self::extra_vars::{described, read as extra_vars};
 pub(crate) use self::host::PlayHost;
+use self::lookup_host::PlayLookups;
 use self::machine::Machine;
 pub(crate) use self::modules::TaskModules;
 pub(crate) use self::names::ModuleNames;
 pub(crate) use self::sink::Sink;
 pub(crate) use self::tree::PlayTree;
+use crate::app::Runner;
 use crate::cli::context::Context;
 
-/// Returns the engine of templates for a tree of files.
-pub(crate) fn engine(context: &Context, tree: &Arc<PlayTree>) -> Engine {
-    let machine = Machine::new(context.environment.clone(), Arc::clone(tree));
-    Engine::new(Config { host: Arc::new(machine), ..Config::default() })
+/// Returns the engine of templates. Its lookups read the tree, and do what the policy allows.
+pub(crate) fn engine(context: &Context, tree: &Arc<PlayTree>, merged: &MergedPolicy, runner: Arc<Runner>) -> Engine {
+    let environment = &context.environment;
+    let lookups = PlayLookups {
+        environment: environment.clone(),
+        tree: Arc::clone(tree),
+        policy: merged.policy.clone(),
+        limits: merged.limits,
+        runner,
+    };
+    Engine::new(Config {
+        lookups: Arc::new(ActingLookups::new(Arc::new(lookups))),
+        host: Arc::new(Machine::new(environment.clone(), Arc::clone(tree))),
+    })
 }
 
 /// Returns the files that a template file may include: those of its folder, and what the policy grants.

@@ -33,6 +33,8 @@ pub(crate) struct TaskRun<'a> {
     pub(crate) readable: Vec<PathBuf>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) collections: &'a [String],
+    /// User that the module runs as, if not the one that runs modbox.
+    pub(crate) become_user: Option<&'a str>,
     /// Python interpreter of the task's variables.
     pub(crate) interpreter: Option<String>,
 }
@@ -179,6 +181,7 @@ fn job(run: &TaskRun<'_>) -> Job {
         diff: run.diff,
         verbosity: run.verbosity,
         no_log: run.no_log,
+        become_user: run.become_user.map(str::to_owned),
         ..JobOptions::default()
     };
     Job { id: Value::Null, module: PathBuf::from(run.name), args: run.args.clone(), options }

@@ -5,12 +5,14 @@
 
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use modbox_jinja::FileQuestion;
+use modbox_policy::accounts::Accounts;
 use modbox_policy::{Policy, Shape, normalize};
-use modbox_tasks::files::{FileError, FileKind, PlayFiles};
+use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
 use modbox_vocabulary::quoting::quote;
 use rustix::fs::OFlags;
 
@@ -160,6 +162,29 @@ impl PlayFiles for PlayTree {
             Ok(metadata) if metadata.is_dir() => Ok(Some(FileKind::Folder)),
             Ok(_) => Ok(Some(FileKind::File)),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(failure(path, &error)),
+        }
+    }
+
+    fn details(&self, path: &str) -> Result<FileDetails, FileError> {
+        let metadata = self.open_file(path).and_then(|file| file.metadata().map_err(|error| failure(path, &error)))?;
+        let modified = metadata.modified().ok().and_then(|time| time.into_std().duration_since(UNIX_EPOCH).ok());
+        let owner = Accounts::host().users().name(metadata.uid()).map(str::to_owned);
+        Ok(FileDetails {
+            mode: metadata.mode() & 0o7777,
+            modified: modified.unwrap_or_default(),
+            owner: owner.unwrap_or_else(|| metadata.uid().to_string()),
+        })
+    }
+
+    fn link(&self, path: &str) -> Result<Option<String>, FileError> {
+        let (root, rest) = self.locate(path)?;
+        match root.dir.symlink_metadata(&rest) {
+            Ok(metadata) if metadata.is_symlink() => {
+                let target = root.dir.read_link_contents(&rest).map_err(|error| failure(path, &error))?;
+                Ok(Some(target.display().to_string()))
+            }
+            Ok(_) => Ok(None),
             Err(error) => Err(failure(path, &error)),
         }
     }

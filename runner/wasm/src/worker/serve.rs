@@ -62,8 +62,16 @@ struct GuestProcess {
 }
 
 impl GuestProcess {
-    /// Confines this process. Returns `None` if it is not confined enough; the monitor has been told.
+    /// Makes this process that of the run's user, and confines it. Returns `None` if it is not confined enough; the
+    /// monitor has been told.
     fn set_up(module: LoadedModule, setup: GuestSetup, connection: Arc<Connection>) -> io::Result<Option<Self>> {
+        if let Some(user) = setup.policy.user()
+            && let Err(error) = modbox_kernel::become_user(user)
+        {
+            let cause = format!("it cannot become the user `{}`: {error}", user.name);
+            connection.send(&Reply::NotConfined(cause), &[])?;
+            return Ok(None);
+        }
         let order = setup.confinement.as_ref();
         let directory = order.map(|order| order.directory.clone()).unwrap_or_default();
         let (reached, listener) = match order.map(|order| confine(&setup, order)).transpose() {
@@ -124,7 +132,7 @@ impl GuestProcess {
     fn run_dir(&self, directory: RunDirectory) -> Result<RunDir, ScratchError> {
         match directory {
             RunDirectory::Made(path, purpose) => Ok(RunDir::attached(&self.scratch, path, purpose)),
-            RunDirectory::ToMake(purpose) => RunDir::create(&self.scratch, purpose),
+            RunDirectory::ToMake(purpose) => RunDir::create(&self.scratch, purpose, None),
         }
     }
 }

@@ -1,0 +1,183 @@
+//! `modbox play` and `modbox template`: the real program, with modules of the play's own `library`.
+//!
+//! The engine of plays is compared with ansible-core elsewhere; here is what the program adds: sandboxes, the play's tree,
+//! denials, exit statuses, output formats, and what is left of a play that is killed.
+
+use std::fs;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::{Modbox, RunOutput, TestDir, wait_for};
+
+/// A module that returns the text of its argument `text`, with template syntax around it.
+const HOSTILE: &str =
+    "#!/bin/sh\n# WANT_JSON\necho '{\"changed\": false, \"text\": \"{{ 7 * 7 }}\", \"{{ 7 * 7 }}\": 1}'\n";
+
+/// A module that tries to read a file that nothing grants.
+const READER: &str = "#!/bin/sh\n# WANT_JSON\nif read line < \"$HOME_OF_SECRET/secret\"; then echo '{\"failed\": true, \"msg\": \"read\"}'\n\
+                      else echo '{\"changed\": true}'; fi\n";
+
+fn play(dir: &TestDir, text: &str, args: &[&str]) -> RunOutput {
+    dir.write("play.yml", text);
+    Modbox::new(dir).arg("play").args(args).arg("play.yml").run()
+}
+
+/// Returns the events of a play.
+fn events(output: &RunOutput) -> Vec<Value> {
+    output.stdout_text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_play_runs_its_modules_and_prints_what_ansible_prints() {
+    let dir = TestDir::new();
+    dir.write("library/hostile.sh", HOSTILE);
+    let text = "- hosts: all\n  gather_facts: false\n  tasks:\n  - hostile:\n    register: r\n    notify: h\n    changed_when: true\n\
+                \x20 - debug: {msg: \"{{ r.text }}\"}\n  handlers:\n  - name: h\n    debug: {msg: handled}\n";
+    let ran = play(&dir, text, &[]).exits_with(0);
+    let shown = ran.stdout_text();
+    assert!(shown.contains("TASK [hostile] ****"), "{shown}");
+    assert!(
+        shown.contains("\"msg\": \"{{ 7 * 7 }}\"") && !shown.contains("49"),
+        "a result is never a template: {shown}"
+    );
+    assert!(shown.contains("RUNNING HANDLER [h] ****") && shown.contains("ok=3    changed=1 "), "{shown}");
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn results_are_never_templates_whatever_a_play_does_with_them() {
+    let dir = TestDir::new();
+    dir.write("library/hostile.sh", HOSTILE);
+    let text = "- hosts: all\n  gather_facts: false\n  tasks:\n  - hostile:\n    register: r\n  - set_fact: {copied: \"{{ r.text }}\"}\n\
+                \x20 - debug: {msg: \"{{ copied }} {{ item }}\"}\n    loop: [\"{{ r.text }}\", \"{{ copied }}\"]\n    register: d\n\
+                \x20 - assert: {that: [\"d.results[0].msg == copied ~ ' ' ~ copied\", \"copied | length == 11\"]}\n\
+                \x20 - debug: {msg: no}\n    when: \"{{ copied }}\"\n    ignore_errors: true\n    register: refused\n\
+                \x20 - assert: {that: refused is failed}\n";
+    let ran = play(&dir, text, &["--output", "jsonl"]).exits_with(0);
+    assert!(!ran.stdout_text().contains("49"), "{}", ran.stdout_text());
+}
+
+#[test]
+fn a_module_reaches_only_what_its_task_names() {
+    let dir = TestDir::new();
+    dir.write("library/reader.sh", READER);
+    dir.write("secret", "s\n");
+    let home = dir.path().display().to_string();
+    let text = format!(
+        "- hosts: all\n  gather_facts: false\n  tasks:\n  - reader:\n    environment: {{HOME_OF_SECRET: {home}}}\n"
+    );
+    let ran = play(&dir, &text, &["--output", "jsonl"]).exits_with(0);
+    let events = events(&ran);
+    let result = events.iter().find(|event| event["event"] == "result").unwrap();
+    assert_eq!(result["status"], "changed", "{result}");
+    let report = &result["reports"][0];
+    assert!(report["confinement"]["level"].as_u64() >= Some(2), "{report}");
+    let granted = report["grants"].as_array().unwrap();
+    assert!(granted.iter().any(|grant| grant["source"] == "`environment` of the task"), "{report}");
+    // The same module reads the file if the operator grants it.
+    let ran = play(&dir, &text, &["--allow-read", "secret"]).exits_with(1);
+    assert!(ran.stdout_text().contains("\"msg\": \"read\""), "{}", ran.stdout_text());
+}
+
+#[test]
+fn mistakes_are_told_before_anything_runs() {
+    let dir = TestDir::new();
+    dir.write("library/toucher.sh", "#!/bin/sh\n# WANT_JSON\ntouch ran\necho '{}'\n");
+    let task = |rest: &str| format!("- hosts: all\n  gather_facts: false\n  tasks:\n  - toucher:\n{rest}");
+    for (text, expect) in [
+        (task("    whne: true\n"), "play.yml:5:5"),
+        (task("  - no_such_module: {}\n"), "no_such_module"),
+        (task("  - import_role: {name: ../../x}\n"), "x"),
+        (task("  - debug: {msg: a\n"), "play.yml"),
+        ("- hosts: all\n  strategy: free\n".to_owned(), "strategy"),
+        ("text\n".to_owned(), "play.yml:1:1"),
+        (String::new(), "empty"),
+    ] {
+        let ran = play(&dir, &text, &[]).exits_with(2);
+        assert!(ran.stderr_text().contains(expect), "{text}: {}", ran.stderr_text());
+        assert!(!dir.join("ran").exists());
+    }
+    let missing = Modbox::new(&dir).args(["play", "none.yml"]).run().exits_with(2);
+    assert!(missing.stderr_text().contains("failed to read the playbook"), "{}", missing.stderr_text());
+    let inventory = play(&dir, &task(""), &["-i", "hosts.ini"]).exits_with(2);
+    assert!(inventory.stderr_text().contains("--as NAME"), "{}", inventory.stderr_text());
+}
+
+#[test]
+fn files_outside_of_the_plays_folders_need_a_grant() {
+    let dir = TestDir::new();
+    dir.write("outside.yml", "x: 1\n");
+    dir.write(
+        "play/play.yml",
+        "- hosts: all\n  gather_facts: false\n  vars_files: [../outside.yml]\n  tasks:\n  - debug: {var: x}\n",
+    );
+    let run = |args: &[&str]| Modbox::new(&dir).arg("play").args(args).arg("play/play.yml").run();
+    let denied = run(&[]);
+    let told = denied.stdout_text() + &denied.stderr_text();
+    assert!(told.contains("--allow-read"), "{told}");
+    let allowed = run(&["--allow-read", "outside.yml"]).exits_with(0);
+    assert!(allowed.stdout_text().contains("\"x\": 1"), "{}", allowed.stdout_text());
+}
+
+#[test]
+fn a_failed_task_a_denied_task_and_a_limit_have_their_statuses() {
+    let dir = TestDir::new();
+    dir.write("library/sleeper.sh", "#!/bin/sh\n# WANT_JSON\nwhile :; do :; done\n");
+    let task = |task: &str| format!("- hosts: all\n  gather_facts: false\n  tasks:\n  - {task}\n");
+    play(&dir, &task("fail: {msg: x}"), &[]).exits_with(1);
+    let limited = play(&dir, &task("sleeper:"), &["--timeout", "1s"]).exits_with(5);
+    assert!(limited.stdout_text().contains("failed=1"), "{}", limited.stdout_text());
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn a_page_shows_the_tasks_and_no_markup_of_modules() {
+    let dir = TestDir::new();
+    dir.write("library/markup.sh", "#!/bin/sh\n# WANT_JSON\necho '{\"msg\": \"<img src=x onerror=alert(1)>\"}'\n");
+    let text = "- hosts: all\n  gather_facts: false\n  tasks:\n  - name: <b>bold</b>\n    markup:\n";
+    let page = play(&dir, text, &["--output", "html"]).exits_with(0).stdout_text();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"), "{page}");
+    assert!(page.contains("&lt;b&gt;bold&lt;/b&gt;") && !page.contains("<img"), "{page}");
+}
+
+#[test]
+fn a_killed_play_leaves_nothing() {
+    let dir = TestDir::new();
+    let started = dir.join("started");
+    dir.write("library/waiter.sh", "#!/bin/sh\n# WANT_JSON\necho > \"$1.seen\"\nwhile :; do :; done\n");
+    dir.write("play.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n  - debug: {msg: begun}\n  - waiter:\n");
+    let running = Modbox::new(&dir).args(["play", "play.yml"]).spawn();
+    // The module has begun when its run has a directory.
+    assert!(wait_for(Duration::from_secs(60), || fs::read_dir(dir.scratch_root())
+        .is_ok_and(|mut all| all.next().is_some())));
+    running.signal(Signal::INT);
+    running.wait().dies_of(Signal::INT);
+    assert!(!started.exists());
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn templates_are_rendered_by_the_command() {
+    let dir = TestDir::new();
+    let run = |args: &[&str]| Modbox::new(&dir).arg("template").args(args).run();
+    assert_eq!(
+        run(&["Hello {{ name | capitalize }}", "-e", "name=world"]).exits_with(0).stdout_text(),
+        "Hello World\n"
+    );
+    assert_eq!(run(&["--expression", "[1, 2] | sum"]).exits_with(0).stdout_text(), "3\n");
+    let wrong = run(&["{{ nope }}"]).exits_with(1);
+    assert!(wrong.stderr_text().contains("'nope' is undefined"), "{}", wrong.stderr_text());
+    dir.write("t.j2", "{% include 'part.j2' %}-{{ x }}\n");
+    dir.write("part.j2", "part");
+    assert_eq!(run(&["@t.j2", "-e", "x=1"]).exits_with(0).stdout_text(), "part-1\n");
+    let denied = run(&["{{ lookup('file', '/etc/hostname') }}"]).exits_with(1);
+    assert!(denied.stderr_text().contains("--allow-read /etc/hostname"), "{}", denied.stderr_text());
+    let lines = "{\"template\": \"{{ a }}\", \"variables\": {\"a\": \"{{ 1 + 1 }}\"}}\n\
+                 {\"template\": \"{{ a }}\", \"data\": {\"a\": \"{{ 1 + 1 }}\"}}\nnonsense\n";
+    let answers = Modbox::new(&dir).args(["template", "--jsonl"]).stdin(lines).run().exits_with(0);
+    let answers: Vec<Value> = events(&answers);
+    assert_eq!((&answers[0]["value"], &answers[1]["value"]), (&2.into(), &"{{ 1 + 1 }}".into()));
+    assert!(answers[2]["broken"].as_str().unwrap().contains("not JSON"), "{}", answers[2]);
+}
