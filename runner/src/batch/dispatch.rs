@@ -186,7 +186,8 @@ impl<'a, W: Write> Batch<'a, W> {
             let setup = Arc::clone(&self.queue[at].setup);
             let Some(slot) = self.pool.place(&setup, ahead).map_err(BatchError::Wait)? else {
                 // A slot of another module may have room for a later job. Stop searching when none has.
-                if !(ahead && self.pool.has_room()) && !self.pool.may_start() {
+                let some_slot_has_room = ahead && self.pool.has_room();
+                if !some_slot_has_room && !self.pool.may_start() {
                     break;
                 }
                 at += 1;
