@@ -10,6 +10,8 @@ pub(crate) use modbox_test_support as support;
 mod oracle_contract;
 // Validation, compared with ansible-core's validator for its modules' specs and for generated ones.
 mod oracle_argument_spec;
+// YAML files, scalars and arguments as one text, as ansible-core reads them.
+mod oracle_yaml;
 // What modbox knows of the paths that ansible-core's modules write.
 mod oracle_path_uses;
 // How the SDK parses file modes.
