@@ -12,6 +12,8 @@ mod oracle_contract;
 mod oracle_argument_spec;
 // Filters, tests and methods of templates, compared with those of ansible-core.
 mod oracle_filters;
+// YAML files, scalars and arguments as one text, as ansible-core reads them.
+mod oracle_yaml;
 // What modbox knows of the paths that ansible-core's modules write.
 mod oracle_path_uses;
 // How the SDK parses file modes.

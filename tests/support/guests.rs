@@ -72,6 +72,18 @@ pub fn native_modules(names: &[&str]) -> PathBuf {
     dir.unwrap_or_else(|error| panic!("{error}")).join("debug")
 }
 
+/// Builds an example program of one of modbox's packages, and returns its path.
+pub fn example_program(package: &str, name: &str) -> PathBuf {
+    let dir = locked("example-programs", |dir| {
+        let mut cargo = cargo();
+        // This profile checks for integer overflow, and compiles quickly.
+        cargo.args(["build", "--locked", "--profile=dev", "--target-dir"]).arg(dir).current_dir(repository());
+        cargo.args(["--package", package, "--example", name]);
+        tool(&mut cargo, BUILD).map(drop)
+    });
+    dir.unwrap_or_else(|error| panic!("{error}")).join("debug/examples").join(name)
+}
+
 /// Builds the programs of packages for WebAssembly, below a folder.
 fn build_guests(folder: &str, packages: &[String]) -> Prepared {
     let dir = locked(folder, |dir| {

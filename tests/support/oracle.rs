@@ -96,6 +96,19 @@ pub fn collections() -> PathBuf {
     once("oracle-collections-12.3.0", take).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Returns the archive of ansible-core's sources, which has its tests in it.
+pub fn sources() -> PathBuf {
+    let python = python();
+    let take = |dir: &Path| {
+        let mut command = Command::new(&python);
+        command.args(["-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check", "--no-deps"]);
+        command.args(["--no-binary=ansible-core", PACKAGES[0], "--dest"]).arg(dir);
+        tool(clean(&mut command), INSTALL).map(drop).map_err(|error| format!("{error}\n{REMEDY}"))
+    };
+    let dir = once(&format!("oracle-sources-{VERSION}"), take).unwrap_or_else(|error| panic!("{error}"));
+    dir.join(format!("ansible_core-{VERSION}.tar.gz"))
+}
+
 /// Returns the folder that [`LEGACY`] is imported from.
 pub fn legacy() -> PathBuf {
     let python = python_of(LEGACY);

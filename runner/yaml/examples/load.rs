@@ -1,8 +1,9 @@
 //! Reads texts as YAML, one question in JSON a line, and writes one typed answer in JSON a line.
 //!
-//! It is the door for comparing the crate with PyYAML. A question is `{"text": …}`, or `{"key_values": …, "free_form": …}`
-//! for arguments as one text. An answer is `{"value": …, "warnings": […]}` or `{"error": …, "line": …, "column": …}`; each
-//! node is `[type, value, line, column]`, so that nothing which JSON cannot tell apart is lost.
+//! `tests/oracle/yaml/compare.py` compares the crate with ansible-core through it. A question is `{"text": …}`, or
+//! `{"key_values": …, "free_form": …}` for arguments as one text. An answer is `{"value": …, "warnings": […]}` or
+//! `{"error": …, "line": …, "column": …, "snippet": …}`. Each node is `[type, value, line, column]`, so that nothing is
+//! lost that JSON cannot tell apart.
 
 use std::error::Error;
 use std::io::{self, BufRead, Write};

@@ -1,6 +1,7 @@
 //! Sources made of other sources: parts of texts, lists and mappings of nodes.
 //!
-//! None of these functions takes text that changes at run time, so what they return is as trusted as what they are given.
+//! None of these functions takes text that changes at run time, so what they return is as trusted as what they are
+//! given.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -8,10 +8,13 @@
 pub(crate) fn decode_escapes(text: &str) -> Result<String, String> {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
+    // Without it, each `\N{` would look for its end through the whole text.
+    let last_brace = text.rfind('}');
     while let Some(start) = rest.find('\\') {
         decoded.push_str(&rest[..start]);
         rest = &rest[start..];
-        let width = sequence_width(rest);
+        let has_brace = last_brace.is_some_and(|last| last > text.len() - rest.len());
+        let width = sequence_width(rest, has_brace);
         if width > 1 {
             decoded.push(character_of(&rest[..width]).ok_or_else(|| rest[..width].to_owned())?);
         } else {
@@ -24,7 +27,8 @@ pub(crate) fn decode_escapes(text: &str) -> Result<String, String> {
 }
 
 /// Returns the bytes of the escape sequence at the start of a text; 1 if the backslash there begins none.
-fn sequence_width(text: &str) -> usize {
+/// `has_brace` says whether the text has a `}`.
+fn sequence_width(text: &str, has_brace: bool) -> usize {
     let bytes = text.as_bytes();
     let hexadecimal = |count: usize| {
         let digits = bytes.get(2..2 + count);
@@ -34,7 +38,7 @@ fn sequence_width(text: &str) -> usize {
         Some(b'U') => hexadecimal(8),
         Some(b'u') => hexadecimal(4),
         Some(b'x') => hexadecimal(2),
-        Some(b'N') => match text[2..].strip_prefix('{').and_then(|name| name.find('}')) {
+        Some(b'N') if has_brace => match text[2..].strip_prefix('{').and_then(|name| name.find('}')) {
             Some(length) if length > 0 => length + 4,
             _ => 1,
         },
@@ -74,6 +78,8 @@ mod tests {
         check(r"\d\x4\u12\", Ok(r"\d\x4\u12\"));
         check(r"\N{DASH}", Err(r"\N{DASH}"));
         check(r"\N{}\N", Ok(r"\N{}\N"));
+        check(r"\N{a", Ok(r"\N{a"));
+        check(r"}\N{a", Ok(r"}\N{a"));
         check(r"\ud800", Err(r"\ud800"));
         check(r"é\'", Ok("é'"));
     }

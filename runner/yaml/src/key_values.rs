@@ -2,6 +2,7 @@
 
 use crate::error::{Problem, YamlError};
 use crate::escapes::decode_escapes;
+use crate::limits::MAX_NODES;
 use crate::source::{Node, Source};
 use crate::split_args::{join_args, split_args};
 
@@ -20,12 +21,16 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// This is not text, a quote or a block of a template does not end, or an escape sequence has no character.
+    /// This is not text, has more than [`MAX_NODES`] words, a quote or a block of a template does not end, or an escape
+    /// sequence has no character.
     pub fn key_values(&self, free_form: bool) -> Result<Self, YamlError> {
         let error = |problem| YamlError::new(self.position(), problem);
         let (Node::Text(text) | Node::Unsafe(text)) = self.node() else {
             return Err(error(Problem::Unexpected { expected: "text with arguments", found: self.kind() }));
         };
+        if text.bytes().filter(|byte| matches!(byte, b' ' | b'\n')).count() >= MAX_NODES {
+            return Err(error(Problem::TooManyNodes));
+        }
         let options = key_values(text, free_form).map_err(error)?;
         let options =
             options.into_iter().map(|(key, value)| (self.with_text(key.into()), self.with_text(value.into())));

@@ -7,8 +7,8 @@
 //! Three functions make a `Source` of text: [`load_play_file`], [`load_extra_vars`] (with [`extra_vars_key_values`] for
 //! its other notation) and [`template_file`]. Everything else derives a `Source` from another one.
 //!
-//! The parser follows libyaml, which is what ansible-core reads with; types of scalars, merge keys and tags follow PyYAML
-//! and Ansible. `tests/oracle_yaml.rs` compares values, places, warnings and errors with the original.
+//! The parser follows libyaml, which is what ansible-core reads with; types of scalars, merge keys and tags follow
+//! PyYAML and Ansible. `tests/oracle_yaml.rs` compares values, places, warnings and errors with the original.
 //!
 //! The crate does no I/O and evaluates nothing.
 //!

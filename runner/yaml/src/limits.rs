@@ -1,21 +1,23 @@
 //! Limits of what is read, and the size of trees with aliases.
 //!
-//! YAML is small where the tree that it describes is not: an alias repeats a tree for a few bytes. A tree here shares what
-//! is repeated, but whatever walks the tree meets each repetition. So each node knows how large it is when walked, and
-//! reading refuses a tree that is too large.
+//! YAML is small where the tree that it describes is not: an alias repeats a tree for a few bytes. A tree here shares
+//! what is repeated, but whatever walks the tree meets each repetition. So each node knows how large it is when walked,
+//! and reading refuses a tree that is too large.
 
-/// Length of a text in bytes. The largest YAML file in collections of modules, a changelog, has less than a tenth of it.
+/// Length of a text in bytes. The largest YAML file in collections of modules, a changelog, has less than a tenth of
+/// it.
 pub const MAX_TEXT: usize = 16 << 20;
 
-/// Number of nodes of a text, aliases counted once. A node takes about 150 bytes of memory. Changelogs have up to 100 000.
+/// Number of nodes of a text, aliases counted once. A node takes about 150 bytes of memory. Changelogs have up to 100
+/// 000.
 pub const MAX_NODES: usize = 1_000_000;
 
 /// How deep nodes may nest, aliases followed. Real files have up to 20 levels, and each level costs stack in all that
 /// walks a tree.
 pub const MAX_DEPTH: u32 = 200;
 
-/// Size of a tree with aliases followed: each node counts [`NODE_SIZE`], and text its length in bytes. It is more than a
-/// text of [`MAX_TEXT`] with [`MAX_NODES`] can have without aliases.
+/// Size of a tree with aliases followed: each node counts [`NODE_SIZE`], and text its length in bytes. It is more than
+/// a text of [`MAX_TEXT`] with [`MAX_NODES`] can have without aliases.
 pub const MAX_EXPANDED_SIZE: u64 = 64 << 20;
 
 /// What each node adds to the size of a tree.

@@ -1,8 +1,8 @@
 //! Splits `a=1 b="two words" c={{ x }}` into its parts, as Ansible does.
 //!
-//! Words are separated by single spaces and newlines. A part goes on over them while a quote or a template block is open,
-//! and keeps its quotes. A backslash in front of a newline joins two lines. More spaces than one stay at the end of the
-//! part before them, so that joining the parts again gives the same text.
+//! Words are separated by single spaces and newlines. A part goes on over them while a quote or a template block is
+//! open, and keeps its quotes. A backslash in front of a newline joins two lines. More spaces than one stay at the end
+//! of the part before them, so that joining the parts again gives the same text.
 
 /// Returns the parts of a text; `None` if a quote or a template block is open at the end.
 pub(crate) fn split_args(text: &str) -> Option<Vec<String>> {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares modbox's YAML with ansible-core's own loader, whose API this calls.
 
-    VENV/bin/python tests/oracle/yaml/compare.py [--seed N] [--generated N] [--mutated N] [--archive FILE]… FILTER [ARG…]
+    VENV/bin/python tests/oracle/yaml/compare.py [--seed N] [--generated N] [--damaged N] [--archive FILE]… FILTER [ARG…]
 
 FILTER is the program `runner/yaml/examples/load.rs`. The texts are those of `cases.py`, those that `generate.py` makes, all YAML files
-in the archives (tar or zip), and mutations of those files. Each difference is printed; the exit status is 1 if there is one.
+in the archives (tar or zip), and damaged copies of those files. Each difference is printed; the exit status is 1 if there is one.
 
 What is compared: the type, the value, the line and the column of each node and key, the order of keys, whether text may be a template,
 the warnings, and whether there is an error. The exceptions, each as narrow as it can be, with its reason:
@@ -243,15 +243,15 @@ def questions_of(options):
     for text in generate.arguments(numbers, options.generated // 4):
         yield f"arguments {text!r}", {"key_values": text, "free_form": numbers.random() < 0.5}
     short = [text for _, text in files if len(text) < 4000] or cases.TEXTS
-    for text in generate.mutations(numbers, short, options.mutated):
-        yield f"mutated {text!r}", {"text": text}
+    for text in generate.damages(numbers, short, options.damaged):
+        yield f"damaged {text!r}", {"text": text}
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--generated", type=int, default=2000)
-    parser.add_argument("--mutated", type=int, default=2000)
+    parser.add_argument("--damaged", type=int, default=2000)
     parser.add_argument("--archive", action="append", default=[])
     parser.add_argument("--show", type=int, default=40)
     parser.add_argument("filter", nargs="+")

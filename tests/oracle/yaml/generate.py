@@ -78,16 +78,16 @@ def arguments(numbers, count):
         yield text_of(numbers, ARGUMENT_PIECES, 12)
 
 
-def mutations(numbers, originals, count):
+def damages(numbers, originals, count):
     """Damages copies: a piece is inserted, some characters or a line are removed, a line is indented or repeated."""
     for _ in range(count):
         text = numbers.choice(originals)
         for _ in range(numbers.randint(1, 3)):
-            text = mutated(numbers, text)
+            text = damaged(numbers, text)
         yield text
 
 
-def mutated(numbers, text):
+def damaged(numbers, text):
     at, kind = numbers.randint(0, len(text)), numbers.randint(0, 4)
     if kind == 0:
         return text[:at] + numbers.choice(PIECES) + text[at:]

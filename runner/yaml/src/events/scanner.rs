@@ -120,11 +120,7 @@ impl<'a> Scanner<'a> {
             }
             '\'' | '"' => self.fetch_node(|scanner| scan_quoted(&mut scanner.reader, next)),
             _ if self.is_plain(next) => self.fetch_plain(),
-            _ => {
-                let here = self.reader.mark();
-                let problem = "found character that cannot start any token";
-                SyntaxError::within("while scanning for the next token", here, problem, here)
-            }
+            _ => SyntaxError::bare("found character that cannot start any token", self.reader.mark()),
         }
     }
 

@@ -36,8 +36,8 @@ pub(super) fn scan_handle(reader: &mut Reader<'_>, place: Place, start: Mark) ->
     Ok(handle)
 }
 
-/// Reads the rest of a tag behind its head, which is what [`scan_handle`] took for a handle. `is_uri` allows all characters
-/// of URIs, which end a tag elsewhere.
+/// Reads the rest of a tag behind its head, which is what [`scan_handle`] took for a handle. `is_uri` allows all
+/// characters of URIs, which end a tag elsewhere.
 pub(super) fn scan_uri(
     reader: &mut Reader<'_>,
     place: Place,

@@ -1,7 +1,7 @@
 //! JSON, which Ansible tries before YAML.
 //!
-//! The two differ where a text is both: in JSON `1e3` is a number and `"\/"` an escape sequence. As in Ansible, nodes of
-//! JSON have no positions of their own: all are at the start of the text.
+//! The two differ where a text is both: in JSON `1e3` is a number and `"\/"` an escape sequence. As in Ansible, nodes
+//! of JSON have no positions of their own: all are at the start of the text.
 
 use std::sync::Arc;
 

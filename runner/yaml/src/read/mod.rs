@@ -1,7 +1,7 @@
 //! From text to a tree: events of the parser become a graph of nodes, and the graph a [`crate::Source`].
 //!
-//! The two steps are PyYAML's: a graph has unresolved aliases and merge keys, and mistakes in syntax anywhere come before
-//! mistakes in values.
+//! The two steps are PyYAML's: a graph has unresolved aliases and merge keys, and mistakes in syntax anywhere come
+//! before mistakes in values.
 
 mod compose;
 mod construct;
