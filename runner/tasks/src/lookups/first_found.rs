@@ -62,6 +62,8 @@ impl Search {
                     self.options = of_dict(term);
                     self.options.texts("files")?.unwrap_or_default()
                 }
+                // Undefined: only loops have such terms, and leave them out.
+                View::Undefined => continue,
                 View::Str(text) => vec![text.to_owned()],
                 View::List | View::Tuple => {
                     let items = values::items(term).map_err(|error| failed(error.to_string()))?;

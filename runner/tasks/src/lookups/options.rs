@@ -51,7 +51,7 @@ impl Options {
     /// Returns a whole number.
     pub(super) fn integer(&self, name: &str, default: i64) -> Result<i64, LookupError> {
         let Some(value) = self.json(name)? else { return Ok(default) };
-        fields::whole(&value).ok_or_else(|| wrong_type(name, "integer", &value))
+        fields::whole(&value).ok_or_else(|| wrong_type(name, "int", &value))
     }
 
     /// Returns a list of texts. A text is split at commas.
@@ -78,7 +78,10 @@ fn unquoted(text: &str) -> &str {
 }
 
 fn wrong_type(name: &str, expected: &str, value: &Json) -> LookupError {
-    failed(format!("option `{name}`: Invalid value provided for '{expected}': {}", repr(value)))
+    failed(format!(
+        "Config '{name}' from 'Direct' has an invalid value: Invalid value provided for '{expected}': {}",
+        repr(value)
+    ))
 }
 
 /// Returns the failure of a lookup.

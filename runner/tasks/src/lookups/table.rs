@@ -204,6 +204,8 @@ mod tests {
         check("lookup('first_found', ['none'])", "!No file was found when using first_found.");
         check("query('first_found', ['none'], skip=true)", "[]");
         check("lookup('first_found', ['b.txt'])", "!No file was found");
+        check("lookup('first_found', files=nope)", "!'nope' is undefined");
+        check("lookup('first_found', nope, '/p/files/a.txt')", "!'nope' is undefined");
         check("lookup('first_found', 3)", "!A string, dict or list is required");
         check("lookup('first_found', ['/denied/x'])", "!--allow-read /denied/x");
         let action = |name| scope(&[(ACTION_VARIABLE, name)]);

@@ -71,7 +71,9 @@ fn extra(options: &Options) -> Result<Arc<Layer>, LookupError> {
     };
     let Some(entries) = values::entries(given) else {
         let found = values::type_name(given);
-        return Err(failed(format!("option `template_vars`: Invalid value provided for 'dict': {found}")));
+        return Err(failed(format!(
+            "Config 'template_vars' from 'Direct' has an invalid value: Invalid value provided for 'dict': {found}"
+        )));
     };
     let mut layer = Layer::default();
     for (name, value) in entries {

@@ -87,22 +87,14 @@ pub fn items(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Option<Items>, 
 
 /// Returns the results of the lookup of a `with_` keyword.
 fn lookup(run: &TaskRun<'_>, session: &Session<'_>, name: &str, terms: &Source) -> Result<Items, LoopError> {
-    let (terms, provenance) = evaluate(run, session, terms)?;
-    let terms = list(&terms).unwrap_or_else(|| vec![terms]);
     let mut layer = Layer::default();
-    let action = run.task.action_text();
-    layer.insert(ACTION_VARIABLE, Slot::value(Value::from(action), Origin::Magic));
-    layer.insert("_modbox_lookup", Slot::value(Value::from(name), Origin::Magic));
-    layer.insert("_modbox_terms", Slot::value(Value::from(terms), origin(&provenance)));
-    let call = Source::literal("query(_modbox_lookup, *_modbox_terms)");
+    layer.insert(ACTION_VARIABLE, Slot::value(Value::from(run.task.action_text()), Origin::Magic));
     let scope = run.scope.with(Arc::new(layer));
-    let evaluated = session.engine.expression(&call, &scope).map_err(|error| {
-        let place = run.task.lookup.as_ref().and_then(|(_, terms)| session.excerpt(terms.position()));
-        let message = Message::new(error.message()).at(place);
+    let evaluated = session.engine.loop_items(name, terms, &scope).map_err(|error| {
+        let message = Message::new(error.message()).at(session.excerpt(terms.position()));
         if error.is_undefined() { LoopError::Undefined(message) } else { LoopError::Wrong(message) }
     })?;
-    let values = list(&evaluated.value).unwrap_or_default();
-    Ok(Items { values, sources: Vec::new(), origin: origin(&provenance) })
+    Ok(Items { values: evaluated.value, sources: Vec::new(), origin: origin(&evaluated.provenance) })
 }
 
 fn evaluate(run: &TaskRun<'_>, session: &Session<'_>, source: &Source) -> Result<(Value, Provenance), LoopError> {

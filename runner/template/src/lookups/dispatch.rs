@@ -75,14 +75,17 @@ impl Interpreter<'_> {
     /// Asks the caller. It gets plain data, as a lookup does not need more.
     fn acted(&mut self, lookup: &Lookup, given: &Given, is_loop: bool) -> Run<Vec<Value>> {
         let (at, line) = (self.source.position(), self.line);
-        let plain = |value: &Value| match lookup.accepts_markers && Marker::is(value) {
+        let plain = |value: &Value, accepts: bool| match accepts && Marker::is(value) {
             true => Ok(Value::UNDEFINED),
             false => self.evaluation.finalize(value, Mode::Result, at, line),
         };
-        let terms = given.positional.iter().map(plain).collect::<Run<Vec<_>>>()?;
+        // Only loops leave out terms that are undefined, and only a default may be.
+        let terms = given.positional.iter().map(|value| plain(value, lookup.accepts_markers && is_loop));
+        let terms = terms.collect::<Run<Vec<_>>>()?;
         let mut options = Vec::new();
         for (name, value) in &given.named {
-            options.push((name.clone(), plain(value)?));
+            let accepts = lookup.accepts_markers && &**name == "default";
+            options.push((name.clone(), plain(value, accepts)?));
         }
         let scope = &self.evaluation.scope;
         let renderer = NestedRenderer(self.evaluation);
