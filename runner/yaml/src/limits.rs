@@ -16,7 +16,7 @@ pub const MAX_NODES: usize = 1_000_000;
 /// walks a tree.
 pub const MAX_DEPTH: u32 = 200;
 
-/// Size of a tree with aliases followed: each node counts [`NODE_SIZE`], and text its length in bytes. It is more than
+/// Size of a tree with aliases followed: each node counts 32, and text its length in bytes. It is more than
 /// a text of [`MAX_TEXT`] with [`MAX_NODES`] can have without aliases.
 pub const MAX_EXPANDED_SIZE: u64 = 64 << 20;
 

@@ -111,6 +111,11 @@ mod tests {
             "1:4`: found unexpected end of stream while scanning a quoted scalar that begins in \
             line 1; close the quote that is open here",
         );
+        check_error(
+            "a: b\nkey:value\n",
+            "2:1`: could not find expected ':' while scanning a simple key that begins in line 2; put a space after the \
+             colon: `key: value`",
+        );
         check_error("a: b\n---\nc\n", "2:1`: found a second document; put each document into a file of its own");
         check_error("a: !x b\n", "1:4`: unknown tag `!x`; quote a value that begins with `!`");
         check_error(

@@ -160,9 +160,10 @@ impl Composer<'_> {
     }
 
     fn syntax_error(&self, error: &SyntaxError) -> YamlError {
-        // A quote that is not closed is found at the end of the text; the mistake is where it opens.
-        let began = error.context.map(|(_, began)| began);
-        let place = began.filter(|_| error.problem == "found unexpected end of stream").unwrap_or(error.place);
+        // The parser notices a quote that is not closed at the end of the text, and a key without a colon behind it. The
+        // mistake is where they begin.
+        let is_late = matches!(error.problem, "found unexpected end of stream" | "could not find expected ':'");
+        let place = error.context.filter(|_| is_late).map_or(error.place, |(_, began)| began);
         let context = error.context.map(|(doing, began)| (doing, began.line + 1));
         self.graph.error(place, Problem::Syntax { problem: error.problem, context })
     }
