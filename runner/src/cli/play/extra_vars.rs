@@ -22,12 +22,7 @@ pub(crate) fn read(given: &[String]) -> anyhow::Result<Layer> {
     let mut layer = Layer::default();
     for text in given {
         let root = parse(text)?;
-        let Some(map) = root.as_map() else {
-            if root.is_null() {
-                continue;
-            }
-            bail!("`-e {text}` does not define variables; write KEY=VALUE, a mapping in JSON or YAML, or @FILE");
-        };
+        let Some(map) = root.as_map() else { continue };
         for (key, entry) in map.iter() {
             let Key::Text(name) = key else {
                 bail!("{}: the name of a variable must be text", entry.key.position());
@@ -87,7 +82,7 @@ mod tests {
 
     #[test]
     fn says_what_does_not_define_variables() {
-        for (given, expect) in [("[1]", "KEY=VALUE"), ("/etc/x", "write `@`"), ("@/none/x", "failed to read `/none/x`")]
+        for (given, expect) in [("[1]", "a mapping of variables"), ("/etc/x", "write `@`"), ("@/none/x", "failed to read `/none/x`")]
         {
             let error = names(&[given]).unwrap_err();
             assert!(error.contains(expect), "{error}");

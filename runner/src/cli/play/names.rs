@@ -106,13 +106,24 @@ impl<'a> ModuleNames<'a> {
         // In place of `./library`: a play does not depend on the working directory.
         library.folders.remove(0);
         library.folders.insert(0, Place { origin: "`library` of the roles and the play", absent: "none", folders });
-        let by_name = |name: &str| library.find_by_name(Path::new(name));
+        // A plain name, and one of `ansible.legacy`.
+        let found_by = |name: &str| match library.find_by_name(Path::new(name)) {
+            Ok(Located::Own(own)) => candidates(Some(own), library.find_name(Path::new(name))),
+            Ok(Located::File(found)) => Ok(Candidates { own: None, classic: Some(found) }),
+            Ok(Located::Project(_)) => {
+                Err(format!("`{name}` is a module project; build it, and put it into `library`"))
+            }
+            Err(error) => Err(modbox_vocabulary::error_chain(&error)),
+        };
         if let Some(plain) = name.strip_prefix(BUILTIN) {
             let own = standard::name(Path::new(plain)).map(str::to_owned);
             let classic = library.find_name(Path::new(name));
             return candidates(own, classic);
         }
-        if name.contains('.') || name.starts_with(LEGACY) {
+        if let Some(plain) = name.strip_prefix(LEGACY) {
+            return found_by(plain);
+        }
+        if name.contains('.') {
             return candidates(None, library.find_name(Path::new(name)));
         }
         for collection in collections.iter().filter(|collection| !is_core(collection)) {
@@ -120,14 +131,7 @@ impl<'a> ModuleNames<'a> {
                 return Ok(Candidates { own: None, classic: Some(found) });
             }
         }
-        match by_name(name) {
-            Ok(Located::Own(own)) => candidates(Some(own), library.find_name(Path::new(name))),
-            Ok(Located::File(found)) => Ok(Candidates { own: None, classic: Some(found) }),
-            Ok(Located::Project(_)) => {
-                Err(format!("`{name}` is a module project; build it, and put it into `library`"))
-            }
-            Err(error) => Err(modbox_vocabulary::error_chain(&error)),
-        }
+        found_by(name)
     }
 }
 
