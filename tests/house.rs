@@ -10,6 +10,10 @@ use std::path::{Path, PathBuf};
 use crate::support::repository;
 use crate::tidy::{ascii, rust_files, starts_with};
 
+/// The crates below `tasks`.
+const TASKS: [&str; 9] =
+    ["argument-spec", "checksum", "contract", "jinja", "python-json", "python-re", "template", "vocabulary", "yaml"];
+
 /// The crates of the runner, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
 const CRATES: [(&str, &[&str]); 18] = [
@@ -29,20 +33,7 @@ const CRATES: [(&str, &[&str]); 18] = [
     ("authoring", &["argument-spec", "cleanup", "vocabulary"]),
     ("yaml", &["python-json"]),
     ("template", &["jinja", "python-json", "yaml"]),
-    (
-        "tasks",
-        &[
-            "argument-spec",
-            "checksum",
-            "contract",
-            "jinja",
-            "python-json",
-            "python-re",
-            "template",
-            "vocabulary",
-            "yaml",
-        ],
-    ),
+    ("tasks", &TASKS),
     (
         "",
         &[

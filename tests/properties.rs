@@ -106,7 +106,9 @@ proptest! {
         }
         for kind in Kind::all() {
             if let Ok(chosen) = detect::choose(Some(kind), &bytes) {
-                prop_assert_eq!(chosen.kind, kind);
+                // The bytes of a provider decide how it runs.
+                let is_same = if kind.is_provider() { chosen.kind.is_provider() } else { chosen.kind == kind };
+                prop_assert!(is_same, "{:?} for {kind:?}", chosen.kind);
             }
         }
     }

@@ -82,7 +82,8 @@ mod tests {
 
     #[test]
     fn says_what_does_not_define_variables() {
-        for (given, expect) in [("[1]", "a mapping of variables"), ("/etc/x", "write `@`"), ("@/none/x", "failed to read `/none/x`")]
+        for (given, expect) in
+            [("[1]", "a mapping of variables"), ("/etc/x", "write `@`"), ("@/none/x", "failed to read `/none/x`")]
         {
             let error = names(&[given]).unwrap_err();
             assert!(error.contains(expect), "{error}");

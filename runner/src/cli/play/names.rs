@@ -9,7 +9,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use modbox_tasks::actions::table;
 use modbox_tasks::load::context::ActionNames;
+use modbox_tasks::model::task::is_one_of;
 
 use crate::app::library::{FoundModule, Located, LookupError, Place};
 use crate::cli::context::Context;
@@ -19,6 +21,9 @@ use crate::cli::standard;
 
 /// Maximum number of groups that one group extends, in all collections.
 const MAX_GROUPS: usize = 100;
+
+/// Names of tasks that the engine of plays handles without an action.
+const FLOW: [&str; 6] = ["import_playbook", "import_role", "import_tasks", "include_role", "include_tasks", "meta"];
 
 /// Prefixes of names of ansible-core.
 const BUILTIN: &str = "ansible.builtin.";
@@ -137,12 +142,17 @@ impl<'a> ModuleNames<'a> {
 
 impl ActionNames for ModuleNames<'_> {
     fn is_known(&self, name: &str, collections: &[String]) -> bool {
-        self.find(name, collections).is_ok()
+        is_action(name) || self.find(name, collections).is_ok()
     }
 
     fn role_found(&self, path: &str) {
         self.add_role(Path::new(path));
     }
+}
+
+/// Says whether a name is that of an action of the engine of plays, which needs no file.
+fn is_action(name: &str) -> bool {
+    table::find(name).is_some() || is_one_of(name, &FLOW)
 }
 
 fn is_core(collection: &str) -> bool {

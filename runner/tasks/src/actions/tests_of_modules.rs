@@ -140,12 +140,12 @@ impl Events for Results {
     }
 }
 
-struct Ran {
+struct TaskEnd {
     calls: Vec<ModuleCall>,
     result: Dict,
 }
 
-impl Ran {
+impl TaskEnd {
     fn calls(&self) -> String {
         self.calls.iter().map(|call| short_name(&call.name)).collect::<Vec<_>>().join(" ")
     }
@@ -168,7 +168,7 @@ impl Ran {
 }
 
 /// Runs a task, in which `$` begins each further line.
-fn task_with(text: &str, options: &RunOptions) -> Ran {
+fn task_with(text: &str, options: &RunOptions) -> TaskEnd {
     let play = format!(
         "- hosts: localhost\n  gather_facts: false\n  vars: {{v: val, o: 5}}\n  tasks:\n  - {}\n",
         text.replace("$ ", "\n    ")
@@ -185,10 +185,10 @@ fn task_with(text: &str, options: &RunOptions) -> Ran {
     };
     let mut results = Results::default();
     run::run(&playbook, &engine, &mut host, &mut results, options, &settings);
-    Ran { calls: host.calls, result: results.0.pop().unwrap_or_default() }
+    TaskEnd { calls: host.calls, result: results.0.pop().unwrap_or_default() }
 }
 
-fn task(text: &str) -> Ran {
+fn task(text: &str) -> TaskEnd {
     task_with(text, &RunOptions::default())
 }
 

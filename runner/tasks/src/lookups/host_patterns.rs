@@ -150,7 +150,7 @@ fn subscript(pattern: &str) -> (&str, Option<Range>) {
     }
     let range = match inside.split_once(':') {
         Some((start, "")) => start.parse().ok().map(|start| Range::Span(start, None)),
-        // As in Ansible, an end of zero is no end: the range is its first host.
+        // As in Ansible, an end of zero counts as none: the range is its first host.
         Some((start, end)) => match (start.parse(), end.parse::<usize>()) {
             (Ok(start), Ok(0)) => Some(Range::Span(start, Some(start))),
             (Ok(start), Ok(end)) => Some(Range::Span(start, Some(end))),

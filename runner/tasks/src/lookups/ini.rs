@@ -79,13 +79,13 @@ fn parts(term: &str) -> Vec<String> {
 }
 
 /// What is looked for in a file.
-struct Wanted {
+struct Request {
     section: String,
     is_pattern: bool,
     name: String,
 }
 
-fn read(call: &Call<'_>, options: &Options, file: &mut IniFile) -> Result<Wanted, LookupError> {
+fn read(call: &Call<'_>, options: &Options, file: &mut IniFile) -> Result<Request, LookupError> {
     let name = options.text("file")?.unwrap_or_else(|| "ansible.ini".to_owned());
     let path =
         call.find("files", &name)?.ok_or_else(|| failed(format!("Unable to find '{name}' in expected paths")))?;
@@ -105,10 +105,10 @@ fn read(call: &Call<'_>, options: &Options, file: &mut IniFile) -> Result<Wanted
         IniError::DuplicateOption { .. } => failed(format!("Duplicate option in '{name}': {error}.")),
         error => failed(format!("failed to read `{path}`: {error}")),
     })?;
-    Ok(Wanted { section, is_pattern: options.flag("re", false)?, name })
+    Ok(Request { section, is_pattern: options.flag("re", false)?, name })
 }
 
-impl Wanted {
+impl Request {
     fn values(
         &self,
         file: &IniFile,
