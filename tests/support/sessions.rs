@@ -158,7 +158,7 @@ fn run_session(surroundings: Surroundings, steps: &[Step]) -> Vec<(String, Strin
     for (index, step) in steps.iter().enumerate() {
         for (name, text) in &step.files {
             let kept = dir.write(&format!("files/{index}/{name}"), text);
-            writeln!(script, "cp {} {name}", kept.display()).unwrap();
+            writeln!(script, "mkdir -p \"$(dirname {name})\" && cp {} {name}", kept.display()).unwrap();
         }
         let out = dir.join(&format!("out-{index}"));
         let (command, out) = (&step.command, out.display());
