@@ -77,7 +77,7 @@ impl<'d> Copier<'d> {
     pub(super) fn copy(&mut self, grant: &PathGrant) -> Result<PathBuf, TrialError> {
         let around = self.dir.join(format!("copy-{}", self.made.pairs.len()));
         let failed = |source: io::Error| TrialError::Copy { path: grant.host.clone(), source };
-        let name = grant.host.file_name().unwrap_or("root".as_ref()).to_owned();
+        let name = grant.host.file_name().unwrap_or_else(|| "root".as_ref()).to_owned();
         let copy = around.join(&name);
         rustix::fs::mkdir(&around, Mode::RWXU).map_err(|errno| failed(errno.into()))?;
         let to = open_directory(CWD, &around).map_err(|errno| failed(errno.into()))?;

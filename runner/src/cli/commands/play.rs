@@ -44,7 +44,7 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
     let runner = Arc::new(runner(context, None, lookup.python.clone()));
     let tree = Arc::new(PlayTree::open(&folders(&files, &load), policy));
     let engine = play::engine(context, &tree, &merged, Arc::clone(&runner));
-    let first_folder = files.first().and_then(|file| file.parent()).unwrap_or(Path::new("/")).to_owned();
+    let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
     let names = ModuleNames::new(context, lookup.clone(), &first_folder);
     let options = run_options(args).or_usage()?;
     let playbooks = read_all(&files, &Loader::new(&*tree, &engine, &names, &load), &options)?;

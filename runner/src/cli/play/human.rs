@@ -106,7 +106,7 @@ fn colour(line: &str) -> String {
     let (text, end) = line.strip_suffix('\n').map_or((line, ""), |text| (text, "\n"));
     let text = clean(text);
     let found = COLOURS.iter().find(|(start, _)| text.starts_with(start)).map(|(_, colour)| *colour);
-    let found = found.or_else(|| match text.as_bytes() {
+    let found = found.or(match text.as_bytes() {
         [b'+', ..] => Some(AnsiColor::Green),
         [b'-', ..] => Some(AnsiColor::Red),
         _ => None,

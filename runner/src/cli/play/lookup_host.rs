@@ -61,12 +61,12 @@ impl PlayLookups {
         let grant = grant.ok_or_else(|| denied(format!("write `{path}`"), switch()))?;
         let folder = match grant.shape {
             Shape::Directory => grant.host.clone(),
-            Shape::Name => grant.host.parent().unwrap_or(Path::new("/")).to_owned(),
+            Shape::Name => grant.host.parent().unwrap_or_else(|| Path::new("/")).to_owned(),
         };
         let failed =
             |error: std::io::Error| LookupFailure::Failed(format!("failed to open `{}`: {error}", folder.display()));
         let dir = Dir::open_ambient_dir(&folder, ambient_authority()).map_err(failed)?;
-        let rest = whole.strip_prefix(&folder).unwrap_or(Path::new("")).to_owned();
+        let rest = whole.strip_prefix(&folder).unwrap_or_else(|_| Path::new("")).to_owned();
         Ok((dir, rest))
     }
 }

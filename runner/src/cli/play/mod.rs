@@ -57,7 +57,7 @@ pub(crate) fn engine(context: &Context, tree: &Arc<PlayTree>, merged: &MergedPol
 /// Returns the files that a template file may include: those of its folder, and what the policy grants.
 pub(crate) fn template_files(context: &Context, policy: &Policy, template: &Path) -> Arc<dyn TemplateFiles> {
     let path = context.environment.absolute(template);
-    let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
+    let folder = path.parent().unwrap_or_else(|| Path::new("/")).to_owned();
     let tree = tree::PlayTree::open(std::slice::from_ref(&folder), policy);
     Arc::new(templates::TemplateFolder::new(folder, tree))
 }

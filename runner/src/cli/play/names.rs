@@ -38,6 +38,12 @@ pub(crate) struct Candidates {
     pub(crate) classic: Option<FoundModule>,
 }
 
+/// A name, and the collections to search.
+type Asked = (String, Vec<String>);
+
+/// What a name leads to, or why it leads nowhere.
+type Found = Result<Candidates, String>;
+
 /// Modules by the names of tasks.
 pub(crate) struct ModuleNames<'a> {
     context: &'a Context,
@@ -45,7 +51,7 @@ pub(crate) struct ModuleNames<'a> {
     /// `library` folders: those of roles, the latest first, then those of the play.
     libraries: RefCell<Vec<PathBuf>>,
     /// Names that were looked up, with the collections to search. Cleared when a library is added.
-    known: RefCell<HashMap<(String, Vec<String>), Rc<Result<Candidates, String>>>>,
+    known: RefCell<HashMap<Asked, Rc<Found>>>,
 }
 
 impl<'a> ModuleNames<'a> {
@@ -66,7 +72,7 @@ impl<'a> ModuleNames<'a> {
     }
 
     /// Returns the modules that a name leads to. `collections` is searched for a name without a collection.
-    pub(crate) fn find(&self, name: &str, collections: &[String]) -> Rc<Result<Candidates, String>> {
+    pub(crate) fn find(&self, name: &str, collections: &[String]) -> Rc<Found> {
         let key = (name.to_owned(), collections.to_vec());
         if let Some(known) = self.known.borrow().get(&key) {
             return Rc::clone(known);
@@ -105,7 +111,7 @@ impl<'a> ModuleNames<'a> {
         is_known.then(|| all.into_iter().collect())
     }
 
-    fn search(&self, name: &str, collections: &[String]) -> Result<Candidates, String> {
+    fn search(&self, name: &str, collections: &[String]) -> Found {
         let mut library = self.lookup.library(self.context);
         let folders = self.libraries.borrow().clone();
         // In place of `./library`: a play does not depend on the working directory.

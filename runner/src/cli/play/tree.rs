@@ -67,7 +67,7 @@ impl PlayTree {
         let holds = |root: &&Root| whole.starts_with(&root.path);
         let innermost = self.roots.iter().filter(holds).max_by_key(|root| root.path.as_os_str().len());
         let root = innermost.ok_or_else(|| denied(path, "it is outside of the play's folders"))?;
-        let rest = whole.strip_prefix(&root.path).unwrap_or(Path::new("")).to_owned();
+        let rest = whole.strip_prefix(&root.path).unwrap_or_else(|_| Path::new("")).to_owned();
         Ok((root, if rest.as_os_str().is_empty() { PathBuf::from(".") } else { rest }))
     }
 

@@ -62,8 +62,17 @@ fn one(session: &mut Session<'_>, entry: &Source, first: bool) -> Result<Option<
         };
         let search = vec![paths::parent(&session.play.frame.position.file).to_owned()];
         let candidates = find::stack(session.host.files(), &search, "vars", &name, &session.play.folder);
-        if let Some(path) = candidates.iter().find(|path| session.host.files().exists(path)) {
-            return read(session, path).map(Some).map_err(|error| load_message(session, &error));
+        let mut denied = None;
+        for path in &candidates {
+            match session.host.files().kind(path) {
+                Ok(Some(_)) => return read(session, path).map(Some).map_err(|error| load_message(session, &error)),
+                Ok(None) => {}
+                Err(error) => denied = denied.or(Some(error)),
+            }
+        }
+        // A file that does not exist is left out, as in Ansible; one that may not be looked at is an error.
+        if let Some(error) = denied {
+            return Err(Message::new(error.to_string()).at(session.excerpt(candidate.position())));
         }
     }
     if first {
