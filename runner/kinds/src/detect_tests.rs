@@ -23,7 +23,8 @@ fn providers_have_a_name_and_any_bytes() {
     {
         assert_eq!(kind_of_name(Path::new(name)).is_some_and(Kind::is_provider), expect, "{name}");
     }
-    let provider = Some(Kind::Provider(ProviderForm::Native));
+    let native = Kind::Provider(ProviderForm::Native);
+    let provider = Some(native);
     for (bytes, form) in [
         (&b"#!/bin/sh\nWANT_JSON"[..], ProviderForm::Native),
         (b"\x7fELF\x02", ProviderForm::Native),
@@ -33,7 +34,7 @@ fn providers_have_a_name_and_any_bytes() {
         assert_eq!(choose(provider, bytes).unwrap().kind, Kind::Provider(form));
     }
     let found = detect_file(Path::new("a.prov"), b"#!/bin/sh\n").unwrap();
-    assert_eq!((found.kind, found.reason.as_str()), (provider.unwrap(), "the name ends with `.prov`"));
+    assert_eq!((found.kind, found.reason.as_str()), (native, "the name ends with `.prov`"));
     assert_eq!(detect_file(Path::new("a"), b"#!/bin/sh\n").unwrap().kind, Kind::OldStyle);
     let error = choose(provider, b"echo").unwrap_err().to_string();
     assert!(error.contains("cannot be run as provider: it is text without a `#!` line"), "{error}");
