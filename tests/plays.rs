@@ -12,8 +12,7 @@ use serde_json::Value;
 use crate::support::{Modbox, RunOutput, TestDir, wait_for};
 
 /// A module that returns the text of its argument `text`, with template syntax around it.
-const HOSTILE: &str =
-    "#!/bin/sh\n# WANT_JSON\necho '{\"changed\": false, \"text\": \"{{ 7 * 7 }}\", \"{{ 7 * 7 }}\": 1}'\n";
+const HOSTILE: &str = "#!/bin/sh\n# WANT_JSON\necho '{\"changed\": false, \"text\": \"{{ 12345 * 54321 }}\", \"{{ 12345 * 54321 }}\": 1}'\n";
 
 /// A module that tries to read a file that nothing grants.
 const READER: &str = "#!/bin/sh\n# WANT_JSON\nif read line < \"$HOME_OF_SECRET/secret\"; then echo '{\"failed\": true, \"msg\": \"read\"}'\n\
@@ -39,7 +38,7 @@ fn a_play_runs_its_modules_and_prints_what_ansible_prints() {
     let shown = ran.stdout_text();
     assert!(shown.contains("TASK [hostile] ****"), "{shown}");
     assert!(
-        shown.contains("\"msg\": \"{{ 7 * 7 }}\"") && !shown.contains("49"),
+        shown.contains("\"msg\": \"{{ 12345 * 54321 }}\"") && !shown.contains("670592745"),
         "a result is never a template: {shown}"
     );
     assert!(shown.contains("RUNNING HANDLER [h] ****") && shown.contains("ok=3    changed=1 "), "{shown}");
@@ -52,11 +51,11 @@ fn results_are_never_templates_whatever_a_play_does_with_them() {
     dir.write("library/hostile.sh", HOSTILE);
     let text = "- hosts: all\n  gather_facts: false\n  tasks:\n  - hostile:\n    register: r\n  - set_fact: {copied: \"{{ r.text }}\"}\n\
                 \x20 - debug: {msg: \"{{ copied }} {{ item }}\"}\n    loop: [\"{{ r.text }}\", \"{{ copied }}\"]\n    register: d\n\
-                \x20 - assert: {that: [\"d.results[0].msg == copied ~ ' ' ~ copied\", \"copied | length == 11\"]}\n\
+                \x20 - assert: {that: [\"d.results[0].msg == copied ~ ' ' ~ copied\", \"copied | length == 19\"]}\n\
                 \x20 - debug: {msg: no}\n    when: \"{{ copied }}\"\n    ignore_errors: true\n    register: refused\n\
                 \x20 - assert: {that: refused is failed}\n";
     let ran = play(&dir, text, &["--output", "jsonl"]).exits_with(0);
-    assert!(!ran.stdout_text().contains("49"), "{}", ran.stdout_text());
+    assert!(!ran.stdout_text().contains("670592745"), "{}", ran.stdout_text());
 }
 
 #[test]
