@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use minijinja::Value;
 use minijinja::value::Tuple;
-use modbox_jinja::values::{self, View, view};
+use modbox_jinja::values::{self, Group, View, view};
 
 use super::interpreter::Interpreter;
 use crate::lazy::{Items, LazyDict, LazyList};
@@ -32,6 +32,7 @@ impl Interpreter<'_> {
         let found = match view(object) {
             View::Undefined => return Err(self.raise("the value is undefined")),
             View::Dict => self.entry(object, &Value::from(name.clone()))?,
+            View::Tuple => object.downcast_object_ref::<Group>().and_then(|group| group.field(name)),
             View::Other | View::Date(_) | View::DateTime(_) | View::Time(_) | View::TimeDelta(_) => {
                 object.as_object().and_then(|object| object.get_value(&Value::from(name.clone())))
             }
