@@ -15,7 +15,7 @@ use modbox_tasks::load::context::ActionNames;
 use modbox_tasks::run::host::{
     ActionHost, HostError, HostErrorKind, ModuleCall, ModuleOptions, ModuleRun, PrivateFile, Prompt, PromptError,
 };
-use modbox_vocabulary::error_chain;
+use modbox_vocabulary::{LimitKind, error_chain};
 
 use crate::app::{Report, Status};
 use crate::cli::context::Context;
@@ -128,7 +128,7 @@ impl ActionHost for PlayHost<'_> {
             interpreter: None,
         };
         match self.modules.run(self.names, run) {
-            Ok(report) => ended(report),
+            Ok(report) => ended(report, options.timeout),
             Err(NotRun::Unknown(message)) => Err(HostError { message, kind: HostErrorKind::NotFound, report: None }),
             Err(NotRun::Internal(message)) => Err(HostError { message, kind: HostErrorKind::Internal, report: None }),
         }
@@ -176,12 +176,19 @@ impl ActionHost for PlayHost<'_> {
     }
 }
 
+/// Says whether the time that a task gave a run is what ended it.
+fn is_timed_out(report: &Report, timeout: Option<u64>) -> bool {
+    let given = timeout.map(|seconds| seconds.saturating_mul(1_000_000));
+    report.limit.is_some_and(|hit| hit.kind == LimitKind::Wall && Some(hit.allowed) == given)
+}
+
 /// Returns what a task gets of a run. A run that did not start is an error of the host.
-fn ended(report: Report) -> Result<ModuleRun, HostError> {
+fn ended(report: Report, timeout: Option<u64>) -> Result<ModuleRun, HostError> {
     let kind = match (&report.error, report.status) {
         (Some(error), _) if error.is_internal() => Some(HostErrorKind::Internal),
         (Some(_), _) => Some(HostErrorKind::NotFound),
         (None, Status::Denied) => Some(HostErrorKind::Denied),
+        (None, Status::Limit) if is_timed_out(&report, timeout) => Some(HostErrorKind::TimedOut),
         (None, Status::Limit) => Some(HostErrorKind::Limit),
         (None, Status::Crashed) => Some(HostErrorKind::Crash),
         (None, _) => None,

@@ -189,6 +189,8 @@ pub enum HostErrorKind {
     Denied,
     /// A limit was reached.
     Limit,
+    /// The task's own `timeout` ended the module.
+    TimedOut,
     /// The module crashed.
     Crash,
     /// modbox itself failed.

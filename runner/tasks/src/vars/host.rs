@@ -11,7 +11,7 @@ use crate::vars::facts::Facts;
 use crate::vars::layer;
 
 /// Variables of the host.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct HostVars {
     /// Variables of groups and of the host, from files, lowest first.
     pub inventory: Vec<Arc<Layer>>,
@@ -20,6 +20,21 @@ pub struct HostVars {
     included: Arc<Layer>,
     set: Arc<Layer>,
     generation: u64,
+}
+
+impl Default for HostVars {
+    /// No variables but `ansible_facts`, which is empty until facts are gathered.
+    fn default() -> Self {
+        let facts = Facts::default();
+        Self {
+            inventory: Vec::new(),
+            fact_layer: Arc::new(facts.layer()),
+            facts,
+            included: layer::empty(),
+            set: layer::empty(),
+            generation: 0,
+        }
+    }
 }
 
 impl HostVars {
@@ -33,7 +48,7 @@ impl HostVars {
     /// Removes all facts.
     pub fn clear_facts(&mut self) {
         self.facts = Facts::default();
-        self.fact_layer = layer::empty();
+        self.fact_layer = Arc::new(self.facts.layer());
         self.generation += 1;
     }
 
