@@ -7,6 +7,7 @@
 mod action_groups;
 mod clock;
 mod extra_vars;
+mod glob;
 mod host;
 mod human;
 mod jsonl;

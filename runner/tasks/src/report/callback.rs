@@ -201,7 +201,9 @@ impl<W: FnMut(Stream, &str)> Callback<W> {
     fn failed(&mut self, task: &TaskInfo, outcome: &Outcome) {
         self.task_banner(task);
         self.messages(outcome);
-        if outcome.is_loop && !outcome.items.is_empty() {
+        // Ansible shows a loop of `debug` as a whole once more, since it forgets the items of the result before it asks
+        // for them.
+        if outcome.is_loop && !outcome.items.is_empty() && !is_builtin(&task.action, "debug") {
             return;
         }
         let text = self.dump(task, outcome);

@@ -88,7 +88,11 @@ impl Interpreter<'_> {
     }
 
     fn missing(&self, object: &Value, key: &Value) -> Value {
+        let is_index = matches!(view(object), View::List | View::Tuple) && matches!(view(key), View::Int(_));
         let key = values::repr(key).unwrap_or_default();
+        if is_index {
+            return self.undefined(format!("{} object has no element {key}", type_name(object)));
+        }
         self.undefined(format!("object of type '{}' has no attribute {key}", type_name(object)))
     }
 
