@@ -206,6 +206,8 @@ pub struct Prompt {
     pub private: bool,
     /// The time after which there is an empty answer. Then keys do not end it.
     pub timeout: Option<Duration>,
+    /// Keys of which one is the answer, without a line end, in lower case. Empty: the answer is a line.
+    pub keys: &'static [char],
 }
 
 /// Why there is no answer.

@@ -79,7 +79,7 @@ fn one(session: &mut Session<'_>, name: &str, prompt: &Dict) -> Result<String, M
         (Some(prompt), None) => format!("{prompt}: "),
         (None, _) => format!("input for {name}: "),
     };
-    let mut ask = |text: &str| session.host.prompt(&Prompt { text: text.to_owned(), private, timeout: None });
+    let mut ask = |text: &str| session.host.prompt(&Prompt { text: text.to_owned(), private, ..Prompt::default() });
     // A person who cannot type the same twice in a few attempts gives up.
     for _ in 0..10 {
         let answer = match ask(&question) {
