@@ -49,6 +49,7 @@ const CRATES: [(&str, &[&str]); 18] = [
             "policy",
             "providers",
             "python-json",
+            "python-re",
             "scratch",
             "store",
             "tasks",
