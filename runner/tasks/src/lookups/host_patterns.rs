@@ -108,7 +108,7 @@ impl Inventory<'_> {
 /// Returns what compares a name with a pattern, which is a regular expression after `~` and one of a shell otherwise.
 fn matcher(pattern: &str) -> Result<impl Fn(&str) -> Result<bool, PatternError> + use<>, PatternError> {
     let text = pattern.strip_prefix('~').map_or_else(|| glob_to_regex(pattern), str::to_owned);
-    let regex = Pattern::new(&text, Subject::Text, Flags::default())?;
+    let regex = Pattern::cached(&text, Subject::Text, Flags::default())?;
     Ok(move |name: &str| {
         let found = regex.search(name.as_bytes())?;
         Ok(found.and_then(|found| found.span(0)).is_some_and(|(start, _)| start == 0))

@@ -117,15 +117,6 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Performs a test of values, for lookups.
-    pub(crate) fn perform_test(&mut self, name: &str, arguments: &[Value]) -> Run<bool> {
-        let given = Given::of(arguments.to_vec());
-        match self.evaluation.machine.tests.get(name) {
-            Some(plugin) => self.plugin(plugin, "test", given).and_then(defined).map(|found| values::is_true(&found)),
-            None => Err(self.raise(self.evaluation.machine.unknown_test(name))),
-        }
-    }
-
     fn plugin(&mut self, plugin: &Plugin, kind: &str, given: Given) -> Run<Value> {
         if let Some(marker) = given.marker().filter(|_| !plugin.accepts_markers) {
             return Ok(marker);
