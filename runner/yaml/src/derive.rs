@@ -9,6 +9,7 @@ use std::sync::Arc;
 use modbox_python_json::Value;
 
 use crate::error::{Problem, YamlError};
+use crate::key::Key;
 use crate::position::Position;
 use crate::source::{Entry, Map, Node, Source};
 
@@ -69,6 +70,51 @@ impl Source {
         }
     }
 
+    /// Makes data, in which no text is a template.
+    #[must_use]
+    pub fn data_of(value: Value, position: &Position) -> Self {
+        let node = match value {
+            Value::Str(text) => Node::Unsafe(text.into()),
+            Value::List(items) => Node::List(items.into_iter().map(|item| Self::data_of(item, position)).collect()),
+            Value::Dict(entries) => {
+                let mut map = Map::default();
+                for (key, value) in entries {
+                    let key: Arc<str> = key.into();
+                    let entry = Entry {
+                        key: Self::new(Node::Unsafe(Arc::clone(&key)), position.clone()),
+                        value: Self::data_of(value, position),
+                    };
+                    map.insert(Key::Text(key), entry);
+                }
+                Node::Map(map)
+            }
+            scalar => Node::Scalar(scalar),
+        };
+        Self::new(node, position.clone())
+    }
+
+    /// Returns a mapping in which a key has another value. Every other node, and one with a key that cannot be one, is
+    /// returned as it is.
+    #[must_use]
+    pub fn with_entry(&self, key: Self, value: Self) -> Self {
+        let (Some(map), Some(found)) = (self.as_map(), key.as_key()) else { return self.clone() };
+        let mut changed = Map::default();
+        for (known, entry) in map.iter() {
+            changed.insert(known.clone(), entry.clone());
+        }
+        changed.insert(found, Entry { key, value });
+        Self::new(Node::Map(changed), self.position().clone())
+    }
+
+    /// Returns a text as data, as if it had the tag `!unsafe`. Every other node is returned as it is.
+    #[must_use]
+    pub fn as_unsafe(&self) -> Self {
+        match self.node() {
+            Node::Text(text) => Self::new(Node::Unsafe(Arc::clone(text)), self.position().clone()),
+            _ => self.clone(),
+        }
+    }
+
     /// Makes text with the trust and the position of this node. The text must be made of this node's.
     pub(crate) fn with_text(&self, text: Arc<str>) -> Self {
         let is_template = matches!(self.node(), Node::Text(_));
@@ -92,6 +138,20 @@ mod tests {
         let data = load_play_file("!unsafe a,b", "x").unwrap().root;
         assert!(data.split_list(',').iter().all(|part| part.as_text().is_none()));
         assert!(matches!(data.text_of(0..1).unwrap().node(), Node::Unsafe(text) if &**text == "a"));
+        assert!(text.as_unsafe().as_text().is_none());
+    }
+
+    #[test]
+    fn data_has_no_templates() {
+        let value = Value::from([("a", Value::from("{{ b }}")), ("{{ c }}", Value::Null)]);
+        let position = Position::start_of("x");
+        let data = Source::data_of(value.clone(), &position);
+        assert_eq!(data.to_data().unwrap(), value);
+        assert!(data.as_map().unwrap().iter().all(|(_, entry)| entry.key.as_text().is_none()));
+        assert!(data.as_map().unwrap().get("a").unwrap().as_text().is_none());
+        let changed = data.with_entry(Source::literal("a"), template_file("{{ b }}", "x"));
+        assert!(changed.as_map().unwrap().get("a").unwrap().as_text().is_some());
+        assert_eq!(changed.to_data().unwrap(), value);
     }
 
     #[test]

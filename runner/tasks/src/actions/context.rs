@@ -49,6 +49,8 @@ pub struct ActionContext<'a> {
 pub struct Findings {
     /// Warnings.
     pub warnings: Vec<Message>,
+    /// Deprecated things that the task uses.
+    pub deprecations: Vec<Message>,
     /// Reports of modules.
     pub reports: Vec<Value>,
     /// Why the module that ran last failed.

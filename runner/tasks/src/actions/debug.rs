@@ -53,6 +53,9 @@ fn variable(context: &mut ActionContext<'_>, source: &modbox_yaml::Source) -> Re
     if source.as_text().is_none() {
         return Ok(entry(&name, Value::from(name.as_str())));
     }
+    if modbox_template::is_template(source) {
+        return expression_of(context, source);
+    }
     match context.engine.expression(source, context.scope) {
         Ok(evaluated) => Ok(entry(&name, layer::to_json(&evaluated.value))),
         Err(error) if error.is_undefined() => {
@@ -62,4 +65,25 @@ fn variable(context: &mut ActionContext<'_>, source: &modbox_yaml::Source) -> Re
         }
         Err(error) => Err(ActionError::failed(format!("Error while resolving `var` expression: {}", error.message()))),
     }
+}
+
+/// Evaluates the expression that a template of `var` stands for.
+fn expression_of(context: &mut ActionContext<'_>, source: &modbox_yaml::Source) -> Result<Dict, ActionError> {
+    let failed = |error: modbox_template::TemplateError| {
+        ActionError::failed(format!("Error while resolving value for 'var': {}", error.message()))
+    };
+    let written = context.engine.written(source, context.scope).map_err(failed)?.value;
+    if let Some(expression) = written.filter(|written| written.as_text().is_some()) {
+        return variable(context, &expression);
+    }
+    let value = layer::to_json(&context.engine.evaluate(source, context.scope).map_err(failed)?.value);
+    Err(ActionError::failed(match value {
+        Value::Str(_) => "Encountered untrusted template or expression.".to_owned(),
+        value => format!(
+            "argument 'var' is of type {} and we were unable to convert to _check_type_str_no_conversion: '{}' is not a \
+             string and conversion is not allowed",
+            value.type_name(),
+            modbox_python_json::str(&value)
+        ),
+    }))
 }

@@ -54,14 +54,14 @@ pub fn run(
         if attempts > 1 {
             outcome.data.insert("attempts".to_owned(), Value::Int(attempt));
         }
-        let scope = after(run, &outcome);
+        let scope = after(run, session, &outcome);
         if !outcome.data.contains_key("skipped") {
             decide(run, session, &scope, &mut outcome);
         }
         if attempts == 1 {
             return Ok((outcome, included));
         }
-        let scope = after(run, &outcome);
+        let scope = after(run, session, &outcome);
         let done = if until.is_empty() {
             !outcome.data.get("failed").is_some_and(Value::is_truthy)
         } else {
@@ -126,7 +126,8 @@ fn act(
     outcome.reports = findings.reports;
     outcome.error = outcome.error.or_else(|| findings.module_error.map(|error| error.causing("Module failed.", None)));
     outcome.warnings.extend(result::take_warnings(&mut outcome.data));
-    outcome.deprecations = result::take_deprecations(&mut outcome.data);
+    outcome.deprecations = findings.deprecations;
+    outcome.deprecations.extend(result::take_deprecations(&mut outcome.data));
     Ok(Acted { outcome, included: findings.included, is_skip })
 }
 
@@ -164,9 +165,9 @@ fn action_failed(session: &mut Session<'_>, error: ActionError) -> Result<Outcom
 }
 
 /// Returns the variables after a result: with the result itself, and with its facts.
-fn after(run: &TaskRun<'_>, outcome: &Outcome) -> Scope {
+fn after(run: &TaskRun<'_>, session: &Session<'_>, outcome: &Outcome) -> Scope {
     let mut scope = run.scope.clone();
-    if let Some(facts) = facts::as_variables(run.task, &outcome.data) {
+    if let Some(facts) = facts::as_variables(session, run.task, &outcome.data) {
         scope.push(Arc::new(facts));
     }
     if let Some(name) = run.task.keyword(Keyword::Register).and_then(values::scalar_text) {
@@ -195,7 +196,7 @@ fn decide(run: &TaskRun<'_>, session: &Session<'_>, scope: &Scope, outcome: &mut
     if failed.is_empty() {
         return;
     }
-    match holds(&after(run, outcome), &failed) {
+    match holds(&after(run, session, outcome), &failed) {
         Ok(failed) => {
             outcome.data.insert("failed_when_result".to_owned(), Value::Bool(failed));
             outcome.data.insert("failed".to_owned(), Value::Bool(failed));

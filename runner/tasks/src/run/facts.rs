@@ -6,21 +6,28 @@ use modbox_template::{Layer, Origin};
 use crate::model::task::{Task, is_builtin, is_one_of};
 use crate::report::outcome::Outcome;
 use crate::run::session::Session;
-use crate::vars::facts::Facts;
 use crate::vars::layer;
 use crate::vars::magic::AddedHost;
 
 /// Returns the facts of a result as variables, for the conditions of the same task.
 #[must_use]
-pub fn as_variables(task: &Task, data: &Dict) -> Option<Layer> {
-    let facts = data.get("ansible_facts")?.as_dict()?;
+pub fn as_variables(session: &Session<'_>, task: &Task, data: &Dict) -> Option<Layer> {
+    of_items(session, task, data.get("ansible_facts")?.as_dict()?)
+}
+
+/// Returns the facts that items of a loop found or set as variables, for the items after them.
+#[must_use]
+pub fn of_items(session: &Session<'_>, task: &Task, facts: &Dict) -> Option<Layer> {
+    if facts.is_empty() {
+        return None;
+    }
     if is_builtin(task.action_text(), "debug") {
         return None;
     }
     if is_one_of(task.action_text(), &["set_fact", "include_vars"]) {
         return Some(layer::of_data(facts, &Origin::Result(task.action_text().into())));
     }
-    let mut found = Facts::default();
+    let mut found = session.vars.facts().clone();
     found.extend(facts);
     Some(found.layer())
 }

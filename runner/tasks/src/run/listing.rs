@@ -121,7 +121,14 @@ fn task_name(engine: &Engine, scope: &Scope, task: &Task) -> String {
 /// Returns the variables that are known without running anything.
 fn scope(play: &Play, options: &RunOptions) -> Scope {
     let magic: [Arc<Layer>; 0] = [];
-    let layers = Layers { host: None, play: &play.vars, roles: &play.roles, extra: &options.extra_vars, magic: &magic };
+    let layers = Layers {
+        connection: None,
+        host: None,
+        play: &play.vars,
+        roles: &play.roles,
+        extra: &options.extra_vars,
+        magic: &magic,
+    };
     layers.scope(None)
 }
 

@@ -96,7 +96,7 @@ pub fn read_inventory(session: &mut Session<'_>) -> Result<(), Message> {
     let loader = Loader::new(session.host.files(), session.engine, session.host, session.settings);
     let found = files::inventory(&loader, &session.play.folder, &session.groups, &session.options.host);
     let mut layers = found.map_err(|error| load_message(session, &error))?;
-    layers.insert(0, Arc::clone(&session.connection));
+    layers.insert(0, Arc::clone(&session.reached));
     session.vars.inventory = layers;
     Ok(())
 }

@@ -40,7 +40,9 @@ pub struct Session<'a> {
     pub counters: Counters,
     /// Statistics that tasks set.
     pub custom: CustomStats,
-    /// How the host is reached, and its interpreter of Python, as variables.
+    /// How the host is reached, and its interpreter of Python, as variables of the host.
+    pub reached: Arc<Layer>,
+    /// What tasks see of the connection.
     pub connection: Arc<Layer>,
     /// The play that runs.
     pub play: PlayState,
@@ -124,7 +126,8 @@ impl<'a> Session<'a> {
             vars: HostVars::default(),
             counters: Counters::default(),
             custom: CustomStats::default(),
-            connection: magic::of_host(&options.python),
+            reached: magic::of_host(&options.python),
+            connection: magic::of_connection(&options.host, magic::is_implicit(&options.groups)),
             play: PlayState::of(first),
             groups: options.groups.clone(),
             added_hosts: Vec::new(),
@@ -145,8 +148,8 @@ impl<'a> Session<'a> {
     pub fn refresh_magic(&mut self) {
         let play = &self.play;
         self.play.magic = vec![
-            Arc::new(magic::of_run(self.options, &self.groups, &self.added_hosts)),
-            Arc::new(magic::of_play(&play.name, &play.folder, &self.options.host, &play.roles)),
+            Arc::new(magic::of_run(self.options, &play.folder, &self.groups, &self.added_hosts)),
+            Arc::new(magic::of_play(&play.name, &self.options.host, &play.roles)),
         ];
     }
 
@@ -156,6 +159,7 @@ impl<'a> Session<'a> {
         let mut play = self.play.vars.clone();
         play.extend(self.play.files.iter().cloned());
         let layers = Layers {
+            connection: Some(&self.connection),
             host: Some(&self.vars),
             play: &play,
             roles: &self.play.roles,
@@ -166,7 +170,8 @@ impl<'a> Session<'a> {
         if let Some(task) = task {
             scope.push(Arc::new(magic::of_task(task, &self.play.folder)));
         }
-        let hostvars = self.vars.hostvars(&self.options.extra_vars, &self.play.magic);
+        let of_run = self.play.magic.get(..1).unwrap_or_default();
+        let hostvars = self.vars.hostvars(&self.options.extra_vars, of_run);
         scope.push(Arc::new(magic::views(&self.options.host, hostvars, &self.added_hosts)));
         scope
     }
@@ -177,6 +182,7 @@ impl<'a> Session<'a> {
         let mut play = self.play.vars.clone();
         play.extend(self.play.files.iter().cloned());
         let layers = Layers {
+            connection: None,
             host: None,
             play: &play,
             roles: &self.play.roles,

@@ -11,7 +11,7 @@ use crate::vars::facts::Facts;
 use crate::vars::layer;
 
 /// Variables of the host.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct HostVars {
     /// Variables of groups and of the host, from files, lowest first.
     pub inventory: Vec<Arc<Layer>>,
@@ -20,6 +20,15 @@ pub struct HostVars {
     included: Arc<Layer>,
     set: Arc<Layer>,
     generation: u64,
+}
+
+impl Default for HostVars {
+    /// No variables, and `ansible_facts` without facts.
+    fn default() -> Self {
+        let facts = Facts::default();
+        let fact_layer = Arc::new(facts.layer());
+        Self { inventory: Vec::new(), facts, fact_layer, included: layer::empty(), set: layer::empty(), generation: 0 }
+    }
 }
 
 impl HostVars {
@@ -33,7 +42,7 @@ impl HostVars {
     /// Removes all facts.
     pub fn clear_facts(&mut self) {
         self.facts = Facts::default();
-        self.fact_layer = layer::empty();
+        self.fact_layer = Arc::new(self.facts.layer());
         self.generation += 1;
     }
 
@@ -48,6 +57,12 @@ impl HostVars {
         let slot = Slot::value(values::from_json(value), origin);
         // The layer is copied only while the scope of a task is still in use.
         Arc::make_mut(&mut self.set).insert(name, slot);
+        self.generation += 1;
+    }
+
+    /// Sets a variable as `register` does, of a result that has text of the play in it.
+    pub fn set_source(&mut self, name: &str, source: Source, origin: Origin) {
+        Arc::make_mut(&mut self.set).insert(name, Slot::source_from(source, origin));
         self.generation += 1;
     }
 

@@ -26,15 +26,16 @@ pub struct AddedHost {
     pub vars: Dict,
 }
 
-/// Returns the variables of the run.
+/// Returns the variables of the run, and the folder of the playbook.
 #[must_use]
-pub fn of_run(options: &RunOptions, groups: &[String], added: &[AddedHost]) -> Layer {
+pub fn of_run(options: &RunOptions, folder: &str, groups: &[String], added: &[AddedHost]) -> Layer {
     let host = options.host.as_str();
     let text = |text: &str| Value::from(text);
     let list = |items: &[String]| Value::List(items.iter().map(|item| Value::from(item.as_str())).collect());
     let tags = if options.tags.is_empty() { vec!["all".to_owned()] } else { options.tags.clone() };
     let mut set = Dict::new();
     let mut put = |name: &str, value: Value| drop(set.insert(name.to_owned(), value));
+    put("playbook_dir", text(folder));
     put("inventory_hostname", text(host));
     put("inventory_hostname_short", text(host.split('.').next().unwrap_or(host)));
     put("group_names", list(&own_groups(groups)));
@@ -48,8 +49,10 @@ pub fn of_run(options: &RunOptions, groups: &[String], added: &[AddedHost]) -> L
     put("ansible_skip_tags", list(&options.skip_tags));
     put("ansible_inventory_sources", Value::List(vec![Value::from(format!("{host},"))]));
     put("ansible_config_file", Value::Null);
-    put("inventory_dir", Value::Null);
-    put("inventory_file", Value::Null);
+    if !is_implicit(groups) {
+        put("inventory_dir", Value::Null);
+        put("inventory_file", Value::Null);
+    }
     if let Some(limit) = &options.limit {
         put("ansible_limit", text(limit));
     }
@@ -66,9 +69,27 @@ pub fn of_host(python: &str) -> Arc<Layer> {
     ])
 }
 
+/// Returns what a task sees of the connection, unless a variable says otherwise. `hostvars` does not show it.
+#[must_use]
+pub fn of_connection(host: &str, is_implicit: bool) -> Arc<Layer> {
+    let address = Value::from(if is_implicit { "127.0.0.1" } else { host });
+    let set = [
+        ("ansible_host", address.clone()),
+        ("ansible_ssh_host", address),
+        ("ansible_timeout", Value::Int(10)),
+        ("ansible_ssh_timeout", Value::Int(10)),
+        ("ansible_shell_executable", Value::from("/bin/sh")),
+        ("ansible_module_compression", Value::from("ZIP_DEFLATED")),
+        ("ansible_pipelining", Value::Bool(false)),
+        ("ansible_ssh_pipelining", Value::Bool(false)),
+    ];
+    let set: Dict = set.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Arc::new(layer::of_data(&set, &Origin::Magic))
+}
+
 /// Returns the variables of a play.
 #[must_use]
-pub fn of_play(name: &str, folder: &str, host: &str, roles: &[Arc<Role>]) -> Layer {
+pub fn of_play(name: &str, host: &str, roles: &[Arc<Role>]) -> Layer {
     let names = |roles: &[Arc<Role>]| roles.iter().map(|role| Value::from(role.full_name())).collect::<Vec<_>>();
     let dependencies: BTreeSet<String> =
         roles.iter().flat_map(|role| role.all_dependencies()).map(|dependency| dependency.full_name()).collect();
@@ -76,12 +97,13 @@ pub fn of_play(name: &str, folder: &str, host: &str, roles: &[Arc<Role>]) -> Lay
     let hosts = || Value::List(vec![Value::from(host)]);
     let sorted = |names: &BTreeSet<String>| Value::List(names.iter().map(|name| Value::from(name.as_str())).collect());
     let set: Dict = [
-        ("playbook_dir", Value::from(folder)),
         ("ansible_play_name", Value::from(name)),
         ("ansible_play_hosts_all", hosts()),
         ("ansible_play_hosts", hosts()),
         ("ansible_play_batch", hosts()),
         ("play_hosts", hosts()),
+        ("ansible_current_hosts", hosts()),
+        ("ansible_failed_hosts", Value::List(Vec::new())),
         ("ansible_role_names", sorted(&all)),
         ("ansible_play_role_names", Value::List(names(roles))),
         ("ansible_dependent_role_names", sorted(&dependencies)),
@@ -174,11 +196,17 @@ fn own_groups(groups: &[String]) -> Vec<String> {
     own
 }
 
+/// Says whether the host is in no inventory, as Ansible has `localhost` then.
+#[must_use]
+pub fn is_implicit(groups: &[String]) -> bool {
+    own_groups(groups).is_empty()
+}
+
 /// Returns the hosts of each group. A host without groups is implicit, as Ansible calls it, and in none of them.
 fn group_hosts(host: &str, groups: &[String], added: &[AddedHost]) -> Dict {
     let mut hosts = Dict::new();
     let own = own_groups(groups);
-    let all = if own.is_empty() { Vec::new() } else { vec![Value::from(host)] };
+    let all = if is_implicit(groups) { Vec::new() } else { vec![Value::from(host)] };
     hosts.insert("all".to_owned(), Value::List(all));
     hosts.insert("ungrouped".to_owned(), Value::List(Vec::new()));
     for group in own {
