@@ -36,6 +36,9 @@ mod hostile_archives;
 // Templates, expressions and conditions have the same values.
 mod oracle_templates;
 
+// ansible-core's own integration targets in the form of roles.
+mod oracle_targets;
+
 // Names of modules lead to the same files as with ansible-core.
 mod oracle_names;
 
