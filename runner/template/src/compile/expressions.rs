@@ -196,10 +196,21 @@ impl Translation<'_> {
             self.mentions.extend(mention);
         }
         let outer = self.renders_literals;
-        self.renders_literals |= is_lookup;
-        let arguments = self.arguments(&call.args, line);
+        // The name of a lookup is never rendered.
+        let (name, rest) = match call.args.split_first() {
+            Some((CallArg::Pos(name), rest)) if is_lookup => (Some(name), rest),
+            _ => (None, &call.args[..]),
+        };
+        self.renders_literals = false;
+        let name = name.map(|name| self.expression(name)).transpose();
+        self.renders_literals = outer || is_lookup;
+        let arguments = self.arguments(rest, line);
         self.renders_literals = outer;
-        Ok(Call { callee, arguments: arguments? })
+        let (name, mut arguments) = (name?, arguments?);
+        if let Some(name) = name {
+            arguments.positional.insert(0, name);
+        }
+        Ok(Call { callee, arguments })
     }
 
     fn arguments(&mut self, trees: &[CallArg<'_>], line: u32) -> Translated<Arguments> {
