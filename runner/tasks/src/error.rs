@@ -36,6 +36,11 @@ pub enum Problem {
         "failed to find the action or module `{name}`; check its spelling, install its collection, or name a folder with modules"
     )]
     UnknownAction { name: String },
+    #[error(
+        "`{name}` is done by a plugin in Python (`{file}`), which Ansible runs unconfined in its controller; modbox runs \
+         modules, so write it as a module in `library`"
+    )]
+    PythonAction { name: String, file: String },
     #[error("`{keyword}` is not supported: {reason}")]
     Refused { keyword: String, reason: String },
     #[error("failed to read `{what}`: expected {expected}, found {found}")]

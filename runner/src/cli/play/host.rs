@@ -102,6 +102,10 @@ impl ActionNames for PlayHost<'_> {
         self.names.is_known(name, collections)
     }
 
+    fn python_plugin(&self, name: &str) -> Option<String> {
+        self.names.python_plugin(name)
+    }
+
     fn role_found(&self, path: &str) {
         self.names.role_found(path);
     }

@@ -5,6 +5,7 @@
 //! the policy of the command line.
 
 mod action_groups;
+mod action_plugins;
 mod clock;
 mod extra_vars;
 mod host;
