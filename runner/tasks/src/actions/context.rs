@@ -14,7 +14,7 @@ use crate::report::events::{Event, Events};
 use crate::report::message::Message;
 use crate::run::defaults;
 use crate::run::fields;
-use crate::run::host::{ActionHost, ModuleCall, ModuleOptions, PrivateFile};
+use crate::run::host::{ActionHost, HostErrorKind, ModuleCall, ModuleOptions, PrivateFile};
 use crate::run::result;
 use crate::vars::{layer, magic};
 
@@ -55,6 +55,8 @@ pub struct Findings {
     pub reports: Vec<Value>,
     /// Why the module that ran last failed.
     pub module_error: Option<Message>,
+    /// What stopped a job that the task waited for.
+    pub failure: Option<HostErrorKind>,
     /// Variables of files of the play, for the rest of the play.
     pub included: Vec<(Arc<str>, Source)>,
 }
@@ -81,9 +83,9 @@ impl ActionContext<'_> {
     ///
     /// The module cannot be run.
     pub fn run_step(&mut self, name: &str, args: Dict) -> Result<Dict, ActionError> {
-        let job_limit = self.options.job_limit.take();
+        let job = self.options.job.take();
         let result = self.run_module(name, args);
-        self.options.job_limit = job_limit;
+        self.options.job = job;
         result
     }
 
@@ -97,11 +99,17 @@ impl ActionContext<'_> {
         let provenance = self.provenance.iter().filter(|(name, _)| is_given(name)).cloned().collect();
         let call = ModuleCall { name: name.to_owned(), args, provenance, files, options: self.options.clone() };
         let run = self.host.run_module(&call)?;
-        self.findings.reports.push(run.report);
-        let mut cleaned = result::clean(run.result);
+        // A job that was started has no report yet.
+        self.findings.reports.extend(Some(run.report).filter(|report| *report != Value::Null));
+        Ok(self.received(run.result))
+    }
+
+    /// Cleans the result of a module, and takes note of its warnings and of why it failed.
+    pub fn received(&mut self, result: Dict) -> Dict {
+        let mut cleaned = result::clean(result);
         self.findings.warnings.append(&mut cleaned.warnings);
         self.findings.module_error = module_error(&mut cleaned.data);
-        Ok(cleaned.data)
+        cleaned.data
     }
 
     /// Evaluates a source with the task's variables.

@@ -18,6 +18,7 @@ use crate::report::outcome::Outcome;
 use crate::run::conditions;
 use crate::run::errors;
 use crate::run::facts;
+use crate::run::job::{self, Pace};
 use crate::run::prepare::Prepared;
 use crate::run::result;
 use crate::run::session::Session;
@@ -99,8 +100,9 @@ fn act(
     fields: &TaskFields,
     prepared: &Prepared,
 ) -> Result<Acted, Message> {
-    if let Some(outcome) = unsupported(fields, prepared)? {
-        return Ok(Acted { outcome, included: Vec::new(), is_skip: true });
+    if let Err(error) = unsupported(fields, prepared) {
+        let is_skip = matches!(error, ActionError::Skipped(_));
+        return Ok(Acted { outcome: action_failed(session, error)?, included: Vec::new(), is_skip });
     }
     let mut context = ActionContext {
         task: run.task,
@@ -116,12 +118,17 @@ fn act(
         findings: Findings::default(),
     };
     let result = (prepared.action.run)(&mut context);
+    let result = result.and_then(|started| match fields.job_limit > 0 && fields.poll > 0 {
+        true => job::follow(&mut context, started, Pace { limit: fields.job_limit, poll: fields.poll }),
+        false => Ok(started),
+    });
     let findings = std::mem::take(&mut context.findings);
     let is_skip = matches!(result, Err(ActionError::Skipped(_)));
     let mut outcome = match result {
         Ok(data) => Outcome::of(data),
         Err(error) => action_failed(session, error)?,
     };
+    findings.failure.into_iter().for_each(|failure| session.note_failure(failure));
     outcome.warnings = findings.warnings;
     outcome.reports = findings.reports;
     outcome.error = outcome.error.or_else(|| findings.module_error.map(|error| error.causing("Module failed.", None)));
@@ -209,27 +216,16 @@ fn decide(run: &TaskRun<'_>, session: &Session<'_>, scope: &Scope, outcome: &mut
     }
 }
 
-/// Returns the outcome of an action that does not run in check mode, or the failure of one that cannot run as a job.
-fn unsupported(fields: &TaskFields, prepared: &Prepared) -> Result<Option<Outcome>, Message> {
-    let action = prepared.action;
+/// Returns why an action does not run as the task wants it: as a job, or in check mode.
+fn unsupported(fields: &TaskFields, prepared: &Prepared) -> Result<(), ActionError> {
+    let (action, name) = (prepared.action, &prepared.name);
     if fields.job_limit > 0 && !action.job {
-        let text = format!("This action ({}) does not support async.", prepared.name);
-        return Err(errors::of_action(text));
+        return Err(ActionError::result(format!("This action ({name}) does not support async.")));
     }
     if fields.check && !action.check_mode {
-        let mut data = Dict::new();
-        data.insert("skipped".to_owned(), Value::Bool(true));
-        data.insert(
-            "msg".to_owned(),
-            Value::from(format!("This action ({}) does not support check mode.", prepared.name)),
-        );
-        return Ok(Some(Outcome::of(data)));
+        return Err(ActionError::Skipped(format!("This action ({name}) does not support check mode.")));
     }
-    if fields.check && fields.job_limit > 0 {
-        let text = "\"check mode\" and \"async\" cannot be used on same task.";
-        return Err(errors::of_action(text));
-    }
-    Ok(None)
+    Ok(())
 }
 
 /// Fails a result whose status cannot be decided.

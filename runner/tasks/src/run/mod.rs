@@ -17,6 +17,8 @@ pub mod host;
 pub mod hosts;
 pub mod include;
 pub mod iterator;
+pub mod job;
+pub mod job_folder;
 pub mod listing;
 pub mod looping;
 pub mod meta;
