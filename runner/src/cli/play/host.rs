@@ -121,14 +121,14 @@ impl ActionHost for PlayHost<'_> {
             no_log: options.no_log,
             verbosity: options.verbosity,
             environment: &options.environment,
-            readable: private.paths.clone(),
+            own_files: private.paths.clone(),
             timeout: options.timeout.map(Duration::from_secs),
             collections: &options.collections,
             become_user: options.become_user.as_deref(),
             interpreter: None,
         };
         match self.modules.run(self.names, run) {
-            Ok(report) => ended(report),
+            Ok(report) => ended(report, options.no_log),
             Err(NotRun::Unknown(message)) => Err(HostError { message, kind: HostErrorKind::NotFound, report: None }),
             Err(NotRun::Internal(message)) => Err(HostError { message, kind: HostErrorKind::Internal, report: None }),
         }
@@ -177,7 +177,8 @@ impl ActionHost for PlayHost<'_> {
 }
 
 /// Returns what a task gets of a run. A run that did not start is an error of the host.
-fn ended(report: Report) -> Result<ModuleRun, HostError> {
+/// The report of a task under `no_log` has no result.
+fn ended(mut report: Report, is_secret: bool) -> Result<ModuleRun, HostError> {
     let kind = match (&report.error, report.status) {
         (Some(error), _) if error.is_internal() => Some(HostErrorKind::Internal),
         (Some(_), _) => Some(HostErrorKind::NotFound),
@@ -186,11 +187,15 @@ fn ended(report: Report) -> Result<ModuleRun, HostError> {
         (None, Status::Crashed) => Some(HostErrorKind::Crash),
         (None, _) => None,
     };
+    let result = report.result.as_dict().clone();
+    if is_secret {
+        report.censor();
+    }
     let value = report.to_value();
     match kind {
-        None => Ok(ModuleRun { result: report.result.into_dict(), report: value }),
+        None => Ok(ModuleRun { result, report: value }),
         Some(kind) => {
-            let message = report.result.as_dict().get("msg").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let message = result.get("msg").and_then(Value::as_str).unwrap_or_default().to_owned();
             Err(HostError { message, kind, report: Some(value) })
         }
     }

@@ -29,8 +29,8 @@ pub(crate) struct TaskRun<'a> {
     pub(crate) no_log: bool,
     pub(crate) verbosity: u8,
     pub(crate) environment: &'a [(String, String)],
-    /// Files of the run's own, which it may read.
-    pub(crate) readable: Vec<PathBuf>,
+    /// Files of the run's own, which are gone when it ends.
+    pub(crate) own_files: Vec<PathBuf>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) collections: &'a [String],
     /// User that the module runs as, if not the one that runs modbox.
@@ -194,11 +194,12 @@ fn rules(run: &TaskRun<'_>) -> Rules {
         value: value.clone(),
         source: "`environment` of the task".to_owned(),
     });
-    let paths = run.readable.iter().map(|path| PathGrant {
+    // Ansible's modules give such a file the mode of the one that it replaces, before they copy it there.
+    let paths = run.own_files.iter().map(|path| PathGrant {
         host: path.clone(),
         shape: Shape::Name,
         guest: path.display().to_string(),
-        access: Access::Read,
+        access: Access::Write,
         source: "action of the task".to_owned(),
     });
     Rules { source: "task".to_owned(), env: env.collect(), paths: paths.collect(), ..Rules::default() }

@@ -17,7 +17,7 @@ const FOLDER: &str = "~/.ansible_async";
 ///
 /// An argument is wrong, or the module cannot be run.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
-    context.check_args(&["jid", "mode"])?;
+    context.check_options(&["jid", "mode"], &[])?;
     let Some(job) = context.text("jid") else {
         return Err(ActionError::result("missing required arguments: jid"));
     };
