@@ -15,6 +15,7 @@ mod machine;
 mod modules;
 mod names;
 mod page;
+mod page_details;
 mod sink;
 mod templates;
 mod terminal;
