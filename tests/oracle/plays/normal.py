@@ -34,11 +34,23 @@ def text(found):
     return TIMES.sub("TIME", found)
 
 
+def differs(diff):
+    """Whether a difference says anything."""
+    return not isinstance(diff, dict) or any(diff.get(key) for key in diff if not key.endswith("_header"))
+
+
+def kept(name, found):
+    """Whether an entry of a result is compared."""
+    if name == "diff":
+        # Some of Ansible's modules return empty differences where none are asked for.
+        return any(differs(diff) for diff in found) if isinstance(found, list) else differs(found)
+    return name not in LEFT_OUT and not name.startswith("_ansible_")
+
+
 def value(found, key=None):
     """A value without what may differ."""
     if isinstance(found, dict):
-        kept = {name: inner for name, inner in found.items() if name not in LEFT_OUT and not name.startswith("_ansible_")}
-        return {text(name): value(inner, name) for name, inner in kept.items()}
+        return {text(name): value(inner, name) for name, inner in found.items() if kept(name, inner)}
     if isinstance(found, (list, tuple)):
         return [value(inner) for inner in found]
     if key in HEADERS and isinstance(found, str):
