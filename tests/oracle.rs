@@ -33,6 +33,9 @@ mod oracle_jobs;
 // Archives with entries that would be unpacked outside their folder.
 mod hostile_archives;
 
+// The same plays by ansible-playbook and by `modbox play`.
+mod oracle_plays;
+
 // Templates, expressions and conditions have the same values.
 mod oracle_templates;
 

@@ -74,7 +74,7 @@ impl ActionHost for PlayHost<'_> {
             no_log: options.no_log,
             verbosity: options.verbosity,
             environment: &options.environment,
-            readable: private.paths.clone(),
+            own_files: private.paths.clone(),
             timeout: options.timeout.map(Duration::from_secs),
             collections: &options.collections,
             become_user: options.become_user.as_deref(),
@@ -82,10 +82,10 @@ impl ActionHost for PlayHost<'_> {
             job_limit: options.job.as_ref().map(|job| Duration::from_secs(job.limit)),
         };
         let Some(job) = &options.job else {
-            return self.modules.run(self.names, run).map_err(not_run).and_then(run_end::module_run);
+            return self.modules.run(self.names, run).map_err(not_run).and_then(|report| run_end::module_run(report, options.no_log));
         };
         match self.modules.job(self.names, run, &call.files).map_err(not_run)? {
-            TaskStart::Refused(report) => run_end::module_run(*report),
+            TaskStart::Refused(report) => run_end::module_run(*report, options.no_log),
             TaskStart::Job(order) => {
                 let result = self.jobs.start(&order, job.folder.as_deref(), job.is_followed)?;
                 Ok(ModuleRun { result, report: Value::Null })

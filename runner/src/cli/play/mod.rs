@@ -19,6 +19,7 @@ mod page;
 mod play_jobs;
 mod private_files;
 mod run_end;
+mod page_details;
 mod sink;
 mod task_job;
 mod templates;

@@ -135,7 +135,11 @@ impl<'a> ModuleNames<'a> {
             return candidates(own, classic);
         }
         if let Some(plain) = name.strip_prefix(LEGACY) {
-            return found_by(plain);
+            // A module's messages name it as the action does.
+            return found_by(plain).map(|mut found| {
+                found.classic.iter_mut().for_each(|module| name.clone_into(&mut module.task_name));
+                found
+            });
         }
         if name.contains('.') {
             return candidates(None, library.find_name(Path::new(name)));

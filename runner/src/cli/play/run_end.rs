@@ -17,13 +17,19 @@ pub(crate) fn failure(report: &Report) -> Option<HostErrorKind> {
     }
 }
 
-/// Returns what a task gets of a run. A run that did not start is an error of the host.
-pub(crate) fn module_run(report: Report) -> Result<ModuleRun, HostError> {
+/// Returns what a task gets of a run. A run that did not start is an error of the host. The report of a secret task has no
+/// result.
+pub(crate) fn module_run(mut report: Report, is_secret: bool) -> Result<ModuleRun, HostError> {
+    let kind = failure(&report);
+    let result = report.result.as_dict().clone();
+    if is_secret {
+        report.censor();
+    }
     let value = report.to_value();
-    match failure(&report) {
-        None => Ok(ModuleRun { result: report.result.into_dict(), report: value }),
+    match kind {
+        None => Ok(ModuleRun { result, report: value }),
         Some(kind) => {
-            let message = report.result.as_dict().get("msg").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let message = result.get("msg").and_then(Value::as_str).unwrap_or_default().to_owned();
             Err(HostError { message, kind, report: Some(value) })
         }
     }

@@ -14,7 +14,7 @@ use crate::vars::layer;
 ///
 /// The task gives unknown arguments, or both a message and a variable.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
-    context.check_args(&["msg", "var", "verbosity"])?;
+    context.check_options(&["msg", "var", "verbosity"], &[])?;
     let var = context.sources.get("var").map(|argument| argument.value.clone()).filter(|source| !source.is_null());
     if var.is_some() && context.args.contains_key("msg") {
         return Err(ActionError::failed("parameters are mutually exclusive: msg|var"));

@@ -14,6 +14,9 @@ pub enum ActionError {
     /// The action says itself that it failed, as Ansible's own actions do: the text is the result's message.
     #[error("{0}")]
     Result(String),
+    /// The arguments are wrong, in words that Ansible shows with no word of the action.
+    #[error("{0}")]
+    Wrong(String),
     /// The action does not run now.
     #[error("{0}")]
     Skipped(String),

@@ -19,7 +19,7 @@ const MAX_SECONDS: i64 = 7 * 24 * 3600;
 /// The task gives unknown arguments, both minutes and seconds, or a time that is not a number; or the person at the
 /// terminal aborts the play.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
-    context.check_args(&["echo", "minutes", "prompt", "seconds"])?;
+    context.check_options(&["echo", "minutes", "prompt", "seconds"], &[])?;
     let echo = context.flag("echo", true)?;
     let (seconds, unit) = duration(context)?;
     let text = context.text("prompt");

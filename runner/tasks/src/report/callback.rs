@@ -333,7 +333,8 @@ fn censored(outcome: &Outcome) -> Dict {
 }
 
 /// Returns the label of a loop's item.
-fn label(outcome: &Outcome) -> String {
+#[must_use]
+pub fn label(outcome: &Outcome) -> String {
     if outcome.is_hidden() {
         return "(censored due to no_log)".to_owned();
     }

@@ -157,6 +157,7 @@ fn action_failed(session: &mut Session<'_>, error: ActionError) -> Result<Outcom
         }
         ActionError::Template(error) => Err(errors::of_template(session, &error)),
         ActionError::Failed(text) => Err(errors::of_action(text)),
+        ActionError::Wrong(text) => Err(Message::new(text)),
         ActionError::File(error) => Err(Message::new(error.to_string())),
         ActionError::Host(error) => {
             session.note_failure(error.kind);
