@@ -26,10 +26,9 @@ pub enum Meaning {
 const VAULT: &str = "vaults are not supported";
 
 /// Plugins that Ansible or its collections have, each with the reason for which modbox refuses it.
-const REFUSED: [(PluginKind, &str, &str); 6] = [
+const REFUSED: [(PluginKind, &str, &str); 5] = [
     (PluginKind::Filter, "vault", VAULT),
     (PluginKind::Filter, "unvault", VAULT),
-    (PluginKind::Filter, "password_hash", "it needs the crypt library; hash the password beforehand"),
     (PluginKind::Filter, "json_query", "it needs JMESPath; use `selectattr` and `map`"),
     (PluginKind::Test, "vault_encrypted", VAULT),
     (PluginKind::Test, "vaulted_file", VAULT),
@@ -85,7 +84,8 @@ mod tests {
         let filter = |name| lookup(PluginKind::Filter, name);
         assert!(matches!(filter("ansible.builtin.d"), Meaning::Known(plugin) if plugin.name == "default"));
         assert!(matches!(filter("community.general.json_query"), Meaning::Refused(_)));
-        assert!(matches!(filter("password_hash"), Meaning::Refused(_)));
+        assert!(matches!(filter("ansible.builtin.password_hash"), Meaning::Known(_)));
+        assert!(matches!(filter("ansible._protomatter.finalize"), Meaning::Known(_)));
         assert!(matches!(filter("to_jsn"), Meaning::Unknown(Some("to_json"))));
         assert!(matches!(filter("debops.debops.parse_kv_items"), Meaning::Unknown(None)));
         assert!(matches!(lookup(PluginKind::Test, "vaulted_file"), Meaning::Refused(_)));

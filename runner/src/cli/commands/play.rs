@@ -46,7 +46,7 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
     let engine = play::engine(context, &tree, &merged, Arc::clone(&runner));
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
     let names = ModuleNames::new(context, lookup.clone(), &first_folder);
-    let options = run_options(args).or_usage()?;
+    let options = run_options(args, lookup.interpreter()).or_usage()?;
     let playbooks = read_all(&files, &Loader::new(&*tree, &engine, &names, &load), &options)?;
     if args.syntax_check {
         return syntax_checked(&playbooks);
@@ -80,6 +80,9 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
 fn lookup(context: &Context, args: &PlayArgs) -> Result<Lookup, Failure> {
     let mut lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
     lookup.add_folders(&args.library);
+    let named = context.environment.variable("ANSIBLE_LIBRARY").map(std::env::split_paths);
+    let folders = named.into_iter().flatten().filter(|folder| !folder.as_os_str().is_empty());
+    lookup.add_folders(&folders.collect::<Vec<_>>());
     Ok(lookup)
 }
 
@@ -104,7 +107,7 @@ fn folders(files: &[PathBuf], load: &LoadSettings) -> Vec<PathBuf> {
     of_files.chain(load.roles_path.iter().map(PathBuf::from)).chain(collections).collect()
 }
 
-fn run_options(args: &PlayArgs) -> anyhow::Result<RunOptions> {
+fn run_options(args: &PlayArgs, python: Option<&str>) -> anyhow::Result<RunOptions> {
     let mut groups = args.groups.clone();
     let mut host = args.host.clone();
     for inventory in &args.inventory {
@@ -135,6 +138,7 @@ fn run_options(args: &PlayArgs) -> anyhow::Result<RunOptions> {
         user: user(),
         extra_vars: Arc::new(play::extra_vars(&args.extra_vars)?),
         limit: args.limit.clone(),
+        python: python.map_or_else(|| RunOptions::default().python, str::to_owned),
         ..RunOptions::default()
     })
 }
@@ -191,7 +195,7 @@ fn exit_status(ended: &RunEnd) -> ExitStatus {
         }
         (_, Some(HostErrorKind::NotFound)) => ExitStatus::Unavailable,
         (_, Some(HostErrorKind::Denied)) => ExitStatus::Denied,
-        (_, Some(HostErrorKind::Limit)) => ExitStatus::Limit,
+        (_, Some(HostErrorKind::Limit | HostErrorKind::TimedOut)) => ExitStatus::Limit,
         (_, Some(HostErrorKind::Crash)) => ExitStatus::Crashed,
         (_, Some(HostErrorKind::Internal)) => ExitStatus::Internal,
         (Some(_), None) => ExitStatus::Failed,

@@ -8,6 +8,7 @@ mod action_groups;
 mod action_plugins;
 mod clock;
 mod extra_vars;
+mod glob;
 mod host;
 mod human;
 mod jsonl;

@@ -250,11 +250,13 @@ fn details(play: Option<&String>, task: &TaskInfo, outcome: &Outcome, ignored: b
     if ignored {
         details.push("ignored", "the play went on after the failure");
     }
-    denials.iter().for_each(|denial| details.push("denied", denial));
     if outcome.is_hidden() {
+        // What was denied may name what is secret.
+        details.push("denied", if denials.is_empty() { "" } else { CENSORED });
         details.push("result", CENSORED);
         return details.into_html();
     }
+    denials.iter().for_each(|denial| details.push("denied", denial));
     if let Some(error) = &outcome.error {
         details.push("error", &error.brief());
     }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use modbox_python_json::{Dict, Value};
 use modbox_template::{Engine, Provenance, Scope, TemplateError};
-use modbox_yaml::Source;
+use modbox_yaml::{Position, Source};
 
 use crate::actions::error::ActionError;
 use crate::load::find;
 use crate::model::task::{Argument, Task};
 use crate::report::events::{Event, Events};
-use crate::report::message::Message;
+use crate::report::message::{Excerpt, Message};
 use crate::run::defaults;
 use crate::run::fields;
 use crate::run::host::{ActionHost, HostErrorKind, ModuleCall, ModuleOptions, PrivateFile};
@@ -228,6 +228,12 @@ impl ActionContext<'_> {
             "Could not find or access '{name}'\nSearched in:{searched} on the Ansible Controller.\nIf you are using a module \
              and expect the file to exist on the remote, see the remote_src option"
         )))
+    }
+
+    /// Returns the lines around a position of the play, for a message.
+    #[must_use]
+    pub fn excerpt(&self, position: &Position) -> Option<Excerpt> {
+        Excerpt::in_file(position, self.host.files())
     }
 
     /// Shows a text to the person at the terminal.

@@ -50,7 +50,7 @@ fn read_file(
     let entries =
         source.as_list().ok_or_else(|| values::wrong_type(&source, "playbook", "a list of plays or tasks"))?;
     if entries.is_empty() {
-        return Err(other("the playbook has no play; write a list of plays or tasks"));
+        return Err(other(&format!("A playbook must contain at least one play: {file}")));
     }
     let around = loader.folder.replace(paths::parent(file).to_owned());
     loader.vars.borrow_mut().magic = layer::of_texts([("playbook_dir", paths::parent(file))]);

@@ -112,8 +112,8 @@ pub fn request(loader: &Loader<'_>, entry: &Source, beside: Option<String>) -> R
         None => {
             let name = values::scalar_text(entry).ok_or_else(|| values::wrong_type(entry, "role", "a role's name"))?;
             if name.contains(',') {
-                let reason = "the old form with commas; write a mapping with the key `role`".to_owned();
-                return Err(LoadError::new(entry.position(), Problem::Refused { keyword: name, reason }));
+                let text = format!("Invalid old style role requirement: {name}; write a mapping with the key `role`");
+                return Err(LoadError::new(entry.position(), Problem::Other(text)));
             }
             entry.clone()
         }

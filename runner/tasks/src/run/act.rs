@@ -19,6 +19,7 @@ use crate::run::conditions;
 use crate::run::errors;
 use crate::run::facts;
 use crate::run::job::{self, Pace};
+use crate::run::host::{HostError, HostErrorKind};
 use crate::run::prepare::Prepared;
 use crate::run::result;
 use crate::run::session::Session;
@@ -126,11 +127,14 @@ fn act(
     let is_skip = matches!(result, Err(ActionError::Skipped(_)));
     let mut outcome = match result {
         Ok(data) => Outcome::of(data),
+        Err(ActionError::Host(error)) if error.kind == HostErrorKind::TimedOut => {
+            timed_out(run, session, fields.timeout, error)
+        }
         Err(error) => action_failed(session, error)?,
     };
     findings.failure.into_iter().for_each(|failure| session.note_failure(failure));
     outcome.warnings = findings.warnings;
-    outcome.reports = findings.reports;
+    outcome.reports.splice(0..0, findings.reports);
     outcome.error = outcome.error.or_else(|| findings.module_error.map(|error| error.causing("Module failed.", None)));
     outcome.warnings.extend(result::take_warnings(&mut outcome.data));
     outcome.deprecations = findings.deprecations;
@@ -158,18 +162,30 @@ fn action_failed(session: &mut Session<'_>, error: ActionError) -> Result<Outcom
         ActionError::Template(error) => Err(errors::of_template(session, &error)),
         ActionError::Failed(text) => Err(errors::of_action(text)),
         ActionError::Wrong(text) => Err(Message::new(text)),
+        ActionError::Explained(message) => Err(*message),
         ActionError::File(error) => Err(Message::new(error.to_string())),
         ActionError::Host(error) => {
-            session.note_failure(error.kind);
             let mut data = Dict::new();
             data.insert("failed".to_owned(), Value::Bool(true));
             data.insert("msg".to_owned(), Value::from(error.message.as_str()));
             let mut outcome = Outcome::of(data);
             outcome.reports.extend(error.report);
+            outcome.failure = Some(error.kind);
             outcome.error = Some(Message::new(error.message).causing("Module failed.", None));
             Ok(outcome)
         }
     }
+}
+
+/// Returns the outcome of a task that ran longer than its `timeout`, in Ansible's words.
+fn timed_out(run: &TaskRun<'_>, session: &Session<'_>, seconds: i64, error: HostError) -> Outcome {
+    let mut outcome = errors::outcome(session, run.task, Message::new(format!("Timed out after {seconds} second(s).")));
+    let frame = "Configure `DISPLAY_TRACEBACK` to see a traceback on timeout errors.";
+    let details = Value::from([("frame", Value::from(frame)), ("period", Value::Int(seconds))]);
+    outcome.data.insert("timedout".to_owned(), details);
+    outcome.reports.extend(error.report);
+    outcome.failure = Some(error.kind);
+    outcome
 }
 
 /// Returns the variables after a result: with the result itself, and with its facts.

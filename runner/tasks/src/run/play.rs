@@ -302,7 +302,7 @@ fn stop_for_others(session: &mut Session<'_>, end: &TaskEnd) {
 /// Asks whether to run a task.
 fn ask_step(session: &mut Session<'_>, name: &str) -> bool {
     let text = format!("Perform task: TASK: {name} (N)o/(y)es/(c)ontinue: ");
-    let prompt = crate::run::host::Prompt { text, private: false, timeout: None };
+    let prompt = crate::run::host::Prompt { text, ..Default::default() };
     match session.host.prompt(&prompt).map(|answer| answer.to_lowercase()).as_deref() {
         Ok("y" | "yes") => true,
         Ok("c" | "continue") => {

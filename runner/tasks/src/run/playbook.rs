@@ -330,6 +330,18 @@ mod tests {
     }
 
     #[test]
+    fn secret_results_are_registered_and_not_shown() {
+        let tasks = "  - fake: {result: {failed: true, msg: s3cret, warnings: [s3cret]}}\n    no_log: true\n    \
+                     ignore_errors: true\n    register: r\n  - fake: {a: '{{ r.msg }}'}\n  - debug: {msg: s3cret}\n    \
+                     no_log: true\n    loop: [s3cret]\n";
+        let options = RunOptions { verbosity: 4, ..RunOptions::default() };
+        let run = run_with(&play(tasks), &[], &options);
+        assert!(!run.end.failed && !run.text.contains("s3cret"), "{}", run.text);
+        assert!(run.text.contains("[ERROR]: Task failed: the output has been hidden"), "{}", run.text);
+        assert_eq!(run.calls[1].args.get("a"), Some(&Value::from("s3cret")));
+    }
+
+    #[test]
     fn attempts_and_pauses_wait() {
         let tasks = "  - fake: {result: {rc: 1}}\n    retries: 2\n    delay: 3\n    ignore_errors: true\n    register: r\n  \
                      - fake: {a: '{{ r.attempts }}'}\n";

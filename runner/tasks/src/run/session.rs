@@ -205,11 +205,7 @@ impl<'a> Session<'a> {
     /// Returns the lines around a position, for a message.
     #[must_use]
     pub fn excerpt(&self, position: &Position) -> Option<Excerpt> {
-        if !position.file.starts_with('/') {
-            return None;
-        }
-        let text = self.host.files().text(&position.file);
-        Some(text.map_or_else(|_| Excerpt::without_lines(position), |text| Excerpt::of_text(position, &text)))
+        Excerpt::in_file(position, self.host.files())
     }
 
     /// Records a failure, of which the first decides the exit status.

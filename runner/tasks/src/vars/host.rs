@@ -23,11 +23,17 @@ pub struct HostVars {
 }
 
 impl Default for HostVars {
-    /// No variables, and `ansible_facts` without facts.
+    /// No variables but `ansible_facts`, which is empty until facts are gathered.
     fn default() -> Self {
         let facts = Facts::default();
-        let fact_layer = Arc::new(facts.layer());
-        Self { inventory: Vec::new(), facts, fact_layer, included: layer::empty(), set: layer::empty(), generation: 0 }
+        Self {
+            inventory: Vec::new(),
+            fact_layer: Arc::new(facts.layer()),
+            facts,
+            included: layer::empty(),
+            set: layer::empty(),
+            generation: 0,
+        }
     }
 }
 
