@@ -102,8 +102,8 @@ impl ActionNames for PlayHost<'_> {
         self.names.is_known(name, collections)
     }
 
-    fn role_found(&self, path: &str) {
-        self.names.role_found(path);
+    fn folder_found(&self, path: &str) {
+        self.names.folder_found(path);
     }
 }
 

@@ -5,10 +5,12 @@
 //! the policy of the command line.
 
 mod action_groups;
+pub(crate) mod ansible_variables;
 mod clock;
 mod extra_vars;
 mod host;
 mod human;
+pub(crate) mod inventory;
 mod jsonl;
 mod lookup_host;
 mod machine;

@@ -151,7 +151,7 @@ impl ActionNames for ModuleNames<'_> {
         is_action(name) || self.find(name, collections).is_ok()
     }
 
-    fn role_found(&self, path: &str) {
+    fn folder_found(&self, path: &str) {
         self.add_role(Path::new(path));
     }
 }
