@@ -102,8 +102,6 @@ pub(crate) struct PlayArgs {
     #[arg(short = 'M', value_name = "DIR", help_heading = "Ansible's switches")]
     pub(crate) library: Vec<PathBuf>,
 
-    #[command(flatten)]
-    pub(crate) ansible: AnsibleSwitches,
     /// Name of this host, in `hosts` patterns and in the output.
     #[arg(long = "as", value_name = "NAME", default_value = "localhost", help_heading = "This host")]
     pub(crate) host: String,
@@ -130,6 +128,9 @@ pub(crate) struct PlayArgs {
     pub(crate) grants: GrantArgs,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+    // The last one, as its heading would hold for what follows without one.
+    #[command(flatten)]
+    pub(crate) ansible: AnsibleSwitches,
 }
 
 #[derive(Debug, Args)]
