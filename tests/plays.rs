@@ -99,8 +99,6 @@ fn mistakes_are_told_before_anything_runs() {
     }
     let missing = Modbox::new(&dir).args(["play", "none.yml"]).run().exits_with(2);
     assert!(missing.stderr_text().contains("failed to read the playbook"), "{}", missing.stderr_text());
-    let inventory = play(&dir, &task(""), &["-i", "hosts.ini"]).exits_with(2);
-    assert!(inventory.stderr_text().contains("--as NAME"), "{}", inventory.stderr_text());
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! The three ways from text to a source: files of a play, extra variables of the command line, and template files.
+//! Ways from text to a source: files of a play, extra variables of the command line, and template files.
 //!
-//! There is no fourth. What a module prints, a fact, the content of another file and an environment variable stay
+//! There is one more, for lines of an inventory. What a module prints, a fact, the content of another file and an environment variable stay
 //! values.
 
 use std::sync::Arc;

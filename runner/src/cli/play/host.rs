@@ -54,8 +54,8 @@ impl ActionNames for PlayHost<'_> {
         self.names.python_plugin(name)
     }
 
-    fn role_found(&self, path: &str) {
-        self.names.role_found(path);
+    fn folder_found(&self, path: &str) {
+        self.names.folder_found(path);
     }
 }
 

@@ -6,11 +6,13 @@
 
 mod action_groups;
 mod action_plugins;
+pub(crate) mod ansible_variables;
 mod clock;
 mod extra_vars;
 mod glob;
 mod host;
 mod human;
+pub(crate) mod inventory;
 mod jsonl;
 mod lookup_host;
 mod machine;

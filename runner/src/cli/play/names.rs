@@ -162,7 +162,7 @@ impl ActionNames for ModuleNames<'_> {
         self.plugins.find(name).map(|file| file.display().to_string())
     }
 
-    fn role_found(&self, path: &str) {
+    fn folder_found(&self, path: &str) {
         self.add_role(Path::new(path));
     }
 }

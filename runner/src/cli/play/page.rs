@@ -7,6 +7,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use modbox_contract::{Dict, Value};
+use modbox_tasks::report::counters::Counters;
 use modbox_tasks::report::events::{Event, Events, TaskInfo};
 use modbox_tasks::report::outcome::{Outcome, Status};
 use modbox_tasks::report::{callback, diff, json};
@@ -156,10 +157,19 @@ impl Events for PlayPage {
             Event::Result { task, outcome, ignored } => self.push(task, outcome, ignored),
             Event::NoHostsMatched => self.messages.push("A play is for other hosts.".to_owned()),
             Event::Warning(message) | Event::Error(message) => self.messages.push(message.brief()),
-            Event::Stats { counters, .. } => self.recap = counters.named().to_vec(),
+            Event::Stats { hosts, .. } => self.recap = sum(hosts),
             _ => {}
         }
     }
+}
+
+/// Returns the sums of the counters of all hosts.
+fn sum(hosts: &[(String, Counters)]) -> Vec<(&'static str, u64)> {
+    let mut sums = Counters::default().named();
+    for (_, counters) in hosts {
+        sums.iter_mut().zip(counters.named()).for_each(|(sum, (_, count))| sum.1 += count);
+    }
+    sums.to_vec()
 }
 
 impl Row {

@@ -92,7 +92,7 @@ fn succeed(session: &mut Session<'_>, iterator: &PlayIterator, task: &Task, end:
 }
 
 /// Registers the result of a task.
-fn register(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
+pub fn register(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
     if let Some(name) = task.keyword(Keyword::Register).and_then(values::scalar_text) {
         let origin = Origin::Result(name.as_str().into());
         let data = Value::Dict(outcome.registered());

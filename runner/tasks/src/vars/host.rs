@@ -85,6 +85,12 @@ impl HostVars {
         self.generation += 1;
     }
 
+    /// Returns the variables that tasks changed, lowest first.
+    #[must_use]
+    pub fn changed_layers(&self) -> Vec<Arc<Layer>> {
+        [&self.fact_layer, &self.included, &self.set].map(Arc::clone).into()
+    }
+
     /// Returns a number that changes whenever a variable does.
     #[must_use]
     pub fn generation(&self) -> u64 {
