@@ -41,6 +41,30 @@ pub enum FileQuestion {
     Mount,
 }
 
+/// How a password is hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PasswordScheme {
+    /// bcrypt, with the letter of its version: `2a`, `2b` or `2y`.
+    Bcrypt(&'static str),
+    /// SHA-256 with many rounds.
+    Sha256,
+    /// SHA-512 with many rounds.
+    Sha512,
+}
+
+/// A password to be hashed.
+#[derive(Debug, Clone, Copy)]
+pub struct PasswordRequest<'a> {
+    /// The password.
+    pub password: &'a [u8],
+    /// The scheme.
+    pub scheme: PasswordScheme,
+    /// The salt, in the alphabet of the scheme.
+    pub salt: &'a str,
+    /// How many rounds; for bcrypt, the logarithm of that.
+    pub rounds: u32,
+}
+
 /// The machine, as far as templates may see it. Every method refuses unless the caller implements it.
 pub trait Host: Debug + Send + Sync {
     /// Returns the microseconds since the start of 1970.
@@ -131,6 +155,15 @@ pub trait Host: Debug + Send + Sync {
     /// The host does not tell.
     fn glob(&self, _pattern: &str) -> Result<Vec<String>, HostError> {
         Err(HostError::Unavailable("the file system"))
+    }
+
+    /// Returns the hash of a password, in the form that `/etc/shadow` has.
+    ///
+    /// # Errors
+    ///
+    /// The host does not hash passwords, or not with these settings.
+    fn password_hash(&self, _request: &PasswordRequest<'_>) -> Result<String, HostError> {
+        Err(HostError::Unavailable("hashing of passwords"))
     }
 
     /// Returns the documents of a YAML text.

@@ -25,7 +25,7 @@ mod yaml;
 
 pub use call::Call;
 pub use failure::Outcome;
-pub use host::{FileQuestion, Host, HostError, NoHost};
+pub use host::{FileQuestion, Host, HostError, NoHost, PasswordRequest, PasswordScheme};
 pub use install::add;
 pub use locals::{Delimiters, changeable_locals};
 pub use methods::call_method;

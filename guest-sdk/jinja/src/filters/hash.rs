@@ -8,7 +8,7 @@ use modbox_python_json::Value as Json;
 use super::encoding::{bytes_of, decode_text, encode_text};
 use crate::call::{Call, flag, str_argument};
 use crate::failure::{Outcome, failure};
-use crate::values::{View, from_json, text, type_name, view};
+use crate::values::{View, from_json, text, view};
 
 /// Returns the MD5.
 pub(super) fn md5(call: &mut Call<'_, '_, '_>) -> Outcome {
@@ -118,15 +118,6 @@ fn uuid_bytes(text: &str) -> Option<[u8; 16]> {
         return None;
     }
     Some(u128::from_str_radix(&digits, 16).ok()?.to_be_bytes())
-}
-
-/// Refuses to hash a password.
-pub(super) fn password_hash(call: &mut Call<'_, '_, '_>) -> Outcome {
-    let kind = call.positional.first().map_or("nothing", type_name);
-    Err(failure(format!(
-        "filter `password_hash` (given {kind}) is not supported: it needs the crypt library; hash the password \
-         beforehand, for example with `openssl passwd -6`"
-    )))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod markup;
 mod merge;
 mod mersenne;
 mod number;
+mod password;
 mod path;
 mod pretty;
 pub(crate) mod regex;

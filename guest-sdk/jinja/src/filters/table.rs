@@ -3,8 +3,8 @@
 use crate::plugin::{Plugin, lenient, strict as filter};
 
 use super::{
-    chance, combinatorics, comment, dict, hash, json, list, logic, markup, number, path, pretty, regex, select, sets,
-    size, time, url, urlize, windows, words, yaml,
+    chance, combinatorics, comment, dict, hash, json, list, logic, markup, number, password, path, pretty, regex,
+    select, sets, size, time, url, urlize, windows, words, yaml,
 };
 
 /// All filters, by name.
@@ -64,7 +64,7 @@ pub const ALL: &[Plugin] = &[
     filter("md5", &[], hash::md5, "Returns the MD5 of text."),
     filter("min", &[], list::min, "Returns the smallest item."),
     filter("normpath", &[], path::normpath, "Removes dots and double slashes from a path."),
-    filter("password_hash", &[], hash::password_hash, "Refuses to hash a password."),
+    filter("password_hash", &[], password::password_hash, "Returns the hash of a password."),
     filter("path_join", &[], path::path_join, "Joins the parts of a path."),
     filter("permutations", &[], combinatorics::permutations, "Returns all arrangements of items."),
     filter("pow", &[], number::pow, "Returns a power."),
