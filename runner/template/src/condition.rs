@@ -96,10 +96,7 @@ fn trimmed(source: &Source) -> Source {
 }
 
 /// Returns the text of a play that a template stands for, when it is nothing but a variable that holds such a text.
-pub(crate) fn named_text(
-    evaluation: &Arc<Evaluation>,
-    source: &Source,
-) -> Result<Option<Source>, TemplateError> {
+pub(crate) fn named_text(evaluation: &Arc<Evaluation>, source: &Source) -> Result<Option<Source>, TemplateError> {
     Ok(written(evaluation, source)?.filter(|node| node.as_text().is_some()))
 }
 

@@ -82,7 +82,11 @@ impl ActionHost for PlayHost<'_> {
             job_limit: options.job.as_ref().map(|job| Duration::from_secs(job.limit)),
         };
         let Some(job) = &options.job else {
-            return self.modules.run(self.names, run).map_err(not_run).and_then(|report| run_end::module_run(report, options));
+            return self
+                .modules
+                .run(self.names, run)
+                .map_err(not_run)
+                .and_then(|report| run_end::module_run(report, options));
         };
         match self.modules.job(self.names, run, &call.files).map_err(not_run)? {
             TaskStart::Refused(report) => run_end::module_run(*report, options),
