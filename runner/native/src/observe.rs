@@ -6,7 +6,8 @@
 //! module reads are refused; see `locks`.
 //!
 //! The filter also reports calls that it refuses. The launcher records their names and refuses them, except those by
-//! which a process changes its own limits and priorities; see also `storage_flags`. And it reports calls that start processes or make memory which
+//! which a process changes its own limits and priorities, and those that set modes and times, which it makes itself; see
+//! `attribute_calls` and `storage_flags`. And it reports calls that start processes or make memory which
 //! the kernel does not count, so that the launcher does.
 //!
 //! Two kinds of calls are not reported, because programs make hundreds of them while they load themselves, and each
@@ -22,6 +23,7 @@ use modbox_policy::net::Transport;
 use modbox_policy::{Access, PathGrant, Shape};
 use modbox_vocabulary::{Denial, Operation};
 
+use crate::attribute_calls::{self, AttributeCall};
 use crate::call_arguments::{Address, address_of, low, path_of, process_of, transport_of};
 use crate::reported_calls::{CallEffect, KernelCounts, WRITES};
 use crate::room::Room;
@@ -102,6 +104,9 @@ impl Observer {
         if effect.is_none() && storage_flags::are_set(report) {
             return self.listener.succeed(report);
         }
+        if effect.is_none() && !self.kernel.namespaces && self.makes_attribute_call(report) {
+            return;
+        }
         let locked = effect.and_then(|effect| self.refused_lock(report, effect));
         let is_allowed = locked.is_none() && (effect.is_some() || self.is_on_itself(report));
         if self.refused.len() < MAX_REFUSED {
@@ -116,6 +121,23 @@ impl Observer {
             true => self.listener.allow(report),
             false => self.listener.refuse(report),
         }
+    }
+
+    /// Makes a call that sets a mode or times in the place of the module, and answers it. Returns `false`, without an
+    /// answer, for a call that the launcher does not make.
+    fn makes_attribute_call(&mut self, report: &ReportedCall) -> bool {
+        match attribute_calls::make(report, &self.room) {
+            None | Some(AttributeCall::Refused) => return false,
+            Some(AttributeCall::Done) => self.listener.succeed(report),
+            Some(AttributeCall::Failed(error)) => self.listener.fail(report, error),
+            Some(AttributeCall::NotGranted(path)) => {
+                if self.refused.len() < MAX_REFUSED {
+                    self.refused.extend(self.write(report, path, Operation::Change, false));
+                }
+                self.listener.refuse(report);
+            }
+        }
+        true
     }
 
     /// Returns how many processes and threads were started since [`Self::count_from_here`], the waiting one included.
