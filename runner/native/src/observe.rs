@@ -186,9 +186,12 @@ impl Observer {
     /// Returns the denials of one call: two at most, of a renaming.
     fn denials_of(&self, report: &ReportedCall, effect: CallEffect) -> Vec<Denial> {
         if let CallEffect::Rename { from, to } = effect {
-            let from =
-                path_of(report, from.0, from.1).and_then(|path| self.write(report, path, Operation::Change, false));
-            let to = path_of(report, to.0, to.1).and_then(|path| self.write(report, path, Operation::Change, true));
+            let change = |path: PathBuf, makes: bool| {
+                self.of_directory(&path, Operation::Change)
+                    .or_else(|| self.write(report, path, Operation::Change, makes))
+            };
+            let from = path_of(report, from.0, from.1).and_then(|path| change(path, false));
+            let to = path_of(report, to.0, to.1).and_then(|path| change(path, true));
             return from.into_iter().chain(to).collect();
         }
         self.denial_of(report, effect).into_iter().collect()
@@ -205,7 +208,9 @@ impl Observer {
                 }
                 let writes = flags & WRITES != 0;
                 if writes {
-                    self.write(report, path, Operation::Open, true)
+                    let is_new = flags & libc::O_CREAT != 0 && path.symlink_metadata().is_err();
+                    let made = is_new.then(|| self.of_directory(&path, Operation::Open)).flatten();
+                    made.or_else(|| self.write(report, path, Operation::Open, true))
                 } else {
                     self.read(report, path, Operation::Open)
                 }
@@ -216,7 +221,8 @@ impl Observer {
             }
             CallEffect::Remove { directory, path } => {
                 let path = path_of(report, directory, path)?;
-                self.remove(&path).or_else(|| self.write(report, path, Operation::Change, false))
+                let refused = self.remove(&path).or_else(|| self.of_directory(&path, Operation::Change));
+                refused.or_else(|| self.write(report, path, Operation::Change, false))
             }
             CallEffect::Make { directory, path } => {
                 self.write(report, path_of(report, directory, path)?, Operation::Change, true)
@@ -282,6 +288,15 @@ impl Observer {
         let parent = self.room.grant_at(path.parent()?);
         let is_kept = self.room.grants.iter().any(is_it) && parent.is_none_or(|grant| grant.access == Access::Read);
         if is_kept { denials::write(path, Operation::Change) } else { None }
+    }
+
+    /// Returns the denial of making, replacing or removing a path that is granted by its name: Landlock has this right for
+    /// directories alone. In namespaces a granted name has a directory of its own.
+    fn of_directory(&self, path: &Path, operation: Operation) -> Option<Denial> {
+        let granted = |path: &Path| self.room.grant_at(path).filter(|grant| grant.access == Access::Write);
+        let is_name = granted(path).is_some_and(|grant| grant.shape == Shape::Name);
+        let is_refused = !self.kernel.namespaces && is_name && granted(path.parent()?).is_none();
+        if is_refused { denials::write(path, operation) } else { None }
     }
 
     /// Returns the denial of making a directory. One that exists is only hidden from the module.

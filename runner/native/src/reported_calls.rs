@@ -24,7 +24,7 @@ pub(super) enum CallEffect {
     MakeDirectory { directory: Option<usize>, path: usize },
     /// Renames a path to another.
     Rename { from: (Option<usize>, usize), to: (Option<usize>, usize) },
-    /// Changes or removes an existing path.
+    /// Changes an existing path.
     Change { directory: Option<usize>, path: usize },
     /// Removes a path.
     Remove { directory: Option<usize>, path: usize },
@@ -127,7 +127,7 @@ const LEGACY_CALLS: &[(i64, CallEffect)] = &[
     (libc::SYS_symlink, CallEffect::MakeLink { directory: None, path: 1 }),
     (libc::SYS_link, CallEffect::MakeLink { directory: None, path: 1 }),
     (libc::SYS_mknod, CallEffect::MakeLink { directory: None, path: 0 }),
-    (libc::SYS_unlink, CallEffect::Change { directory: None, path: 0 }),
+    (libc::SYS_unlink, CallEffect::Remove { directory: None, path: 0 }),
     (libc::SYS_rmdir, CallEffect::Remove { directory: None, path: 0 }),
     (libc::SYS_rename, CallEffect::Rename { from: (None, 0), to: (None, 1) }),
     (libc::SYS_renameat, CallEffect::Rename { from: (at(0), 1), to: (at(2), 3) }),
