@@ -41,7 +41,7 @@ pub(super) struct Answer {
     pub(super) report: Report,
     /// Whether the job ran and is missing in an audit file.
     pub(super) is_unaudited: bool,
-    /// Whether the result must not be shown.
+    /// Whether the result is a secret.
     is_secret: bool,
 }
 
@@ -56,8 +56,8 @@ impl Answer {
         self.report.status.is_success() && !self.is_unaudited
     }
 
-    /// Returns the line of the output. A secret result is not in it.
-    pub(super) fn into_line(mut self) -> Vec<u8> {
+    /// Returns the line of the output, which has no secrets.
+    pub(super) fn to_line(&mut self) -> Vec<u8> {
         if self.is_secret {
             self.report.censor();
         }
@@ -168,9 +168,9 @@ fn reserve(setup: &Setup, (job, name): (&Job, &str), cleanup: &Cleanup) -> Resul
 }
 
 fn answer(number: u64, job: &Job, audit: Option<PendingRecord>, report: Report) -> Answer {
+    // The audit log leaves out secrets by itself.
     let is_unaudited = audit.is_some_and(|audit| audit.finish(&report, None).is_err());
-    let is_secret = job.options.no_log;
-    Answer { is_unaudited, is_secret, ..Answer::of_report(number, job.id.clone(), report) }
+    Answer { is_unaudited, is_secret: job.options.no_log, ..Answer::of_report(number, job.id.clone(), report) }
 }
 
 /// Returns the request for the run of a job.

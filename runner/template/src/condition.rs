@@ -97,6 +97,11 @@ fn trimmed(source: &Source) -> Source {
 
 /// Returns the text of a play that a template stands for, when it is nothing but a variable that holds such a text.
 pub(crate) fn named_text(evaluation: &Arc<Evaluation>, source: &Source) -> Result<Option<Source>, TemplateError> {
+    Ok(written(evaluation, source)?.filter(|node| node.as_text().is_some()))
+}
+
+/// Returns the node of a play that a template stands for, when it is nothing but a variable, or a part of one.
+pub(crate) fn written(evaluation: &Arc<Evaluation>, source: &Source) -> Result<Option<Source>, TemplateError> {
     let mut source = source.clone();
     for _ in 0..MAX_INDIRECTIONS {
         let options = TemplateOptions::default();
@@ -107,9 +112,8 @@ pub(crate) fn named_text(evaluation: &Arc<Evaluation>, source: &Source) -> Resul
             return Ok(None);
         };
         match next.as_text() {
-            Some(text) if !text::is_template(text) => return Ok(Some(next)),
-            Some(_) => source = next,
-            None => return Ok(None),
+            Some(text) if text::is_template(text) => source = next,
+            _ => return Ok(Some(next)),
         }
     }
     Ok(None)

@@ -145,6 +145,16 @@ impl Engine {
         self.within(scope, None, |evaluation| crate::condition::holds(evaluation, source))
     }
 
+    /// Returns the node of a play that a template stands for, when it is nothing but a variable, or a part of one. Texts in
+    /// it are as they are written.
+    ///
+    /// # Errors
+    ///
+    /// The template cannot be parsed.
+    pub fn written(&self, source: &Source, scope: &Scope) -> Result<Evaluated<Option<Source>>, TemplateError> {
+        self.within(scope, None, |evaluation| crate::condition::written(evaluation, source))
+    }
+
     /// Returns the text of a play that a template stands for, when it is nothing but a variable that holds such a text.
     ///
     /// # Errors

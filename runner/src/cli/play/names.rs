@@ -17,6 +17,7 @@ use crate::app::library::{FoundModule, Located, LookupError, Place};
 use crate::cli::context::Context;
 use crate::cli::find::Lookup;
 use crate::cli::play::action_groups::ActionGroups;
+use crate::cli::play::action_plugins::ActionPlugins;
 use crate::cli::standard;
 
 /// Maximum number of groups that one group extends, in all collections.
@@ -50,6 +51,7 @@ pub(crate) struct ModuleNames<'a> {
     lookup: Lookup,
     /// `library` folders: that of the play, then those of roles, the one that was found first before the others.
     libraries: RefCell<Vec<PathBuf>>,
+    plugins: ActionPlugins,
     /// Names that were looked up, with the collections to search. Cleared when a library is added.
     known: RefCell<HashMap<Asked, Rc<Found>>>,
 }
@@ -58,11 +60,12 @@ impl<'a> ModuleNames<'a> {
     /// Creates an empty index.
     pub(crate) fn new(context: &'a Context, lookup: Lookup, play_folder: &Path) -> Self {
         let libraries = RefCell::new(vec![play_folder.join("library")]);
-        Self { context, lookup, libraries, known: RefCell::default() }
+        Self { context, lookup, libraries, plugins: ActionPlugins::new(play_folder), known: RefCell::default() }
     }
 
-    /// Adds the `library` folder of a role.
+    /// Adds the folders of a role: its `library`, and its `action_plugins`.
     pub(crate) fn add_role(&self, role: &Path) {
+        self.plugins.add_role(role);
         let library = role.join("library");
         if !library.is_dir() || self.libraries.borrow().contains(&library) {
             return;
@@ -88,7 +91,7 @@ impl<'a> ModuleNames<'a> {
             Ok(Candidates { own: Some(own), .. }) => Some(format!("{BUILTIN}{own}")),
             Ok(Candidates { classic: Some(found), .. }) if found.name.contains('.') => Some(found.name.clone()),
             Ok(Candidates { classic: Some(found), .. }) => Some(format!("{LEGACY}{}", found.name)),
-            _ => None,
+            _ => self.plugins.renamed(name).map(|action| format!("{BUILTIN}{action}")),
         }
     }
 
@@ -132,7 +135,11 @@ impl<'a> ModuleNames<'a> {
             return candidates(own, classic);
         }
         if let Some(plain) = name.strip_prefix(LEGACY) {
-            return found_by(plain);
+            // A module's messages name it as the action does.
+            return found_by(plain).map(|mut found| {
+                found.classic.iter_mut().for_each(|module| name.clone_into(&mut module.task_name));
+                found
+            });
         }
         if name.contains('.') {
             return candidates(None, library.find_name(Path::new(name)));
@@ -148,10 +155,14 @@ impl<'a> ModuleNames<'a> {
 
 impl ActionNames for ModuleNames<'_> {
     fn is_known(&self, name: &str, collections: &[String]) -> bool {
-        is_action(name) || self.find(name, collections).is_ok()
+        is_action(name) || self.find(name, collections).is_ok() || self.plugins.renamed(name).is_some()
     }
 
-    fn role_found(&self, path: &str) {
+    fn python_plugin(&self, name: &str) -> Option<String> {
+        self.plugins.find(name).map(|file| file.display().to_string())
+    }
+
+    fn folder_found(&self, path: &str) {
         self.add_role(Path::new(path));
     }
 }

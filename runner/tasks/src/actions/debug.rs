@@ -19,7 +19,7 @@ const UNRESOLVED: &str = "Error while resolving `var` expression.";
 ///
 /// The task gives unknown arguments, or both a message and a variable.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
-    context.check_args(&["msg", "var", "verbosity"])?;
+    context.check_options(&["msg", "var", "verbosity"], &[])?;
     let var = variable(context)?;
     if var.is_some() && context.args.contains_key("msg") {
         return Err(ActionError::failed("parameters are mutually exclusive: msg|var"));

@@ -15,6 +15,9 @@ pub enum ActionError {
     /// The action says itself that it failed, as Ansible's own actions do: the text is the result's message.
     #[error("{0}")]
     Result(String),
+    /// The arguments are wrong, in words that Ansible shows with no word of the action.
+    #[error("{0}")]
+    Wrong(String),
     /// The arguments are wrong; the message says where they are written.
     #[error("{}", .0.brief())]
     Explained(Box<Message>),

@@ -154,7 +154,7 @@ pub fn load(loader: &Loader<'_>, request: RoleRequest, depth: usize) -> Result<R
         return Err(LoadError::new(&request.position, Problem::TooDeep { kind: "roles", limit: MAX_DEPTH }));
     }
     let (name, path, collection) = find(loader, &request)?;
-    loader.names.role_found(&path);
+    loader.names.folder_found(&path);
     let metadata = metadata(loader, &path, &request.position)?;
     let beside = Some(paths::parent(&path).to_owned());
     let mut dependencies = Vec::new();

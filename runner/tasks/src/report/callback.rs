@@ -264,9 +264,9 @@ impl<W: FnMut(Stream, &str)> Callback<W> {
         self.line(&text);
     }
 
-    fn stats(&mut self, host: &str, counters: &Counters) {
+    fn stats(&mut self, hosts: &[(String, Counters)]) {
         self.heading("PLAY RECAP");
-        if counters.touched {
+        for (host, counters) in hosts {
             let columns: Vec<String> =
                 counters.named().iter().map(|(name, count)| format!("{name}={count:<4}")).collect();
             self.line(&format!("{host:<26} : {}", columns.join(" ")));
@@ -308,7 +308,7 @@ impl<W: FnMut(Stream, &str)> Events for Callback<W> {
             Event::Verbose { level, text } if self.options.verbosity >= level => self.line(text),
             Event::Warning(message) => self.warning(message, "WARNING"),
             Event::Error(message) => self.error(message, Stream::Error),
-            Event::Stats { host, counters, .. } => self.stats(host, counters),
+            Event::Stats { hosts, .. } => self.stats(hosts),
             _ => {}
         }
     }
@@ -348,7 +348,8 @@ fn censored(outcome: &Outcome) -> Dict {
 }
 
 /// Returns the label of a loop's item.
-fn label(outcome: &Outcome) -> String {
+#[must_use]
+pub fn label(outcome: &Outcome) -> String {
     if outcome.is_hidden() {
         return "(censored due to no_log)".to_owned();
     }

@@ -1,6 +1,7 @@
 //! The outcome of a task, of an item of its loop, or of an attempt.
 
 use modbox_python_json::{Dict, Value};
+use modbox_yaml::Source;
 
 use crate::report::message::Message;
 use crate::run::host::HostErrorKind;
@@ -40,6 +41,8 @@ pub struct Outcome {
     pub items: Vec<Outcome>,
     /// Whether the task repeats for items.
     pub is_loop: bool,
+    /// The variable of an item and the text of the play that the item is, if that has conditions in it.
+    pub item: Option<(String, Source)>,
 }
 
 impl Outcome {

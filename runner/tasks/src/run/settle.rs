@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use modbox_python_json::{Dict, Value};
 use modbox_template::Origin;
+use modbox_yaml::Source;
 
 use crate::keywords::Keyword;
 use crate::load::values;
@@ -91,11 +92,35 @@ fn succeed(session: &mut Session<'_>, iterator: &PlayIterator, task: &Task, end:
 }
 
 /// Registers the result of a task.
-fn register(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
+pub fn register(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
     if let Some(name) = task.keyword(Keyword::Register).and_then(values::scalar_text) {
         let origin = Origin::Result(name.as_str().into());
-        session.vars.set(&name, &Value::Dict(outcome.registered()), origin);
+        let data = Value::Dict(outcome.registered());
+        match written_items(task, outcome, &data) {
+            Some(source) => session.vars.set_source(&name, source, origin),
+            None => session.vars.set(&name, &data, origin),
+        }
     }
+}
+
+/// Returns the result of a loop in which the items are the text of the play, so that the conditions in them stay
+/// conditions. Everything else in it is data.
+fn written_items(task: &Task, outcome: &Outcome, data: &Value) -> Option<Source> {
+    let has_text = |item: &Outcome| item.item.as_ref().is_some_and(|(_, text)| !modbox_template::is_template(text));
+    if !outcome.items.iter().any(has_text) {
+        return None;
+    }
+    let whole = Source::data_of(data.clone(), &task.position);
+    let results = whole.as_map()?.get("results")?.as_list()?;
+    let written = results.iter().zip(&outcome.items).map(|(result, item)| match &item.item {
+        Some((name, text)) if has_text(item) => {
+            let name = Source::data_of(Value::from(name.as_str()), &task.position);
+            result.with_entry(name, text.clone())
+        }
+        _ => result.clone(),
+    });
+    let results = Source::list_of(written.collect(), task.position.clone());
+    Some(whole.with_entry(Source::literal("results"), results))
 }
 
 /// Returns what `ansible_failed_task` shows of a task.

@@ -66,6 +66,12 @@ impl HostVars {
         self.generation += 1;
     }
 
+    /// Sets a variable as `register` does, of a result that has text of the play in it.
+    pub fn set_source(&mut self, name: &str, source: Source, origin: Origin) {
+        Arc::make_mut(&mut self.set).insert(name, Slot::source_from(source, origin));
+        self.generation += 1;
+    }
+
     /// Sets a variable as `include_vars` does: text of a file of the play, evaluated when it is used.
     pub fn include(&mut self, name: &str, source: Source) {
         Arc::make_mut(&mut self.included).insert(name, Slot::source(source));
@@ -77,6 +83,12 @@ impl HostVars {
         let slot = Slot::value(values::from_json(value), Origin::Result("include_vars".into()));
         Arc::make_mut(&mut self.included).insert(name, slot);
         self.generation += 1;
+    }
+
+    /// Returns the variables that tasks changed, lowest first.
+    #[must_use]
+    pub fn changed_layers(&self) -> Vec<Arc<Layer>> {
+        [&self.fact_layer, &self.included, &self.set].map(Arc::clone).into()
     }
 
     /// Returns a number that changes whenever a variable does.
