@@ -143,5 +143,6 @@ mod list;
 mod tidy;
 mod tidy_documents;
 mod tidy_words;
-// The house rules for imports.
+// The house rules for crates and imports.
+mod crates;
 mod house;

@@ -138,7 +138,7 @@ fn a_page_shows_the_tasks_and_no_markup_of_modules() {
     assert!(page.contains("&lt;b&gt;bold&lt;/b&gt;") && !page.contains("<img"), "{page}");
 }
 
-/// A play that waits in a script, with a handler that was notified and tasks that run even after a failure.
+/// A play that waits in a module, with a handler that was notified and tasks that run even after a failure.
 const WAITING: &str = "- hosts: all
   gather_facts: false
   tasks:
@@ -146,7 +146,7 @@ const WAITING: &str = "- hosts: all
     - debug: {msg: begun}
       changed_when: true
       notify: handled
-    - script: wait.sh
+    - waiter:
     always:
     - debug: {msg: even after a failure}
   handlers:
@@ -158,16 +158,17 @@ const WAITING: &str = "- hosts: all
 fn a_killed_play_leaves_nothing_and_does_nothing_more() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
         let dir = TestDir::new();
-        dir.write("files/wait.sh", "#!/bin/sh\nsleep 1000 &\necho $! > begun\nwait\n");
+        let begun = dir.join("begun").display().to_string();
+        dir.write("library/waiter.sh", format!("#!/bin/sh\n# WANT_JSON\nsleep 1000 &\necho $! > {begun}\nwait\n"));
         dir.write("library/nothing.sh", "#!/bin/sh\n# WANT_JSON\necho '{}'\n");
         dir.write("play.yml", WAITING);
         let play = || Modbox::new(&dir).args(["play", "--force-handlers", "--allow-write", "."]);
         let running = play().arg("play.yml").spawn();
-        assert!(wait_for(Duration::from_secs(60), || dir.join("begun").exists()), "the script begins");
+        assert!(wait_for(Duration::from_secs(60), || dir.join("begun").exists()), "the module begins");
         running.signal(signal);
         let ended = running.wait().dies_of(signal);
         let shown = ended.stdout_text();
-        assert!(shown.contains("begun") && shown.contains("TASK [script]"), "{signal:?}: {shown}");
+        assert!(shown.contains("begun") && shown.contains("TASK [waiter]"), "{signal:?}: {shown}");
         for more in ["a handler", "even after", "RECAP", "fatal"] {
             assert!(!shown.contains(more), "{signal:?}: {shown}");
         }
