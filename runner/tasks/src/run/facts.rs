@@ -5,6 +5,7 @@ use modbox_template::{Layer, Origin};
 
 use crate::model::task::{Task, is_builtin, is_one_of};
 use crate::report::outcome::Outcome;
+use crate::run::refresh;
 use crate::run::session::Session;
 use crate::vars::layer;
 
@@ -79,7 +80,7 @@ pub fn apply_inventory(session: &mut Session<'_>, data: &mut Dict) {
         } else {
             session.hosts.add(&name, &groups, &vars)
         };
-        session.refresh_magic();
+        refresh::magic(session);
         changed = Some(new);
     }
     if let Some(group) = data.get("add_group") {
@@ -97,7 +98,7 @@ fn add_group(session: &mut Session<'_>, group: &str, parents: &[String]) -> bool
     let host = session.host_name.clone();
     let new = session.hosts.join(&host, group);
     session.hosts.put_below(group, parents);
-    session.refresh_magic();
+    refresh::magic(session);
     new
 }
 

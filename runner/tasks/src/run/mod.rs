@@ -32,6 +32,7 @@ pub mod play_files;
 pub mod playbook;
 pub mod prepare;
 pub mod prompt;
+pub mod refresh;
 pub mod refusals;
 pub mod result;
 pub mod session;
