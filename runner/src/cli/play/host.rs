@@ -101,6 +101,13 @@ impl ActionHost for PlayHost<'_> {
         self.jobs.answer(question)
     }
 
+    fn home(&self, user: Option<&str>) -> Option<String> {
+        match user {
+            None => self.context.environment.variable("HOME").and_then(|home| home.to_str()).map(str::to_owned),
+            Some(user) => crate::cli::surroundings::home_of(user),
+        }
+    }
+
     fn files(&self) -> &dyn PlayFiles {
         &**self.tree
     }
