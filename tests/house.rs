@@ -32,7 +32,7 @@ const CRATES: [(&str, &[&str]); 18] = [
     ("native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary", "worker"]),
     ("authoring", &["argument-spec", "cleanup", "vocabulary"]),
     ("yaml", &["python-json"]),
-    ("template", &["jinja", "python-json", "yaml"]),
+    ("template", &["jinja", "python-json", "python-re", "yaml"]),
     ("tasks", &TASKS),
     (
         "",
