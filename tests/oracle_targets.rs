@@ -33,10 +33,12 @@ macro_rules! targets {
 
 targets! {
     add_host: "add_host", Named;
+    assemble: "assemble", All;
     blockinfile: "blockinfile", All;
     changed_when: "changed_when", Named;
     dict_transformations: "dict_transformations", Named;
     embedded_module: "embedded_module", Named;
+    facts_d: "facts_d", All;
     failed_when: "failed_when", Named;
     filter_urls: "filter_urls", Named;
     filter_urlsplit: "filter_urlsplit", Named;
@@ -45,7 +47,7 @@ targets! {
     lookup_csvfile: "lookup_csvfile", Named;
     lookup_dict: "lookup_dict", Named;
     lookup_file: "lookup_file", Named;
-    lookup_first_found: "lookup_first_found", Named;
+    lookup_first_found: "lookup_first_found", All;
     lookup_indexed_items: "lookup_indexed_items", Named;
     lookup_items: "lookup_items", Named;
     lookup_lines: "lookup_lines", All;
