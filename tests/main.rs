@@ -14,6 +14,9 @@ mod wasm_files;
 mod wasm_file_errors;
 // Plays and templates: the real program, with modules of the play itself.
 mod plays;
+mod plays_jobs;
+// Inventories of plays, and the name `ansible-playbook`.
+mod inventories;
 // What operators and arguments grant, and the source of each grant.
 mod policy;
 // Policy files that trial runs teach.

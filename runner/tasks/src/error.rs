@@ -49,7 +49,7 @@ pub enum Problem {
     WrongValue { keyword: String, expected: Kind, found: String },
     #[error("`{keyword}` needs a value")]
     Missing { keyword: String },
-    #[error("`{name}` is not a valid variable name; use letters, digits and underscores, not starting with a digit")]
+    #[error("Invalid variable name {}; use letters, digits and underscores, not starting with a digit", modbox_python_json::str_repr(.name))]
     VariableName { name: String },
     #[error("`{keyword}` cannot be used with `{other}`; {remedy}")]
     Conflict { keyword: String, other: String, remedy: &'static str },

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use modbox_python_json::Value;
 
 use crate::error::{Problem, YamlError};
+use crate::escapes::decode_escapes;
 use crate::key::Key;
 use crate::position::Position;
 use crate::source::{Entry, Map, Node, Source};
@@ -55,6 +56,38 @@ impl Source {
             Node::Text(text) | Node::Unsafe(text) => Some(self.with_text(text.get(range)?.into())),
             _ => None,
         }
+    }
+
+    /// Returns a part of a text by bytes, with the escapes in it replaced by their characters; `None` if this is not text,
+    /// has no such part, or an escape has no character.
+    #[must_use]
+    pub fn unescaped_text_of(&self, range: Range<usize>) -> Option<Self> {
+        match self.node() {
+            Node::Text(text) | Node::Unsafe(text) => {
+                Some(self.with_text(decode_escapes(text.get(range)?).ok()?.into()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the node without its templates: each text in it is data from now on.
+    #[must_use]
+    pub fn as_data(&self) -> Self {
+        let node = match self.node() {
+            Node::Text(text) => Node::Unsafe(Arc::clone(text)),
+            Node::List(items) => {
+                return Self::list_of(items.iter().map(Self::as_data).collect(), self.position().clone());
+            }
+            Node::Map(map) => {
+                let mut made = Map::default();
+                for (key, entry) in map.iter() {
+                    made.insert(key.clone(), Entry { key: entry.key.as_data(), value: entry.value.as_data() });
+                }
+                return Self::new(Node::Map(made), self.position().clone());
+            }
+            _ => return self.clone(),
+        };
+        Self::new(node, self.position().clone())
     }
 
     /// Splits a text such as `one, two` at a separator, and removes white space around each part. A list is returned as
@@ -127,6 +160,25 @@ impl Source {
 mod tests {
     use super::*;
     use crate::load::{load_play_file, template_file};
+
+    #[test]
+    fn a_node_as_data_has_no_template() {
+        let text = "a: '{{ x }}'\nb: ['{{ y }}', 1]\n";
+        let (source, untrusted) =
+            (load_play_file(text, "x").unwrap().root, "a: !unsafe '{{ x }}'\nb: !unsafe ['{{ y }}', 1]\n");
+        let data = source.as_data();
+        let expect = load_play_file(untrusted, "x").unwrap().root;
+        let node = |source: &Source, key: &str| format!("{:?}", source.as_map().unwrap().get(key).unwrap().node());
+        assert_eq!(node(&data, "a"), node(&expect, "a"));
+        assert!(matches!(data.as_map().unwrap().get("b").unwrap().as_list().unwrap()[0].node(), Node::Unsafe(_)));
+    }
+
+    #[test]
+    fn escapes_of_a_part_are_replaced() {
+        let text = template_file(r"a '\'{{ x }}\r\n'", "x");
+        let part = text.unescaped_text_of(3..15).unwrap();
+        assert_eq!(part.as_text().map(|text| &**text), Some("'{{ x }}\r\n"));
+    }
 
     #[test]
     fn parts_of_a_text_stay_what_it_is() {

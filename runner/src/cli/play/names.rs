@@ -1,6 +1,6 @@
 //! Finds the modules of tasks by name.
 //!
-//! As in Ansible, `library` folders of roles and of the play come first. A name of ansible-core that modbox has a component
+//! As in Ansible, `library` folders of the play and of its roles come first. A name of ansible-core that modbox has a component
 //! for leads to both: the component runs if its argument spec accepts the arguments of the task, else Ansible's own
 //! module.
 
@@ -49,7 +49,7 @@ type Found = Result<Candidates, String>;
 pub(crate) struct ModuleNames<'a> {
     context: &'a Context,
     lookup: Lookup,
-    /// `library` folders: those of roles, the latest first, then those of the play.
+    /// `library` folders: that of the play, then those of roles, the one that was found first before the others.
     libraries: RefCell<Vec<PathBuf>>,
     plugins: ActionPlugins,
     /// Names that were looked up, with the collections to search. Cleared when a library is added.
@@ -70,7 +70,7 @@ impl<'a> ModuleNames<'a> {
         if !library.is_dir() || self.libraries.borrow().contains(&library) {
             return;
         }
-        self.libraries.borrow_mut().insert(0, library);
+        self.libraries.borrow_mut().push(library);
         self.known.borrow_mut().clear();
     }
 
@@ -119,7 +119,7 @@ impl<'a> ModuleNames<'a> {
         let folders = self.libraries.borrow().clone();
         // In place of `./library`: a play does not depend on the working directory.
         library.folders.remove(0);
-        library.folders.insert(0, Place { origin: "`library` of the roles and the play", absent: "none", folders });
+        library.folders.insert(0, Place { origin: "`library` of the play and its roles", absent: "none", folders });
         // A plain name, and one of `ansible.legacy`.
         let found_by = |name: &str| match library.find_by_name(Path::new(name)) {
             Ok(Located::Own(own)) => candidates(Some(own), library.find_name(Path::new(name))),
@@ -135,7 +135,11 @@ impl<'a> ModuleNames<'a> {
             return candidates(own, classic);
         }
         if let Some(plain) = name.strip_prefix(LEGACY) {
-            return found_by(plain);
+            // A module's messages name it as the action does.
+            return found_by(plain).map(|mut found| {
+                found.classic.iter_mut().for_each(|module| name.clone_into(&mut module.task_name));
+                found
+            });
         }
         if name.contains('.') {
             return candidates(None, library.find_name(Path::new(name)));
@@ -158,7 +162,7 @@ impl ActionNames for ModuleNames<'_> {
         self.plugins.find(name).map(|file| file.display().to_string())
     }
 
-    fn role_found(&self, path: &str) {
+    fn folder_found(&self, path: &str) {
         self.add_role(Path::new(path));
     }
 }

@@ -17,7 +17,7 @@ use crate::vars::layer;
 ///
 /// The task gives unknown arguments or no conditions, or a condition cannot be evaluated.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
-    context.check_args(&["that", "fail_msg", "msg", "success_msg", "quiet"])?;
+    context.check_options(&["fail_msg", "quiet", "success_msg", "that"], &["msg"])?;
     let that = context.sources.get("that").map(|argument| argument.value.clone());
     let that = that.ok_or_else(|| ActionError::failed("missing required arguments: that"))?;
     let fail = message(context, &["fail_msg", "msg"], "Assertion failed")?;
@@ -85,7 +85,7 @@ fn message(context: &ActionContext<'_>, names: &[&str], default: &str) -> Result
         Some((_, value)) if is_text(value) || value.as_list().is_some_and(|items| items.iter().all(is_text)) => {
             Ok(value.clone())
         }
-        Some((name, value)) => Err(ActionError::failed(format!(
+        Some((name, value)) => Err(ActionError::result(format!(
             "argument '{name}' is of type {} and we were unable to convert to str_or_list_of_str: a string or list of \
              strings is required",
             value.type_name()

@@ -22,8 +22,8 @@ pub trait ActionNames {
         None
     }
 
-    /// Takes note of a role, whose `library` has modules for the rest of the play.
-    fn role_found(&self, path: &str);
+    /// Takes note of a folder, such as that of a role, whose `library` has modules for the rest of the play.
+    fn folder_found(&self, path: &str);
 }
 
 /// What the operator decides about reading plays.

@@ -4,6 +4,7 @@ use modbox_python_json::{Dict, Value};
 use modbox_yaml::Source;
 
 use crate::report::message::Message;
+use crate::run::host::HostErrorKind;
 
 /// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
@@ -28,6 +29,8 @@ pub struct Outcome {
     pub data: Dict,
     /// Why it failed.
     pub error: Option<Message>,
+    /// Why no module ran to its end, if that is the reason.
+    pub failure: Option<HostErrorKind>,
     /// Warnings.
     pub warnings: Vec<Message>,
     /// Deprecated things that were used.

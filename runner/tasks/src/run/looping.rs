@@ -101,12 +101,19 @@ fn lookup(run: &TaskRun<'_>, session: &Session<'_>, name: &str, terms: &Source) 
         let message = Message::new(error.message()).at(session.excerpt(terms.position()));
         if error.is_undefined() { LoopError::Undefined(message) } else { LoopError::Wrong(message) }
     })?;
-    Ok(Items {
-        values: evaluated.value,
-        sources: Vec::new(),
-        origin: origin(&evaluated.provenance),
-        are_conditions: false,
-    })
+    let sources = if name == "items" { flat(terms, evaluated.value.len()) } else { Vec::new() };
+    Ok(Items { values: evaluated.value, sources, origin: origin(&evaluated.provenance), are_conditions: false })
+}
+
+/// Returns the items of `with_items` as text of the play, where they are those that the play lists.
+fn flat(terms: &Source, count: usize) -> Vec<Option<Source>> {
+    let is_plain = |item: &Source| item.as_list().is_none() && !modbox_template::is_template(item);
+    match terms.as_list() {
+        Some(written) if written.len() == count && written.iter().all(is_plain) => {
+            written.iter().cloned().map(Some).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn evaluate(run: &TaskRun<'_>, session: &Session<'_>, source: &Source) -> Result<(Value, Provenance), LoopError> {

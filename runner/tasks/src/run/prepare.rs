@@ -113,6 +113,10 @@ pub fn include(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Outcome, Mess
     if let Some(file) = include_args.shift_remove("_raw_params") {
         data.insert("include".to_owned(), file);
     }
+    // What it says of the included tasks is shown as it is written.
+    if let Some(apply) = run.task.args.named.get("apply") {
+        include_args.insert("apply".to_owned(), apply.value.to_data().unwrap_or_default());
+    }
     data.insert("include_args".to_owned(), Value::Dict(include_args));
     Ok(Outcome::of(data))
 }

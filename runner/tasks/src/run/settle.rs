@@ -8,7 +8,7 @@ use modbox_yaml::Source;
 
 use crate::keywords::Keyword;
 use crate::load::values;
-use crate::model::task::{Task, is_one_of};
+use crate::model::task::{Task, TaskKind, is_one_of};
 use crate::report::events::{Event, TaskInfo};
 use crate::report::message::Message;
 use crate::report::outcome::{Outcome, Status};
@@ -66,6 +66,8 @@ fn fail(session: &mut Session<'_>, iterator: &mut PlayIterator, task: &Task, inf
         session.vars.set("ansible_failed_result", &result, Origin::Result(info.name.as_str().into()));
     } else {
         session.counters.failed += 1;
+        let failures = end.parts.iter().filter(|part| !part.ignore_errors).map(|part| part.outcome.failure);
+        end.outcome.failure.into_iter().chain(failures.flatten()).for_each(|kind| session.note_failure(kind));
     }
 }
 
@@ -90,7 +92,7 @@ fn succeed(session: &mut Session<'_>, iterator: &PlayIterator, task: &Task, end:
 }
 
 /// Registers the result of a task.
-fn register(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
+pub fn register(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
     if let Some(name) = task.keyword(Keyword::Register).and_then(values::scalar_text) {
         let origin = Origin::Result(name.as_str().into());
         let data = Value::Dict(outcome.registered());
@@ -127,7 +129,8 @@ fn failed_task(task: &Task, info: &TaskInfo) -> Dict {
     for (keyword, source) in task.keywords.iter() {
         shown.insert(keyword.text().to_owned(), source.to_data().unwrap_or_default());
     }
-    let name = if task.keywords.get(Keyword::Name).is_some() { info.short_name.clone() } else { String::new() };
+    let is_named = task.keywords.get(Keyword::Name).is_some() || matches!(task.kind, TaskKind::Implicit(_));
+    let name = if is_named { info.short_name.clone() } else { String::new() };
     shown.insert("name".to_owned(), Value::from(name));
     shown.insert("action".to_owned(), Value::from(task.action_text()));
     let mut args = Dict::new();

@@ -23,11 +23,17 @@ pub struct HostVars {
 }
 
 impl Default for HostVars {
-    /// No variables, and `ansible_facts` without facts.
+    /// No variables but `ansible_facts`, which is empty until facts are gathered.
     fn default() -> Self {
         let facts = Facts::default();
-        let fact_layer = Arc::new(facts.layer());
-        Self { inventory: Vec::new(), facts, fact_layer, included: layer::empty(), set: layer::empty(), generation: 0 }
+        Self {
+            inventory: Vec::new(),
+            fact_layer: Arc::new(facts.layer()),
+            facts,
+            included: layer::empty(),
+            set: layer::empty(),
+            generation: 0,
+        }
     }
 }
 
@@ -77,6 +83,12 @@ impl HostVars {
         let slot = Slot::value(values::from_json(value), Origin::Result("include_vars".into()));
         Arc::make_mut(&mut self.included).insert(name, slot);
         self.generation += 1;
+    }
+
+    /// Returns the variables that tasks changed, lowest first.
+    #[must_use]
+    pub fn changed_layers(&self) -> Vec<Arc<Layer>> {
+        [&self.fact_layer, &self.included, &self.set].map(Arc::clone).into()
     }
 
     /// Returns a number that changes whenever a variable does.

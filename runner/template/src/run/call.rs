@@ -88,6 +88,9 @@ impl Interpreter<'_> {
             return Err(self.stop(Cause::Raised, message));
         };
         let value = self.plugin(plugin, "filter", given)?;
+        if let (None, Some(items)) = (value.as_str(), value.len()) {
+            self.produce_items(items)?;
+        }
         if value.is_undefined() && !was_undefined {
             return Ok(self.undefined(absent(name)));
         }

@@ -4,14 +4,14 @@ use indexmap::{IndexMap, IndexSet};
 use modbox_python_re::{Flags, Pattern, PatternError, Subject, glob_to_regex};
 
 /// Groups with their hosts.
-pub(super) type Groups = IndexMap<String, Vec<String>>;
+pub type Groups = IndexMap<String, Vec<String>>;
 
 /// Returns the hosts that patterns mean, in the order of the inventory.
 ///
 /// # Errors
 ///
 /// A pattern is malformed.
-pub(super) fn hosts(groups: &Groups, patterns: &[String]) -> Result<Vec<String>, PatternError> {
+pub fn hosts(groups: &Groups, patterns: &[String]) -> Result<Vec<String>, PatternError> {
     let parts: Vec<String> = patterns.iter().flat_map(|pattern| split(pattern)).collect();
     let (mut regular, mut needed, mut excluded) = (Vec::new(), Vec::new(), Vec::new());
     for part in &parts {
