@@ -19,6 +19,7 @@ use crate::support::{TestDir, modbox, oracle, temporary};
 const TARGETS: &[&str] = &[
     "check_mode",
     "conditionals",
+    "environment",
     "var_blending",
     "meta_tasks",
     "templating_settings",
@@ -36,6 +37,12 @@ const TARGETS: &[&str] = &[
 const MISSES: &[(&str, &str)] = &[
     ("omit", "a role of it adds a user to the machine"),
     ("var_templating", "looks for the command line of `sudo`, which modbox does not start"),
+    ("blocks", "runs tasks for hosts elsewhere, which need no connection"),
+    ("set_fact", "asks for tags of Ansible's own values, by a test that is a Python plugin, and for a cache of facts"),
+    ("include_vars", "asks for tags of Ansible's own values, by a test that is a Python plugin"),
+    ("include_import", "asks for `ansible_delegated_vars`, and for wording of errors"),
+    ("handlers", "needs several hosts at a time"),
+    ("roles", "needs a host that cannot be reached"),
 ];
 
 /// Number of targets that run at the same time. Waiting for the start of programs leaves processors idle.
