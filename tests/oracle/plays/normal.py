@@ -4,7 +4,7 @@ import os
 import re
 
 # Keys of results whose values are of one moment or one process.
-MOMENTS = {"start", "end", "delta", "atime", "mtime", "ctime", "inode", "dev", "pid", "elapsed", "date", "last_modified"}
+MOMENTS = {"start", "end", "delta", "atime", "mtime", "ctime", "inode", "dev", "pid", "elapsed", "date", "last_modified", "ansible_date_time", "date_time"}
 # Keys of differences that may be paths of templates, or of their rendered copies.
 HEADERS = {"after_header"}
 # Keys that only one side has.
