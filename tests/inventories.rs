@@ -84,7 +84,7 @@ fn variables_lie_in_the_inventory_and_beside_it() {
 }
 
 #[test]
-fn what_would_run_or_is_no_inventory_is_refused() {
+fn programs_and_other_files_are_refused() {
     let dir = TestDir::new();
     dir.write_executable("dynamic.sh", "#!/bin/sh\ntouch \"$(dirname \"$0\")/ran\"\necho '{}'\n");
     dir.write("cloud.yml", "plugin: amazon.aws.aws_ec2\n");

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_inventory_is_refused() {
+    fn other_files_are_refused() {
         let refused = |name: &str, text: &str, expect: &str| {
             let error = hosts(&[(name, text)], &[name]).unwrap_err();
             assert!(error.contains(expect), "{error}");

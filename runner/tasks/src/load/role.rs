@@ -225,8 +225,8 @@ fn find(loader: &Loader<'_>, request: &RoleRequest) -> Result<(String, String, O
             denied = denied.or(Some(error));
         }
         if loader.files.is_folder(&path) {
-            let name = if request.name.starts_with('/') { paths::name(&path).to_owned() } else { request.name.clone() };
-            return Ok((name, path, None));
+            // As in Ansible, a role that is named by a path has the path as its name.
+            return Ok((request.name.clone(), path, None));
         }
         searched.push(path);
     }
