@@ -27,7 +27,7 @@ const PRODUCT: &str = "62615533";
 /// What the file has that a canary reads.
 const FILE: &str = "CANARY-FILE-WAS-READ";
 
-/// What strings are made of: everything that begins, ends or is a template for someone.
+/// What strings are made of: everything that begins, ends or is a template in some language.
 const PARTS: &[&str] = &[
     "{{ 7919 * 7907 }}",
     "{{ canary }}",

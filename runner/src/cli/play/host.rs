@@ -59,6 +59,15 @@ impl ActionNames for PlayHost<'_> {
     }
 }
 
+impl PlayHost<'_> {
+    /// Waits for the end of this process if a signal ends it: the run was ended, too, which is not the fault of its task.
+    fn stay_if_ending(&self) {
+        while self.context.cleanup.is_ending() {
+            std::thread::park();
+        }
+    }
+}
+
 impl ActionHost for PlayHost<'_> {
     fn run_module(&mut self, call: &ModuleCall) -> Result<ModuleRun, HostError> {
         let options = &call.options;
@@ -82,11 +91,9 @@ impl ActionHost for PlayHost<'_> {
             job_limit: options.job.as_ref().map(|job| Duration::from_secs(job.limit)),
         };
         let Some(job) = &options.job else {
-            return self
-                .modules
-                .run(self.names, run)
-                .map_err(not_run)
-                .and_then(|report| run_end::module_run(report, options));
+            let ran = self.modules.run(self.names, run);
+            self.stay_if_ending();
+            return ran.map_err(not_run).and_then(|report| run_end::module_run(report, options));
         };
         match self.modules.job(self.names, run, &call.files).map_err(not_run)? {
             TaskStart::Refused(report) => run_end::module_run(*report, options),

@@ -101,7 +101,7 @@ fn read_entry(
     read_file(loader, &path, &inner, depth + 1, plays)
 }
 
-/// Finds a playbook that another one imports: beside that one, or in a collection by its full name. Returns where it was
+/// Finds a playbook that another one imports: in the folder of that one, or in a collection by its full name. Returns where it was
 /// looked for otherwise.
 fn find_import(loader: &Loader<'_>, name: &str) -> Result<String, Vec<String>> {
     let beside = paths::normalize(&paths::join(&loader.folder.borrow(), name));
