@@ -69,8 +69,8 @@ pub enum Problem {
     Encrypted,
     #[error("failed to evaluate the text: {}", .0.message())]
     Template(#[source] TemplateError),
-    #[error("{}", text_problem(.finding, .plugin.as_ref()))]
-    Text { finding: Finding, plugin: Option<PythonPlugin> },
+    #[error("{}", text_problem(.finding, .plugin.as_deref()))]
+    Text { finding: Box<Finding>, plugin: Option<Box<PythonPlugin>> },
     #[error("{kind} include each other more than {limit} levels deep; look for one that includes itself")]
     TooDeep { kind: &'static str, limit: usize },
     #[error("{0}")]

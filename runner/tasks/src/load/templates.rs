@@ -155,5 +155,8 @@ fn error_of(loader: &Loader<'_>, finding: Finding) -> LoadError {
     };
     let asked = asked.filter(|(kind, name)| !refused(*kind, name));
     let plugin = asked.and_then(|(kind, name)| loader.python_plugin(kind, name));
-    LoadError::new(&finding.position.clone(), Problem::Text { finding, plugin })
+    LoadError::new(
+        &finding.position.clone(),
+        Problem::Text { finding: Box::new(finding), plugin: plugin.map(Box::new) },
+    )
 }
