@@ -134,7 +134,7 @@ fn run(target: &str) -> Result<(), String> {
         return Ok(());
     }
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    Err(text.get(text.len().saturating_sub(SHOWN)..).map_or(text.clone(), str::to_owned))
+    Err(text.get(text.len().saturating_sub(SHOWN)..).map_or_else(|| text.clone(), str::to_owned))
 }
 
 /// Makes a place for a target: a copy of all targets, since some use others, an inventory, and programs.
