@@ -1,6 +1,6 @@
 //! `copy`: writes contents to a file.
 //!
-//! Parameters: `content` or `src`, `dest`, `force`, `backup`, `checksum`; `mode`, `owner`, `group`.
+//! Parameters: `content` or `src`, `dest`, `force`, `backup`, `checksum`, `follow`; `mode`, `owner`, `group`.
 //! Returns: `dest`, `checksum`, `size`, `md5sum` and `backup_file` when there are any; owner, group and mode of `dest`.
 //! Capabilities: write access to `dest`, read access to `src`; `backup` needs the folder of `dest`.
 //!
@@ -57,6 +57,13 @@ struct CopyArgs {
     backup: bool,
     /// The required SHA-1 of the contents.
     checksum: Option<String>,
+    /// Write to the file that a link at dest leads to, instead of replacing the link. Links are followed unless this is
+    /// false.
+    follow: Option<bool>,
+    /// The name of the file in dest if dest is a folder; a folder written with a slash at its end is created. Ansible's
+    /// action plugins set this option.
+    #[arg(name = "_original_basename")]
+    original_basename: Option<String>,
 }
 
 fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
@@ -85,6 +92,9 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
     let diff = module.diff_wanted().then(|| diff(&args, &dest, old.as_deref(), &contents));
     let mut exit = result(true).with("md5sum", modbox_checksum::md5(&contents));
     if !module.check_mode() {
+        if args.original_basename.is_some() && args.dest.ends_with('/') {
+            std::fs::create_dir_all(&args.dest).map_err(cannot_write(&dest))?;
+        }
         if !dest.parent().is_some_and(|parent| parent.as_os_str().is_empty() || parent.is_dir()) {
             let parent = dest.parent().unwrap_or(&dest).display();
             return Err(Failure::new(format!("Destination directory {parent} does not exist")).with("checksum", sum));
@@ -94,7 +104,9 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
         {
             exit = exit.with("backup_file", path_value(&copy));
         }
-        let target = modbox_sdk::fs::follow_links(&dest).map_err(cannot_write(&dest))?;
+        let follows = args.follow.unwrap_or(true);
+        let target = if follows { modbox_sdk::fs::follow_links(&dest) } else { Ok(dest.clone()) };
+        let target = target.map_err(cannot_write(&dest))?;
         modbox_sdk::fs::write_atomic(&target, &contents).map_err(cannot_write(&dest))?;
     }
     module.set_fs_attributes_if_different(&wanted, true, None)?;
@@ -127,7 +139,8 @@ fn destination(args: &CopyArgs) -> Result<PathBuf, Failure> {
     if !dest.is_dir() && !args.dest.ends_with('/') {
         return Ok(dest.to_owned());
     }
-    match args.src.as_deref().map(Path::new).and_then(Path::file_name) {
+    let of_source = || args.src.as_deref().map(Path::new).and_then(Path::file_name);
+    match args.original_basename.as_deref().map(|name| name.as_ref()).or_else(of_source) {
         Some(name) => Ok(dest.join(name)),
         None => Err(Failure::new("can not use content with a dir as dest")),
     }
