@@ -15,6 +15,7 @@ mod wasm_file_errors;
 // Plays and templates: the real program, with modules of the play itself.
 mod plays;
 mod plays_jobs;
+mod plays_settings;
 // What operators and arguments grant, and the source of each grant.
 mod policy;
 // Policy files that trial runs teach.

@@ -15,6 +15,7 @@ use modbox_tasks::run::options::{RunOptions, UserInfo};
 use modbox_tasks::run::play::RunError;
 use modbox_tasks::run::playbook::{RunEnd, run as run_playbook};
 
+use crate::app::usual_python;
 use crate::batch::{PoolConfig, Sequence};
 use crate::cli::args::PlayArgs;
 use crate::cli::context::Context;
@@ -34,19 +35,20 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
     if policy.allows_everything() {
         output::print_note("--allow-all: the modules can do everything that you can");
     }
-    let lookup = lookup(context, args)?;
+    let mut options = run_options(args).or_usage()?;
+    let lookup = lookup(context, args, &mut options)?;
     let files: Vec<PathBuf> = args.files.iter().map(|file| context.environment.absolute(file)).collect();
     if let Some(missing) = files.iter().find(|file| !file.is_file()) {
         let shown = missing.display();
         return Err(anyhow::anyhow!("failed to read the playbook `{shown}`: the file does not exist")).or_usage();
     }
+    play::check_settings(&context.environment, &files).or_usage()?;
     let load = load_settings(context, args, &lookup);
     let runner = Arc::new(runner(context, None, lookup.python.clone()));
     let tree = Arc::new(PlayTree::open(&folders(&files, &load), policy));
     let engine = play::engine(context, &tree, &merged, Arc::clone(&runner));
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
     let names = ModuleNames::new(context, lookup.clone(), &first_folder);
-    let options = run_options(args).or_usage()?;
     let playbooks = read_all(&files, &Loader::new(&*tree, &engine, &names, &load), &options)?;
     if args.syntax_check {
         return syntax_checked(&playbooks);
@@ -77,9 +79,18 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
     Ok(status)
 }
 
-fn lookup(context: &Context, args: &PlayArgs) -> Result<Lookup, Failure> {
+/// Returns how modules are looked up, and tells the options which Python runs where a play names none.
+fn lookup(context: &Context, args: &PlayArgs, options: &mut RunOptions) -> Result<Lookup, Failure> {
     let mut lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
     lookup.add_folders(&args.library);
+    let chosen = lookup.interpreters.get("python").cloned();
+    if let Some(usual) = usual_python(&lookup.python, chosen.as_deref(), &context.environment.cwd) {
+        options.python = usual.display().to_string();
+    }
+    // ansible-core may be installed for the Python that the operator names.
+    if let (None, Some(python)) = (chosen, play::named_python(&options.extra_vars)) {
+        lookup.interpreters.insert("python".to_owned(), python);
+    }
     Ok(lookup)
 }
 

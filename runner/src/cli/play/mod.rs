@@ -5,10 +5,12 @@
 //! the policy of the command line.
 
 mod action_groups;
+mod ansible_cfg;
 mod clock;
 mod extra_vars;
 mod host;
 mod human;
+mod interpreters;
 mod jsonl;
 mod lookup_host;
 mod machine;
@@ -31,7 +33,8 @@ use modbox_policy::{MergedPolicy, Policy};
 use modbox_tasks::lookups::table::ActingLookups;
 use modbox_template::{Config, Engine, TemplateFiles};
 
-pub(crate) use self::extra_vars::{described, read as extra_vars};
+pub(crate) use self::ansible_cfg::check as check_settings;
+pub(crate) use self::extra_vars::{described, named_python, read as extra_vars};
 pub(crate) use self::host::PlayHost;
 use self::lookup_host::PlayLookups;
 use self::machine::Machine;
