@@ -11,12 +11,22 @@ use crate::support::repository;
 use crate::tidy::{ascii, rust_files, starts_with};
 
 /// The crates below `tasks`.
-const TASKS: [&str; 9] =
-    ["argument-spec", "checksum", "contract", "jinja", "python-json", "python-re", "template", "vocabulary", "yaml"];
+const TASKS: [&str; 10] = [
+    "argument-spec",
+    "checksum",
+    "contract",
+    "inventory",
+    "jinja",
+    "python-json",
+    "python-re",
+    "template",
+    "vocabulary",
+    "yaml",
+];
 
 /// The crates of the runner, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 18] = [
+const CRATES: [(&str, &[&str]); 19] = [
     ("vocabulary", &[]),
     ("channel", &[]),
     ("cleanup", &[]),
@@ -31,7 +41,8 @@ const CRATES: [(&str, &[&str]); 18] = [
     ("wasm", &["channel", "cleanup", "kernel", "policy", "scratch", "store", "vocabulary", "worker"]),
     ("native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary", "worker"]),
     ("authoring", &["argument-spec", "cleanup", "vocabulary"]),
-    ("yaml", &["python-json"]),
+    ("yaml", &["argument-spec", "python-json"]),
+    ("inventory", &["python-re", "yaml"]),
     ("template", &["jinja", "python-json", "yaml"]),
     ("tasks", &TASKS),
     (
@@ -62,7 +73,7 @@ const CRATES: [(&str, &[&str]); 18] = [
 ];
 
 /// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
-const WITHOUT_ENGINE: [&str; 13] = [
+const WITHOUT_ENGINE: [&str; 14] = [
     "vocabulary",
     "channel",
     "cleanup",
@@ -74,6 +85,7 @@ const WITHOUT_ENGINE: [&str; 13] = [
     "kernel",
     "providers",
     "yaml",
+    "inventory",
     "template",
     "tasks",
 ];

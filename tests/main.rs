@@ -16,6 +16,8 @@ mod wasm_file_errors;
 mod plays;
 mod plays_jobs;
 mod plays_settings;
+// Inventories of plays, and the name `ansible-playbook`.
+mod inventories;
 // What operators and arguments grant, and the source of each grant.
 mod policy;
 // Policy files that trial runs teach.

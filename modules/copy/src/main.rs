@@ -57,11 +57,10 @@ struct CopyArgs {
     backup: bool,
     /// The required SHA-1 of the contents.
     checksum: Option<String>,
-    /// Write to the file that a link at dest leads to, instead of replacing the link. Links are followed unless this is
-    /// false.
-    follow: Option<bool>,
-    /// The name of the file in dest if dest is a folder; a folder written with a slash at its end is created. Ansible's
-    /// action plugins set this option.
+    /// Write to the target of a link at dest. Otherwise a file replaces the link, which needs write access to its folder.
+    #[arg(default = true)]
+    follow: bool,
+    /// The name of the file inside dest if dest is a folder. Ansible's action plugins set this option.
     #[arg(name = "_original_basename")]
     original_basename: Option<String>,
 }
@@ -82,19 +81,17 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
         args.src.as_deref().map_or_else(|| result.clone(), |src| result.clone().with("src", src))
     };
     let old = if dest.exists() { Some(modbox_sdk::fs::read(&dest, MAX_FILE_BYTES)?) } else { None };
+    let replaces_link = !args.follow && dest.is_symlink();
     if old.is_some() && !args.force {
         return Ok(result(false));
     }
     let wanted = module.load_file_common_arguments(Some(&dest))?.unwrap_or_default();
-    if old.as_ref() == Some(&contents) {
+    if old.as_ref() == Some(&contents) && !replaces_link {
         return Ok(result(module.set_fs_attributes_if_different(&wanted, false, None)?));
     }
     let diff = module.diff_wanted().then(|| diff(&args, &dest, old.as_deref(), &contents));
     let mut exit = result(true).with("md5sum", modbox_checksum::md5(&contents));
     if !module.check_mode() {
-        if args.original_basename.is_some() && args.dest.ends_with('/') {
-            std::fs::create_dir_all(&args.dest).map_err(cannot_write(&dest))?;
-        }
         if !dest.parent().is_some_and(|parent| parent.as_os_str().is_empty() || parent.is_dir()) {
             let parent = dest.parent().unwrap_or(&dest).display();
             return Err(Failure::new(format!("Destination directory {parent} does not exist")).with("checksum", sum));
@@ -104,9 +101,10 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
         {
             exit = exit.with("backup_file", path_value(&copy));
         }
-        let follows = args.follow.unwrap_or(true);
-        let target = if follows { modbox_sdk::fs::follow_links(&dest) } else { Ok(dest.clone()) };
-        let target = target.map_err(cannot_write(&dest))?;
+        if replaces_link {
+            std::fs::remove_file(&dest).map_err(cannot_write(&dest))?;
+        }
+        let target = modbox_sdk::fs::follow_links(&dest).map_err(cannot_write(&dest))?;
         modbox_sdk::fs::write_atomic(&target, &contents).map_err(cannot_write(&dest))?;
     }
     module.set_fs_attributes_if_different(&wanted, true, None)?;
@@ -139,8 +137,9 @@ fn destination(args: &CopyArgs) -> Result<PathBuf, Failure> {
     if !dest.is_dir() && !args.dest.ends_with('/') {
         return Ok(dest.to_owned());
     }
-    let of_source = || args.src.as_deref().map(Path::new).and_then(Path::file_name);
-    match args.original_basename.as_deref().map(|name| name.as_ref()).or_else(of_source) {
+    let name = args.src.as_deref().map(Path::new).and_then(Path::file_name).map(Path::new);
+    // The original name may be that of a file in folders.
+    match args.original_basename.as_deref().map(Path::new).filter(|name| name.is_relative()).or(name) {
         Some(name) => Ok(dest.join(name)),
         None => Err(Failure::new("can not use content with a dir as dest")),
     }

@@ -51,8 +51,12 @@ impl ActionNames for PlayHost<'_> {
         self.names.is_known(name, collections)
     }
 
-    fn role_found(&self, path: &str) {
-        self.names.role_found(path);
+    fn python_plugin(&self, name: &str) -> Option<String> {
+        self.names.python_plugin(name)
+    }
+
+    fn folder_found(&self, path: &str) {
+        self.names.folder_found(path);
     }
 }
 
@@ -73,7 +77,7 @@ impl ActionHost for PlayHost<'_> {
             no_log: options.no_log,
             verbosity: options.verbosity,
             environment: &options.environment,
-            readable: private.paths.clone(),
+            own_files: private.paths.clone(),
             timeout: options.timeout.map(Duration::from_secs),
             collections: &options.collections,
             become_user: options.become_user.as_deref(),
@@ -81,10 +85,14 @@ impl ActionHost for PlayHost<'_> {
             job_limit: options.job.as_ref().map(|job| Duration::from_secs(job.limit)),
         };
         let Some(job) = &options.job else {
-            return self.modules.run(self.names, run).map_err(not_run).and_then(run_end::module_run);
+            return self
+                .modules
+                .run(self.names, run)
+                .map_err(not_run)
+                .and_then(|report| run_end::module_run(report, options));
         };
         match self.modules.job(self.names, run, &call.files).map_err(not_run)? {
-            TaskStart::Refused(report) => run_end::module_run(*report),
+            TaskStart::Refused(report) => run_end::module_run(*report, options),
             TaskStart::Job(order) => {
                 let result = self.jobs.start(&order, job.folder.as_deref(), job.is_followed)?;
                 Ok(ModuleRun { result, report: Value::Null })

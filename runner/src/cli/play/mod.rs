@@ -5,18 +5,23 @@
 //! the policy of the command line.
 
 mod action_groups;
+mod action_plugins;
 mod ansible_cfg;
+pub(crate) mod ansible_variables;
 mod clock;
 mod extra_vars;
+mod glob;
 mod host;
 mod human;
 mod interpreters;
+pub(crate) mod inventory;
 mod jsonl;
 mod lookup_host;
 mod machine;
 mod modules;
 mod names;
 mod page;
+mod page_details;
 mod play_jobs;
 mod private_files;
 mod run_end;

@@ -32,8 +32,8 @@ pub(crate) struct TaskRun<'a> {
     pub(crate) no_log: bool,
     pub(crate) verbosity: u8,
     pub(crate) environment: &'a [(String, String)],
-    /// Files of the run's own, which it may read.
-    pub(crate) readable: Vec<PathBuf>,
+    /// Files of the run's own, which are gone when it ends.
+    pub(crate) own_files: Vec<PathBuf>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) collections: &'a [String],
     /// User that the module runs as, if not the one that runs modbox.
@@ -273,6 +273,6 @@ fn rules(run: &TaskRun<'_>) -> Rules {
         value: value.clone(),
         source: "`environment` of the task".to_owned(),
     });
-    let paths = private_files::grants(&run.readable).collect();
+    let paths = private_files::grants(&run.own_files).collect();
     Rules { source: "task".to_owned(), env: env.collect(), paths, ..Rules::default() }
 }

@@ -64,13 +64,14 @@ impl PrivateFiles {
     }
 }
 
-/// Returns the grants with which a run may read such files.
+/// Returns the grants of a run for such files. Ansible's modules give one the mode of the file that it replaces, before they
+/// copy it there.
 pub(crate) fn grants(paths: &[PathBuf]) -> impl Iterator<Item = PathGrant> {
     paths.iter().map(|path| PathGrant {
         host: path.clone(),
         shape: Shape::Name,
         guest: path.display().to_string(),
-        access: Access::Read,
+        access: Access::Write,
         source: "action of the task".to_owned(),
     })
 }

@@ -150,7 +150,7 @@ impl TaskJob {
         let report = runner.run(&module, &request);
         drop(runner);
         let audited = pending.finish(&report);
-        let failure = run_end::failure(&report);
+        let failure = run_end::failure(&report, None);
         let end = TaskJobEnd { report: Some(encode(&report.to_value())), failure };
         let mut summary = job_summary::of_report(report, false);
         if let Err(failure) = audited {

@@ -13,7 +13,7 @@ use crate::run::job_folder;
 ///
 /// An argument is wrong, or the job's file cannot be read or removed.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
-    context.check_args(&["jid", "mode"])?;
+    context.check_options(&["jid", "mode"], &[])?;
     let Some(id) = context.text("jid") else {
         return Err(ActionError::result("missing required arguments: jid"));
     };

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use modbox_python_json::{Dict, Value};
 use modbox_template::{Engine, Provenance, Scope, TemplateError};
-use modbox_yaml::Source;
+use modbox_yaml::{Position, Source};
 
 use crate::actions::error::ActionError;
 use crate::load::find;
 use crate::model::task::{Argument, Task};
 use crate::report::events::{Event, Events};
-use crate::report::message::Message;
+use crate::report::message::{Excerpt, Message};
 use crate::run::defaults;
 use crate::run::fields;
 use crate::run::host::{ActionHost, HostErrorKind, ModuleCall, ModuleOptions, PrivateFile};
@@ -49,6 +49,8 @@ pub struct ActionContext<'a> {
 pub struct Findings {
     /// Warnings.
     pub warnings: Vec<Message>,
+    /// Deprecated things that the task uses.
+    pub deprecations: Vec<Message>,
     /// Reports of modules.
     pub reports: Vec<Value>,
     /// Why the module that ran last failed.
@@ -172,13 +174,39 @@ impl ActionContext<'_> {
     ///
     /// The task gives another one.
     pub fn check_args(&self, valid: &[&str]) -> Result<(), ActionError> {
-        let given = self.args.keys().map(String::as_str).chain(self.sources.keys().map(|name| &**name));
-        let mut invalid: Vec<&str> = given.filter(|name| !valid.contains(name)).collect();
+        let invalid = self.other_args(|name| valid.contains(&name));
         if invalid.is_empty() {
             return Ok(());
         }
-        invalid.sort_unstable();
         Err(ActionError::failed(format!("Invalid options for {}: {}", self.action, invalid.join(","))))
+    }
+
+    /// Checks the arguments as [`ActionContext::check_args`] does, for an action whose options Ansible checks as those of
+    /// a module. `options` is the list of them as messages show it, without aliases.
+    ///
+    /// # Errors
+    ///
+    /// The task gives another one.
+    pub fn check_options(&self, options: &[&str], aliases: &[&str]) -> Result<(), ActionError> {
+        let invalid = self.other_args(|name| options.contains(&name) || aliases.contains(&name));
+        if invalid.is_empty() {
+            return Ok(());
+        }
+        let aliases = if aliases.is_empty() { String::new() } else { format!(" ({})", aliases.join(", ")) };
+        Err(ActionError::result(format!(
+            "Unsupported parameters for ({}) module: {}. Supported parameters include: {}{aliases}.",
+            self.action,
+            invalid.join(", "),
+            options.join(", ")
+        )))
+    }
+
+    /// Returns the sorted names of arguments that are not those of the action.
+    fn other_args(&self, is_own: impl Fn(&str) -> bool) -> Vec<&str> {
+        let given = self.args.keys().map(String::as_str).chain(self.sources.keys().map(|name| &**name));
+        let mut others: Vec<&str> = given.filter(|name| !is_own(name)).collect();
+        others.sort_unstable();
+        others
     }
 
     /// Finds a file that the task names: in the folders of its role and play, first in the one for such files.
@@ -200,6 +228,12 @@ impl ActionContext<'_> {
             "Could not find or access '{name}'\nSearched in:{searched} on the Ansible Controller.\nIf you are using a module \
              and expect the file to exist on the remote, see the remote_src option"
         )))
+    }
+
+    /// Returns the lines around a position of the play, for a message.
+    #[must_use]
+    pub fn excerpt(&self, position: &Position) -> Option<Excerpt> {
+        Excerpt::in_file(position, self.host.files())
     }
 
     /// Shows a text to the person at the terminal.

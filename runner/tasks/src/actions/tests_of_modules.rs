@@ -81,7 +81,7 @@ impl ActionNames for Machine {
         table::is_builtin(name) || matches!(short_name(name), "apt" | "systemd" | "dnf" | "setup")
     }
 
-    fn role_found(&self, _: &str) {}
+    fn folder_found(&self, _: &str) {}
 }
 
 impl ActionHost for Machine {

@@ -252,6 +252,8 @@ pub enum HostErrorKind {
     Denied,
     /// A limit was reached.
     Limit,
+    /// The task's own `timeout` ended the module.
+    TimedOut,
     /// The module crashed.
     Crash,
     /// modbox itself failed.
@@ -267,6 +269,8 @@ pub struct Prompt {
     pub private: bool,
     /// The time after which there is an empty answer. Then keys do not end it.
     pub timeout: Option<Duration>,
+    /// Keys of which one is the answer, without a line end, in lower case. Empty: the answer is a line.
+    pub keys: &'static [char],
 }
 
 /// Why there is no answer.
