@@ -15,6 +15,7 @@ mod wasm_file_errors;
 // Plays and templates: the real program, with modules of the play itself.
 mod plays;
 mod plays_jobs;
+mod plays_settings;
 // Inventories of plays, and the name `ansible-playbook`.
 mod inventories;
 // Text that no author of a play wrote is never rendered.

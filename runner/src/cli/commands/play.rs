@@ -18,6 +18,7 @@ use modbox_tasks::run::options::{RunOptions, UserInfo};
 use modbox_tasks::run::play::RunError;
 use modbox_tasks::run::playbook::{RunEnd, run as run_playbook};
 
+use crate::app::usual_python;
 use crate::batch::{PoolConfig, Sequence};
 use crate::cli::args::PlayArgs;
 use crate::cli::context::Context;
@@ -51,6 +52,7 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
         let shown = missing.display();
         return Err(anyhow::anyhow!("failed to read the playbook `{shown}`: the file does not exist")).or_usage();
     }
+    play::check_settings(&context.environment, &files).or_usage()?;
     args.ansible.check(&user().name).or_usage()?;
     let environment = &context.environment;
     play::ansible_variables::warnings(environment).iter().for_each(|warning| output::print_note(warning));
@@ -67,7 +69,9 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
     let engine = play::engine(context, &tree, &merged, Arc::clone(&runner));
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
     let names = ModuleNames::new(context, lookup.clone(), &first_folder);
-    let options = run_options(context, args, &sources, given, lookup.interpreter()).or_usage()?;
+    let python = usual_python(&lookup.python, lookup.interpreter(), &environment.cwd);
+    let python = python.map(|python| python.display().to_string());
+    let options = run_options(context, args, &sources, given, python.as_deref()).or_usage()?;
     let playbooks = read_all(&files, &Loader::new(&*tree, &engine, &names, &load), &options, args)?;
     if args.syntax_check {
         return syntax_checked(&playbooks);
@@ -98,12 +102,20 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
     Ok(status)
 }
 
+/// Returns how modules are looked up.
 fn lookup(context: &Context, args: &PlayArgs) -> Result<Lookup, Failure> {
     let mut lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
     lookup.add_folders(&args.library);
     let variable = context.environment.variable("ANSIBLE_LIBRARY").map(std::env::split_paths);
     let folders: Vec<PathBuf> = variable.into_iter().flatten().filter(|folder| folder.is_dir()).collect();
     lookup.add_folders(&folders);
+    // ansible-core may be installed for the Python that the operator names.
+    let named = || play::extra_vars(&args.extra_vars).map(|variables| play::named_python(&variables));
+    if lookup.interpreter().is_none()
+        && let Some(python) = named().or_usage()?
+    {
+        lookup.interpreters.insert("python".to_owned(), python);
+    }
     Ok(lookup)
 }
 

@@ -12,6 +12,7 @@ use modbox_tasks::run::host::{
 };
 
 use crate::cli::context::Context;
+use crate::cli::play::interpreters;
 use crate::cli::play::lookup_host::host_name;
 use crate::cli::play::modules::{NotRun, TaskModules, TaskRun, TaskStart};
 use crate::cli::play::names::ModuleNames;
@@ -71,6 +72,8 @@ impl PlayHost<'_> {
 impl ActionHost for PlayHost<'_> {
     fn run_module(&mut self, call: &ModuleCall) -> Result<ModuleRun, HostError> {
         let options = &call.options;
+        let interpreters =
+            interpreters::allowed(&options.interpreters, self.modules.policy(), &self.modules.python().search_path)?;
         // A job writes its files itself, since they stay as long as it runs.
         let files = if options.job.is_some() { &[][..] } else { &call.files };
         let private = PrivateFiles::write(&self.scratch, files, options.become_user.as_deref());
@@ -87,7 +90,7 @@ impl ActionHost for PlayHost<'_> {
             timeout: options.timeout.map(Duration::from_secs),
             collections: &options.collections,
             become_user: options.become_user.as_deref(),
-            interpreter: None,
+            interpreters,
             job_limit: options.job.as_ref().map(|job| Duration::from_secs(job.limit)),
         };
         let Some(job) = &options.job else {

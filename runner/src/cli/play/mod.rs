@@ -6,12 +6,14 @@
 
 mod action_groups;
 mod action_plugins;
+mod ansible_cfg;
 pub(crate) mod ansible_variables;
 mod clock;
 mod extra_vars;
 mod glob;
 mod host;
 mod human;
+mod interpreters;
 pub(crate) mod inventory;
 mod jsonl;
 mod lookup_host;
@@ -36,7 +38,8 @@ use modbox_tasks::lookups::table::ActingLookups;
 use modbox_tasks::template_file::search::{TemplateSearch, with_templates};
 use modbox_template::{Config, Engine, TemplateFiles};
 
-pub(crate) use self::extra_vars::{described, read as extra_vars};
+pub(crate) use self::ansible_cfg::check as check_settings;
+pub(crate) use self::extra_vars::{described, named_python, read as extra_vars};
 pub(crate) use self::host::PlayHost;
 use self::lookup_host::PlayLookups;
 use self::machine::Machine;

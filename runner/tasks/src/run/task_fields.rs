@@ -11,6 +11,7 @@ use crate::run::become_user::{self, BecomeError};
 use crate::run::errors;
 use crate::run::fields::Fields;
 use crate::run::host::{JobOptions, ModuleOptions};
+use crate::run::interpreters::{self, NamedInterpreter};
 use crate::run::job_folder;
 use crate::run::session::Session;
 use crate::run::task_run::TaskRun;
@@ -45,6 +46,8 @@ pub struct TaskFields {
     pub environment: Vec<(String, String)>,
     /// The user that modules run as.
     pub become_user: Option<String>,
+    /// Programs to start instead of interpreters.
+    pub interpreters: Vec<NamedInterpreter>,
 }
 
 /// Evaluates the keywords of a task.
@@ -88,6 +91,8 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
         timeout: integer(Keyword::Timeout)?.unwrap_or(0),
         environment: environment(run, session)?,
         become_user,
+        interpreters: interpreters::named(session.engine, &run.scope, &options.python)
+            .map_err(|error| errors::of_template(session, &error))?,
     })
 }
 
@@ -145,6 +150,7 @@ pub fn module_options(
         become_user: fields.become_user.clone(),
         job: positive(fields.job_limit).map(|limit| job_options(run, session, fields, limit)),
         timeout: positive(fields.timeout),
+        interpreters: fields.interpreters.clone(),
         collections,
         role_path: run.task.frame.role().map(|role| role.path.clone()),
         play_folder: session.play.folder.clone(),
