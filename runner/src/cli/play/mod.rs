@@ -7,17 +7,23 @@
 mod action_groups;
 mod action_plugins;
 pub(crate) mod ansible_variables;
+mod argument_trust;
 mod clock;
+mod explain;
+mod explained_call;
+mod explanation;
 mod extra_vars;
 mod glob;
 mod host;
 mod human;
+mod implied_needs;
 pub(crate) mod inventory;
 mod jsonl;
 mod lookup_host;
 mod machine;
 mod modules;
 mod names;
+mod needs;
 mod page;
 mod page_details;
 mod play_jobs;
@@ -28,6 +34,7 @@ mod task_job;
 mod templates;
 mod terminal;
 mod tree;
+mod written;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,6 +43,8 @@ use modbox_policy::{MergedPolicy, Policy};
 use modbox_tasks::lookups::table::ActingLookups;
 use modbox_template::{Config, Engine, TemplateFiles};
 
+pub(crate) use self::argument_trust::{ArgumentTrust, CallerFolders};
+pub(crate) use self::explain::Explainer;
 pub(crate) use self::extra_vars::{described, read as extra_vars};
 pub(crate) use self::host::PlayHost;
 use self::lookup_host::PlayLookups;
@@ -48,8 +57,15 @@ pub(crate) use self::tree::PlayTree;
 use crate::app::Runner;
 use crate::cli::context::Context;
 
-/// Returns the engine of templates. Its lookups read the tree, and do what the policy allows.
-pub(crate) fn engine(context: &Context, tree: &Arc<PlayTree>, merged: &MergedPolicy, runner: Arc<Runner>) -> Engine {
+/// Returns the engine of templates. Its lookups read the tree, and do what the policy allows; with `explains`, they run
+/// and write nothing.
+pub(crate) fn engine(
+    context: &Context,
+    tree: &Arc<PlayTree>,
+    merged: &MergedPolicy,
+    runner: Arc<Runner>,
+    explains: bool,
+) -> Engine {
     let environment = &context.environment;
     let lookups = PlayLookups {
         environment: environment.clone(),
@@ -57,6 +73,7 @@ pub(crate) fn engine(context: &Context, tree: &Arc<PlayTree>, merged: &MergedPol
         policy: merged.policy.clone(),
         limits: merged.limits,
         runner,
+        explains,
     };
     Engine::new(Config {
         lookups: Arc::new(ActingLookups::new(Arc::new(lookups))),
