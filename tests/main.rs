@@ -17,6 +17,7 @@ mod plays;
 mod plays_jobs;
 // Inventories of plays, and the name `ansible-playbook`.
 mod inventories;
+mod plays_policy;
 // What operators and arguments grant, and the source of each grant.
 mod policy;
 // Policy files that trial runs teach.
