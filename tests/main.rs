@@ -18,6 +18,8 @@ mod plays_jobs;
 // Inventories of plays, and the name `ansible-playbook`.
 mod inventories;
 mod plays_policy;
+// Text that no author of a play wrote is never rendered.
+mod plays_unsafe;
 // What operators and arguments grant, and the source of each grant.
 mod policy;
 // Policy files that trial runs teach.
@@ -144,5 +146,6 @@ mod list;
 mod tidy;
 mod tidy_documents;
 mod tidy_words;
-// The house rules for imports.
+// The house rules for crates and imports.
+mod crates;
 mod house;

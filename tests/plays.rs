@@ -58,6 +58,41 @@ fn results_are_never_templates_whatever_a_play_does_with_them() {
 }
 
 #[test]
+fn what_templates_lack_is_refused_by_name_before_anything_runs() {
+    let dir = TestDir::new();
+    dir.write(
+        "filter_plugins/own.py",
+        "class FilterModule:\n    def filters(self):\n        return {'own_filter': len}\n",
+    );
+    let text =
+        |tasks: &str| format!("- hosts: all\n  gather_facts: false\n  tasks:\n  - debug: {{msg: first}}\n{tasks}");
+    let bad = "  - debug: {msg: \"{{ 'a' | own_filter }}\"}\n";
+    let file = dir.join("filter_plugins/own.py").display().to_string();
+    let check = |tasks: &str, args: &[&str], status: i32, says: &str, runs: bool| {
+        let ran = play(&dir, &text(tasks), args).exits_with(status);
+        assert!(ran.stderr_text().contains(says), "{tasks}: {}", ran.stderr_text());
+        assert_eq!(ran.stdout_text().contains("\"msg\": \"first\""), runs, "{tasks}: {}", ran.stdout_text());
+    };
+    let named = format!("play.yml:5:18: the filter `own_filter` is a Python plugin ({file})");
+    // Every run would fail there, so none begins.
+    check(bad, &[], 2, &named, false);
+    check(bad, &["--syntax-check"], 2, &named, false);
+    check("  - debug: {msg: \"{{ x }\"}\n", &[], 2, "play.yml:5:18: failed to parse the template", false);
+    check("  - debug: {msg: \"{{ lookup('a.b.c') }}\"}\n", &[], 2, "the lookup `a.b.c` is a Python plugin", false);
+    check("  - debug: {msg: a}\n    when: a is not_there\n", &[], 2, "No test named 'not_there'.", false);
+    // A run that may be spared it begins, says so, and fails only if it comes there.
+    check(&format!("{bad}    when: false\n"), &[], 0, &named, true);
+    check(&format!("{bad}    when: false\n"), &["--syntax-check"], 2, &named, false);
+    check(&format!("{bad}    ignore_errors: true\n"), &[], 0, &named, true);
+    check(&format!("{bad}    tags: later\n"), &["--skip-tags", "later"], 0, &named, true);
+    check(&format!("{bad}    when: true\n"), &[], 1, &named, true);
+    let rescued = format!("  - block:\n    {}    rescue:\n    - debug: {{msg: saved}}\n", bad.trim_start());
+    check(&rescued, &[], 0, "own_filter", true);
+    // Known names in all their forms are accepted.
+    check("  - debug: {msg: \"{{ 'a' | ansible.builtin.upper }}\"}\n", &["--syntax-check"], 0, "", false);
+}
+
+#[test]
 fn a_module_reaches_only_what_its_task_names() {
     let dir = TestDir::new();
     dir.write("library/reader.sh", READER);
@@ -138,7 +173,7 @@ fn a_page_shows_the_tasks_and_no_markup_of_modules() {
     assert!(page.contains("&lt;b&gt;bold&lt;/b&gt;") && !page.contains("<img"), "{page}");
 }
 
-/// A play that waits in a script, with a handler that was notified and tasks that run even after a failure.
+/// A play that waits in a module, with a handler that was notified and tasks that run even after a failure.
 const WAITING: &str = "- hosts: all
   gather_facts: false
   tasks:
@@ -146,7 +181,7 @@ const WAITING: &str = "- hosts: all
     - debug: {msg: begun}
       changed_when: true
       notify: handled
-    - script: wait.sh
+    - waiter:
     always:
     - debug: {msg: even after a failure}
   handlers:
@@ -158,16 +193,17 @@ const WAITING: &str = "- hosts: all
 fn a_killed_play_leaves_nothing_and_does_nothing_more() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
         let dir = TestDir::new();
-        dir.write("files/wait.sh", "#!/bin/sh\nsleep 1000 &\necho $! > begun\nwait\n");
+        let begun = dir.join("begun").display().to_string();
+        dir.write("library/waiter.sh", format!("#!/bin/sh\n# WANT_JSON\nsleep 1000 &\necho $! > {begun}\nwait\n"));
         dir.write("library/nothing.sh", "#!/bin/sh\n# WANT_JSON\necho '{}'\n");
         dir.write("play.yml", WAITING);
         let play = || Modbox::new(&dir).args(["play", "--force-handlers", "--allow-write", "."]);
         let running = play().arg("play.yml").spawn();
-        assert!(wait_for(Duration::from_secs(60), || dir.join("begun").exists()), "the script begins");
+        assert!(wait_for(Duration::from_secs(60), || dir.join("begun").exists()), "the module begins");
         running.signal(signal);
         let ended = running.wait().dies_of(signal);
         let shown = ended.stdout_text();
-        assert!(shown.contains("begun") && shown.contains("TASK [script]"), "{signal:?}: {shown}");
+        assert!(shown.contains("begun") && shown.contains("TASK [waiter]"), "{signal:?}: {shown}");
         for more in ["a handler", "even after", "RECAP", "fatal"] {
             assert!(!shown.contains(more), "{signal:?}: {shown}");
         }

@@ -2,7 +2,7 @@
 
 use modbox_yaml::{Position, YamlError};
 
-use crate::model::{MAX_DEPTH, MAX_HOSTS};
+use crate::limits::{MAX_DEPTH, MAX_HOSTS};
 
 /// Why an inventory could not be read, and where.
 #[derive(Debug, thiserror::Error)]

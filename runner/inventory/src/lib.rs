@@ -23,6 +23,7 @@
 mod address;
 mod error;
 mod ini;
+mod limits;
 mod list;
 mod model;
 mod origin;
@@ -32,7 +33,8 @@ mod yaml;
 
 pub use error::{InventoryError, Problem};
 pub use ini::read_ini;
+pub use limits::{MAX_DEPTH, MAX_HOSTS};
 pub use list::read_list;
-pub use model::{Group, Host, Inventory, MAX_DEPTH, MAX_HOSTS, Vars};
+pub use model::{Group, Host, Inventory, Vars};
 pub use origin::Origin;
 pub use yaml::read_yaml;

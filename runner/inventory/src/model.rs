@@ -6,14 +6,9 @@ use indexmap::{IndexMap, IndexSet};
 use modbox_yaml::Source;
 
 use crate::error::Problem;
+use crate::limits::{MAX_DEPTH, MAX_HOSTS};
 use crate::origin::Origin;
 use crate::patterns::Groups;
-
-/// Maximum hosts of an inventory. A range of hosts is a few bytes for any number of them.
-pub const MAX_HOSTS: usize = 100_000;
-
-/// How deep groups may nest.
-pub const MAX_DEPTH: u32 = 64;
 
 /// Variables, in the order of their definition.
 pub type Vars = IndexMap<Arc<str>, Source>;

@@ -1,7 +1,7 @@
 //! Ranges in names of hosts: `web[01:20:2]`, `db-[a:f]`.
 
 use crate::error::Problem;
-use crate::model::MAX_HOSTS;
+use crate::limits::MAX_HOSTS;
 
 /// Returns the names that a name with ranges means. A name without a range is returned as it is.
 ///

@@ -4,7 +4,8 @@ use modbox_yaml::{Key, Map, Node, Source, load_play_file};
 
 use crate::address;
 use crate::error::{InventoryError, Problem};
-use crate::model::{Inventory, MAX_DEPTH};
+use crate::limits::MAX_DEPTH;
+use crate::model::Inventory;
 use crate::origin::Origin;
 
 /// Adds the hosts, groups and variables of a file. Returns warnings.

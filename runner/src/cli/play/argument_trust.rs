@@ -101,12 +101,12 @@ mod tests {
     fn the_innermost_folder_decides() {
         let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect();
         let folders =
-            CallerFolders { own: paths(&["/home/u", "/srv/play"]), foreign: paths(&["/home/u/.ansible/roles"]) };
+            CallerFolders { own: paths(&["/people/u", "/srv/play"]), foreign: paths(&["/people/u/.ansible/roles"]) };
         for (file, expect) in [
-            ("/home/u/play.yml", true),
-            ("/home/u/roles/a/tasks/main.yml", true),
-            ("/home/u/.ansible/roles/a/tasks/main.yml", false),
-            ("/home/u/x/../.ansible/roles/a", false),
+            ("/people/u/play.yml", true),
+            ("/people/u/roles/a/tasks/main.yml", true),
+            ("/people/u/.ansible/roles/a/tasks/main.yml", false),
+            ("/people/u/x/../.ansible/roles/a", false),
             ("/srv/play/x", true),
             ("/usr/share/ansible/roles/x", false),
             ("", false),

@@ -85,6 +85,15 @@ impl ActionNames for PlayHost<'_> {
     }
 }
 
+impl PlayHost<'_> {
+    /// Waits for the end of this process if a signal ends it: the run was ended, too, which is not the fault of its task.
+    fn stay_if_ending(&self) {
+        while self.context.cleanup.is_ending() {
+            std::thread::park();
+        }
+    }
+}
+
 impl ActionHost for PlayHost<'_> {
     fn run_module(&mut self, call: &ModuleCall) -> Result<ModuleRun, HostError> {
         let options = &call.options;
@@ -114,11 +123,9 @@ impl ActionHost for PlayHost<'_> {
             return Ok(ModuleRun { result: fake_result(&call.name), report: Value::from(call.name.as_str()) });
         }
         let Some(job) = &options.job else {
-            return self
-                .modules
-                .run(self.names, run)
-                .map_err(not_run)
-                .and_then(|report| run_end::module_run(report, options));
+            let ran = self.modules.run(self.names, run);
+            self.stay_if_ending();
+            return ran.map_err(not_run).and_then(|report| run_end::module_run(report, options));
         };
         match self.modules.job(self.names, run, &call.files).map_err(not_run)? {
             TaskStart::Refused(report) => run_end::module_run(*report, options),
@@ -131,6 +138,13 @@ impl ActionHost for PlayHost<'_> {
 
     fn job(&mut self, question: &JobQuestion<'_>) -> Result<JobState, HostError> {
         self.jobs.answer(question)
+    }
+
+    fn home(&self, user: Option<&str>) -> Option<String> {
+        match user {
+            None => self.context.environment.variable("HOME").and_then(|home| home.to_str()).map(str::to_owned),
+            Some(user) => crate::cli::surroundings::home_of(user),
+        }
     }
 
     fn files(&self) -> &dyn PlayFiles {

@@ -79,7 +79,11 @@ pub const ENGINE: [&str; 6] =
 /// Finds the action of a name, written with or without its collection.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Action> {
-    let name = short_name(name);
+    let name = match short_name(name) {
+        // As ansible-core routes it.
+        "yum" => "dnf",
+        name => name,
+    };
     ALL.iter().find(|action| action.name == name)
 }
 

@@ -19,6 +19,7 @@ use crate::run::conditions;
 use crate::run::defaults;
 use crate::run::fields::Fields;
 use crate::run::finalize::Finalizer;
+use crate::run::item_scopes;
 use crate::run::looping;
 use crate::run::prepare;
 use crate::run::session::Session;
@@ -79,7 +80,7 @@ pub(super) fn explain(session: &mut Session<'_>, task: &Arc<Task>) -> (TaskExpla
         let mut explained = Explained { session, run: &run, explanation: &mut explanation };
         if let Some(mut outcome) = explained.once() {
             if let Some(index) = index {
-                looping::mark(&run, session, &index, &mut outcome);
+                item_scopes::mark(&run, session, &index, &mut outcome);
             }
             outcomes.push(outcome);
         }
@@ -112,19 +113,19 @@ fn scopes(
     run: &TaskRun<'_>,
     session: &Session<'_>,
     explanation: &mut TaskExplanation,
-) -> Vec<(Option<looping::ItemNumber>, Scope)> {
+) -> Vec<(Option<item_scopes::ItemNumber>, Scope)> {
     if !run.task.has_loop() {
         return vec![(None, run.scope.clone())];
     }
     let items = looping::items(run, session).ok().flatten().map(Arc::new);
-    let scopes = items.as_ref().and_then(|items| looping::scopes(run, session, items, MAX_ITEMS));
+    let scopes = items.as_ref().and_then(|items| item_scopes::scopes(run, session, items, MAX_ITEMS));
     if let (Some(items), Some(scopes)) = (items, scopes) {
         let more = items.len().saturating_sub(scopes.len());
         let and_more = if more > 0 { format!(", of which the last {more} are not looked at") } else { String::new() };
         explanation.repeats = Some(format!("{} items{and_more}", items.len()));
         return scopes.into_iter().map(|(number, scope)| (Some(number), scope)).collect();
     }
-    let (scope, provenance) = looping::unknown_item(run, session);
+    let (scope, provenance) = item_scopes::unknown_item(run, session);
     let results = arguments::results(provenance.iter());
     let from = if results.is_empty() { "what is not known yet".to_owned() } else { results };
     explanation.repeats = Some(format!("items from {from}"));

@@ -22,6 +22,7 @@ use crate::run::include::{self, IncludeError};
 use crate::run::options::RunOptions;
 use crate::run::play;
 use crate::run::play_files;
+use crate::run::refresh;
 use crate::run::refusals;
 use crate::run::session::Session;
 
@@ -82,7 +83,7 @@ impl Walk<'_, '_> {
         };
         session.play.hosts = here;
         session.enter(&host);
-        session.refresh_magic();
+        refresh::magic(session);
         play_files::read_inventory(session)?;
         play_files::refresh(session)?;
         let items = play::tasks_of(session, play)?;

@@ -8,6 +8,7 @@ use modbox_template::{Layer, Origin, Provenance, Slot};
 
 use crate::model::task::{Task, is_builtin, is_one_of};
 use crate::report::outcome::Outcome;
+use crate::run::refresh;
 use crate::run::session::Session;
 
 /// Returns the facts of a result as variables, for the conditions of the same task.
@@ -89,7 +90,7 @@ pub fn apply_inventory(session: &mut Session<'_>, data: &mut Dict) {
         } else {
             session.hosts.add(&name, &groups, &vars)
         };
-        session.refresh_magic();
+        refresh::magic(session);
         changed = Some(new);
     }
     if let Some(group) = data.get("add_group") {
@@ -107,7 +108,7 @@ fn add_group(session: &mut Session<'_>, group: &str, parents: &[String]) -> bool
     let host = session.host_name.clone();
     let new = session.hosts.join(&host, group);
     session.hosts.put_below(group, parents);
-    session.refresh_magic();
+    refresh::magic(session);
     new
 }
 

@@ -39,6 +39,11 @@ pub trait ActionHost: ActionNames {
     /// Returns the name of the machine.
     fn host_name(&self) -> String;
 
+    /// Returns the home directory of a user, or of the one that runs modbox. `None`: the user is unknown.
+    fn home(&self, _user: Option<&str>) -> Option<String> {
+        None
+    }
+
     /// Returns the time since the Unix epoch.
     fn now(&self) -> Duration;
 

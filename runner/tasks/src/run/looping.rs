@@ -32,7 +32,7 @@ pub struct Items {
     values: Vec<Value>,
     /// The same items as text of the play, where that says the same: for items without templates, and for conditions.
     sources: Vec<Option<Source>>,
-    provenance: Arc<Provenance>,
+    pub(super) provenance: Arc<Provenance>,
     /// Whether they are for conditions, so that results keep their text.
     are_conditions: bool,
 }
@@ -62,9 +62,9 @@ pub enum LoopError {
 
 /// `loop_control`, evaluated.
 #[derive(Debug)]
-struct Control {
-    variable: String,
-    index: Option<String>,
+pub(super) struct Control {
+    pub(super) variable: String,
+    pub(super) index: Option<String>,
     pause: Duration,
     extended: bool,
     all_items: bool,
@@ -206,57 +206,12 @@ pub fn run(run: &TaskRun<'_>, session: &mut Session<'_>, items: &Items) -> Resul
     Ok((ends, whole))
 }
 
-/// The number of an item, with the items that it is one of.
-#[derive(Debug, Clone)]
-pub struct ItemNumber {
-    index: usize,
-    items: Arc<Items>,
-}
-
-/// Returns the variables for each of the first items; `None` if a module decides what the items are.
-#[must_use]
-pub fn scopes(
-    run: &TaskRun<'_>,
-    session: &Session<'_>,
-    items: &Arc<Items>,
-    most: usize,
-) -> Option<Vec<(ItemNumber, Scope)>> {
-    let control = control(run, session).ok().filter(|_| !items.provenance.iter().any(Origin::needs_run))?;
-    let scope = |index| {
-        let number = ItemNumber { index, items: Arc::clone(items) };
-        (number, run.scope.with(Arc::new(item_layer(&control, items, index))))
-    };
-    Some((0..items.len().min(most)).map(scope).collect())
-}
-
-/// Returns the variables for an item that is not known, and what decides about it.
-#[must_use]
-pub fn unknown_item(run: &TaskRun<'_>, session: &Session<'_>) -> (Scope, Provenance) {
-    let source = run.task.lookup.as_ref().map(|(_, terms)| terms).or_else(|| run.task.keywords.get(Keyword::Loop));
-    let mut provenance = source.map(|source| session.engine.origins(source, &run.scope)).unwrap_or_default();
-    if !provenance.iter().any(Origin::needs_run) {
-        provenance.insert(Origin::Result("the items of the loop".into()));
-    }
-    let control = control(run, session).ok();
-    let variable = control.as_ref().map_or("item", |control| control.variable.as_str());
-    let mut layer = Layer::default();
-    for name in [variable, "ansible_loop"] {
-        layer.insert(name, Slot::made(Value::from(()), Arc::new(provenance.clone())));
-    }
-    if let Some(name) = control.as_ref().and_then(|control| control.index.as_deref()) {
-        layer.insert(name, Slot::value(Value::from(0), Origin::Magic));
-    }
-    (run.scope.with(Arc::new(layer)), provenance)
-}
-
-/// Adds to the outcome of an item what it was for.
-pub fn mark(run: &TaskRun<'_>, session: &Session<'_>, number: &ItemNumber, outcome: &mut Outcome) {
-    if let Ok(control) = control(run, session) {
-        complete(&control, &number.items, number.index, outcome);
-    }
-}
-
-fn control(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Control, Message> {
+/// Evaluates `loop_control`.
+///
+/// # Errors
+///
+/// A keyword of it cannot be evaluated.
+pub(super) fn control(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Control, Message> {
     let given = &run.task.loop_control;
     let fields = Fields { engine: session.engine, scope: &run.scope };
     let value = |keyword| match given.get(keyword) {
@@ -288,7 +243,7 @@ fn wrong(session: &Session<'_>, source: Option<&Source>, value: &Json, kind: &st
 }
 
 /// Returns the variables of an item.
-fn item_layer(control: &Control, items: &Items, index: usize) -> Layer {
+pub(super) fn item_layer(control: &Control, items: &Items, index: usize) -> Layer {
     let mut layer = Layer::default();
     let item = items.values.get(index).cloned().unwrap_or_default();
     layer.insert("ansible_loop_var", Slot::value(Value::from(control.variable.as_str()), Origin::Magic));
@@ -342,7 +297,7 @@ fn register_layer(task: &Task, outcome: &Outcome) -> Option<Arc<Layer>> {
 }
 
 /// Adds to the outcome of an item what it was for.
-fn complete(control: &Control, items: &Items, index: usize, outcome: &mut Outcome) {
+pub(super) fn complete(control: &Control, items: &Items, index: usize, outcome: &mut Outcome) {
     if let Some(Some(source)) = items.sources.get(index).filter(|_| items.are_conditions) {
         outcome.item = Some((control.variable.clone(), source.clone()));
     }

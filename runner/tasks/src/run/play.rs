@@ -22,6 +22,7 @@ use crate::run::names;
 use crate::run::once;
 use crate::run::play_files;
 use crate::run::prompt;
+use crate::run::refresh;
 use crate::run::refusals;
 use crate::run::session::{PlayState, Session};
 use crate::run::settle;
@@ -86,7 +87,7 @@ fn run_on_hosts(session: &mut Session<'_>, play: &Play, info: &PlayInfo) -> Resu
     for host in &hosts {
         session.play = start.clone();
         session.enter(host);
-        session.refresh_magic();
+        refresh::magic(session);
         play_files::read_inventory(session)?;
         play_files::refresh(session)?;
         session.event(Event::PlayStart(info));
@@ -127,12 +128,12 @@ pub fn enter(
     ask: impl FnOnce(&mut Session<'_>) -> Result<(), Message>,
 ) -> Result<Vec<String>, Message> {
     session.play = PlayState::of(play);
-    session.refresh_magic();
+    refresh::magic(session);
     play_files::read_inventory(session)?;
     ask(session)?;
     let patterns = patterns(session)?;
     session.play.name = name(session, &patterns);
-    session.refresh_magic();
+    refresh::magic(session);
     play_files::refresh(session)?;
     Ok(patterns)
 }

@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use indexmap::{IndexMap, IndexSet};
-use modbox_template::{Engine, Layer, Origin, Scope, Slot};
+use indexmap::IndexMap;
+use modbox_template::{Engine, Layer, Scope};
 use modbox_yaml::{Position, Source};
 
 use crate::keywords::Keyword;
@@ -19,7 +19,6 @@ use crate::report::counters::{Counters, CustomStats};
 use crate::report::events::{Event, Events};
 use crate::report::message::{Excerpt, Message};
 use crate::run::host::{ActionHost, HostErrorKind};
-use crate::run::inventory_vars;
 use crate::run::known_hosts::KnownHosts;
 use crate::run::options::RunOptions;
 use crate::vars::host::HostVars;
@@ -56,9 +55,9 @@ pub struct Session<'a> {
     /// The host that the play runs for.
     pub host_name: String,
     /// Hosts that plays ran for, or will run for again.
-    parked: IndexMap<String, HostState>,
+    pub parked: IndexMap<String, HostState>,
     /// Variables of the other hosts.
-    others: Arc<Layer>,
+    pub others: Arc<Layer>,
     /// Files of variables of groups and hosts that were read, by what they are for.
     pub variable_files: RefCell<HashMap<String, Vec<Arc<Layer>>>>,
     /// Whether the operator is still asked before each task.
@@ -76,11 +75,13 @@ pub struct Session<'a> {
 
 /// The state of a host that no play runs for at the moment.
 #[derive(Debug, Default)]
-struct HostState {
-    vars: HostVars,
-    counters: Counters,
+pub struct HostState {
+    /// Its variables.
+    pub vars: HostVars,
+    /// Its counters.
+    pub counters: Counters,
     /// Whether a play failed on it, so that no further one runs.
-    failed: bool,
+    pub failed: bool,
 }
 
 /// The state of a play.
@@ -114,7 +115,8 @@ pub struct PlayState {
     pub hosts: Vec<String>,
     /// How often tasks with `run_once` were reached, by their places.
     pub reached: HashMap<String, usize>,
-    magic: Vec<Arc<Layer>>,
+    /// Variables that the run sets by itself, lowest first.
+    pub magic: Vec<Arc<Layer>>,
 }
 
 /// What happened to a use of a role.
@@ -175,40 +177,6 @@ impl<'a> Session<'a> {
     pub fn new_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id
-    }
-
-    /// Computes the engine's variables anew, for a play whose name, roles or hosts changed.
-    pub fn refresh_magic(&mut self) {
-        let play = &self.play;
-        self.play.magic = vec![
-            Arc::new(magic::of_run(self.options, &play.folder, &self.hosts)),
-            Arc::new(magic::of_host_names(&self.host_name, &self.hosts)),
-            Arc::new(magic::of_play(&play.name, &play.hosts, &self.host_name, &play.roles)),
-        ];
-        let others = self.other_hosts();
-        self.others = Arc::new(others);
-    }
-
-    /// Returns the variables of the other hosts, which `hostvars` shows.
-    fn other_hosts(&mut self) -> Layer {
-        let mut shown = Layer::default();
-        let known = self.hosts.inventory.host_names().chain(self.parked.keys().map(String::as_str));
-        let names: IndexSet<String> = known.filter(|name| *name != self.host_name).map(str::to_owned).collect();
-        for name in names {
-            let layers = inventory_vars::layers(self, &name).unwrap_or_else(|error| {
-                self.warn(format!("the variables of `{name}` are left out: {}", error.problem));
-                Vec::new()
-            });
-            let mut scope: Scope = layers.into_iter().collect();
-            if let Some(state) = self.parked.get(&name) {
-                state.vars.changed_layers().into_iter().for_each(|layer| scope.push(layer));
-            }
-            scope.push(Arc::clone(&self.options.extra_vars));
-            self.play.magic.first().into_iter().for_each(|layer| scope.push(Arc::clone(layer)));
-            scope.push(Arc::new(magic::of_host_names(&name, &self.hosts)));
-            shown.insert(name, Slot::scope(scope, Origin::Magic));
-        }
-        shown
     }
 
     /// Makes a host the one that the play runs for.

@@ -1,6 +1,7 @@
 //! The keywords of a task that are evaluated before it runs.
 
 use modbox_python_json::{Dict, Value};
+use modbox_yaml::Map;
 
 use crate::keywords::Keyword;
 use crate::load::values;
@@ -111,8 +112,15 @@ fn environment(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Vec<(String, 
         match run.field(session, |fields, _| fields.source(Keyword::Environment, &source)) {
             Ok(Some(Value::Dict(entries))) => found.extend(entries),
             Ok(_) => {}
-            // Before facts are gathered, variables of facts are not there yet.
-            Err(_) if is_builtin(run.task.action_text(), "gather_facts") => {}
+            // Before facts are gathered, variables of facts are not there yet. Other variables are.
+            Err(_) if is_builtin(run.task.action_text(), "gather_facts") => {
+                for (key, entry) in source.as_map().into_iter().flat_map(Map::iter) {
+                    let value = run.field(session, |fields, _| fields.source(Keyword::Environment, &entry.value));
+                    if let Ok(Some(value)) = value {
+                        found.insert(values::key_text(key), value);
+                    }
+                }
+            }
             Err(error) => return Err(error),
         }
     }
