@@ -18,6 +18,7 @@ mod plays_jobs;
 mod plays_settings;
 // Inventories of plays, and the name `ansible-playbook`.
 mod inventories;
+mod plays_policy;
 // Text that no author of a play wrote is never rendered.
 mod plays_unsafe;
 // What operators and arguments grant, and the source of each grant.

@@ -7,6 +7,7 @@
 mod admission;
 mod advice;
 mod ansible_documentation;
+mod argument_origin;
 pub mod audit;
 mod cached_module;
 mod commands;
@@ -53,6 +54,7 @@ mod warm_guest;
 
 pub use self::admission::{Admission, AdmittedRun};
 pub use self::ansible_documentation::ansible_documentation;
+pub use self::argument_origin::{ArgumentOrigin, Distrust};
 pub use self::config::RunnerConfig;
 pub use self::description::{DescribedSpec, Description};
 pub use self::error::{RunError, Shortfall};

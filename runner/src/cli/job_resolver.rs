@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use modbox_policy::{DEFAULT_SOURCE, FileRules, LimitName, LimitOverrides, MergedPolicy, Policy, Rules};
+use modbox_policy::{DEFAULT_SOURCE, FileRules, LimitName, LimitOverrides, MergedPolicy, Policy, Rules, TaskNames};
 use modbox_vocabulary::{FileFingerprint, Limits};
 
 use crate::app::library::FoundModule;
-use crate::app::{Arguments, Module, PythonConfig, RunRequest, Runner, locate};
+use crate::app::{ArgumentOrigin, Arguments, Module, PythonConfig, RunRequest, Runner, locate};
 use crate::batch::{Job, ResolvedJob, Setup};
 use crate::cli::audit::Audit;
 use crate::cli::become_user;
@@ -51,6 +51,10 @@ pub(crate) struct JobResolver<'a> {
 pub(crate) struct TaskRules {
     /// Grants of the task's own.
     pub(crate) rules: Rules,
+    /// Names of the task.
+    pub(crate) names: TaskNames,
+    /// Where its arguments come from.
+    pub(crate) origins: Vec<ArgumentOrigin>,
     /// Time that the task allows.
     pub(crate) timeout: Option<Duration>,
     /// Time of the task's job. It replaces the default limit; a limit that the operator sets can only be shortened.
@@ -127,7 +131,10 @@ impl<'a> JobResolver<'a> {
     ) -> Result<ResolvedJob, String> {
         let loaded = self.load(&found.path.clone(), job, |_| Ok(found.clone()));
         let resolved = loaded.and_then(|(_, module)| {
-            let granted = self.settings.for_task(&found.name, module.digest(), &task.rules, task.timeout);
+            let granted = {
+                let TaskRules { rules, names, timeout, .. } = task;
+                self.settings.for_task(&found.name, module.digest(), names, rules, *timeout)
+            };
             let MergedPolicy { policy, mut limits, limits_by, .. } = granted.map_err(|error| format!("{error:#}"))?;
             if let Some(job_limit) = task.job_limit {
                 let is_default = limits_by.iter().any(|(name, by)| *name == LimitName::Timeout && by == DEFAULT_SOURCE);
@@ -136,7 +143,7 @@ impl<'a> JobResolver<'a> {
             }
             let interpreters = task.interpreters.as_ref().unwrap_or(&self.interpreters);
             let interpreters = Arc::clone(interpreters);
-            self.admit(job, found.clone(), module, (policy, limits), interpreters)
+            self.admit(job, found.clone(), module, (policy, limits), interpreters, &task.origins)
         });
         resolved.map_err(|message| self.audit.job_not_run(&job.module, message))
     }
@@ -219,7 +226,7 @@ impl<'a> JobResolver<'a> {
             (self.policy.clone(), self.limits)
         };
         let interpreters = Arc::clone(&self.interpreters);
-        self.admit(job, found, module, granted, interpreters)
+        self.admit(job, found, module, granted, interpreters, &[])
     }
 
     /// Admits a run, and returns the settings of an earlier job if they are the same.
@@ -230,6 +237,7 @@ impl<'a> JobResolver<'a> {
         module: Arc<Module>,
         (mut policy, limits): (Policy, Limits),
         interpreters: Arc<BTreeMap<String, String>>,
+        origins: &[ArgumentOrigin],
     ) -> Result<ResolvedJob, String> {
         let name = job.options.name.clone().unwrap_or(found.name);
         let task_name = job.options.name.clone().unwrap_or(found.task_name);
@@ -240,7 +248,8 @@ impl<'a> JobResolver<'a> {
         // A worker is confined to its grants irrevocably, so they must include the paths that the arguments name.
         let internal = Box::new(job.internal_args(&task_name));
         let arguments = Arguments::Task { args: job.args.clone(), internal };
-        let request = RunRequest { interpreters: &interpreters, ..RunRequest::new(&name, arguments, &policy, &limits) };
+        let new = RunRequest::new(&name, arguments, &policy, &limits);
+        let request = RunRequest { interpreters: &interpreters, origins, ..new };
         let admission = self.runner.admit(&module, &request);
         let same = |setup: &&Arc<Setup>| {
             Arc::ptr_eq(&setup.module, &module)

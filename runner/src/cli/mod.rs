@@ -21,7 +21,6 @@ mod job_folder;
 mod job_resolver;
 mod job_summary;
 mod logging;
-mod name_pattern;
 mod output;
 mod pager;
 mod perform;

@@ -299,6 +299,9 @@ pub(crate) struct ShowArgs {
     /// Include what these arguments grant: JSON or YAML, `@FILE`, or `-` for stdin. Repeatable; the last one wins.
     #[arg(short, long = "args", value_name = "JSON|@FILE|-", allow_hyphen_values = true, requires = "module")]
     pub(crate) args: Vec<OsString>,
+    /// Include what a run as this user gets. Only root can start one.
+    #[arg(long, value_name = "NAME|UID")]
+    pub(crate) become_user: Option<String>,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
     /// Print one JSON object.

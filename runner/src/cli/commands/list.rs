@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use modbox_python_json::{Value, encode};
 
+use modbox_policy::NamePattern;
+
 use crate::app::library::ListedModule;
 use crate::app::{ModuleSummary, package_version};
 use crate::cli::args::ListArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
-use crate::cli::name_pattern::NamePattern;
 use crate::cli::output::{self, clean_line};
 use crate::cli::standard;
 

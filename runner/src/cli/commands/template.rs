@@ -40,7 +40,7 @@ pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, 
     let python =
         settings::python(&context.environment, &LookupArgs::default(), &[], AnsiballzForm::Cached).or_usage()?;
     let runner = Arc::new(runner(context, None, python));
-    let engine = play::engine(context, &tree, &merged, runner);
+    let engine = play::engine(context, &tree, &merged, runner, false);
     let extra = Arc::new(extra_vars(&args.extra_vars).or_usage()?);
     if args.jsonl {
         return filter(&engine, &extra).or_internal();

@@ -1,17 +1,24 @@
 //! The host of a play: what the engine of tasks asks of this machine.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use modbox_contract::Value;
+use modbox_policy::TaskNames;
 use modbox_scratch::ScratchRoot;
+use modbox_tasks::explain::fake_result;
 use modbox_tasks::files::{PlayFiles, SharedFiles};
 use modbox_tasks::load::context::ActionNames;
 use modbox_tasks::run::host::{
-    ActionHost, HostError, HostErrorKind, JobQuestion, JobState, ModuleCall, ModuleRun, Prompt, PromptError,
+    ActionHost, HostError, HostErrorKind, JobQuestion, JobState, ModuleCall, ModuleOptions, ModuleRun, Prompt,
+    PromptError,
 };
 
 use crate::cli::context::Context;
+use crate::cli::play::argument_trust::ArgumentTrust;
+use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::interpreters;
 use crate::cli::play::lookup_host::host_name;
 use crate::cli::play::modules::{NotRun, TaskModules, TaskRun, TaskStart};
@@ -29,8 +36,14 @@ pub(crate) struct PlayHost<'a> {
     tree: &'a Arc<PlayTree>,
     modules: TaskModules<'a>,
     jobs: PlayJobs<'a>,
+    trust: ArgumentTrust,
     scratch: ScratchRoot,
+    /// The runs that were explained instead of started; `None` to start them.
+    explained: Option<ExplainedCalls>,
 }
+
+/// Runs of modules that were explained.
+pub(crate) type ExplainedCalls = Rc<RefCell<Vec<ExplainedCall>>>;
 
 impl<'a> PlayHost<'a> {
     /// Creates a host. Nothing is started yet.
@@ -39,11 +52,24 @@ impl<'a> PlayHost<'a> {
         names: &'a ModuleNames<'a>,
         tree: &'a Arc<PlayTree>,
         modules: TaskModules<'a>,
+        trust: ArgumentTrust,
     ) -> Self {
         let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
         let jobs = PlayJobs::new(context, modules.policy().clone());
-        Self { context, names, tree, modules, jobs, scratch }
+        Self { context, names, tree, modules, jobs, trust, scratch, explained: None }
     }
+
+    /// Makes the host explain runs instead of starting them. Returns where they are listed.
+    pub(crate) fn explain(&mut self) -> ExplainedCalls {
+        Rc::clone(self.explained.get_or_insert_default())
+    }
+}
+
+/// Returns the names of a task. The one that banners show has the role's in it.
+fn task_names(options: &ModuleOptions) -> TaskNames {
+    let role = options.role_name.clone();
+    let own = role.as_ref().and_then(|role| options.task_name.strip_prefix(role.as_str())?.strip_prefix(" : "));
+    TaskNames { name: own.unwrap_or(&options.task_name).to_owned(), role }
 }
 
 impl ActionNames for PlayHost<'_> {
@@ -91,8 +117,14 @@ impl ActionHost for PlayHost<'_> {
             collections: &options.collections,
             become_user: options.become_user.as_deref(),
             interpreters,
+            names: task_names(options),
+            origins: self.trust.origins(call),
             job_limit: options.job.as_ref().map(|job| Duration::from_secs(job.limit)),
         };
+        if let Some(explained) = &self.explained {
+            explained.borrow_mut().push(self.modules.explain(self.names, run));
+            return Ok(ModuleRun { result: fake_result(&call.name), report: Value::from(call.name.as_str()) });
+        }
         let Some(job) = &options.job else {
             let ran = self.modules.run(self.names, run);
             self.stay_if_ending();

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use modbox_policy::run::RunRule;
-use modbox_policy::{FileRules, ModuleKey, PathGrant, Place, PolicyFile, PolicyFileProblem, Rules, merge};
+use modbox_policy::{Allow, FileRules, ModuleKey, PathGrant, Place, PolicyFile, PolicyFileProblem, Rules, merge};
 
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
@@ -63,13 +63,9 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
         Ok(None) => return vec![error(None, "the file does not exist".to_owned())],
         Err(why) => return vec![error(None, format!("{why:#}"))],
     };
-    let file = match PolicyFile::parse(&text) {
-        Ok(file) => file,
-        Err(mistakes) => {
-            return mistakes.0.into_iter().map(|PolicyFileProblem { place, message }| error(place, message)).collect();
-        }
-    };
-    let mut findings = Vec::new();
+    let (file, mistakes) = PolicyFile::read(&text);
+    let mistakes = mistakes.into_iter().map(|PolicyFileProblem { place, message }| error(place, message));
+    let mut findings: Vec<Finding> = mistakes.collect();
     // A run refuses a file that it would use unasked, and warns of others.
     let is_implied = environment.policy_files.contains(&environment.absolute(path));
     findings.extend(exposure.map(|exposure| Finding {
@@ -84,6 +80,14 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
         add_contradictions(&[&general, &own], &mut findings);
         if let ModuleKey::Name(name) = &key.value {
             let text = format!("this applies to every module named `{name}`; a `sha256:` digest selects one module");
+            findings.push(Finding { place: Some(key.place), kind: Kind::Warning, text });
+        }
+    }
+    for (key, rules) in &file.tasks {
+        let own = check_rules(environment, rules, "the rule", &mut findings);
+        add_contradictions(&[&general, &own], &mut findings);
+        if rules.allow != Allow::default() {
+            let text = format!("this applies to each task that fits `{}`, in every play", key.value);
             findings.push(Finding { place: Some(key.place), kind: Kind::Warning, text });
         }
     }

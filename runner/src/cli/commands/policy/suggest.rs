@@ -71,7 +71,9 @@ fn read(path: &Path) -> anyhow::Result<(String, String)> {
 pub(in crate::cli::commands) fn usable(environment: &Environment, text: &str) -> anyhow::Result<String> {
     let file = PolicyFile::parse(text).context("failed to read the suggested policy")?;
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    for (_, written) in &file.modules {
+    let of_modules = file.modules.iter().map(|(_, rules)| rules);
+    let all = std::iter::once(&file.rules).chain(of_modules).chain(file.tasks.iter().map(|(_, rules)| rules));
+    for written in all {
         let Resolved { rules, mut places, wrong } = settings::resolve(environment, written, "suggestion");
         for wrong in &wrong {
             withdraw(&mut lines, wrong.place.line, &format!("{:#}", wrong.error));
