@@ -91,15 +91,34 @@ impl ActionContext<'_> {
     ///
     /// The module cannot be run.
     pub fn run_module_with(&mut self, name: &str, args: Dict, files: Vec<PrivateFile>) -> Result<Dict, ActionError> {
-        let is_given = |name: &String| args.contains_key(name);
-        let provenance = self.provenance.iter().filter(|(name, _)| is_given(name)).cloned().collect();
-        let call = ModuleCall { name: name.to_owned(), args, provenance, files, options: self.options.clone() };
+        let call = self.call(name, args, files);
         let run = self.host.run_module(&call)?;
         self.findings.reports.push(run.report);
         let mut cleaned = result::clean(run.result);
         self.findings.warnings.append(&mut cleaned.warnings);
         self.findings.module_error = module_error(&mut cleaned.data);
         Ok(cleaned.data)
+    }
+
+    /// Looks for resources of a provider of libral, or updates one, with the task's options.
+    ///
+    /// # Errors
+    ///
+    /// The provider cannot be run.
+    pub fn manage_resource(&mut self, provider: &str, args: Dict) -> Result<Dict, ActionError> {
+        let call = self.call(provider, args, Vec::new());
+        let run = self.host.manage_resource(&call)?;
+        self.findings.reports.extend(run.reports);
+        let mut cleaned = result::clean(run.result);
+        self.findings.warnings.append(&mut cleaned.warnings);
+        self.findings.module_error = module_error(&mut cleaned.data);
+        Ok(cleaned.data)
+    }
+
+    fn call(&self, name: &str, args: Dict, files: Vec<PrivateFile>) -> ModuleCall {
+        let is_given = |name: &String| args.contains_key(name);
+        let provenance = self.provenance.iter().filter(|(name, _)| is_given(name)).cloned().collect();
+        ModuleCall { name: name.to_owned(), args, provenance, files, options: self.options.clone() }
     }
 
     /// Evaluates a source with the task's variables.
