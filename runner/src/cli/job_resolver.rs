@@ -11,12 +11,13 @@ use modbox_policy::{FileRules, LimitOverrides, MergedPolicy, Policy, Rules};
 use modbox_vocabulary::{FileFingerprint, Limits};
 
 use crate::app::library::FoundModule;
-use crate::app::{Arguments, Module, RunRequest, Runner, locate};
+use crate::app::{Arguments, Module, RunRequest, Runner, lens_grants, locate};
 use crate::batch::{Job, ResolvedJob, Setup};
 use crate::cli::audit::Audit;
 use crate::cli::become_user;
 use crate::cli::context::Context;
-use crate::cli::exit::{Failure, OrExit};
+use crate::cli::data_dirs::lenses;
+use crate::cli::exit::{Failure, OrExit, error_words};
 use crate::cli::find::Lookup;
 use crate::cli::settings::Settings;
 
@@ -55,6 +56,8 @@ pub(crate) struct TaskRules {
     pub(crate) timeout: Option<Duration>,
     /// Programs to start instead of an interpreter; `None` for those of the command line.
     pub(crate) interpreters: Option<Arc<BTreeMap<String, String>>>,
+    /// Data directories of libral, whose lenses of Augeas a provider may read.
+    pub(crate) data_dirs: Vec<PathBuf>,
 }
 
 /// A module in memory, with the fingerprint of its file when it was read.
@@ -126,7 +129,8 @@ impl<'a> JobResolver<'a> {
         let loaded = self.load(&found.path.clone(), job, |_| Ok(found.clone()));
         let resolved = loaded.and_then(|(_, module)| {
             let granted = self.settings.for_task(&found.name, module.digest(), &task.rules, task.timeout);
-            let MergedPolicy { policy, limits, .. } = granted.map_err(|error| format!("{error:#}"))?;
+            let MergedPolicy { mut policy, limits, .. } = granted.map_err(|error| error_words(&error))?;
+            lens_grants(&mut policy, &task.data_dirs, lenses(&self.context.environment));
             let interpreters = task.interpreters.as_ref().unwrap_or(&self.interpreters);
             let interpreters = Arc::clone(interpreters);
             self.admit(job, found.clone(), module, (policy, limits), interpreters)
@@ -166,7 +170,7 @@ impl<'a> JobResolver<'a> {
         let found = find(self)?;
         let missing = || format!("there is no module file `{}`", found.path.display());
         let fingerprint = fingerprint(&found.path).ok_or_else(missing)?;
-        let file = locate::read(&found.path).map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;
+        let file = locate::read(&found.path).map_err(|error| error_words(&anyhow::Error::from(error)))?;
         self.cached_bytes += file.bytes.len();
         if self.cached_bytes > MAX_CACHED_BYTES {
             self.modules.clear();
@@ -185,13 +189,13 @@ impl<'a> JobResolver<'a> {
         let rules = job.options.policy.as_ref().unwrap_or(&none);
         let limits = job.options.limits.as_ref().unwrap_or(&unlimited);
         let effective = self.settings.for_job(name, module.digest(), rules, limits);
-        effective.map(|effective| (effective.policy, effective.limits)).map_err(|error| format!("{error:#}"))
+        effective.map(|effective| (effective.policy, effective.limits)).map_err(|error| error_words(&error))
     }
 
     fn resolve_job(&mut self, job: &Job) -> Result<ResolvedJob, String> {
         let (found, module) = self.load(&job.module, job, |resolver| {
             let found = resolver.lookup.find(resolver.context, &job.module);
-            found.map_err(|failure| format!("{:#}", failure.error))
+            found.map_err(|failure| error_words(&failure.error))
         })?;
         let specific = job.options.policy.is_some() || job.options.limits.is_some() || self.settings.has_module_rules();
         let granted = if specific {
@@ -217,7 +221,7 @@ impl<'a> JobResolver<'a> {
         let name = job.options.name.clone().unwrap_or(found.name);
         let task_name = job.options.name.clone().unwrap_or(found.task_name);
         let user = become_user::resolve(job.options.become_user.as_deref());
-        if let Some(user) = user.map_err(|failure| format!("{:#}", failure.error))? {
+        if let Some(user) = user.map_err(|failure| error_words(&failure.error))? {
             become_user::apply(&mut policy, Some(user), &self.context.environment);
         }
         // A worker is confined to its grants irrevocably, so they must include the paths that the arguments name.

@@ -12,6 +12,7 @@ mod clean;
 mod commands;
 mod completion;
 mod context;
+mod data_dirs;
 mod environment;
 mod exit;
 mod find;

@@ -15,7 +15,7 @@ use crate::cli::args::{Cli, Command, JobFolderArgs, JobsArgs, OutputFormat, RunA
 use crate::cli::become_user;
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
-use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::find::Lookup;
 use crate::cli::settings::Settings;
 use crate::cli::{output, perform};
@@ -91,7 +91,7 @@ pub(crate) fn monitor(context: &Context) -> Result<ExitStatus, Failure> {
         Ok(rustix::stdio::dup2_stdout(nothing)?)
     };
     let run = |order: &JobRequest| {
-        let summary = perform(context, order).unwrap_or_else(|failure| failed(&format!("{:#}", failure.error)));
+        let summary = perform(context, order).unwrap_or_else(|failure| failed(&error_words(&failure.error)));
         // A signal that ends this process cuts the run short, and the job is lost.
         (!context.cleanup.is_ending()).then_some(summary)
     };

@@ -22,7 +22,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::job_resolver::JobResolver;
 use crate::cli::output;
-use crate::cli::play::{self, ModuleNames, PlayHost, PlayTree, Sink, TaskModules};
+use crate::cli::play::{self, ModuleNames, PlayHost, PlayTree, Sink, TaskModules, TaskResources};
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
 
@@ -61,9 +61,11 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
         cleanup: context.cleanup.clone(),
     };
     let sequence = Sequence::new(pool).or_internal()?;
+    let resources =
+        TaskResources::new(context, &args.providers, Arc::clone(&runner), merged, lookup.interpreters.clone());
     let resolver = JobResolver::new(context, runner, lookup, settings)?;
     let modules = TaskModules::new(context, resolver, sequence, args.prefer);
-    let mut host = PlayHost::new(context, &names, &tree, modules);
+    let mut host = PlayHost::new(context, &names, &tree, modules, resources);
     let mut sink = Sink::new(args.output, args.verbose);
     let mut status = ExitStatus::Success;
     for playbook in &playbooks {

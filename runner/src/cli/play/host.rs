@@ -1,7 +1,7 @@
 //! The host of a play: what the engine of tasks asks of this machine.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,14 +14,16 @@ use modbox_tasks::files::{PlayFiles, SharedFiles};
 use modbox_tasks::load::context::ActionNames;
 use modbox_tasks::run::host::{
     ActionHost, HostError, HostErrorKind, ModuleCall, ModuleOptions, ModuleRun, PrivateFile, Prompt, PromptError,
+    ResourceRun,
 };
 use modbox_vocabulary::error_chain;
 
-use crate::app::{Report, Status};
+use crate::app::{Managed, Report, Status};
 use crate::cli::context::Context;
 use crate::cli::play::lookup_host::host_name;
 use crate::cli::play::modules::{NotRun, TaskModules, TaskRun};
 use crate::cli::play::names::ModuleNames;
+use crate::cli::play::resources::{ResourceError, TaskResources};
 use crate::cli::play::tree::PlayTree;
 use crate::cli::play::{clock, terminal};
 
@@ -31,6 +33,7 @@ pub(crate) struct PlayHost<'a> {
     names: &'a ModuleNames<'a>,
     tree: &'a Arc<PlayTree>,
     modules: TaskModules<'a>,
+    resources: TaskResources<'a>,
     scratch: ScratchRoot,
 }
 
@@ -41,9 +44,10 @@ impl<'a> PlayHost<'a> {
         names: &'a ModuleNames<'a>,
         tree: &'a Arc<PlayTree>,
         modules: TaskModules<'a>,
+        resources: TaskResources<'a>,
     ) -> Self {
         let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
-        Self { context, names, tree, modules, scratch }
+        Self { context, names, tree, modules, resources, scratch }
     }
 }
 
@@ -113,24 +117,34 @@ impl ActionHost for PlayHost<'_> {
         refuse_unsupported(options)?;
         let private = self.private_files(&call.files, options.become_user.as_deref())?;
         let paths: Vec<String> = private.paths.iter().map(|path| path.display().to_string()).collect();
-        let run = TaskRun {
-            name: &call.name,
-            args: call.args_with_paths(&paths),
-            check: options.check,
-            diff: options.diff,
-            no_log: options.no_log,
-            verbosity: options.verbosity,
-            environment: &options.environment,
-            readable: private.paths.clone(),
-            timeout: options.timeout.map(Duration::from_secs),
-            collections: &options.collections,
-            become_user: options.become_user.as_deref(),
-            interpreter: None,
-        };
-        match self.modules.run(self.names, run) {
-            Ok(report) => ended(report),
-            Err(NotRun::Unknown(message)) => Err(HostError { message, kind: HostErrorKind::NotFound, report: None }),
-            Err(NotRun::Internal(message)) => Err(HostError { message, kind: HostErrorKind::Internal, report: None }),
+        let run = TaskRun { args: call.args_with_paths(&paths), readable: private.paths.clone(), ..task_run(call) };
+        self.modules.run(self.names, run).map_err(not_run).and_then(ended)
+    }
+
+    fn manage_resource(&mut self, call: &ModuleCall) -> Result<ResourceRun, HostError> {
+        let options = &call.options;
+        refuse_unsupported(options)?;
+        let folders = options.role_path.iter().chain([&options.play_folder]);
+        let folders: Vec<&Path> = folders.map(Path::new).collect();
+        let managed = self.resources.manage(&mut self.modules, &task_run(call), &folders);
+        match managed {
+            Ok(Managed { result: Some(result), reports }) => {
+                Ok(ResourceRun { result, reports: reports.iter().map(Report::to_value).collect() })
+            }
+            Ok(Managed { result: None, mut reports }) => {
+                let last = reports.pop().map(ended).transpose()?.unwrap_or_default();
+                let reports = reports.iter().map(Report::to_value).chain([last.report]).collect();
+                Ok(ResourceRun { result: last.result, reports })
+            }
+            Err(ResourceError::Invalid(message)) => {
+                let entries = [("failed", Value::Bool(true)), ("msg", message.into()), ("changed", false.into())];
+                let result = entries.map(|(key, value)| (key.to_owned(), value)).into_iter().collect();
+                Ok(ResourceRun { result, reports: Vec::new() })
+            }
+            Err(ResourceError::Unknown(message)) => {
+                Err(HostError { message, kind: HostErrorKind::NotFound, report: None })
+            }
+            Err(ResourceError::NotRun(error)) => Err(not_run(error)),
         }
     }
 
@@ -174,6 +188,33 @@ impl ActionHost for PlayHost<'_> {
     fn is_interrupted(&self) -> bool {
         self.context.cleanup.is_ending()
     }
+}
+
+/// Returns the run that a call asks for, with its arguments as they are.
+fn task_run(call: &ModuleCall) -> TaskRun<'_> {
+    let options = &call.options;
+    TaskRun {
+        name: &call.name,
+        args: call.args.clone(),
+        check: options.check,
+        diff: options.diff,
+        no_log: options.no_log,
+        verbosity: options.verbosity,
+        environment: &options.environment,
+        readable: Vec::new(),
+        timeout: options.timeout.map(Duration::from_secs),
+        collections: &options.collections,
+        become_user: options.become_user.as_deref(),
+        interpreter: None,
+    }
+}
+
+fn not_run(error: NotRun) -> HostError {
+    let (message, kind) = match error {
+        NotRun::Unknown(message) => (message, HostErrorKind::NotFound),
+        NotRun::Internal(message) => (message, HostErrorKind::Internal),
+    };
+    HostError { message, kind, report: None }
 }
 
 /// Returns what a task gets of a run. A run that did not start is an error of the host.

@@ -14,13 +14,14 @@ use crate::app::library::FoundModule;
 use crate::batch::{Ended, Job, JobOptions, Sequence};
 use crate::cli::args::Preference;
 use crate::cli::context::Context;
+use crate::cli::exit::error_words;
 use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::play::names::{Candidates, ModuleNames};
 use crate::cli::standard;
 use crate::cli::surroundings::Surroundings;
 
 /// A run of a module for a task.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct TaskRun<'a> {
     pub(crate) name: &'a str,
     pub(crate) args: Dict,
@@ -87,20 +88,43 @@ impl<'a> TaskModules<'a> {
         let job = job(&run);
         self.resolver.begin_round();
         let (found, fallback) = self.choose(candidates, &job, run.name)?;
+        let mut report = self.run_found(&found, job, run, &[])?;
+        report.notes.extend(found.deprecations);
+        report.notes.extend(fallback);
+        Ok(report)
+    }
+
+    /// Runs one action of a provider of libral and waits for its end. It may read the lenses in `data_dirs`.
+    pub(crate) fn run_provider(
+        &mut self,
+        provider: &FoundModule,
+        run: TaskRun<'_>,
+        data_dirs: &[PathBuf],
+    ) -> Result<Report, NotRun> {
+        self.resolver.begin_round();
+        self.run_found(provider, job(&run), run, data_dirs)
+    }
+
+    fn run_found(
+        &mut self,
+        found: &FoundModule,
+        job: Job,
+        run: TaskRun<'_>,
+        data_dirs: &[PathBuf],
+    ) -> Result<Report, NotRun> {
         let rules = TaskRules {
             rules: rules(&run),
             timeout: run.timeout,
             interpreters: run.interpreter.map(|python| self.interpreters(python)),
+            data_dirs: data_dirs.to_vec(),
         };
-        let resolved = self.resolver.resolve_found(&job, &found, &rules).map_err(NotRun::Internal)?;
+        let resolved = self.resolver.resolve_found(&job, found, &rules).map_err(NotRun::Internal)?;
         let ended = self.sequence.run(job, resolved);
         let Ended { mut report, is_unaudited } =
             ended.map_err(|error| NotRun::Internal(modbox_vocabulary::error_chain(&error)))?;
         if is_unaudited {
             report.notes.push("the run has no entry in an audit file".to_owned());
         }
-        report.notes.extend(found.deprecations);
-        report.notes.extend(fallback);
         Ok(report)
     }
 
@@ -147,7 +171,7 @@ impl<'a> TaskModules<'a> {
         let component = match standard::find(self.context, name) {
             Some(component) => Ok(component),
             None if has_other => Err(format!("it is not built; `modbox build {name}` builds it")),
-            None => standard::build_if_stale(self.context, name).map_err(|failure| format!("{:#}", failure.error)),
+            None => standard::build_if_stale(self.context, name).map_err(|failure| error_words(&failure.error)),
         };
         let found = component.map(|path| FoundModule::at(path, Path::new(name)));
         self.own.insert(name.to_owned(), found.clone());
